@@ -22,19 +22,21 @@ mod value;
 
 use crate::failure::Failure;
 use message::one_line;
-use value::{destinations, files, parse_profile};
+use value::{destinations, files, parse_profile, paths};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
-pub(crate) use load::{LoadArgs, WindowArgs};
+pub(crate) use load::WindowArgs;
 pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{ConnectArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs};
+pub(crate) use server::{
+    Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
+};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
-pub(crate) use value::{Destination, paths};
+pub(crate) use value::Destination;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -61,13 +63,13 @@ or a prompt.";
 #[command(version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Put load on a server and print what it bore
     #[command(after_help = EXIT_CODES)]
     Run(Box<RunArgs>),
@@ -145,7 +147,7 @@ pub(crate) struct ReportArgs {
 
 /// Reads the command line of this process. Ends the process if only help was asked
 /// for.
-pub(crate) fn parse() -> Result<Command, Failure> {
+pub(crate) fn parse() -> Result<CliCommand, Failure> {
     match Cli::try_parse() {
         Ok(cli) => Ok(cli.command),
         Err(error) => match error.kind() {
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_help_names_the_defaults_that_plans_have() {
-        let Command::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
+        let CliCommand::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
             panic!("run is run");
         };
         let Plan { work, limits, .. } = Request::resolve_all(&args).unwrap().remove(0).plan;
@@ -256,7 +258,7 @@ mod tests {
             let limits = ["--connect-timeout=2s", "--setup-timeout=3s"];
             let args = [&["smbench"], command, &limits].concat();
             let parsed = Cli::try_parse_from(&args).unwrap().command;
-            if let Command::Run(args) = parsed {
+            if let CliCommand::Run(args) = parsed {
                 let plan = Request::resolve_all(&args).unwrap().remove(0).plan;
                 assert_eq!(plan.limits.connect, Duration::from_secs(2));
                 assert_eq!(plan.limits.setup, Duration::from_secs(3));

@@ -40,8 +40,8 @@ use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::progress::{Line, Visibility};
-use crate::results::check_writable;
+use crate::progress::{ProgressLine, Visibility};
+use crate::results::{check_writable, make_folder};
 use crate::signals;
 
 /// Time under load before and after each window.
@@ -51,7 +51,7 @@ pub(crate) const QUICK: Duration = Duration::from_millis(200);
 
 /// Targets that an operation is measured with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum TargetSet {
     /// Every target, with one thread and with all.
     Whole,
     /// Only the embedded server, which runs are compared with. Used for large
@@ -61,21 +61,21 @@ enum Extent {
 
 /// Measured operations: share of reads in percent, bytes, and targets. A run is
 /// compared with sizes that differ by a factor of up to four: from 1 KiB to 4 MiB.
-const OPERATIONS: [(f64, u64, Extent); 6] = [
-    (100.0, 4 << 10, Extent::Whole),
-    (100.0, 64 << 10, Extent::Whole),
-    (100.0, 1 << 20, Extent::Server),
-    (0.0, 4 << 10, Extent::Whole),
-    (0.0, 64 << 10, Extent::Whole),
-    (0.0, 1 << 20, Extent::Server),
+const OPERATIONS: [(f64, u64, TargetSet); 6] = [
+    (100.0, 4 << 10, TargetSet::Whole),
+    (100.0, 64 << 10, TargetSet::Whole),
+    (100.0, 1 << 20, TargetSet::Server),
+    (0.0, 4 << 10, TargetSet::Whole),
+    (0.0, 64 << 10, TargetSet::Whole),
+    (0.0, 1 << 20, TargetSet::Server),
 ];
 
 /// Returns the number of clients per thread: enough that an answer is always
 /// waiting. Slow answers need fewer clients.
-const fn clients_per_thread(extent: Extent) -> u32 {
+const fn clients_per_thread(extent: TargetSet) -> u32 {
     match extent {
-        Extent::Whole => 16,
-        Extent::Server => 4,
+        TargetSet::Whole => 16,
+        TargetSet::Server => 4,
     }
 }
 
@@ -85,12 +85,9 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     if let Some(Destination::File(path)) = &args.json {
         check_writable(path)?;
     }
-    std::fs::create_dir_all(&args.out).map_err(Failure::io(format!(
-        "write results to {}",
-        args.out.display()
-    )))?;
+    make_folder(&args.out)?;
     check_writable(&path)?;
-    let line = Line::new(match args.quiet {
+    let line = ProgressLine::new(match args.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -138,7 +135,7 @@ pub(crate) fn respond() -> Result<Exit, Failure> {
 
 /// The calibration that a run is compared with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RunCalibration {
     pub(crate) calibration: Option<CalibrationDoc>,
     /// Why the folder's calibration is not used, if that needs an explanation.
     pub(crate) note: Option<String>,
@@ -146,21 +143,24 @@ pub(crate) struct Found {
 
 /// Returns the calibration that a run is compared with. It is the given file, or
 /// the one in the folder of results if it is of this machine.
-pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result<Found, Failure> {
+pub(crate) fn found(
+    source: Option<&CalibrationSource>,
+    folder: &Path,
+) -> Result<RunCalibration, Failure> {
     match source {
-        Some(CalibrationSource::Off) => Ok(Found::default()),
-        Some(CalibrationSource::File(path)) => Ok(Found {
+        Some(CalibrationSource::Off) => Ok(RunCalibration::default()),
+        Some(CalibrationSource::File(path)) => Ok(RunCalibration {
             calibration: Some(CalibrationDoc::load(path)?),
             note: None,
         }),
         None => Ok(match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
-            Ok(found) => Found {
+            Ok(found) => RunCalibration {
                 calibration: Some(found).filter(|found| found.machine.is_same(&MachineDoc::this())),
                 note: None,
             },
-            Err(LoadError::NotFound { .. }) => Found::default(),
+            Err(LoadError::NotFound { .. }) => RunCalibration::default(),
             // The user did not ask for it, so an error must not stop the run.
-            Err(error) => Found {
+            Err(error) => RunCalibration {
                 calibration: None,
                 note: Some(format!(
                     "not compared with a calibration: failed to {error}"
@@ -176,7 +176,7 @@ pub(crate) fn found(source: Option<&CalibrationSource>, folder: &Path) -> Result
 pub(crate) fn keep(
     source: Option<&CalibrationSource>,
     folder: &Path,
-    line: &Line,
+    line: &ProgressLine,
     cancel: &Cancel,
 ) -> Result<(), Failure> {
     let path: PathBuf = folder.join(CALIBRATION_FILE);
@@ -193,7 +193,11 @@ pub(crate) fn keep(
 }
 
 /// Measures all ceilings, each for this time.
-fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<CalibrationDoc, Failure> {
+fn measured(
+    duration: Duration,
+    line: &ProgressLine,
+    cancel: &Cancel,
+) -> Result<CalibrationDoc, Failure> {
     let now = SystemTime::now().max(SystemTime::UNIX_EPOCH);
     let machine = MachineDoc::this();
     let cores = machine.cpus.unwrap_or(1);
@@ -204,7 +208,7 @@ fn measured(duration: Duration, line: &Line, cancel: &Cancel) -> Result<Calibrat
     let mut ceilings = Vec::new();
     for answers in CeilingTarget::ALL {
         for (read_percent, bytes, extent) in OPERATIONS {
-            if extent == Extent::Server && answers != CeilingTarget::Embedded {
+            if extent == TargetSet::Server && answers != CeilingTarget::Embedded {
                 continue;
             }
             for &threads in &threads {

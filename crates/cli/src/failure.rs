@@ -19,8 +19,6 @@ use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
 use smbench_report::{LoadError, SaveError};
 
-use crate::password::PasswordError;
-
 /// The exit codes that scripts rely on. A greater code is a worse result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
@@ -61,8 +59,6 @@ pub(crate) enum Failure {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Target(#[from] TargetError),
-    #[error(transparent)]
-    Password(#[from] PasswordError),
     #[error("failed to {0}")]
     Load(#[from] LoadError),
     #[error(transparent)]
@@ -155,7 +151,6 @@ impl Failure {
             | Self::Plan(_)
             | Self::Run(RunError::Plan(_))
             | Self::Target(_)
-            | Self::Password(_)
             | Self::Load(_)
             | Self::Compare(_)
             | Self::Report(WriteError::Foreign { .. })
@@ -278,10 +273,6 @@ mod tests {
             path: path(),
             source: missing(),
         };
-        let password = PasswordError::Unreadable {
-            path: path(),
-            source: missing(),
-        };
         let result = LoadError::NotFound { path: path() };
         for (cause, failures, exit) in [
             (
@@ -296,7 +287,7 @@ mod tests {
             ),
             (
                 "a file that the user gave is not there",
-                vec![in_a_run(keytab.into()), password.into(), result.into()],
+                vec![in_a_run(keytab.into()), result.into()],
                 Exit::Usage,
             ),
         ] {

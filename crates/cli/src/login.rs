@@ -16,56 +16,15 @@ use std::env;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use smbench_engine::login::{KdcAddress, KerberosLogin, Login, Proof};
+use smbench_engine::login::{KerberosLogin, Login, Proof};
 use smbench_engine::target::Target;
 
-use crate::args;
+use crate::args::{Auth, LoginArgs};
 use crate::failure::Failure;
-use crate::password::{PasswordError, Sources};
+use crate::password::Sources;
 
 /// Default path of MIT Kerberos' configuration, which `KRB5_CONFIG` overrides.
 const CONFIGURATION: &str = "/etc/krb5.conf";
-
-/// Who proves what how.
-#[derive(Debug, Default, Args)]
-pub(crate) struct LoginArgs {
-    /// How to log on [default: auto, which is kerberos with --keytab or --ccache, else ntlm]
-    #[arg(
-        long,
-        value_name = "HOW",
-        requires = "target",
-        value_enum,
-        hide_possible_values = false
-    )]
-    pub(crate) auth: Option<Auth>,
-    /// Keytab with the user's keys, for Kerberos
-    #[arg(long, value_name = "FILE", requires = "target", value_parser = args::paths())]
-    pub(crate) keytab: Option<PathBuf>,
-    /// Credential cache with the user's tickets, as kinit writes it, for Kerberos
-    #[arg(long, value_name = "FILE", requires = "target", conflicts_with = "keytab",
-        value_parser = args::paths())]
-    pub(crate) ccache: Option<PathBuf>,
-    /// The user's Kerberos realm [default: the domain in the URL, else default_realm in krb5.conf]
-    #[arg(long, value_name = "REALM", requires = "target")]
-    pub(crate) realm: Option<String>,
-    /// The KDC of the user's realm [default: as krb5.conf says]
-    #[arg(long, value_name = "HOST[:PORT]", requires = "target")]
-    pub(crate) kdc: Option<KdcAddress>,
-    /// What Kerberos calls the server [default: cifs/HOST, after the URL]
-    #[arg(long, value_name = "NAME[@REALM]", requires = "target")]
-    pub(crate) service_principal: Option<String>,
-}
-
-/// A way to log on, as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Auth {
-    Auto,
-    Ntlm,
-    Kerberos,
-    Guest,
-    Anonymous,
-}
 
 /// Decides how the target's user logs on, and whether a user must be named.
 pub(crate) fn choose(
@@ -93,13 +52,20 @@ pub(crate) fn choose(
         Auth::Anonymous => Login::Anonymous,
         Auth::Auto | Auth::Ntlm => Login::Ntlm,
     };
-    match &target.login {
-        Login::Guest if target.user.is_empty() => "guest".clone_into(&mut target.user),
-        Login::Ntlm if target.user.is_empty() => return Err(PasswordError::NoUser.into()),
-        Login::Kerberos(login) if login.proof == Proof::Password && target.user.is_empty() => {
-            return Err(PasswordError::NoUser.into());
-        }
-        _ => {}
+    let needs_user = match &target.login {
+        Login::Ntlm => true,
+        Login::Kerberos(login) => login.proof == Proof::Password,
+        Login::Guest | Login::Anonymous => false,
+    };
+    if target.user.is_empty() && needs_user {
+        return Err(Failure::Usage(
+            "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or \
+             --auth guest"
+                .to_owned(),
+        ));
+    }
+    if target.user.is_empty() && target.login == Login::Guest {
+        "guest".clone_into(&mut target.user);
     }
     Ok(())
 }

@@ -9,7 +9,6 @@ mod calibrate;
 mod commands;
 mod embedded;
 mod failure;
-mod fileio;
 mod login;
 mod output;
 mod password;

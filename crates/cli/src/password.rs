@@ -7,6 +7,7 @@
 //! message repeats any content of these sources.
 
 use std::env;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use smbench_engine::login::{Login, Proof};
 use smbench_engine::target::{Secret, Target, UrlPassword};
 
 use crate::args::SecretArgs;
+use crate::failure::Failure;
 use crate::output::complain;
 
 /// Name of the variable with the password.
@@ -22,41 +24,6 @@ pub(crate) const VARIABLE: &str = "SMBENCH_PASSWORD";
 
 /// Size above which a file cannot be a password file.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
-
-/// Reason why there is no password.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PasswordError {
-    #[error("failed to read {}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
-    #[error("failed to read {}: line {line} is not UTF-8", path.display())]
-    NotUtf8 { path: PathBuf, line: usize },
-    #[error(
-        "failed to read {}: line {line} is none of `username = `, `password = ` and `domain = `",
-        path.display()
-    )]
-    Malformed { path: PathBuf, line: usize },
-    #[error(
-        "failed to read {}: its first line is to be the password, and is empty",
-        .0.display()
-    )]
-    Empty(PathBuf),
-    #[error("failed to read {0}: it is not UTF-8")]
-    Variable(String),
-    #[error(
-        "the target names no user: write smb://USER@HOST/SHARE, or give --auth anonymous or \
-         --auth guest"
-    )]
-    NoUser,
-    #[error(
-        "no password for user {user}: set {variable}, or give --password-file or \
-         --authentication-file (for Kerberos, --keytab or --ccache)"
-    )]
-    Missing { user: String, variable: String },
-    #[error("the password in the URL and that of {0} differ: leave one of them out")]
-    Differs(String),
-    #[error("failed to ask for the password: {0}")]
-    Prompt(io::Error),
-}
 
 /// The password sources of a command line. Sources that also name the user have
 /// been read.
@@ -78,7 +45,7 @@ impl Sources {
         args: &SecretArgs,
         target: &mut Target,
         url: UrlPassword,
-    ) -> Result<Self, PasswordError> {
+    ) -> Result<Self, Failure> {
         if url == UrlPassword::Present {
             complain(format_args!(
                 "warning: the password in the URL shows in process lists and in the shell's \
@@ -107,7 +74,9 @@ impl Sources {
             && !password.expose().is_empty()
             && password != target.password
         {
-            return Err(PasswordError::Differs(source.to_owned()));
+            return Err(Failure::Usage(format!(
+                "the password in the URL and that of {source} differ: leave one of them out"
+            )));
         }
         Ok(sources)
     }
@@ -121,7 +90,7 @@ impl Sources {
     }
 
     /// Returns the password of the target's user, if the log-on needs one.
-    pub(crate) fn password(&self, target: &Target) -> Result<Secret, PasswordError> {
+    pub(crate) fn password(&self, target: &Target) -> Result<Secret, Failure> {
         let is_wanted = match &target.login {
             Login::Ntlm => true,
             // Most guests have no password, so there is no prompt.
@@ -133,30 +102,36 @@ impl Sources {
             return Ok(Secret::default());
         }
         if self.url == UrlPassword::Present {
-            return Ok(target.password.clone());
+            return Ok(target.password.clone().given_in("in the URL"));
         }
-        if let Some((_, password)) = self.elsewhere()? {
-            return Ok(password);
+        if let Some((source, password)) = self.elsewhere()? {
+            return Ok(password.given_in(source.to_owned()));
         }
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
             let prompt = format!("password of {} at {}: ", target.user, target.host);
             return rpassword::prompt_password(prompt)
-                .map(Secret::new)
-                .map_err(PasswordError::Prompt);
+                .map(|password| Secret::new(password).given_in("as typed"))
+                .map_err(|error| {
+                    Failure::Usage(format!("failed to ask for the password: {error}"))
+                });
         }
-        Err(PasswordError::Missing {
-            user: target.user.clone(),
-            variable: self.variable.clone(),
-        })
+        Err(Failure::Usage(format!(
+            "no password for user {}: set {}, or give --password-file or --authentication-file \
+             (for Kerberos, --keytab or --ccache)",
+            target.user, self.variable
+        )))
     }
 
     /// Returns the first password outside of the URL, and the name of its source.
-    fn elsewhere(&self) -> Result<Option<(&str, Secret)>, PasswordError> {
+    fn elsewhere(&self) -> Result<Option<(&str, Secret)>, Failure> {
         if let Some(path) = &self.password_file {
             let text = read(path)?;
             let line = text.split('\n').next().unwrap_or_default();
             return match line.trim_end_matches('\r') {
-                "" => Err(PasswordError::Empty(path.clone())),
+                "" => Err(unreadable(
+                    path,
+                    "its first line is to be the password, and is empty",
+                )),
                 password => Ok(Some(("--password-file", Secret::new(password)))),
             };
         }
@@ -167,7 +142,7 @@ impl Sources {
             Ok(password) => Ok(Some((&self.variable, Secret::new(password)))),
             Err(env::VarError::NotPresent) => Ok(None),
             Err(env::VarError::NotUnicode(_)) => {
-                Err(PasswordError::Variable(self.variable.clone()))
+                Err(unreadable(Path::new(&self.variable), "it is not UTF-8"))
             }
         }
     }
@@ -182,11 +157,11 @@ struct Authentication {
 }
 
 impl Authentication {
-    fn read(path: &Path) -> Result<Self, PasswordError> {
+    fn read(path: &Path) -> Result<Self, Failure> {
         let text = read(path)?;
-        Self::parse(&text).map_err(|line| PasswordError::Malformed {
-            path: path.to_owned(),
-            line,
+        Self::parse(&text).map_err(|line| {
+            let expected = "none of `username = `, `password = ` and `domain = `";
+            unreadable(path, format_args!("line {line} is {expected}"))
         })
     }
 
@@ -213,25 +188,25 @@ impl Authentication {
     }
 }
 
-fn read(path: &Path) -> Result<String, PasswordError> {
-    let unreadable = |source| PasswordError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+fn unreadable(path: &Path, reason: impl Display) -> Failure {
+    Failure::Usage(format!("failed to read {}: {reason}", path.display()))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
+        .map_err(|error| unreadable(path, error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(io::Error::other("larger than 64 KiB")));
+        return Err(unreadable(path, "larger than 64 KiB"));
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let newlines = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n');
-        PasswordError::NotUtf8 {
-            path: path.to_owned(),
-            line: newlines.count() + 1,
-        }
+        unreadable(
+            path,
+            format_args!("line {} is not UTF-8", newlines.count() + 1),
+        )
     })
 }
 
@@ -302,7 +277,11 @@ mod tests {
             password_env: nowhere(),
             ..SecretArgs::default()
         };
-        let differs = |source| Err(PasswordError::Differs(source).to_string());
+        let differs = |source| {
+            Err(format!(
+                "the password in the URL and that of {source} differ: leave one of them out"
+            ))
+        };
         for (in_url, args, expected) in [
             ("right", from_variable(), differs("PATH".to_owned())),
             (&variable, from_variable(), Ok(&variable[..])),
@@ -335,6 +314,49 @@ mod tests {
                     assert!(!message.contains(secret), "{message}");
                 }
             }
+        }
+    }
+
+    /// Messages about a wrong password name its source.
+    #[test]
+    fn a_password_comes_with_the_place_where_the_user_gave_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "password = pw\n").unwrap();
+        let none = SecretArgs {
+            password_env: Some("SMBENCH_TEST_NOT_SET".to_owned()),
+            ..SecretArgs::default()
+        };
+        for (url, args, note) in [
+            ("smb://ann:pw@host/share", none, " (in the URL)"),
+            (
+                "smb://ann@host/share",
+                SecretArgs {
+                    password_file: Some(path.clone()),
+                    ..SecretArgs::default()
+                },
+                " (--password-file)",
+            ),
+            (
+                "smb://ann@host/share",
+                SecretArgs {
+                    authentication_file: Some(path),
+                    ..SecretArgs::default()
+                },
+                " (--authentication-file)",
+            ),
+            (
+                "smb://ann@host/share",
+                SecretArgs {
+                    password_env: Some("PATH".to_owned()),
+                    ..SecretArgs::default()
+                },
+                " (PATH)",
+            ),
+        ] {
+            let (mut target, found) = Target::parse(url).unwrap();
+            let sources = Sources::open(&args, &mut target, found).unwrap();
+            assert_eq!(sources.password(&target).unwrap().source_note(), note);
         }
     }
 

@@ -17,11 +17,11 @@ const STEPS: u64 = 1000;
 
 /// The progress line; clones share the same line.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
 }
 
-impl Line {
+impl ProgressLine {
     pub(crate) fn new(visibility: Visibility) -> Self {
         // Hides itself if standard error is not a terminal.
         let target = match visibility {

@@ -36,7 +36,7 @@ pub(crate) struct Request {
     /// The server's flush policy as stated by the user.
     flush: FlushDoc,
     /// The highest load of the generator.
-    ceilings: calibrate::Found,
+    ceilings: calibrate::RunCalibration,
 }
 
 /// The server of a run.
@@ -50,7 +50,7 @@ pub(crate) enum Server {
 
 /// A server to probe or to clean up, and its password.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct ServerAccess {
     pub(crate) target: Target,
     pub(crate) limits: Limits,
 }
@@ -120,7 +120,7 @@ impl Request {
             },
             Server::Given(_) => disclosure(self.flush),
         };
-        let calibrate::Found { calibration, note } = self.ceilings.clone();
+        let calibrate::RunCalibration { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;
         told.notes.extend(note);
         told
@@ -155,7 +155,7 @@ fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
     }
 }
 
-impl Visit {
+impl ServerAccess {
     pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
         let (mut target, sources) = account(&args.target, &args.secrets)?;
         target.password = sources.password(&target)?;

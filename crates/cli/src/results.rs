@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //!
-//! - No older result is overwritten unless the user gave its name.
+//! - No older result is overwritten, not even if the user gave its name.
 //! - Before the run starts, it is known that results can be written.
 //! - A run that measured nothing leaves no file here, even if it is killed.
 
@@ -52,17 +52,11 @@ impl Results {
                 "--json - and --csv - cannot both have standard output".to_owned(),
             ));
         }
-        let mut copy = None;
-        if let Some(Destination::File(path)) = &output.json {
-            check_writable(path)?;
-            copy = Some(path.clone());
-        }
-        if let Some(Destination::File(path)) = &output.csv {
-            check_writable(path)?;
-        }
-        for path in output.hlog.iter().chain(&output.csv_iometer) {
-            check_writable(path)?;
-        }
+        named(output).try_for_each(check_writable)?;
+        let copy = match &output.json {
+            Some(Destination::File(path)) => Some(path.clone()),
+            _ => None,
+        };
         let folder = &output.out;
         let stem = file_stem(profile, now);
         let made = MadeFolders::missing(folder);
@@ -179,24 +173,65 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Returns the files that the user named.
+fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
+    let destinations = output.json.iter().chain(&output.csv);
+    let files = destinations.filter_map(|to| match to {
+        Destination::Stdout => None,
+        Destination::File(path) => Some(path),
+    });
+    let files = files.chain(&output.csv_iometer).chain(&output.hlog);
+    files.map(PathBuf::as_path)
+}
+
+/// Fails if a file that the user named holds something, because measurements would
+/// be lost. Pipes and devices can be written again and again.
+pub(crate) fn check_new(output: &OutputArgs) -> Result<(), Failure> {
+    let is_taken = |path: &&Path| fs::metadata(path).is_ok_and(|at| at.is_file() && at.len() > 0);
+    match named(output).find(is_taken) {
+        Some(path) => Err(Failure::Usage(format!(
+            "{} exists, and no result is replaced: delete it, or give another name",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Makes the folder of `--out`.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let made = try_making(folder);
+    made.map_err(Failure::io(format!(
+        "write results to {}",
+        folder.display()
+    )))
+}
+
+fn try_making(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder).map_err(|error| match folder.is_file() {
+        true => io::Error::other("this is a file; --out takes a folder: give another name"),
+        false => error,
+    })
+}
+
 /// Makes `folder` and does `work` in it. Tries again once if the folder is missing then:
 /// another run that had made the same folder removed it while it was still empty.
 fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
-    let mut attempt = || fs::create_dir_all(folder).and_then(|()| work());
+    let mut attempt = || try_making(folder).and_then(|()| work());
     match attempt() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => attempt(),
         done => done,
     }
 }
 
-/// Opens a file for writing without a lasting change: its contents stay, and a new
-/// file is removed.
+/// Opens a file for writing without a lasting change: its contents stay, and the
+/// creator of a new file removes it.
 fn try_writing(path: &Path) -> io::Result<()> {
-    let is_new = !path.exists();
-    File::options().append(true).create(true).open(path)?;
-    match is_new {
-        true => fs::remove_file(path),
-        false => Ok(()),
+    match File::create_new(path) {
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            File::options().append(true).open(path).map(drop)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -214,172 +249,4 @@ fn file_stem(profile: &str, now: SystemTime) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn output(folder: &Path) -> OutputArgs {
-        OutputArgs {
-            calibration: None,
-            out: folder.join("a/b/results"),
-            json: None,
-            csv: None,
-            csv_iometer: None,
-            hlog: None,
-            strict: false,
-            allow_missed_rate: false,
-            quiet: true,
-        }
-    }
-
-    fn doc() -> RunDoc {
-        RunDoc::load(Path::new(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../fixtures/results/v1-curve.json"
-        )))
-        .unwrap()
-    }
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-        let mut names: Vec<_> = entries
-            .map(|entry| name(entry).into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn names_tell_time_and_profile_and_are_never_reused() {
-        let folder = tempfile::tempdir().unwrap();
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_769_860_800);
-        let output = output(folder.path());
-        let prepare = || Results::prepare(&output, "my/mix", now).unwrap();
-        let (mut first, mut second) = (prepare(), prepare());
-        for results in [&mut first, &mut second] {
-            results.save(&doc()).unwrap();
-            results.save(&doc()).unwrap();
-        }
-        prepare().save(&doc()).unwrap();
-        assert_eq!(
-            names(&output.out),
-            [
-                "20260131T120000Z-my-mix-2.json",
-                "20260131T120000Z-my-mix-3.json",
-                "20260131T120000Z-my-mix.json"
-            ]
-        );
-        assert_eq!(
-            second.path(),
-            Some(&*output.out.join("20260131T120000Z-my-mix-2.json"))
-        );
-    }
-
-    /// A killed run cannot remove any file.
-    #[test]
-    fn a_run_without_results_leaves_no_file_and_no_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = output(folder.path());
-        let results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        assert_eq!(results.path(), None);
-        assert_eq!(names(folder.path()), [""; 0]);
-        fs::create_dir(folder.path().join("a")).unwrap();
-        Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        assert_eq!(names(folder.path()), ["a"]);
-        assert_eq!(names(&folder.path().join("a")), [""; 0]);
-    }
-
-    #[test]
-    fn a_folder_in_which_nothing_could_be_saved_goes_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = output(folder.path());
-        let mut results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        fs::write(folder.path().join("a"), "in the way").unwrap();
-        results.save(&doc()).unwrap_err();
-        fs::remove_file(folder.path().join("a")).unwrap();
-        fs::create_dir_all(&output.out).unwrap();
-        drop(results);
-        assert_eq!(names(folder.path()), [""; 0]);
-    }
-
-    /// Two runs may start at the same time with the same new folder.
-    #[test]
-    fn a_folder_that_another_run_removes_while_it_is_empty_is_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let new = folder.path().join("a/b");
-        let mut others = vec![MadeFolders::missing(&new)];
-        in_folder(&new, || {
-            others.pop();
-            try_writing(&new.join("trial"))
-        })
-        .unwrap();
-        assert!(new.exists());
-        let mut attempts = 0;
-        let missing = in_folder(&new, || {
-            attempts += 1;
-            Err(io::ErrorKind::NotFound.into())
-        });
-        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
-        assert_eq!(attempts, 2);
-    }
-
-    #[test]
-    fn a_folder_that_was_removed_during_the_run_is_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let output = output(folder.path());
-        let mut results = Results::prepare(&output, "x", SystemTime::now()).unwrap();
-        results.save(&doc()).unwrap();
-        fs::remove_dir_all(folder.path().join("a")).unwrap();
-        results.save(&doc()).unwrap();
-        assert_eq!(RunDoc::load(results.path().unwrap()).unwrap(), doc());
-    }
-
-    #[test]
-    fn a_long_name_is_cut_between_characters() {
-        let stem = file_stem(&format!("x{}", "ß".repeat(300)), SystemTime::UNIX_EPOCH);
-        assert_eq!(stem, format!("19700101T000000Z-x{}", "ß".repeat(49)));
-    }
-
-    #[test]
-    fn places_that_cannot_be_written_are_found_out_at_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        fs::write(&file, "").unwrap();
-        let missing = folder.path().join("missing/x.json");
-        let prepare = |output: &OutputArgs| Results::prepare(output, "x", SystemTime::now());
-        let good = output(folder.path());
-        let bad_folder = OutputArgs {
-            out: file.join("results"),
-            ..output(folder.path())
-        };
-        let error = prepare(&bad_folder).unwrap_err().to_string();
-        assert!(error.starts_with("failed to write results to "), "{error}");
-        let bad_json = OutputArgs {
-            json: Some(Destination::File(missing.clone())),
-            ..output(folder.path())
-        };
-        let bad_csv = OutputArgs {
-            csv: Some(Destination::File(missing.clone())),
-            ..output(folder.path())
-        };
-        let bad_hlog = OutputArgs {
-            hlog: Some(missing.clone()),
-            ..output(folder.path())
-        };
-        for output in [bad_json, bad_csv, bad_hlog] {
-            let error = prepare(&output).unwrap_err().to_string();
-            let expected = format!("failed to write {}: ", missing.display());
-            assert!(error.starts_with(&expected), "{error}");
-            assert!(!good.out.exists());
-        }
-    }
-
-    #[test]
-    fn a_device_is_not_replaced() {
-        assert!(is_special(Path::new("/dev/null")));
-        assert!(!is_special(Path::new("/")));
-        check_writable(Path::new("/dev/null")).unwrap();
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::unsaved::Unsaved;
 
 /// Longest wait of a user who leaves at once. If the server answers, a load point
@@ -65,7 +65,7 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         )
     };
     let listen = async move {
-        let mut seen = Seen::default();
+        let mut seen = SignalCount::default();
         loop {
             let hung_up = async {
                 match &mut hang_up {
@@ -100,13 +100,13 @@ enum Caught {
 
 /// The signals caught so far.
 #[derive(Default)]
-struct Seen {
+struct SignalCount {
     times: u32,
     /// Whether the first signal was a hang-up, and no SIGTERM has followed.
     began_with_hang_up: bool,
 }
 
-impl Seen {
+impl SignalCount {
     /// Counts a signal. Returns the number of stop requests so far; `None` if this
     /// signal is not another one. Shell and terminal both signal a lost terminal,
     /// and a SIGTERM may follow. Together these are one stop request.
@@ -163,7 +163,7 @@ pub(crate) fn cleanup_command(url: &str) -> String {
 /// The caller marks unsaved results in the returned value.
 pub(crate) fn stop_on_interrupt(
     cancel: &Cancel,
-    line: &Line,
+    line: &ProgressLine,
     remedy: String,
 ) -> Result<Unsaved, Failure> {
     let (cancel, line) = (cancel.clone(), line.clone());
@@ -190,7 +190,7 @@ pub(crate) fn stop_on_interrupt(
 
 /// Ends a command that only removes files, on the first signal. The command can be
 /// repeated, no matter how much was removed before.
-pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
+pub(crate) fn leave_on_interrupt(line: &ProgressLine) -> Result<(), Failure> {
     let line = line.clone();
     on_interrupt(move |_| {
         line.clear();
@@ -202,7 +202,7 @@ pub(crate) fn leave_on_interrupt(line: &Line) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::Caught::{HangUp, Interrupt, Terminate};
-    use super::{Seen, ignores_hang_up};
+    use super::{SignalCount, ignores_hang_up};
 
     #[test]
     fn a_lost_terminal_is_told_several_times_and_asks_once() {
@@ -219,7 +219,7 @@ mod tests {
             ),
             (vec![Interrupt, Interrupt], vec![Some(1), Some(2)]),
         ] {
-            let mut seen = Seen::default();
+            let mut seen = SignalCount::default();
             let counted: Vec<_> = caught.into_iter().map(|one| seen.count(one)).collect();
             assert_eq!(counted, counts);
         }

@@ -6,8 +6,8 @@
 //!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
 //!                            servers,
 //!                            comparisons
-//!            -> Folder       folder, sittings,   load points that are measured, and the rest
-//!                            difference
+//!            -> Folder       folder, passes,     load points that are measured, and the rest
+//!                            sittings, difference
 //!            -> passes       runner, host,       one engine run each, on one server; before that,
 //!                            remains             leftovers of an earlier invocation are removed
 //! ```
@@ -21,6 +21,7 @@ mod difference;
 mod folder;
 mod given;
 mod host;
+mod passes;
 mod remains;
 mod resolve;
 mod runner;
@@ -39,7 +40,7 @@ use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::signals;
 use crate::study;
 use crate::verdict::MissedRate;
@@ -74,7 +75,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     };
-    let line = Line::new(visibility);
+    let line = ProgressLine::new(visibility);
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;

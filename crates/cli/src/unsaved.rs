@@ -8,11 +8,11 @@ use std::time::Duration;
 /// state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unsaved {
-    shared: Arc<Shared>,
+    shared: Arc<UnsavedState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct UnsavedState {
     is_unsaved: Mutex<bool>,
     saved: Condvar,
 }

@@ -11,7 +11,7 @@ use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
 use crate::output::complain;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request::document;
 use crate::results::is_special;
 use crate::unsaved::Unsaved;
@@ -28,14 +28,14 @@ pub(crate) trait Keep {
 /// The requested interval log.
 pub(crate) struct Log {
     path: PathBuf,
-    /// The log; created with the first interval, so that an older log stays until
-    /// then.
+    /// The log; created with the first interval, so that a run that measures nothing
+    /// leaves none.
     log: Option<IntervalLog<File>>,
     written: io::Result<()>,
 }
 
 impl Log {
-    /// Creates a log at `path` that replaces an existing file.
+    /// Creates a log at `path`.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         // A pipe is opened at once. That loses no data, and its reader may have to
         // be waited for.
@@ -71,30 +71,30 @@ impl Log {
 
 /// Whether a write has failed, which is reported once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum WriteFailure {
     None,
-    Told,
+    Reported,
 }
 
 /// Shows the progress and saves each load point.
 pub(crate) struct Watch<'a, K> {
-    line: &'a Line,
+    line: &'a ProgressLine,
     keep: K,
     log: Option<Log>,
     disclosure: Disclosure,
-    trouble: Trouble,
-    interim: Option<Interim<'a>>,
+    write_failure: WriteFailure,
+    interim: Option<IntervalReport<'a>>,
     unsaved: Unsaved,
 }
 
 /// Function that reports an interval of the window, with access to the progress
 /// line.
-pub(crate) type Interim<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &Line) + 'a>;
+pub(crate) type IntervalReport<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine) + 'a>;
 
 impl<'a, K: Keep> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
     pub(crate) fn new(
-        line: &'a Line,
+        line: &'a ProgressLine,
         keep: K,
         log: Option<Log>,
         disclosure: Disclosure,
@@ -105,14 +105,14 @@ impl<'a, K: Keep> Watch<'a, K> {
             keep,
             log,
             disclosure,
-            trouble: Trouble::None,
+            write_failure: WriteFailure::None,
             interim: None,
             unsaved: unsaved.clone(),
         }
     }
 
     /// Adds a function that reports intervals.
-    pub(crate) fn telling(self, interim: Option<Interim<'a>>) -> Self {
+    pub(crate) fn with_intervals(self, interim: Option<IntervalReport<'a>>) -> Self {
         Self { interim, ..self }
     }
 
@@ -128,8 +128,8 @@ impl<'a, K: Keep> Watch<'a, K> {
             // Such a result is handled at the end of the run.
             return;
         }
-        if let (Err(failure), Trouble::None) = (self.keep.save(doc), self.trouble) {
-            self.trouble = Trouble::Told;
+        if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
+            self.write_failure = WriteFailure::Reported;
             self.line.suspended(|| {
                 complain(format_args!(
                     "{failure}; the run goes on, and writing is tried again"
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_load_point_is_unsaved_until_it_has_ended() {
-        let line = Line::new(Visibility::Hidden);
+        let line = ProgressLine::new(Visibility::Hidden);
         let unsaved = Unsaved::default();
         let told = disclosure(FlushDoc::Unknown);
         let mut watch = Watch::new(&line, Discard, None, told, &unsaved);

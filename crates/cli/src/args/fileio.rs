@@ -7,7 +7,8 @@ use clap::{ArgAction, Args, Subcommand};
 use smbench_engine::fileio::TestMode;
 use smbench_engine::units::{Size, parse_duration};
 
-use super::{OutputArgs, ServerArgs};
+use super::run::OutputArgs;
+use super::server::ServerArgs;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,10 +8,10 @@ use smbench_engine::sources::SourceList;
 use smbench_engine::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_engine::units::Size;
 
-use super::calibrate::calibration_sources;
+use super::calibrate::{CalibrationSource, calibration_sources};
+use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{Destination, destinations, files, parse_profile, paths, timings};
-use super::{CalibrationSource, LoadArgs};
 
 /// Options of `run` and `plan`.
 #[derive(Debug, Args)]

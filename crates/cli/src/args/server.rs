@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use smbench_engine::login::KdcAddress;
 use smbench_engine::plan::Mode;
 use smbench_engine::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::FlushDoc;
 
 use super::value::{flush_policies, modes, parse_timeout, paths, signing_algorithms};
-use crate::login::LoginArgs;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
@@ -57,6 +57,46 @@ pub(crate) struct SecretArgs {
     pub(crate) password_env: Option<String>,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
+}
+
+/// How to log on, and the proof of identity.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LoginArgs {
+    /// How to log on [default: auto, which is kerberos with --keytab or --ccache, else ntlm]
+    #[arg(
+        long,
+        value_name = "HOW",
+        requires = "target",
+        value_enum,
+        hide_possible_values = false
+    )]
+    pub(crate) auth: Option<Auth>,
+    /// Keytab with the user's keys, for Kerberos
+    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
+    pub(crate) keytab: Option<PathBuf>,
+    /// Credential cache with the user's tickets, as kinit writes it, for Kerberos
+    #[arg(long, value_name = "FILE", requires = "target", conflicts_with = "keytab",
+        value_parser = paths())]
+    pub(crate) ccache: Option<PathBuf>,
+    /// The user's Kerberos realm [default: the domain in the URL, else default_realm in krb5.conf]
+    #[arg(long, value_name = "REALM", requires = "target")]
+    pub(crate) realm: Option<String>,
+    /// The KDC of the user's realm [default: as krb5.conf says]
+    #[arg(long, value_name = "HOST[:PORT]", requires = "target")]
+    pub(crate) kdc: Option<KdcAddress>,
+    /// What Kerberos calls the server [default: cifs/HOST, after the URL]
+    #[arg(long, value_name = "NAME[@REALM]", requires = "target")]
+    pub(crate) service_principal: Option<String>,
+}
+
+/// A way to log on, as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Auth {
+    Auto,
+    Ntlm,
+    Kerberos,
+    Guest,
+    Anonymous,
 }
 
 #[derive(Clone, Copy, Debug, Args)]

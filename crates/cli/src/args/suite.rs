@@ -7,9 +7,10 @@ use clap::{Args, Subcommand};
 use smbench_engine::clients::ClientList;
 use smbench_report::FlushDoc;
 
+use super::calibrate::CalibrationSource;
 use super::load::WindowArgs;
+use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths};
-use super::{CalibrationSource, ConnectArgs, SessionArgs};
 
 pub(super) const EXIT_CODES: &str = "\
 A suite that was interrupted or killed goes on where it stopped when the same command is given
@@ -105,7 +106,7 @@ pub(crate) struct SuiteLoadArgs {
     /// Load points in place of the suite's: clients such as 1,8,16, or /4 for the suite's first and
     /// every fourth after it
     #[arg(long, value_name = "LIST|/K")]
-    pub(crate) points: Option<Points>,
+    pub(crate) points: Option<PointChoice>,
     /// Passes over the load points of each server [default: the suite's]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) passes: Option<u32>,
@@ -125,14 +126,14 @@ pub(crate) struct SuiteLoadArgs {
 
 /// Selection of a suite's load points.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Points {
+pub(crate) enum PointChoice {
     /// These load points, independent of the suite.
     These(ClientList),
     /// The first load point of the suite, and every n-th after it.
     Every(usize),
 }
 
-impl FromStr for Points {
+impl FromStr for PointChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -149,7 +150,7 @@ impl FromStr for Points {
     }
 }
 
-impl Points {
+impl PointChoice {
     /// Returns the selected load points of a suite that has `all`.
     pub(crate) fn of(&self, all: &[u32]) -> Vec<u32> {
         match self {
@@ -189,13 +190,13 @@ mod tests {
     #[test]
     fn a_ramp_is_thinned_by_a_list_or_a_step() {
         let ramp: Vec<u32> = (0..16).map(|at| if at == 0 { 1 } else { at * 4 }).collect();
-        let thinned = |text: &str| text.parse::<Points>().unwrap().of(&ramp);
+        let thinned = |text: &str| text.parse::<PointChoice>().unwrap().of(&ramp);
         assert_eq!(thinned("1,8,16"), [1, 8, 16]);
         assert_eq!(thinned("/1"), ramp);
         assert_eq!(thinned("/4"), [1, 16, 32, 48]);
         assert_eq!(thinned("/99"), [1]);
         for text in ["", "/", "/0", "/x", "0", "8..4"] {
-            text.parse::<Points>().unwrap_err();
+            text.parse::<PointChoice>().unwrap_err();
         }
     }
 

@@ -9,16 +9,16 @@ use smbench_report::units::plain;
 use crate::args::UrlArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::progress::{Line, Visibility};
-use crate::request::Visit;
+use crate::progress::{ProgressLine, Visibility};
+use crate::request::ServerAccess;
 use crate::signals;
 
 pub(super) fn cleanup(args: &UrlArgs) -> Result<Exit, Failure> {
-    let visit = Visit::resolve(args)?;
-    let line = Line::new(Visibility::Terminal);
+    let access = ServerAccess::resolve(args)?;
+    let line = ProgressLine::new(Visibility::Terminal);
     signals::leave_on_interrupt(&line)?;
     line.show(&Progress::CleaningUp);
-    let found = probe::cleanup(&visit.target, visit.limits);
+    let found = probe::cleanup(&access.target, access.limits);
     line.clear();
     print(&describe(&found?))?;
     Ok(Exit::Done)

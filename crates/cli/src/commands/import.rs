@@ -149,7 +149,7 @@ fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
         }
     }
     let folder = files.first().and_then(|(path, _)| path.parent());
-    let mut made = Made {
+    let mut made = WrittenFiles {
         files: Vec::new(),
         _folders: folder.map(MadeFolders::missing),
     };
@@ -178,13 +178,13 @@ fn exists(path: &Path) -> Failure {
 }
 
 /// Files written so far; dropping this removes them.
-struct Made<'a> {
+struct WrittenFiles<'a> {
     files: Vec<&'a Path>,
     /// Folders, removed after the files and only if they are empty.
     _folders: Option<MadeFolders>,
 }
 
-impl Drop for Made<'_> {
+impl Drop for WrittenFiles<'_> {
     fn drop(&mut self) {
         for file in &self.files {
             // If the removal fails, the first error still has the more useful

@@ -14,7 +14,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{self, Visibility};
-use crate::request::Visit;
+use crate::request::ServerAccess;
 use crate::signals::{self, cleanup_command, left_behind};
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
@@ -29,20 +29,20 @@ const CAPABILITIES: [(u32, &str); 7] = [
 ];
 
 /// A label and its value.
-type Line = (&'static str, String);
+type LabelledValue = (&'static str, String);
 
 pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
-    let visit = Visit::resolve(&args.url)?;
-    let url = visit.target.redacted();
+    let access = ServerAccess::resolve(&args.url)?;
+    let url = access.target.redacted();
     let cancel = Cancel::default();
     let remedy = left_behind(&url);
-    signals::stop_on_interrupt(&cancel, &progress::Line::new(Visibility::Hidden), remedy)?;
-    let probe = probe::probe(
-        &visit.target,
-        args.session.options().session(),
-        visit.limits,
+    signals::stop_on_interrupt(
         &cancel,
+        &progress::ProgressLine::new(Visibility::Hidden),
+        remedy,
     )?;
+    let options = args.session.options().session();
+    let probe = probe::probe(&access.target, options, access.limits, &cancel)?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {
@@ -135,7 +135,7 @@ fn describe(url: &str, probe: &Probe) -> String {
 }
 
 /// Returns the result of each offer that was made alone.
-fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Line> {
+fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = LabelledValue> {
     all.iter().map(|(offered, accepted)| {
         let answer = match accepted {
             Ok(()) => "accepted".to_owned(),
@@ -146,7 +146,7 @@ fn tried<T: Display>(all: &[(T, Result<(), String>)]) -> impl Iterator<Item = Li
 }
 
 /// Describes how the server handled a temporary file of smbench.
-fn tried_out(trials: &Trials) -> Vec<Line> {
+fn tried_out(trials: &Trials) -> Vec<LabelledValue> {
     let compound = match &trials.compound {
         Ok(()) => "create, query and close in one frame: accepted".to_owned(),
         Err(reason) => plain(reason),
@@ -191,7 +191,7 @@ fn granted<T: Copy + PartialEq>(
     label: &'static str,
     all: &[(T, Result<T, String>)],
     name: impl Fn(T) -> String,
-) -> Vec<Line> {
+) -> Vec<LabelledValue> {
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let lines = all.iter().zip(labels).map(|((asked, granted), label)| {
         let answer = match granted {

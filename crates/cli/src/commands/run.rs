@@ -19,13 +19,13 @@ use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::{Request, Server, document};
-use crate::results::{Results, save_csv, save_csv_iometer};
+use crate::results::{Results, check_new, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
-use crate::watch::{Interim, Keep, Log, Watch};
+use crate::watch::{IntervalReport, Keep, Log, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = Request::resolve_all(args)?;
@@ -34,12 +34,12 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Server::Embedded => String::new(),
         Server::Given(_) => left_behind(&requests[0].plan.sessions.target.redacted()),
     };
-    let telling = Telling {
+    let presentation = Presentation {
         remedy,
         interim: None,
         render: &render,
     };
-    carry_out(requests, &args.output, telling)
+    carry_out(requests, &args.output, presentation)
 }
 
 /// Fails if several results would be written to one file.
@@ -58,12 +58,12 @@ fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
     }
 }
 
-/// Messages about a run.
-pub(crate) struct Telling<'a> {
+/// Presentation of a run to its user.
+pub(crate) struct Presentation<'a> {
     /// Advice for a user who leaves at once, as the tail of a sentence.
     pub(crate) remedy: String,
     /// Output during the first run.
-    pub(crate) interim: Option<Interim<'a>>,
+    pub(crate) interim: Option<IntervalReport<'a>>,
     /// Function that formats the document for printing.
     pub(crate) render: Render<'a>,
 }
@@ -76,13 +76,14 @@ type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 pub(crate) fn carry_out(
     mut requests: Vec<Request>,
     output: &OutputArgs,
-    telling: Telling<'_>,
+    presentation: Presentation<'_>,
 ) -> Result<Exit, Failure> {
-    let Telling {
+    check_new(output)?;
+    let Presentation {
         remedy,
         mut interim,
         render,
-    } = telling;
+    } = presentation;
     let first = &requests[0];
     if let Server::Given(sources) = &first.server {
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
@@ -92,7 +93,7 @@ pub(crate) fn carry_out(
             request.plan.sessions.target.password = password.clone();
         }
     }
-    let line = Line::new(match output.quiet {
+    let line = ProgressLine::new(match output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -102,9 +103,6 @@ pub(crate) fn carry_out(
     let are_several = requests.len() > 1;
     for mut request in requests {
         if cancel.is_cancelled() {
-            if docs.is_empty() {
-                return Err(Failure::Interrupted);
-            }
             // This profile was requested, too, but will not run.
             worst = Exit::Interrupted;
             break;
@@ -112,65 +110,82 @@ pub(crate) fn carry_out(
         if !docs.is_empty() {
             print("\n")?;
         }
-        let manner = Manner {
+        let context = RunContext {
             output,
             render,
             name: are_several.then(|| request.plan.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
         };
-        let ran = run_one(&mut request, &manner, &cancel, interim.take());
-        let ended = match ran {
+        let ended = match run_one(&mut request, &context, &cancel, interim.take()) {
             Ok(Ran { doc, ended }) => {
                 docs.push(doc);
-                let path = output.csv_iometer.as_deref();
-                let saved = path.map_or(Ok(()), |path| save_csv_iometer(&docs, path));
-                match (ended, saved) {
-                    (Ok(Exit::Done), saved) => saved.map(|()| Exit::Done),
-                    (ended, Ok(())) => ended,
-                    // The run's own verdict has priority over problems with its
-                    // files.
-                    (ended, Err(failure)) => {
-                        manner.complain(failure);
-                        ended
-                    }
-                }
+                context.with_files(ended, save_iometer(&docs, output))
             }
             Err(failure) if failure.is_of_profile() => Err(failure),
             // The next profile would fail in the same way, after the same time, or
             // lock the account.
             Err(failure) => return Err(failure),
         };
-        let exit = match ended {
-            Ok(exit) => exit,
-            // An error in one profile does not prevent the others.
-            Err(failure) if are_several => {
-                manner.complain(without_urls(failure.to_string()));
-                failure.exit()
-            }
-            Err(failure) => return Err(failure),
-        };
-        worst = worst.max(exit);
+        worst = worst.max(context.settle(ended)?);
     }
-    Ok(worst)
+    match docs.is_empty() && worst == Exit::Interrupted {
+        true => Err(Failure::Interrupted),
+        false => Ok(worst),
+    }
+}
+
+/// Writes the file of `--csv-iometer`, with the results so far.
+fn save_iometer(docs: &[RunDoc], output: &OutputArgs) -> Result<(), Failure> {
+    let path = output.csv_iometer.as_deref();
+    path.map_or(Ok(()), |path| save_csv_iometer(docs, path))
 }
 
 /// Output options of a run, and the name for its messages.
-struct Manner<'a> {
+struct RunContext<'a> {
     output: &'a OutputArgs,
     render: Render<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
-    line: &'a Line,
+    line: &'a ProgressLine,
     unsaved: &'a Unsaved,
 }
 
-impl Manner<'_> {
+impl RunContext<'_> {
     /// Prints an error, with the profile's name if there are several.
     fn complain(&self, message: impl Display) {
         match &self.name {
             Some(name) => complain(format_args!("profile {name}: {message}")),
             None => complain(message),
+        }
+    }
+
+    /// Adds problems with files to the end of a run. The run's own verdict has priority
+    /// over them.
+    fn with_files(
+        &self,
+        ended: Result<Exit, Failure>,
+        files: Result<(), Failure>,
+    ) -> Result<Exit, Failure> {
+        match (ended, files) {
+            (Ok(Exit::Done), files) => files.map(|()| Exit::Done),
+            (ended, Ok(())) => ended,
+            (ended, Err(failure)) => {
+                self.complain(failure);
+                ended
+            }
+        }
+    }
+
+    /// Returns the exit code of a run. Prints a failure of one of several profiles,
+    /// because it does not prevent the others.
+    fn settle(&self, ended: Result<Exit, Failure>) -> Result<Exit, Failure> {
+        match ended {
+            Err(failure) if self.name.is_some() => {
+                self.complain(without_urls(failure.to_string()));
+                Ok(failure.exit())
+            }
+            ended => ended,
         }
     }
 }
@@ -184,16 +199,16 @@ struct Ran {
 /// Runs one profile; fails if nothing was measured.
 fn run_one<'a>(
     request: &mut Request,
-    manner: &Manner<'a>,
+    context: &RunContext<'a>,
     cancel: &Cancel,
-    interim: Option<Interim<'a>>,
+    interim: Option<IntervalReport<'a>>,
 ) -> Result<Ran, Failure> {
-    let &Manner {
+    let &RunContext {
         output,
         line,
         unsaved,
         ..
-    } = manner;
+    } = context;
     let mut results = Results::prepare(output, &request.plan.work.profile, SystemTime::now())?;
     run::check_server_cpu(&request.plan.generator.server_cpu)?;
     let server = match request.server {
@@ -206,12 +221,12 @@ fn run_one<'a>(
     };
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
     let watch = Watch::new(line, &mut results, log, request.disclosure(), unsaved);
-    let mut watch = watch.telling(interim);
+    let mut watch = watch.with_intervals(interim);
     let record = run::execute(&request.plan, &mut watch, cancel);
     line.clear();
     drop(server);
     let logged = watch.close();
-    conclude(request, &record?, &mut results, manner, logged)
+    conclude(request, &record?, &mut results, context, logged)
 }
 
 impl Keep for &mut Results {
@@ -225,14 +240,30 @@ fn conclude(
     request: &Request,
     record: &RunRecord,
     results: &mut Results,
-    manner: &Manner<'_>,
+    context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
-    let output = manner.output;
+    let output = context.output;
     let doc = document(record, request.disclosure());
-    let cleaned_up = match (&doc.leftover, &request.server) {
+    let cleaned_up = report_leftover(&doc, request, context);
+    if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
+        return Err(Failure::Interrupted);
+    }
+    context.unsaved.begin();
+    let saved = results.save(&doc);
+    context.unsaved.end();
+    let path = results.path().filter(|_| saved.is_ok());
+    let written = publish(&doc, path, output, context.render);
+    let exit = verdict(&doc, context).max(cleaned_up);
+    let ended = context.with_files(Ok(exit), saved.and(written).and(logged));
+    Ok(Ran { doc, ended })
+}
+
+/// Reports a directory that remains on the share. Returns the exit code for it.
+fn report_leftover(doc: &RunDoc, request: &Request, context: &RunContext<'_>) -> Exit {
+    match (&doc.leftover, &request.server) {
         (Some(leftover), Server::Given(_)) => {
-            manner.complain(format_args!(
+            context.complain(format_args!(
                 "{leftover}; remove it with: {}",
                 cleanup_command(&request.plan.sessions.target.redacted())
             ));
@@ -240,36 +271,21 @@ fn conclude(
         }
         // Files on an embedded server are removed together with the server.
         _ => Exit::Done,
-    };
-    if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
-        return Err(Failure::Interrupted);
     }
-    manner.unsaved.begin();
-    let saved = results.save(&doc);
-    manner.unsaved.end();
-    let path = results.path().filter(|_| saved.is_ok());
-    let written = publish(&doc, path, output, manner.render);
-    let strict = || ClientLimited::given(output.strict).judge(&doc);
-    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(&doc);
-    let exit = match judge(&doc).or_else(at_rate).or_else(strict) {
-        Some((exit, reason)) => {
-            if let Some(reason) = reason {
-                manner.complain(reason);
-            }
-            exit.max(cleaned_up)
-        }
-        None => cleaned_up,
+}
+
+/// Reports why a run must not be quoted. Returns the exit code for it.
+fn verdict(doc: &RunDoc, context: &RunContext<'_>) -> Exit {
+    let output = context.output;
+    let strict = || ClientLimited::given(output.strict).judge(doc);
+    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
+    let Some((exit, reason)) = judge(doc).or_else(at_rate).or_else(strict) else {
+        return Exit::Done;
     };
-    let ended = match (exit, saved.and(written).and(logged)) {
-        (Exit::Done, outcome) => outcome.map(|()| exit),
-        (exit, Ok(())) => Ok(exit),
-        // The run's own verdict has priority over problems with its files.
-        (exit, Err(failure)) => {
-            manner.complain(failure);
-            Ok(exit)
-        }
-    };
-    Ok(Ran { doc, ended })
+    if let Some(reason) = reason {
+        context.complain(reason);
+    }
+    exit
 }
 
 /// Writes the result to standard output and to the file of `--csv`.

@@ -4,8 +4,7 @@
 use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
 use super::host::Host;
-use super::resolve::twice;
-use super::spec::{ComparisonEntry, NAMED};
+use super::spec::{ComparisonEntry, NAMED, twice};
 
 /// Checks a comparison; `None` if it has fewer than two servers left.
 pub(super) fn comparison(

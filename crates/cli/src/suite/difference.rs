@@ -38,6 +38,14 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
         })
 }
 
+/// Keys of a plan that do not make it another one. A digest differs whenever any key
+/// does. Waits of the set-up are over when the load begins.
+const IGNORED: [&str; 3] = [
+    "plan.digest",
+    "plan.limits.connect_s",
+    "plan.limits.setup_s",
+];
+
 /// Returns the key that makes a plan another one, if there is one.
 pub(super) fn between_plans(old: &PlanDoc, new: &PlanDoc) -> Option<String> {
     first_difference("plan", &json(old), &json(new))
@@ -93,9 +101,7 @@ pub(super) fn json(value: &impl Serialize) -> Value {
 fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
-            let keys = old.keys().chain(new.keys());
-            // A digest differs whenever any key does, so it adds no information.
-            let mut keys = keys.filter(|name| *name != "digest");
+            let mut keys = old.keys().chain(new.keys());
             keys.find_map(|name| {
                 let of = |values: &serde_json::Map<String, Value>| {
                     values.get(name).cloned().unwrap_or(Value::Null)
@@ -103,7 +109,7 @@ fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
                 first_difference(&format!("{key}.{name}"), &of(old), &of(new))
             })
         }
-        (old, new) if old == new => None,
+        (old, new) if old == new || IGNORED.contains(&key) => None,
         (old, new) => Some(format!("{key} {old}, not {new}")),
     }
 }
@@ -199,6 +205,9 @@ mod tests {
     fn a_difference_is_named_by_its_key() {
         let plan = json!({"a": 1, "digest": "x", "limits": {"b": [1, 2], "c": 2.0}});
         assert_eq!(first_difference("plan", &plan, &plan), None);
+        let patient = json!({"a": 1, "digest": "y", "limits": {"b": [1, 2], "c": 2.0,
+            "connect_s": 1.0, "setup_s": 60.0}});
+        assert_eq!(first_difference("plan", &plan, &patient), None);
         for (new, expected) in [
             (
                 json!({"a": 2, "limits": {"b": [1, 2], "c": 2.0}}),

@@ -23,22 +23,15 @@ use smbench_report::study::StudyDoc;
 use smbench_report::{Disclosure, LoadError, RunDoc};
 
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
+use super::passes::{PassId, all_passes};
 use super::resolve::Suite;
 use super::sittings::{has, is_done, joined};
 use crate::failure::Failure;
+use crate::results::make_folder;
 
 /// File that the suite writing here locks. It lists the files that a killed suite
 /// leaves behind.
 const RUNNING: &str = ".running";
-
-/// One pass of a profile on a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Slot {
-    pub(super) server: usize,
-    pub(super) profile: usize,
-    /// Number of the pass, from 1.
-    pub(super) pass: u32,
-}
 
 /// A study's folder, locked by this process.
 #[derive(Debug)]
@@ -48,7 +41,7 @@ pub(super) struct Folder {
     /// Load points of each profile, from its plans.
     points: Vec<Vec<u32>>,
     /// Measured load points, without those that were cut short.
-    measured: HashMap<Slot, RunDoc>,
+    measured: HashMap<PassId, RunDoc>,
     running: File,
     remains: Vec<Remains>,
 }
@@ -76,8 +69,8 @@ pub(super) enum Remains {
 impl Folder {
     /// Creates the folder, or continues the study that it contains.
     pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
+        make_folder(path)?;
         let to = || Failure::io(format!("write results to {}", path.display()));
-        fs::create_dir_all(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
             return Err(Failure::Usage(format!(
                 "folder {} holds something, but no study: give another --out",
@@ -90,8 +83,10 @@ impl Folder {
         // mixed up.
         let begun = |study: &StudyDoc| {
             let path_of =
-                |slot: Slot| path.join(study.run_path(slot.server, slot.profile, slot.pass));
-            slots(study).into_iter().any(|slot| path_of(slot).exists())
+                |pass: PassId| path.join(study.run_path(pass.server, pass.profile, pass.number));
+            all_passes(study)
+                .into_iter()
+                .any(|pass| path_of(pass).exists())
         };
         if let Some(found) = StudyDoc::load(path)?.filter(begun) {
             if let Some(difference) = between_studies(&found, &suite.study) {
@@ -113,8 +108,8 @@ impl Folder {
             remains: noted(&mut running),
             running,
         };
-        for slot in slots(&suite.study) {
-            folder.load(slot, suite)?;
+        for pass in all_passes(&suite.study) {
+            folder.load(pass, suite)?;
         }
         folder.admit_generator(&MachineDoc::this())?;
         folder.study.save(path)?;
@@ -122,17 +117,17 @@ impl Folder {
     }
 
     /// Reads the measured load points of a pass.
-    pub(super) fn load(&mut self, slot: Slot, suite: &Suite) -> Result<(), Failure> {
-        let path = self.run_path(slot);
+    pub(super) fn load(&mut self, pass: PassId, suite: &Suite) -> Result<(), Failure> {
+        let path = self.run_path(pass);
         if !path.exists() {
             return Ok(());
         }
         let mut run = RunDoc::load(&path).map_err(unreadable)?;
-        let plan = suite.plan(slot);
+        let plan = suite.plan(pass);
         if let Some(difference) = between_plans(&run.plan, &PlanDoc::from(plan)) {
             return Err(other_study(&self.path, &difference));
         }
-        let host = &suite.hosts[slot.server];
+        let host = &suite.hosts[pass.server];
         if run.server.flush != Some(host.flush) {
             return Err(other_study(
                 &self.path,
@@ -164,7 +159,7 @@ impl Folder {
         if !run.load_points.is_empty() {
             // The next part of the pass reports its own leftovers.
             run.leftover = None;
-            self.measured.insert(slot, run);
+            self.measured.insert(pass, run);
         }
         Ok(())
     }
@@ -172,11 +167,11 @@ impl Folder {
     /// Fails if load points are left to measure, and this machine is not the one
     /// that generated the load before.
     fn admit_generator(&self, now: &MachineDoc) -> Result<(), Failure> {
-        let slots = slots(&self.study);
-        if slots.iter().all(|&slot| self.remaining(slot).is_empty()) {
+        let passes = all_passes(&self.study);
+        if passes.iter().all(|&pass| self.remaining(pass).is_empty()) {
             return Ok(());
         }
-        let mut measured = slots.iter().filter_map(|&slot| self.measured(slot));
+        let mut measured = passes.iter().filter_map(|&pass| self.measured(pass));
         let difference = measured.find_map(|run| between_machines(run.machine.as_ref()?, now));
         match difference {
             Some(difference) => Err(other_study(&self.path, &difference)),
@@ -187,10 +182,10 @@ impl Folder {
     /// Fails if a server is no longer the one that was measured before, in an
     /// earlier invocation of the suite or in an earlier pass.
     pub(super) fn admit(&self, server: usize, now: &Disclosure) -> Result<(), Failure> {
-        let of_server = slots(&self.study)
+        let of_server = all_passes(&self.study)
             .into_iter()
-            .filter(|slot| slot.server == server);
-        let mut measured = of_server.filter_map(|slot| self.measured(slot));
+            .filter(|pass| pass.server == server);
+        let mut measured = of_server.filter_map(|pass| self.measured(pass));
         match measured.find_map(|run| between_servers(&run.server, now)) {
             Some(difference) => {
                 let name = &self.study.servers[server].name;
@@ -202,23 +197,23 @@ impl Folder {
     }
 
     /// Returns the load points of a pass that are not measured yet.
-    pub(super) fn remaining(&self, slot: Slot) -> Vec<u32> {
-        let measured = self.measured.get(&slot);
+    pub(super) fn remaining(&self, pass: PassId) -> Vec<u32> {
+        let measured = self.measured.get(&pass);
         let is_measured = |clients| measured.is_some_and(|run| has(run, clients));
-        let all = self.points[slot.profile].iter().copied();
+        let all = self.points[pass.profile].iter().copied();
         all.filter(|&clients| !is_measured(clients)).collect()
     }
 
     /// Returns the document of a pass from earlier invocations of the suite.
-    pub(super) fn measured(&self, slot: Slot) -> Option<&RunDoc> {
-        self.measured.get(&slot)
+    pub(super) fn measured(&self, pass: PassId) -> Option<&RunDoc> {
+        self.measured.get(&pass)
     }
 
     /// Writes the document of a pass: the load points of earlier invocations, and
     /// `run`.
-    pub(super) fn save(&self, slot: Slot, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
-        let run = joined(self.measured(slot).cloned(), run, plan);
-        let path = self.run_path(slot);
+    pub(super) fn save(&self, pass: PassId, plan: &Plan, run: RunDoc) -> Result<(), Failure> {
+        let run = joined(self.measured(pass).cloned(), run, plan);
+        let path = self.run_path(pass);
         let is_removed = !self.path.exists();
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failure::write(&path))?;
@@ -229,13 +224,13 @@ impl Folder {
         Ok(run.save(&path)?)
     }
 
-    fn run_path(&self, slot: Slot) -> PathBuf {
-        let Slot {
+    fn run_path(&self, pass: PassId) -> PathBuf {
+        let PassId {
             server,
             profile,
-            pass,
-        } = slot;
-        self.path.join(self.study.run_path(server, profile, pass))
+            number,
+        } = pass;
+        self.path.join(self.study.run_path(server, profile, number))
     }
 
     /// Returns the items that would be left behind if this process were killed now,
@@ -274,22 +269,6 @@ fn noted(running: &mut File) -> Vec<Remains> {
     let read = running.read_to_string(&mut text);
     let remains = read.ok().and_then(|_| serde_json::from_str(&text).ok());
     remains.unwrap_or_default()
-}
-
-/// Returns every pass in the order in which they run: a pass on each server before
-/// the next pass on any.
-pub(super) fn slots(study: &StudyDoc) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    for pass in 1..=study.passes {
-        for profile in 0..study.profiles.len() {
-            slots.extend((0..study.servers.len()).map(|server| Slot {
-                server,
-                profile,
-                pass,
-            }));
-        }
-    }
-    slots
 }
 
 /// Locks the folder. Fails if another suite is running here.
@@ -338,13 +317,13 @@ fn remove_unfinished(path: &Path) -> io::Result<()> {
 }
 
 /// Returns whether a file name is that of an incomplete `study.json`. It contains
-/// the number of the process that writes it.
+/// the number of the process that writes it, and the number of the file.
 fn is_unfinished(name: &OsStr) -> bool {
-    let process = name.to_str().and_then(|name| {
-        let process = name.strip_prefix(".study.json.")?;
-        process.strip_suffix(".tmp")
+    let numbers = name.to_str().and_then(|name| {
+        let numbers = name.strip_prefix(".study.json.")?;
+        numbers.strip_suffix(".tmp")
     });
-    process.is_some_and(|process| process.parse::<u32>().is_ok())
+    numbers.is_some_and(|numbers| numbers.split('-').all(|one| one.parse::<u32>().is_ok()))
 }
 
 /// Returns the failure for a pass's document that cannot be read, with advice.

@@ -42,7 +42,7 @@ pub(super) struct Host {
 #[derive(Debug)]
 pub(super) enum HostKind {
     /// An existing server.
-    Given(Box<Account>),
+    Given(Box<GivenServer>),
     /// A scratch Samba that is started for each pass, with these lines in
     /// `smb.conf`.
     Samba { lines: Vec<String> },
@@ -50,14 +50,14 @@ pub(super) enum HostKind {
 
 /// An existing server, and the account to use.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct GivenServer {
     /// Target; it has no password until [`Host::ask`].
     pub(super) target: Target,
     pub(super) sources: Sources,
 }
 
 /// A running server.
-pub(super) struct Standing {
+pub(super) struct StartedServer {
     pub(super) target: Target,
     pub(super) disclosure: Disclosure,
     /// The scratch Samba, if there is one; dropping it ends the server.
@@ -92,16 +92,16 @@ impl Host {
     ///
     /// Before a server is started, `claimed` is called with its folder. So the
     /// folder can be removed if this process is killed.
-    pub(super) fn stand(
+    pub(super) fn start(
         &self,
         claimed: impl FnOnce(&Path) -> Result<(), Failure>,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<StartedServer, Failure> {
         match &self.kind {
             HostKind::Given(account) => {
                 let target = &account.target;
                 let mut disclosure = request::disclosure(self.flush);
                 disclosure.notes.extend(self.notes.iter().cloned());
-                Ok(Standing {
+                Ok(StartedServer {
                     target: target.clone(),
                     disclosure,
                     samba: None,
@@ -126,7 +126,7 @@ impl Host {
                     in_memory: storage.is_memory(),
                 });
                 disclosure.notes.extend(self.notes.iter().cloned());
-                Ok(Standing {
+                Ok(StartedServer {
                     target,
                     disclosure,
                     samba: Some(samba),

@@ -11,7 +11,7 @@ use smbench_lab::ScratchSamba;
 use super::folder::{Folder, Remains};
 use super::resolve::Suite;
 use crate::output::complain;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::signals::cleanup_command;
 
 /// Longest time that a server may need to notice that a suite was killed.
@@ -20,7 +20,7 @@ const NOTICE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Removes items that a suite left behind because it was killed or lost a server.
 /// Items that cannot be removed are reported, and stay noted.
-pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &Line) {
+pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &ProgressLine) {
     let mut stay = Vec::new();
     for remains in folder.remains() {
         let removed = match remains {

@@ -1,6 +1,5 @@
 //! From a suite as written and the command line to the plans of its runs.
 
-use std::collections::HashSet;
 use std::thread;
 use std::time::SystemTime;
 
@@ -13,11 +12,12 @@ use smbench_report::study::{StudyDoc, TransferDoc};
 
 use super::client;
 use super::comparisons::comparison;
-use super::folder::Slot;
 use super::given::{options, quick};
 use super::host::Host;
+use super::passes::PassId;
 use super::servers::hosts;
 use super::source::Source;
+use super::spec::twice;
 use super::transfers::{self, Transfer};
 use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
 use crate::failure::Failure;
@@ -44,8 +44,8 @@ pub(super) struct Suite {
 
 impl Suite {
     /// Returns the plan of a pass, without its target.
-    pub(super) fn plan(&self, slot: Slot) -> &Plan {
-        &self.plans[slot.profile][slot.server]
+    pub(super) fn plan(&self, pass: PassId) -> &Plan {
+        &self.plans[pass.profile][pass.server]
     }
 
     /// Checks a suite. Makes no connection.
@@ -136,14 +136,6 @@ fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failur
         Some(points) => points.of(written.as_slice()),
         None => written.into(),
     })
-}
-
-/// Returns the first name that occurs twice, ignoring case.
-pub(super) fn twice(names: &[String]) -> Option<&str> {
-    let mut seen = HashSet::new();
-    let mut names = names.iter();
-    let second = names.find(|name| !seen.insert(name.to_lowercase()));
-    second.map(String::as_str)
 }
 
 /// A profile that is to run.
@@ -243,7 +235,8 @@ fn plan(
     chosen: &Chosen,
     host: Option<&Host>,
 ) -> Result<Plan, Failure> {
-    let Chosen { profile, run, doc } = chosen;
+    let Chosen { profile, run, .. } = chosen;
+    let place = format!("suite {}, profile {}", source.origin, profile.origin);
     if run.work.clients.is_some() || run.work.repeat.is_some() {
         return Err(Failure::Usage(format!(
             "suite {}: profile {} has clients or repeat: load points and passes are the same for \
@@ -251,39 +244,17 @@ fn plan(
             source.origin, profile.origin
         )));
     }
-    // The engine counts each generator of a client as a client.
-    let generators = doc.as_ref().map_or(1, |doc| doc.generators_per_client);
-    let given = options(args);
-    let quick = quick(args);
-    let points = points
-        .iter()
-        .map(|clients| clients.saturating_mul(generators));
-    let points: Vec<_> = points.map(|clients| clients.to_string()).collect();
-    let clients = points.join(",").parse().map_err(|error: ClientListError| {
-        Failure::Usage(format!(
-            "suite {}, profile {}, with {generators} sessions for each client: {error}",
-            source.origin, profile.origin
-        ))
-    })?;
     let fixed = RunOptions {
         work: WorkSpec {
-            clients: Some(clients),
+            clients: Some(sessions(points, chosen, &place)?),
             repeat: Some(1),
             ..WorkSpec::default()
         },
         ..RunOptions::default()
     };
-    // Otherwise the row would state an option that the run did not have.
-    if let Some(host) = host
-        && let Some(key) = client::clash(&given.sessions, &host.run)
-    {
-        return Err(Failure::Usage(format!(
-            "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
-             out one of them",
-            source.origin,
-            host.name,
-            key.replace('_', "-")
-        )));
+    let (given, quick) = (options(args), quick(args));
+    if let Some(host) = host {
+        check_clash(source, &given, host)?;
     }
     let own = RunOptions {
         sessions: host.map(|host| host.run.clone()).unwrap_or_default(),
@@ -299,25 +270,51 @@ fn plan(
         // If the system does not provide the number, one thread always works.
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
-    .map_err(|PlanError { place, problem }| match place {
-        Place::Option(field) if given.gives(field) => Failure::Plan(PlanError { place, problem }),
+    .map_err(|PlanError { place: at, problem }| match at {
+        Place::Option(field) if given.gives(field) => {
+            Failure::Plan(PlanError { place: at, problem })
+        }
         Place::Option(field) if quick.gives(field) => Failure::Usage(format!(
-            "suite {}, profile {}: --quick sets {field}: {problem} (--{})",
-            source.origin,
-            profile.origin,
+            "{place}: --quick sets {field}: {problem} (--{})",
             field.replace('_', "-")
         )),
         Place::Option(_) => {
             let server = host.map(|host| format!(", server `{}`", host.name));
-            Failure::Usage(format!(
-                "suite {}, profile {}{}: {problem}",
-                source.origin,
-                profile.origin,
-                server.unwrap_or_default()
-            ))
+            Failure::Usage(format!("{place}{}: {problem}", server.unwrap_or_default()))
         }
-        place => Failure::Plan(PlanError { place, problem }),
+        at => Failure::Plan(PlanError { place: at, problem }),
     })
+}
+
+/// Returns the load points as the engine counts them: each generator of a client is
+/// a client.
+fn sessions(points: &[u32], chosen: &Chosen, place: &str) -> Result<ClientList, Failure> {
+    let doc = chosen.doc.as_ref();
+    let generators = doc.map_or(1, |doc| doc.generators_per_client);
+    let points = points
+        .iter()
+        .map(|clients| clients.saturating_mul(generators).to_string());
+    let points: Vec<_> = points.collect();
+    points.join(",").parse().map_err(|error: ClientListError| {
+        Failure::Usage(format!(
+            "{place}, with {generators} sessions for each client: {error}"
+        ))
+    })
+}
+
+/// Fails if the command line has an option that the server has too. A row of a
+/// report would otherwise state an option that the run did not have.
+fn check_clash(source: &Source, given: &RunOptions, host: &Host) -> Result<(), Failure> {
+    match client::clash(&given.sessions, &host.run) {
+        Some(key) => Err(Failure::Usage(format!(
+            "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
+             out one of them",
+            source.origin,
+            host.name,
+            key.replace('_', "-")
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -10,14 +10,12 @@ use smbench_lab::{LabError, ScratchSamba};
 use smbench_report::FlushDoc;
 
 use super::client;
-use super::host::{Account, Host, HostKind, samba_policy};
-use super::resolve::twice;
+use super::host::{GivenServer, Host, HostKind, samba_policy};
 use super::source::Source;
-use super::spec::{NAMED, ServerEntry};
-use crate::args::{NamedServerArgs, SecretArgs, parse_option};
+use super::spec::{NAMED, ServerEntry, twice};
+use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
-use crate::login::{self, Auth, LoginArgs};
-use crate::request;
+use crate::{login, request};
 
 /// Returns the servers of the command line, then those of the suite.
 pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
@@ -79,7 +77,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
         name: name.to_owned(),
         flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
         notes: Vec::new(),
-        kind: HostKind::Given(Box::new(Account { target, sources })),
+        kind: HostKind::Given(Box::new(GivenServer { target, sources })),
         cpu: CpuSource::default(),
         run: SessionsSpec::default(),
         named: true,
@@ -113,7 +111,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
             let flush = entry.flush.unwrap_or_default();
             (
                 flush,
-                HostKind::Given(Box::new(Account { target, sources })),
+                HostKind::Given(Box::new(GivenServer { target, sources })),
             )
         }
         (None, Some(lines)) => {

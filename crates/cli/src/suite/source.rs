@@ -239,7 +239,7 @@ mod tests {
             ("[[comparisons]]\nservers = []", "missing field `title`"),
             (
                 "[[comparisons]]\ntitle = \"x\"\nkind = \"more\"",
-                "unknown variant `more`",
+                "unknown variant `more`, expected `change` or `scaling`",
             ),
             ("[[servers]]\npassword = \"x\"", "unknown field `password`"),
             ("[[servers]]\nflush = \"maybe\"", "unknown variant `maybe`"),

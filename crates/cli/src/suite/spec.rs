@@ -31,6 +31,7 @@
 //! Unknown keys are errors. Paths are relative to the suite's file. No password
 //! may be in the file.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -174,8 +175,9 @@ pub(super) struct ServerEntry {
 pub(super) struct ComparisonEntry {
     /// Title in a report.
     pub(super) title: String,
-    /// Kind of comparison; [`ComparisonKind::Gain`] is refused.
-    #[serde(default)]
+    /// Kind of comparison; [`ComparisonKind::Gain`] is refused, with the text to write
+    /// instead.
+    #[serde(default, deserialize_with = "kind")]
     pub(super) kind: ComparisonKind,
     /// The server that the others are compared with; the first when absent.
     pub(super) baseline: Option<String>,
@@ -186,5 +188,24 @@ pub(super) struct ComparisonEntry {
     pub(super) flush: Option<FlushDoc>,
 }
 
+/// Reads the kind of a comparison. An error lists only kinds that are not refused
+/// later.
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ComparisonKind, D::Error> {
+    match &*String::deserialize(deserializer)? {
+        "change" | "tuning" => Ok(ComparisonKind::Change),
+        "scaling" => Ok(ComparisonKind::Scaling),
+        "gain" => Ok(ComparisonKind::Gain),
+        other => Err(Error::unknown_variant(other, &["change", "scaling"])),
+    }
+}
+
 /// Placeholder for the servers that the command line names.
 pub(super) const NAMED: &str = "--server";
+
+/// Returns the first name that occurs twice, ignoring case.
+pub(super) fn twice(names: &[String]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    let mut names = names.iter();
+    let second = names.find(|name| !seen.insert(name.to_lowercase()));
+    second.map(String::as_str)
+}

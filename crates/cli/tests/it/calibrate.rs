@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Place, json};
+use crate::support::{Place, embedded, json};
 
 /// Runs the shortest possible calibration.
 fn calibrate(place: &Place, more: &[&str]) -> crate::support::Said {
@@ -28,11 +28,23 @@ fn a_calibration_that_cannot_be_kept_is_not_measured_first() {
 #[test]
 fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let place = Place::new();
-    let said = calibrate(&place, &["--duration=100ms", "--out=results", "--json=-"]);
+    let said = calibrate(&place, &["--duration=50ms", "--out=results", "--json=-"]);
     said.succeeded();
     let doc = json(&said.stdout);
     let kept = fs::read_to_string(place.path("results/calibration.json")).unwrap();
     assert_eq!(doc, json(&kept));
+    assert_ceilings(&doc);
+    // Either both figures, or the reason why there are none.
+    let sysbench = &doc["sysbench"];
+    let is_there = sysbench["tests"]
+        .as_array()
+        .is_some_and(|tests| tests.len() == 3);
+    assert_eq!(is_there, sysbench["not_measured"].is_null(), "{sysbench}");
+    later_runs_refer_to_it(&place);
+}
+
+/// Checks that every ceiling is there and makes sense.
+fn assert_ceilings(doc: &Value) {
     let cpus = doc["machine"]["cpus"].as_u64().unwrap();
     let ceilings = doc["ceilings"].as_array().unwrap();
     let threads: &[u64] = if cpus > 1 { &[1, cpus] } else { &[1] };
@@ -77,13 +89,10 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
         }
     }
     assert!(measured > ceilings.len() / 2, "{measured} were measured");
-    // Either both figures, or the reason why there are none.
-    let sysbench = &doc["sysbench"];
-    let is_there = sysbench["tests"]
-        .as_array()
-        .is_some_and(|tests| tests.len() == 3);
-    assert_eq!(is_there, sysbench["not_measured"].is_null(), "{sysbench}");
+}
 
+/// Checks which runs are compared with the calibration in the folder of results.
+fn later_runs_refer_to_it(place: &Place) {
     let run = |more: &[&str]| {
         let mut args = vec!["run", "--clients=2", "--duration=100ms", "--quiet"];
         args.extend(more);
@@ -124,6 +133,31 @@ fn every_ceiling_is_measured_and_later_runs_refer_to_it() {
     let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
     let said = run(&["--out=results"]);
     assert!(said.contains(told) && !is_told(&said), "{said}");
+}
+
+#[test]
+fn a_suite_measures_a_calibration_when_it_begins_and_keeps_it() {
+    let server = embedded();
+    let place = Place::new();
+    place.write("one.toml", "clients = \"1\"\n");
+    let named = format!("--server=memory={}", server.url());
+    let suite = || {
+        let args = [
+            "suite",
+            "one.toml",
+            &named,
+            "--quick",
+            "--duration=300ms",
+            "--out=study",
+        ];
+        let said = place.smbench_as(server.password(), &args);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(said.stdout.contains("\ncalibration: "), "{said:?}");
+        fs::read_to_string(place.path("study/calibration.json")).unwrap()
+    };
+    let first = suite();
+    assert_ceilings(&json(&first));
+    assert_eq!(suite(), first);
 }
 
 /// The responder accepts any number of clients, whatever soft limit on open files

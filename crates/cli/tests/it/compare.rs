@@ -56,7 +56,13 @@ fn a_server_is_held_against_itself() {
     let server = embedded();
     let (url, password) = (server.url(), server.password().to_owned());
     for name in ["one.json", "two.json"] {
-        let more = ["--clients=1,2", "--repeat=3", "--json", name];
+        let more = [
+            "--clients=1,2",
+            "--repeat=3",
+            "--duration=100ms",
+            "--json",
+            name,
+        ];
         place.run(&url, &password, &more).succeeded();
     }
     let said = compare(&place, &["one.json", "two.json", "--json", "both.json"]);

@@ -88,7 +88,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    let args = run_args(&url, &["--driver=smb-rs", "--clients=2,3", "--duration=2s"]);
+    let args = run_args(&url, &["--driver=smb-rs", "--clients=2,3", "--duration=1s"]);
     let running = place.start_as(server.password(), &args);
     place.wait_for_load_points(1);
     let before = server.memory().counts().reads;

@@ -34,7 +34,7 @@ fn column(file: &Path, row: &str, name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn an_icf_file_with_several_specifications_is_imported_and_runs() {
+fn an_icf_file_with_several_specifications_is_imported() {
     let place = Place::new();
     let icf = fixture("several-1.1.0.icf");
     let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
@@ -54,7 +54,15 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         suite.contains("profiles = [\"./file-server.toml\", \"./bursts-with-replies.toml\"]"),
         "{suite}"
     );
-    // No file is replaced. If one file exists, no other is written either.
+}
+
+#[test]
+fn an_import_replaces_no_file() {
+    let place = Place::new();
+    let icf = fixture("several-1.1.0.icf");
+    let import = |out: &str| place.smbench(&["import", "iometer", &icf, "--out", out]);
+    import("made").succeeded();
+    // If one file exists, no other is written either.
     for kept in ["made/bursts-with-replies.toml", "made/suite.toml"] {
         let kept = place.path(kept);
         let folder = kept.parent().unwrap();
@@ -65,7 +73,7 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
             }
         }
         fs::write(&kept, "mine").unwrap();
-        let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
+        let said = import("made");
         let name = kept.file_name().unwrap().to_str().unwrap();
         let told = format!("made/{name} exists, and nothing is replaced: give another --out");
         said.failed_with(2, &[&told]);
@@ -73,16 +81,21 @@ fn an_icf_file_with_several_specifications_is_imported_and_runs() {
         assert_eq!(left.len(), 1, "{left:?}");
         assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
         fs::remove_file(kept).unwrap();
-        place
-            .smbench(&["import", "iometer", &icf, "--out", "made"])
-            .succeeded();
+        import("made").succeeded();
     }
     // If the folder cannot be created, the message names it, and the file in its
     // place stays.
-    let said = place.smbench(&["import", "iometer", &icf, "--out", "made/suite.toml/x"]);
+    let said = import("made/suite.toml/x");
     said.failed_with(3, &["failed to write made/suite.toml/x"]);
     assert!(place.path("made/suite.toml").is_file());
+}
 
+#[test]
+fn imported_profiles_run_and_their_results_have_iometers_columns() {
+    let place = Place::new();
+    let icf = fixture("several-1.1.0.icf");
+    let said = place.smbench(&["import", "iometer", &icf, "--out", "made"]);
+    said.succeeded();
     let mut args = vec!["run", "--clients=1,2", "--file-size=1MiB"];
     args.extend(SHORT);
     args.extend(["--profile", "made/file-server.toml"]);
@@ -178,7 +191,14 @@ fn an_imported_suite_is_one_that_plans() {
     // All four form one suite, so only a wrong server is left as an error.
     let suite = format!("{folder}/suite.toml");
     let server = "nas=smb://ann@127.0.0.1:1/x";
-    let args = ["suite", &suite, "--server", server, "--out=study"];
+    let args = [
+        "suite",
+        &suite,
+        "--server",
+        server,
+        "--calibration=off",
+        "--out=study",
+    ];
     let said = place.smbench_as("x", &args);
     assert_eq!(said.code(), Some(3), "{said:?}");
     assert!(said.stderr.contains("8 outstanding on nas"), "{said:?}");

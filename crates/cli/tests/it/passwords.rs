@@ -51,6 +51,10 @@ fn a_wrong_password_in_the_url_is_not_repeated() {
     assert_eq!(lines.len(), 2, "{said:?}");
     assert!(lines[0].starts_with(WARNING), "{said:?}");
     assert!(lines[1].contains("failed to log on"), "{said:?}");
+    assert!(
+        lines[1].ends_with(" and the password (in the URL)"),
+        "{said:?}"
+    );
     keeps_secret(&place, &said, "no-such-secret");
 }
 

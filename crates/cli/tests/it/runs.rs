@@ -236,7 +236,7 @@ fn a_directory_that_remains_on_the_share_is_no_success() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    let args = run_args(&url, &["--clients=1", "--duration=2s"]);
+    let args = run_args(&url, &["--clients=1", "--duration=1s"]);
     let running = place.start_as(server.password(), &args);
     wait_until(|| server.memory().counts().reads > 0);
     let paths = server.memory().paths();

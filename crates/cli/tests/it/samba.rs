@@ -62,7 +62,7 @@ fn an_interrupt_leaves_nothing_and_a_kill_is_cleaned_up() {
     let Some(samba) = samba() else { return };
     let place = Place::new();
     let url = samba.url();
-    let args = run_args(&url, &["--clients=1,2", "--duration=2s"]);
+    let args = run_args(&url, &["--clients=1,2", "--duration=1s"]);
     let running = place.start_as(samba.password(), &args);
     place.wait_for_load_points(1);
     running.signal(Signal::SIGINT);

@@ -40,7 +40,7 @@ fn an_interrupt_keeps_what_was_measured_and_cleans_up() {
         let server = embedded();
         let place = Place::new();
         let url = server.url();
-        let args = run_args(&url, &["--clients=1,2", "--duration=2s"]);
+        let args = run_args(&url, &["--clients=1,2", "--duration=1s"]);
         let running = place.start_as(server.password(), &args);
         place.wait_for_load_points(1);
         let before = server.memory().counts().reads;
@@ -130,7 +130,7 @@ fn an_interrupt_ends_the_embedded_server_too() {
     let args = [
         "run",
         "--clients=1,2",
-        "--duration=2s",
+        "--duration=1s",
         "--ramp-up=0s",
         "--out=results",
     ];
@@ -150,7 +150,7 @@ fn the_embedded_server_does_not_outlive_a_killed_run() {
     let args = [
         "run",
         "--clients=1,2",
-        "--duration=2s",
+        "--duration=1s",
         "--ramp-up=0s",
         "--out=results",
     ];
@@ -168,7 +168,7 @@ fn the_embedded_server_does_not_outlive_a_killed_run() {
 fn a_second_interrupt_leaves_at_once_and_says_what_remains() {
     let place = Place::new();
     let lab = Lab::start(&place, &["embedded"]);
-    let args = run_args(&lab.url, &["--clients=1,2", "--duration=2s"]);
+    let args = run_args(&lab.url, &["--clients=1,2", "--duration=1s"]);
     let running = place.start_as(&lab.password, &args);
     place.wait_for_load_points(1);
     // A stopped server answers nothing. So the first signal cannot end the run
@@ -237,7 +237,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     let server = embedded();
     let place = Place::new();
     let url = server.url();
-    let args = run_args(&url, &["--clients=1,2,3", "--duration=2s"]);
+    let args = run_args(&url, &["--clients=1,2,3", "--duration=1s"]);
     let running = place.start_as(server.password(), &args);
     place.wait_for_load_points(1);
     let before = server.memory().counts().reads;

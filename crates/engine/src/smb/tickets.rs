@@ -96,6 +96,7 @@ async fn fetch(
     let refused = |source: KerberosError, at| TicketError::Refused {
         service: service.clone(),
         at,
+        password_note: target.password.source_note().into(),
         source: Box::new(source),
     };
     let (mut request, mut step) = first.map_err(|source| refused(source, None))?;

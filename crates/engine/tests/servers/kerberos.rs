@@ -273,10 +273,10 @@ fn each_missing_ticket_has_its_line() {
     };
     let failed = format!("failed to get a Kerberos ticket for {service}");
     assert_eq!(
-        refused(&|target, _| target.password = Secret::new("wrong")),
+        refused(&|target, _| target.password = Secret::new("wrong").given_in("a file")),
         format!(
             "{failed} from the KDC at {at}: the password of {user}@{realm} is wrong; \
-             check the password (SMBENCH_PASSWORD)"
+             check the password (a file)"
         )
     );
     assert_eq!(

@@ -7,6 +7,8 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -191,16 +193,8 @@ fn write_beside<T>(
     path: &Path,
     name: impl FnOnce(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    let file_name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-    // In the same directory, because a rename is atomic only within one file
-    // system.
-    let temporary = path.with_file_name(format!(
-        ".{}.{}.tmp",
-        file_name.to_string_lossy(),
-        std::process::id()
-    ));
-    let write = || {
-        let mut file = fs::File::create(&temporary)?;
+    let (mut file, temporary) = create_beside(path)?;
+    let mut write = || {
         file.write_all(to_json(doc).as_bytes())?;
         // Otherwise the name could reach the disk before the data. The file would
         // then be empty after a power cut.
@@ -210,6 +204,28 @@ fn write_beside<T>(
         // If the removal fails as well, nothing more can be done.
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Creates a temporary file in the directory of `path`, because a rename is atomic
+/// only within one file system. No other writer has a file of its name.
+fn create_beside(path: &Path) -> io::Result<(fs::File, PathBuf)> {
+    /// Number of temporary files that this process has tried to create.
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    let file_name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    loop {
+        let temporary = path.with_file_name(format!(
+            ".{}.{}-{}.tmp",
+            file_name.to_string_lossy(),
+            process::id(),
+            TRIED.fetch_add(1, Ordering::Relaxed)
+        ));
+        match fs::File::create_new(&temporary) {
+            // Of a killed process, or of a container where a process has the same
+            // number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return Ok((created?, temporary)),
+        }
+    }
 }
 
 /// Renames a file to a name that must not exist yet. So two runs that save at the

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -45,6 +46,21 @@ fn saved_documents_load_as_they_were() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(names, ["result.json"], "no temporary file stays behind");
+}
+
+#[test]
+fn documents_saved_at_once_under_one_name_do_not_mix() {
+    const WRITERS: u32 = 4;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.json");
+    let doc = document(&curve());
+    thread::scope(|scope| {
+        for _ in 0..WRITERS {
+            scope.spawn(|| (0..5).for_each(|_| doc.save(&path).unwrap()));
+        }
+    });
+    assert_eq!(RunDoc::load(&path).unwrap(), doc);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

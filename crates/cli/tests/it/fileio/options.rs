@@ -80,8 +80,11 @@ fn what_cannot_be_is_told_before_anything_is_written() {
         "{:?}",
         server.memory().paths()
     );
+}
 
-    // Errors that only the server can report.
+#[test]
+fn what_only_the_server_can_refuse_is_told_before_anything_is_written() {
+    let place = Place::new();
     let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
     for (options, parts) in [
         (

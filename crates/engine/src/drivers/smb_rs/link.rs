@@ -263,9 +263,10 @@ async fn bounded<T>(
 fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
     let target = endpoint.target();
     SessionError::Handshake {
-        at: endpoint.at(),
+        at: endpoint.at().into(),
         who: Who::User(target.user.clone()),
-        share: target.share.clone(),
+        share: target.share.as_str().into(),
+        password_note: target.password.source_note().into(),
         source,
     }
 }

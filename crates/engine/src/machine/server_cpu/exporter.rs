@@ -18,6 +18,7 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(SCRAPE_LIMIT))
         .max_redirects(0)
+        .http_status_as_error(false)
         .proxy(None)
         .build()
         .new_agent();
@@ -128,14 +129,14 @@ mod tests {
             (&b""[..], false, "did not answer"),
             (b"", true, "did not answer"),
             (
-                b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n",
+                b"HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n",
                 false,
-                "status",
+                "it answered with HTTP status 404",
             ),
             (
                 b"HTTP/1.1 302 Go\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n",
                 false,
-                "302",
+                "it answered with HTTP status 302",
             ),
             (
                 b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnode",

@@ -424,9 +424,10 @@ impl Endpoint {
         source: HandshakeError,
     ) -> SessionError {
         SessionError::Handshake {
-            at: self.at(),
+            at: self.at().into(),
             who: Who::from(credentials),
-            share: self.target.share.clone(),
+            share: self.target.share.as_str().into(),
+            password_note: self.target.password.source_note().into(),
             source,
         }
     }

@@ -161,14 +161,18 @@ pub enum SessionError {
         source: io::Error,
     },
     /// A session could not be established.
-    #[error("failed to {} on {at}: {source}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who))]
+    #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]
     Handshake {
         /// Host and port of the server.
-        at: String,
+        at: Box<str>,
         /// The identity that logs on.
         who: Who,
         /// The share.
-        share: String,
+        share: Box<str>,
+        /// [`Secret::source_note`] of the password.
+        ///
+        /// [`Secret::source_note`]: smbench_model::secret::Secret::source_note
+        password_note: Box<str>,
         /// Why the handshake failed.
         source: HandshakeError,
     },
@@ -481,11 +485,25 @@ fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
     }
 }
 
+/// Returns the place of the password, if the advice is to check the password.
+fn where_given<'a>(error: &HandshakeError, who: &Who, note: &'a str) -> &'a str {
+    match (error, who) {
+        (
+            HandshakeError::Refused {
+                command: Command::SessionSetup,
+                status: NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD,
+            },
+            Who::User(_),
+        ) => note,
+        _ => "",
+    }
+}
+
 /// Returns advice about a status, as the tail of a sentence.
 fn status_advice(status: NtStatus) -> &'static str {
     match status {
         NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
-            "; check the user and domain in the URL, and the password (SMBENCH_PASSWORD)"
+            "; check the user and domain in the URL, and the password"
         }
         NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
             "; the server has closed this account for now"

@@ -98,12 +98,16 @@ pub enum TicketError {
         limit: Duration,
     },
     /// The KDC refuses, or there is no credential to send to it.
-    #[error("failed to get a Kerberos ticket for {service}{}: {source}{}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default(), advice(.source))]
+    #[error("failed to get a Kerberos ticket for {service}{}: {source}{}{}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default(), advice(.source), where_given(.source, .password_note))]
     Refused {
         /// The service that the ticket is for.
         service: Principal,
         /// The KDC, if one was asked.
         at: Option<String>,
+        /// [`Secret::source_note`] of the password.
+        ///
+        /// [`Secret::source_note`]: smbench_model::secret::Secret::source_note
+        password_note: Box<str>,
         /// The reason.
         source: Box<KerberosError>,
     },
@@ -117,6 +121,14 @@ fn file_advice(error: &io::Error) -> &'static str {
     }
 }
 
+/// Returns the place of the password, if the advice is to check the password.
+const fn where_given<'a>(error: &KerberosError, note: &'a str) -> &'a str {
+    match error {
+        KerberosError::WrongPassword(_) => note,
+        _ => "",
+    }
+}
+
 /// Returns advice for the user, as the end of a sentence.
 pub(crate) const fn advice(error: &KerberosError) -> &'static str {
     match error {
@@ -124,7 +136,7 @@ pub(crate) const fn advice(error: &KerberosError) -> &'static str {
         KerberosError::UnknownService(_) => {
             "; write the server's full name in the target URL, or name the service with --service-principal"
         }
-        KerberosError::WrongPassword(_) => "; check the password (SMBENCH_PASSWORD)",
+        KerberosError::WrongPassword(_) => "; check the password",
         KerberosError::WrongKey(_) => "; write a new keytab",
         KerberosError::ClockSkew(_) => "; set this machine's clock",
         KerberosError::WrongRealm { .. } => "; give it with --realm",

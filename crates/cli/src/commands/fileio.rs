@@ -14,7 +14,7 @@ use crate::output::complain;
 use crate::request::account;
 
 /// Executes the command.
-pub(crate) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
+pub(super) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
     match command {
         FileioCommand::Prepare(args) => {
             tell_without_effect(&args);

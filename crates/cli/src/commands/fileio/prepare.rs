@@ -11,7 +11,7 @@ use super::{target, test};
 use crate::args::FileioArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{Line, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::limits;
 use crate::signals;
 
@@ -28,7 +28,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
         Failure::Usage(format!("--{}: {problem}", field.replace('_', "-")))
     })?;
     let target = target(args, "prepare")?;
-    let line = Line::new(match args.output.quiet {
+    let line = ProgressLine::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });
@@ -92,7 +92,7 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
         args.server.session.options().session(),
         limits(&args.server),
     );
-    let line = Line::new(match args.output.quiet {
+    let line = ProgressLine::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
     });

@@ -18,10 +18,10 @@ use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
 use crate::args::{Destination, FileioArgs};
-use crate::commands::run::{Telling, carry_out};
+use crate::commands::run::{Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request::Request;
 use crate::watch;
 
@@ -55,12 +55,12 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         histogram: args.load.histogram,
     };
     let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
-    let telling = Telling {
+    let presentation = Presentation {
         remedy: String::new(),
         interim: interim(args, &test),
         render: &text,
     };
-    carry_out(vec![request], &args.output, telling)
+    carry_out(vec![request], &args.output, presentation)
 }
 
 fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
@@ -154,7 +154,7 @@ fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
 
 /// Returns a function that prints interim figures at a regular interval, as
 /// sysbench does. They do not go to standard output if a document goes there.
-fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> {
+fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport<'static>> {
     let asked = args.load.report_interval;
     if asked == 0 {
         return None;
@@ -174,7 +174,7 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::Interim<'static>> 
     let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
     let (mut end_s, mut interim) = (0.0, Interim::new(flushing));
     Some(Box::new(
-        move |interval: &MeasuredInterval<'_>, line: &Line| {
+        move |interval: &MeasuredInterval<'_>, line: &ProgressLine| {
             let length_s = interval.length.as_secs_f64();
             end_s += length_s;
             interim.add(interval.ops, length_s);

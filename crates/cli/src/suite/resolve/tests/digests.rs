@@ -1,0 +1,292 @@
+//! The digests of everything built in stay what they are, from release to release:
+//! `compare` recognises the same work by them.
+
+use clap::Parser;
+use smbench_engine::plan::Plan;
+use smbench_engine::profile;
+
+use super::super::super::source::BUILTIN;
+use super::resolved;
+use crate::args::RunArgs;
+use crate::request::Request;
+
+/// The profiles with every option at its default.
+const PROFILES: [(&str, &str); 7] = [
+    (
+        "file-server",
+        "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
+    ),
+    (
+        "web-server",
+        "7b131bf95a97a48c75a14c70b647e704d2c93d51abe3a2c761aada9b20a36a45",
+    ),
+    (
+        "read-4k",
+        "eea4ac62d2e446e903d101cbddd6f5fb739ba8a0c26a82e3fbe9fa0459bf9e3d",
+    ),
+    (
+        "metadata",
+        "26ccf73f23e688187541810736d183951ce5a1a2c5d00d2d7d990c3753ca58f5",
+    ),
+    (
+        "all-commands",
+        "e4ae8b8bf0d2795189871534713844df94423d4ee667908cd08e49d724e06610",
+    ),
+    (
+        "netbench-like",
+        "0647c80eeededf31a8b37565ee08b70ecb2cd4386ba88521d6389e29577fe065",
+    ),
+    (
+        "netbench-like-oplocks",
+        "37a91f663dbe0a1cc321b26e0dc8a6d0fc71f65c7a2bb0bc024475a377e7b52c",
+    ),
+];
+
+/// The profiles of the suites with every option at its default, in the order of a suite.
+const SUITES: [(&str, &[(&str, &str)]); 3] = [
+    (
+        "adapter",
+        &[
+            (
+                "transmit-128B",
+                "8fdca21cb4c99e4accc151cf7e68c816902f0124beefaa5962620c020f205a0e",
+            ),
+            (
+                "transmit-256B",
+                "3c7cebda8b9477b6119560fa3d53ea9378140945927efc4672eb7b09177fa582",
+            ),
+            (
+                "transmit-512B",
+                "541d0bac5d5011d77c13055aef9c95a1b586ca2b8061122026227519b987a4a5",
+            ),
+            (
+                "transmit-1KiB",
+                "749a70351c7259d1ba8865b04fa29edff08d78658212d1582e6da2cf98acc2ec",
+            ),
+            (
+                "transmit-2KiB",
+                "01f5e1759be67a957285d59a114ab14e5528f304c8b8df83b9abbc6741f916ea",
+            ),
+            (
+                "transmit-4KiB",
+                "2fbba2e75fe059ea5ba4eeb16285f6185f6520d556ed56b71012adc1447f23ee",
+            ),
+            (
+                "transmit-8KiB",
+                "f655b95e14760851848bd9e598399eb0c7b22d2818ffc164f65ff227851d616f",
+            ),
+            (
+                "transmit-16KiB",
+                "030d747c2dfa855d775bd0b09cd9a7423ed2a92ffa2a051d91f153d0ff389899",
+            ),
+            (
+                "transmit-32KiB",
+                "4d05803a0ab754b5a4e3c699454491a6bd8b4e5f6f2f65a0e3d0b2324cb6acec",
+            ),
+            (
+                "transmit-64KiB",
+                "90df19a6ca95fc8e502f68143deda17b7d097e95198158b24076c3149516748d",
+            ),
+            (
+                "transmit-128KiB",
+                "50c465bd6204b3b98cd51849c9be1c4b1c588e70b3e7733e74d7a78fb6c2d37d",
+            ),
+            (
+                "transmit-256KiB",
+                "756659e533349b7bc7c15ba7656afc8202e37e5bffa4a18fdb2a423ef6d115e7",
+            ),
+            (
+                "transmit-1MiB",
+                "05766d4a59bcd19418cac5c96eed21c583bf00f520006ad68218cf05ba3f8706",
+            ),
+            (
+                "transmit-8MiB",
+                "1186869b6f0c774e4def3a55c363c2c9dfa28851f962159cb1a963a8fecb3069",
+            ),
+            (
+                "receive-128B",
+                "09e30f581fc38eec3c12d4838f9e4982f705f6ba3ebc326684c6697d017d571a",
+            ),
+            (
+                "receive-256B",
+                "f3f2dedaad08da7af4ff48eba8548fe702c3ee5acdee9d8e4ef1dcb8acc744a6",
+            ),
+            (
+                "receive-512B",
+                "28c02218d1ede3dda04a89a1a6fc1bd28171f95cfcdc587b162f331b52b1f1e7",
+            ),
+            (
+                "receive-1KiB",
+                "98d3134b726a39abcee2e7ca8349ddc4d5c5b7888bd510f26f1ecb814df538e6",
+            ),
+            (
+                "receive-2KiB",
+                "6a1c8840546db19a462f7e4cd6978ec397379515a4e3680aa3b7393b2138e75f",
+            ),
+            (
+                "receive-4KiB",
+                "b2854bdf4de4537fd2121b3748ee498cc3cc04d966d95e19a4e31228fe93fa69",
+            ),
+            (
+                "receive-8KiB",
+                "fe08035ef5510d917f3f7fc1ab6be635955c7a6665c8e9a39fe5da7e7d91bd77",
+            ),
+            (
+                "receive-16KiB",
+                "a4a3b2cbe1d0a8cd069cda26f14bc92fd9e0b214ba864b6497ebe093562d1f6a",
+            ),
+            (
+                "receive-32KiB",
+                "304d7138247f111571695b9dc935fe240275ff07d63b1ce4348e02a69ec55600",
+            ),
+            (
+                "receive-64KiB",
+                "103944467f969bcb5d341a5204cf62e7d1ed8feba3abeda49c3d130e3d3d1c74",
+            ),
+            (
+                "receive-128KiB",
+                "f94e6da0cd13baf142a3f8b2f21ec03d5af5ae45201a6f1ddf643ee2c0c5c73b",
+            ),
+            (
+                "receive-256KiB",
+                "296ab4191db79bff383471eb2843a9d6e01c5673ce05ba5376ffa14832d5119b",
+            ),
+            (
+                "receive-1MiB",
+                "3ca5f35fd5a45967b9023207842e670903d6769c6f9e20e61334b12428ca97bb",
+            ),
+            (
+                "receive-8MiB",
+                "97f32e02d13554afa653300ad06fe5faa0b618bcba7ac5ff53d02a3b403a1c12",
+            ),
+            (
+                "duplex-128B",
+                "f41f5ef0692e6264b3d11b92b6c7b9845060d00852abb16f52379727f433597b",
+            ),
+            (
+                "duplex-256B",
+                "70af2883669e5388dd89f050e252a030259aa978293f05f786c541f8bc811e15",
+            ),
+            (
+                "duplex-512B",
+                "c991455857fab0290c7d16fc6f7079f8c4d50a874a800279fe7632d881bfbdf8",
+            ),
+            (
+                "duplex-1KiB",
+                "fc677c24eca9814d8029955f905396cf8ba17d6dd2553105dac7fdc6e941d77d",
+            ),
+            (
+                "duplex-2KiB",
+                "bdbba194823faa8f096560c3e2956bf637daef23d4dc3507f5fe33edf46e4f4f",
+            ),
+            (
+                "duplex-4KiB",
+                "86f8a4eb573f4b7a67c3f6825dd8f09f1cda0c119d556d87ef6aea04ececa16c",
+            ),
+            (
+                "duplex-8KiB",
+                "449a6578e492e87a7e7a528d86b4262ff0de76c644270fc6617ae32041cf6aa1",
+            ),
+            (
+                "duplex-16KiB",
+                "e5e8231739a5f03404d28e77bfc8b0cabdd9fff46b6e983af68d3ddcd87c9bee",
+            ),
+            (
+                "duplex-32KiB",
+                "2701d992838e7b7601b604f321f661a59bf5b0b8f66b4052e814d37dcbee2409",
+            ),
+            (
+                "duplex-64KiB",
+                "6cc86ba8c87c5f4fe9daf9b9acbefa774b47af110b52aab374e38d4818b72e1f",
+            ),
+            (
+                "duplex-128KiB",
+                "205c08c3427157056da52f211d676788674c96da2f02de617b868e699d7e8d1b",
+            ),
+            (
+                "duplex-256KiB",
+                "cd03c63e52de271a9bd8ccc5a26f26a18bbb6816761c0e9438ce32cbb00ab4f1",
+            ),
+            (
+                "duplex-1MiB",
+                "791519351a000af729369b0797a2a265a9b4130227262f9ca994f83d7b7c3f38",
+            ),
+            (
+                "duplex-8MiB",
+                "35a0e8f29e6e31642aeaff490dfceca8b17544886dc60d9e0d5004fa07799e04",
+            ),
+            (
+                "file-server",
+                "20414d112a9d92cbde2a53e59890b54010e65871e35bad4b40ce000f2fd3b2ed",
+            ),
+            (
+                "web-server",
+                "6fee10f6715889f1ae09c23fa2de3076e309539295ba3bcd3e46ca950b5b998b",
+            ),
+        ],
+    ),
+    (
+        "veritest-2003",
+        &[(
+            "netbench-like",
+            "095d884a49c16c1bb5b1e2ae94863265029f715397578143bab36ad375016509",
+        )],
+    ),
+    (
+        "veritest-2004",
+        &[(
+            "netbench-like",
+            "095d884a49c16c1bb5b1e2ae94863265029f715397578143bab36ad375016509",
+        )],
+    ),
+];
+
+#[derive(Debug, Parser)]
+struct RunLine {
+    #[command(flatten)]
+    args: RunArgs,
+}
+
+/// The digest of each profile of a suite, on one server.
+fn digests_of_suite(name: &str) -> Vec<(String, String)> {
+    let suite = resolved(name, &["--server=nas=smb://ann@nas/bench"]).unwrap();
+    let digest = |plans: &Vec<Plan>| {
+        let plan = plans.first().unwrap();
+        let same = plans.iter().all(|other| other.digest() == plan.digest());
+        assert!(
+            same,
+            "{name}, {}: one digest on all servers",
+            plan.work.profile
+        );
+        (plan.work.profile.clone(), plan.digest())
+    };
+    suite.plans.iter().map(digest).collect()
+}
+
+#[test]
+fn digests_of_built_in_profiles_are_what_they_were() {
+    let digest = |(name, _): &(&str, &str)| {
+        let args = RunLine::parse_from(["run", "--profile", name]).args;
+        let requests = Request::resolve_all(&args).unwrap();
+        ((*name).to_owned(), requests[0].plan.digest())
+    };
+    let found: Vec<_> = profile::BUILTIN.iter().map(digest).collect();
+    let frozen = PROFILES.map(|(name, digest)| (name.to_owned(), digest.to_owned()));
+    assert_eq!(found, frozen);
+}
+
+#[test]
+fn digests_of_built_in_suites_are_what_they_were() {
+    let found: Vec<_> = BUILTIN
+        .iter()
+        .map(|(name, _)| ((*name).to_owned(), digests_of_suite(name)))
+        .collect();
+    let frozen = SUITES.map(|(name, profiles)| {
+        let own = |(profile, digest): &(&str, &str)| ((*profile).to_owned(), (*digest).to_owned());
+        (
+            name.to_owned(),
+            profiles.iter().map(own).collect::<Vec<_>>(),
+        )
+    });
+    assert_eq!(found, frozen);
+}

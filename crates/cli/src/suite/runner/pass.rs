@@ -1,0 +1,240 @@
+//! One pass: the server is started, the remaining load points are measured and
+//! saved, and what stays behind is noted.
+
+use smbench_engine::SessionError;
+use smbench_engine::plan::Plan;
+use smbench_engine::record::RunRecord;
+use smbench_engine::run::{self, RunError};
+use smbench_engine::target::Target;
+use smbench_report::doc::OutcomeDoc;
+use smbench_report::text::height;
+use smbench_report::units::counted;
+use smbench_report::{RunDoc, render};
+
+use super::super::folder::{Folder, Remains};
+use super::super::host::StartedServer;
+use super::super::passes::PassId;
+use super::super::time_left::TimeLeft;
+use super::{PointLines, Runner};
+use crate::failure::{Exit, Failure};
+use crate::output::{complain, print};
+use crate::progress::ProgressLine;
+use crate::request::document;
+use crate::signals::cleanup_command;
+use crate::verdict::judge;
+use crate::watch::{Keep, Watch};
+
+/// Reason why a pass was not completed.
+pub(super) enum Incomplete {
+    /// The pass has block sizes that not every server accepts.
+    Beyond(String),
+    /// The result would not belong to this study, or cannot be saved.
+    Stop(Box<Failure>),
+    /// The server, or the KDC, refused the log-on.
+    NotLetIn(Exit, String),
+    Failed(Exit, String),
+}
+
+impl Incomplete {
+    fn stop(failure: Failure) -> Self {
+        Self::Stop(Box::new(failure))
+    }
+
+    fn failed(failure: &Failure) -> Self {
+        Self::Failed(failure.exit(), failure.to_string())
+    }
+}
+
+impl Runner<'_> {
+    /// Runs the remaining part of one pass.
+    pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
+        let place = self.place(pass);
+        self.line.within(format!("{place}, {} left", left.told()));
+        let before = self.folder.remains().to_vec();
+        let server = match self.start_server(pass) {
+            Ok(server) => server,
+            Err(incomplete) => {
+                // The started server and its files are gone.
+                self.folder.set_remains(before).map_err(Incomplete::stop)?;
+                return Err(incomplete);
+            }
+        };
+        let is_scratch = server.samba.is_some();
+        let cleanup = cleanup_command(&server.target.redacted());
+        let plan = self.remaining_plan(pass, &server.target);
+        self.warn_about_exporter(&place, &plan);
+        let disclosure = server.disclosure.clone();
+        let (record, closed) = self.measure(pass, &plan, server, &place, left);
+        let leftover = leftover(&record).filter(|_| !is_scratch);
+        let doc = record.map(|record| document(&record, disclosure));
+        // Before any other step that can fail.
+        let saved = self.save(pass, &doc, closed);
+        let noted = match leftover {
+            Some(leftover) => {
+                self.leftovers += 1;
+                self.tell(&format!("{leftover}; remove it with: {cleanup}"));
+                Ok(())
+            }
+            // All noted items have been removed.
+            None => self.folder.set_remains(before),
+        };
+        // Further results would be lost as well.
+        saved.and(noted).map_err(Incomplete::stop)?;
+        self.ended(pass, doc)
+    }
+
+    /// Starts the server of a pass. Fails if it is no longer the one that was measured
+    /// before.
+    fn start_server(&mut self, pass: PassId) -> Result<StartedServer, Incomplete> {
+        let server = self.suite.hosts[pass.server].start(|folder| {
+            let folder = folder.to_owned();
+            self.folder.add_remains(Remains::Samba { folder })
+        });
+        let server = server.map_err(|failure| Incomplete::failed(&failure))?;
+        let admitted = self.folder.admit(pass.server, &server.disclosure);
+        admitted.map_err(Incomplete::stop)?;
+        Ok(server)
+    }
+
+    /// Returns the plan of the load points that are not measured yet.
+    fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
+        let mut plan = self.suite.plan(pass).clone();
+        plan.work.load_points = self.folder.remaining(pass);
+        plan.sessions.target = target.clone();
+        plan.generator.server_cpu = self.suite.hosts[pass.server].cpu.clone();
+        plan
+    }
+
+    fn warn_about_exporter(&self, place: &str, plan: &Plan) {
+        if let Err(error) = run::check_server_cpu(&plan.generator.server_cpu) {
+            self.tell(&format!(
+                "{place}: {error}; this pass may lack the server's CPU time"
+            ));
+        }
+    }
+
+    /// Measures and saves the load points of a plan, then ends the server if it is for
+    /// this pass.
+    fn measure(
+        &mut self,
+        pass: PassId,
+        plan: &Plan,
+        server: StartedServer,
+        place: &str,
+        left: &mut TimeLeft,
+    ) -> (Result<RunRecord, RunError>, Result<(), Failure>) {
+        let url = server.target.redacted();
+        let name = self.suite.hosts[pass.server].name.as_str();
+        let keep = PassKeeper {
+            folder: self.folder,
+            pass,
+            plan: self.suite.plan(pass),
+            server: server.samba.is_none().then_some((name, url.as_str())),
+            line: self.line,
+            place,
+            left,
+            points: self.points,
+        };
+        let mut watch = Watch::new(self.line, keep, None, server.disclosure, self.unsaved);
+        let record = run::execute(plan, &mut watch, self.cancel);
+        (record, watch.close())
+    }
+
+    /// Saves the document of a pass. Prints it if that fails, because it is not saved
+    /// anywhere then.
+    fn save(
+        &self,
+        pass: PassId,
+        doc: &Result<RunDoc, RunError>,
+        closed: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Ok(doc) = doc else { return closed };
+        self.unsaved.begin();
+        let saved = match doc.is_measured() {
+            true => self.folder.save(pass, self.suite.plan(pass), doc.clone()),
+            false => closed,
+        };
+        self.unsaved.end();
+        if saved.is_err() {
+            // If printing fails as well, the full disk is the more important message.
+            let _ = self.line.suspended(|| print(&render(doc)));
+        }
+        saved
+    }
+
+    /// Returns why a pass was not completed, if it was not.
+    fn ended(&self, pass: PassId, doc: Result<RunDoc, RunError>) -> Result<(), Incomplete> {
+        let study = &self.suite.study;
+        let is_transfer = study.transfer(&study.profiles[pass.profile]).is_some();
+        let doc = doc.map_err(|error| match error {
+            RunError::Session(SessionError::TooLarge { .. }) if is_transfer => {
+                Incomplete::Beyond(error.to_string())
+            }
+            error => match Failure::from(error) {
+                failure if failure.is_of_log_on() => {
+                    Incomplete::NotLetIn(failure.exit(), failure.to_string())
+                }
+                failure => Incomplete::failed(&failure),
+            },
+        })?;
+        match (doc.outcome, judge(&doc)) {
+            (OutcomeDoc::Aborted, Some((exit, Some(reason)))) => {
+                Err(Incomplete::Failed(exit, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the directory that a run left on the share.
+fn leftover(record: &Result<RunRecord, RunError>) -> Option<String> {
+    match record {
+        Ok(record) => record.leftover.clone(),
+        Err(RunError::Leftover { leftover, .. }) => Some(leftover.clone()),
+        Err(_) => None,
+    }
+}
+
+/// Destination of a pass's load points.
+struct PassKeeper<'a> {
+    folder: &'a mut Folder,
+    pass: PassId,
+    /// Plan of the whole pass.
+    plan: &'a Plan,
+    /// Name and URL of the server; `None` if it is removed together with all its
+    /// files.
+    server: Option<(&'a str, &'a str)>,
+    line: &'a ProgressLine,
+    place: &'a str,
+    left: &'a mut TimeLeft,
+    points: PointLines,
+}
+
+impl Keep for PassKeeper<'_> {
+    fn directory_claimed(&mut self, directory: &str) {
+        let Some((server, url)) = self.server else {
+            return;
+        };
+        let remains = Remains::Share {
+            server: server.to_owned(),
+            directory: directory.to_owned(),
+            url: Some(url.to_owned()),
+        };
+        // If noting fails, the directory stays on the share if the suite is killed.
+        // That is not a reason to stop measuring.
+        let _ = self.folder.add_remains(remains);
+    }
+
+    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
+        let place = self.place;
+        self.left.measured(self.plan);
+        let left = self.left.told();
+        self.line.within(format!("{place}, {left} left"));
+        if let (PointLines::Printed, Some(point)) = (self.points, doc.load_points.last()) {
+            let clients = counted(point.clients.into(), "client");
+            let height = height(&doc, point);
+            complain(format_args!("{place}, {clients}: {height}; {left} left"));
+        }
+        self.folder.save(self.pass, self.plan, doc)
+    }
+}
