@@ -28,10 +28,12 @@ const SHARED: &str = "server and load generator share this machine";
 const IN_MEMORY: &str =
     "server and load generator share this machine; files are in memory: not for quoting";
 
-/// A checked run. The plan's target has no password yet.
+/// A checked run. Its plan is made when the server runs and the password is known.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) plan: Plan,
+    pub(crate) profile: Profile,
+    pub(crate) options: RunOptions,
+    limits: Limits,
     pub(crate) server: Server,
     /// The server's flush policy as stated by the user.
     flush: FlushDoc,
@@ -42,10 +44,35 @@ pub(crate) struct Request {
 /// The server of a run.
 #[derive(Debug)]
 pub(crate) enum Server {
-    /// A server that is started for the run; it fills in the plan's target.
+    /// A server that is started for the run.
     Embedded,
     /// An existing server.
-    Given(Sources),
+    Given(Box<GivenServer>),
+}
+
+/// An existing server, and the account to use.
+#[derive(Debug)]
+pub(crate) struct GivenServer {
+    /// The target without its password, unless the URL has it.
+    pub(crate) target: Target,
+    sources: Sources,
+}
+
+impl GivenServer {
+    pub(crate) fn resolve(url: &str, secrets: &SecretArgs) -> Result<Self, Failure> {
+        let (mut target, in_url) = Target::parse(url)?;
+        let sources = Sources::open(secrets, &mut target, in_url)?;
+        login::choose(&secrets.login, &mut target, &sources)?;
+        Ok(Self { target, sources })
+    }
+
+    /// Returns the target with its password, after a prompt if necessary.
+    pub(crate) fn with_password(&self) -> Result<Target, Failure> {
+        Ok(Target {
+            password: self.sources.password(&self.target)?,
+            ..self.target.clone()
+        })
+    }
 }
 
 /// A server to probe or to clean up, and its password.
@@ -74,22 +101,19 @@ impl Request {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
-        Self::of(&profile, args.options(), &args.server, &args.output)
+        Self::of(profile, args.options(), &args.server, &args.output)
     }
 
     /// Builds the run of a profile with these options, on the server in `args`.
     pub(crate) fn of(
-        profile: &Profile,
+        profile: Profile,
         options: RunOptions,
         args: &ServerArgs,
         output: &OutputArgs,
     ) -> Result<Self, Failure> {
-        let (target, server) = match &args.target {
-            None => (embedded(), Server::Embedded),
-            Some(url) => {
-                let (target, sources) = account(url, &args.secrets)?;
-                (target, Server::Given(sources))
-            }
+        let server = match &args.target {
+            None => Server::Embedded,
+            Some(url) => Server::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
         };
         let options = RunOptions {
             generator: GeneratorSpec {
@@ -99,13 +123,32 @@ impl Request {
             sessions: args.session.options().or(options.sessions),
             ..options
         };
-        // If the system does not provide the number, one thread always works.
-        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        Ok(Self {
-            plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
+        let request = Self {
+            profile,
+            options,
+            limits: limits(args),
             server,
             flush: args.server_flush.unwrap_or_default(),
             ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
+        };
+        request.draft()?;
+        Ok(request)
+    }
+
+    /// Makes the plan of the run on this server.
+    pub(crate) fn plan(&self, target: Target) -> Result<Plan, Failure> {
+        // If the system does not provide the number, one thread always works.
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let plan = Plan::resolve(&self.profile, &self.options, target, self.limits, cores)?;
+        Ok(plan)
+    }
+
+    /// Returns the plan without a password, and without the address of a server that
+    /// is started for the run.
+    pub(crate) fn draft(&self) -> Result<Plan, Failure> {
+        self.plan(match &self.server {
+            Server::Embedded => embedded(),
+            Server::Given(server) => server.target.clone(),
         })
     }
 
@@ -157,10 +200,8 @@ fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
 
 impl ServerAccess {
     pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
-        let (mut target, sources) = account(&args.target, &args.secrets)?;
-        target.password = sources.password(&target)?;
         Ok(Self {
-            target,
+            target: GivenServer::resolve(&args.target, &args.secrets)?.with_password()?,
             limits: connect_limits(args.connect),
         })
     }
@@ -179,13 +220,6 @@ pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
     let (options, limits) = (RunOptions::default(), Limits::default());
     Plan::resolve(profile, &options, embedded(), limits, 1)?;
     Ok(())
-}
-
-pub(crate) fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
-    let (mut target, in_url) = Target::parse(url)?;
-    let sources = Sources::open(secrets, &mut target, in_url)?;
-    login::choose(&secrets.login, &mut target, &sources)?;
-    Ok((target, sources))
 }
 
 /// Returns the source of the server's CPU time from the command line.

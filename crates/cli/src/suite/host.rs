@@ -19,8 +19,7 @@ use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
 use crate::failure::Failure;
-use crate::password::Sources;
-use crate::request;
+use crate::request::{self, GivenServer};
 
 /// A server of a suite.
 #[derive(Debug)]
@@ -48,14 +47,6 @@ pub(super) enum HostKind {
     Samba { lines: Vec<String> },
 }
 
-/// An existing server, and the account to use.
-#[derive(Debug)]
-pub(super) struct GivenServer {
-    /// Target; it has no password until [`Host::ask`].
-    pub(super) target: Target,
-    pub(super) sources: Sources,
-}
-
 /// A running server.
 pub(super) struct StartedServer {
     pub(super) target: Target,
@@ -67,8 +58,8 @@ pub(super) struct StartedServer {
 impl Host {
     /// Finds the password, with a prompt if necessary.
     pub(super) fn ask(&mut self) -> Result<(), Failure> {
-        if let HostKind::Given(account) = &mut self.kind {
-            account.target.password = account.sources.password(&account.target)?;
+        if let HostKind::Given(server) = &mut self.kind {
+            server.target = server.with_password()?;
         }
         Ok(())
     }

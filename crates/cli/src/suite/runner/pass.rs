@@ -2,7 +2,7 @@
 //! saved, and what stays behind is noted.
 
 use smbench_engine::SessionError;
-use smbench_engine::plan::Plan;
+use smbench_engine::plan::{Generator, Plan, Sessions, Work};
 use smbench_engine::record::RunRecord;
 use smbench_engine::run::{self, RunError};
 use smbench_engine::target::Target;
@@ -98,11 +98,27 @@ impl Runner<'_> {
 
     /// Returns the plan of the load points that are not measured yet.
     fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
-        let mut plan = self.suite.plan(pass).clone();
-        plan.work.load_points = self.folder.remaining(pass);
-        plan.sessions.target = target.clone();
-        plan.generator.server_cpu = self.suite.hosts[pass.server].cpu.clone();
-        plan
+        let Plan {
+            work,
+            sessions,
+            generator,
+            limits,
+        } = self.suite.plan(pass).clone();
+        Plan {
+            work: Work {
+                load_points: self.folder.remaining(pass),
+                ..work
+            },
+            sessions: Sessions {
+                target: target.clone(),
+                ..sessions
+            },
+            generator: Generator {
+                server_cpu: self.suite.hosts[pass.server].cpu.clone(),
+                ..generator
+            },
+            limits,
+        }
     }
 
     fn warn_about_exporter(&self, place: &str, plan: &Plan) {
