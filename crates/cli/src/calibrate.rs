@@ -31,8 +31,10 @@ use smbench_engine::stream::{Drawn, Mix};
 use smbench_engine::target::Target;
 use smbench_engine::units::Size;
 use smbench_engine::{Cancel, SessionError};
-use smbench_report::calibration::{CALIBRATION_FILE, CalibrationDoc, CeilingDoc, CeilingTarget};
-use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::calibration::CALIBRATION_FILE;
+use smbench_report::doc::{
+    CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, ToolDoc,
+};
 use smbench_report::units::{counted, plain};
 use smbench_report::{Disclosure, FlushDoc, LoadError, Place, RunDoc};
 

@@ -3,8 +3,11 @@
 pub mod block;
 pub mod verify;
 
+use serde::{Deserialize, Serialize};
+
 /// Whether data read back is verified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verify {
     /// Payloads are discarded without a check.
     #[default]

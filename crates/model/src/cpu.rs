@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use http::Uri;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Source of a server's CPU time.
@@ -21,7 +22,8 @@ pub enum CpuSource {
 }
 
 /// Scope of a CPU time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CpuScope {
     /// The processes of the server. Work that the kernel does for them outside of
     /// their system calls is not included.

@@ -11,8 +11,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The largest rate, in actions per second. It is several times the rate that any
@@ -71,7 +71,7 @@ pub struct ThinkTime {
 }
 
 /// How the gaps between events vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// No variation: `fixed` think times, `constant` arrivals.
@@ -117,7 +117,8 @@ pub struct Rate {
 }
 
 /// The clients that a rate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RateScope {
     /// All clients together.
     Total,
@@ -213,7 +214,7 @@ impl<'de> Deserialize<'de> for Rate {
 }
 
 /// How the load of a point rises to its full height during the ramp-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ramp {
     /// All clients begin at once.

@@ -162,7 +162,9 @@ fn record(
         or_empty(percent),
         for_each(point.throughput_mbps),
         for_each(point.ops_per_s),
-        server.and_then(|cpu| cpu.scope.clone()).unwrap_or_default(),
+        server
+            .and_then(|cpu| cpu.scope.as_ref())
+            .map_or_else(String::new, ToString::to_string),
         or_empty(server.and_then(|cpu| cpu.cores)),
         of_server(|cpu| cpu.percent),
         of_server(|cpu| cpu.us_per_op),

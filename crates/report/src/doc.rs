@@ -8,194 +8,46 @@
 //! - A value that was not measured is `null`, never zero.
 //! - A document never contains a secret.
 //!
-//! The types define the format, so they mirror the engine's types instead of
-//! reusing them. Not here: values derived from several load points (see
-//! [`crate::curve`]).
+//! The types define the format, so they mirror the types of the model. Only plain
+//! enums with the same names are the model's own. Not here: values derived from
+//! several load points (see [`crate::curve`]).
 
-mod convert;
+mod calibration;
 mod file;
 mod fileio;
 mod generator;
 mod machine;
+mod named;
+mod operation;
 mod pattern;
 mod plan;
 mod point;
-mod pool;
+mod run;
 mod server;
 mod server_cpu;
 mod statistics;
+mod tool;
+mod workload;
 
-use serde::{Deserialize, Serialize};
-
-pub use convert::Disclosure;
+pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
 pub use file::{LoadError, SaveError};
-pub(crate) use file::{parse, read, save, to_json};
+pub(crate) use file::{parse, read, save};
 pub use fileio::FileioDoc;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
+pub use named::Named;
+pub use operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc};
+pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
-pub use plan::{
-    AccessDoc, LimitsDoc, ModeDoc, OperationDoc, PlanDoc, ReplayDoc, ScopeDoc, SizeDoc, VerifyDoc,
-    WorkloadDoc,
-};
+pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc};
 pub use point::{
-    CachingDoc, ClientDoc, DifferenceDoc, DropoutDoc, FailureDoc, LoadPointDoc, OfferedDoc, OpDoc,
-    SetupDoc, TotalsDoc, VerificationDoc,
+    CachingDoc, ClientDoc, DropoutDoc, LoadPointDoc, OfferedDoc, SetupDoc, VerificationDoc,
 };
-pub(crate) use point::{OldReason, is_asked_for, is_of_window};
+pub(crate) use point::{OldReason, STALL_NS_MIN};
+pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
-
-use crate::calibration::CalibrationDoc;
-use crate::statistics::Estimate;
-
-/// The version of the format that this build writes, and the newest that it reads.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// All results and settings of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunDoc {
-    /// [`SCHEMA_VERSION`] of the program that wrote the document.
-    pub schema_version: u32,
-    /// The program that wrote the document.
-    pub tool: ToolDoc,
-    /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
-    pub started: String,
-    /// The way in which the run ended.
-    pub outcome: OutcomeDoc,
-    /// Why the run was aborted; `null` unless it was.
-    pub outcome_reason: Option<String>,
-    /// The command line: the program, and one argument per element. Passwords and
-    /// queries in URLs are left out. Absent in documents of releases that did not
-    /// record it, and of other programs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub command: Vec<String>,
-    /// The settings of the run: enough to run it again.
-    pub plan: PlanDoc,
-    /// The event that starts an operation.
-    #[serde(rename = "loop")]
-    pub pacing: LoopDoc,
-    /// The server, as negotiated and as disclosed.
-    pub server: ServerDoc,
-    /// The machine that generated the load. Absent in documents of releases that
-    /// did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<MachineDoc>,
-    /// The highest load that the machine can generate. Absent if it was not
-    /// measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub calibration: Option<CalibrationDoc>,
-    /// One element per load point and pass, in the order they ran.
-    pub load_points: Vec<LoadPointDoc>,
-    /// Means over passes, if there are several valid ones. Absent in documents of
-    /// runs with one pass.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub repeats: Vec<RepeatsDoc>,
-    /// The highest valid load point; `null` if there is none.
-    pub peak: Option<PeakDoc>,
-    /// Files that could not be removed from the share; `null` if nothing was left.
-    pub leftover: Option<String>,
-}
-
-impl RunDoc {
-    /// Returns whether any load point got as far as its window.
-    #[must_use]
-    pub fn is_measured(&self) -> bool {
-        self.load_points.iter().any(|point| point.window_s > 0.0)
-    }
-}
-
-/// The program that wrote a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolDoc {
-    /// Name of the program: `smbench`.
-    pub name: String,
-    /// Release of the program.
-    pub version: String,
-}
-
-impl ToolDoc {
-    /// Describes this program.
-    #[must_use]
-    pub fn this() -> Self {
-        Self {
-            name: "smbench".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-}
-
-/// The way in which a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutcomeDoc {
-    /// Every planned load point was run.
-    Complete,
-    /// Interrupted by the user.
-    Interrupted,
-    /// Stopped because of the server or the network.
-    Aborted,
-}
-
-/// The event that starts an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoopDoc {
-    /// The answer to an earlier operation. No operation is due before it is sent,
-    /// so response times equal service times. The exception are clients with a
-    /// think time: their response times count from the end of the think time.
-    Closed,
-    /// The clock. Response times count from the instant at which an operation was
-    /// due. Service times count from the instant at which it was sent.
-    Rate,
-    /// The clock, at the recorded instants of a replay, but one operation after the
-    /// other. Response times count as at a rate.
-    Recorded,
-}
-
-/// The valid passes at one number of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RepeatsDoc {
-    /// Clients of each pass.
-    pub clients: u32,
-    /// Number of passes, 2 or more.
-    pub passes: u32,
-    /// Throughput in Mbit/s (10^6 bits).
-    pub throughput_mbps: Estimate,
-    /// Operations per second.
-    pub ops_per_s: Estimate,
-    /// Mean of the passes' mean response times in nanoseconds; `null` if a pass had
-    /// no operation.
-    pub latency_mean_ns: Option<Estimate>,
-    /// Mean of the passes' 99th percentiles. It is not the percentile over the
-    /// operations of all passes, which only pooled histograms give.
-    pub latency_p99_ns: Option<Estimate>,
-}
-
-/// The highest point of the curve averaged over the valid passes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PeakDoc {
-    /// Mean over the valid passes, in Mbit/s. If it is 0, no load point moved any
-    /// data, and the peak is that of operations per second.
-    pub throughput_mbps: f64,
-    /// Operations per second, mean over the valid passes. Absent in documents of
-    /// releases that only read and wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ops_per_s: Option<f64>,
-    /// Number of clients at the peak.
-    pub clients: u32,
-    /// Mean response time at the peak, over all operations of the valid passes.
-    pub latency_mean_ns: f64,
-    /// 99th percentile of the response time at the peak.
-    pub latency_p99_ns: u64,
-    /// Number of valid passes that were averaged at the peak.
-    pub passes: u32,
-    /// Clients of the last load point above the peak at which the curve still
-    /// reaches 95 % of it, without falling below in between.
-    pub within_95_percent_clients: u32,
-    /// Clients of the first load point from which the curve stays within 95 % of
-    /// the peak, up to the peak.
-    pub within_95_percent_from_clients: u32,
-}
+pub use tool::{SCHEMA_VERSION, ToolDoc};
+pub use workload::{OperationDoc, ReplayDoc, SizeDoc, WorkloadDoc};

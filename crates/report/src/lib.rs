@@ -1,27 +1,35 @@
 //! Result documents of smbench: `RunRecord` -> [`RunDoc`] -> text, CSV, JSON.
 //!
-//! - [`doc`]: the versioned JSON document, and how it is read and written
-//! - [`latency`]: latency summaries, and the histograms that a document contains
-//! - [`curve`]: passes averaged to a curve over clients, and its peak
+//! In the order of use:
+//!
+//! 1. [`RunDoc::from_record`] builds the document of a run; [`Disclosure`] adds what
+//!    no measurement shows. [`RunDoc::save`] writes it, [`RunDoc::load`] reads it.
+//! 2. [`render`] prints a document. [`Curve`] has its load points as values.
+//! 3. [`write_csv`], [`write_iometer_csv`] and [`IntervalLog`] are for other programs.
+//! 4. [`compare::compare`] turns [`Input`]s into a [`Comparison`]; a [`Condition`]
+//!    judges it.
+//! 5. [`Study`] has the runs of several servers that belong together.
+//!
+//! Behind them:
+//!
+//! - [`doc`]: the types of documents, and how they are read and written
+//! - [`plan`]: the plan of a run in words
+//! - [`text`]: parts of the printed document as tables and lines
+//! - [`latency`], [`percentile`]: latency summaries, and the histograms of a document
+//! - [`metric`], [`change`]: the metrics that can be compared, and how far two
+//!   measurements differ
 //! - [`statistics`]: confidence intervals, and whether a window was steady
-//! - [`change`]: how far two measurements differ, and how much of that may be noise
-//! - [`metric`]: the metrics that can be compared, by name
-//! - [`compare`]: comparisons of runs
 //! - [`calibration`]: the highest load that a machine can generate
+//! - [`server_cpu`]: the kinds of CPU time that a server may have been measured by
 //! - [`published`]: the tables of published studies: changes from a baseline,
 //!   scaling, dips, efficiency
-//! - [`study`]: runs of several servers that belong together
-//! - [`table`]: a table as a value, for every kind of output
-//! - [`units`]: the only place that formats numbers
-//! - [`text`]: a document as text, and parts of it as tables and lines
-//! - [`write_csv`], [`write_study_csv`]: documents as rows
-//! - [`write_iometer_csv`]: documents as rows of Iometer's result file
 //! - [`fileio`]: the report of a test as `sysbench fileio` prints it
-//! - [`IntervalLog`]: latencies over time for the HdrHistogram tools
+//! - [`table`], [`units`]: a table as a value, and the format of numbers
 
 pub mod calibration;
 pub mod change;
 pub mod compare;
+mod convert;
 mod csv;
 pub mod curve;
 pub mod doc;
@@ -30,18 +38,29 @@ mod hlog;
 mod iometer;
 pub mod latency;
 pub mod metric;
+mod passes;
 pub mod percentile;
+pub mod plan;
 pub mod published;
 mod replayed;
+pub mod server_cpu;
 pub mod statistics;
 pub mod study;
 pub mod table;
 pub mod text;
 pub mod units;
 
-pub use calibration::CalibrationDoc;
+// Documents.
+pub use convert::Disclosure;
+pub use doc::{CalibrationDoc, FlushDoc, LoadError, Place, RunDoc, SaveError};
+
+// Their output.
 pub use csv::{write_csv, write_study_csv};
-pub use doc::{Disclosure, FlushDoc, LoadError, Place, RunDoc, SaveError};
+pub use curve::Curve;
 pub use hlog::IntervalLog;
 pub use iometer::write_iometer_csv;
 pub use text::render;
+
+// Several of them.
+pub use compare::{Comparison, Condition, Input};
+pub use study::Study;

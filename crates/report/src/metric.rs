@@ -9,7 +9,7 @@ use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
 use crate::latency::LatencyDoc;
 use crate::percentile::Percentile;
-use crate::published::CpuOf;
+use crate::server_cpu::CpuOf;
 use crate::units;
 
 /// A metric of a load point.

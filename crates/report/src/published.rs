@@ -14,7 +14,7 @@ mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
-pub use efficiency::{CpuOf, Efficiency, Merit, Ranked, efficiency, efficiency_at_peaks, ranked};
+pub use efficiency::{Efficiency, Merit, Ranked, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
@@ -93,9 +93,10 @@ impl Contender {
                 )
             }),
             remarks: run
+                .server
                 .mixed_passes()
                 .into_iter()
-                .chain(run.idle_flushes())
+                .chain(run.server.idle_flushes())
                 .chain(otherwise)
                 .chain(gaps)
                 .collect(),

@@ -12,8 +12,8 @@ mod doc;
 use std::fs;
 use std::path::Path;
 
-use crate::calibration::{CALIBRATION_FILE, CalibrationDoc};
-use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
+use crate::calibration::CALIBRATION_FILE;
+use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 
 pub use doc::{
     ComparisonDoc, ComparisonKind, StudyDoc, StudyServerDoc, TransferDoc, TransferMode, slug,

@@ -11,6 +11,7 @@ mod operations;
 mod points;
 mod rate;
 mod remarks;
+mod wrap;
 
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
@@ -21,6 +22,7 @@ pub use points::{load_points, peak_line, repeats, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
+pub use wrap::wrapped;
 
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
@@ -45,7 +47,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         let peak = peak_line(doc.pacing, &curve);
-        let peak = peak.map(|line| line + "\n").unwrap_or_default();
+        let peak = peak.map(|line| wrapped(&line)).unwrap_or_default();
         let cautions = peak + &brief(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));
@@ -76,48 +78,4 @@ pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = S
         .into_iter()
         .chain([generator_cpu(curve, cpus)]);
     tables.map(|table| table.to_text())
-}
-
-/// Width of the terminal that texts are made for.
-const COLUMNS: usize = 100;
-
-/// Breaks a line between words if it is wider than a terminal, and indents the
-/// following lines. Ends with a newline.
-#[must_use]
-pub fn wrapped(line: &str) -> String {
-    let mut text = String::new();
-    let mut used = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > COLUMNS {
-            text += "\n ";
-            used = 1;
-        }
-        if used > 0 {
-            text.push(' ');
-            used += 1;
-        }
-        text += word;
-        used += length;
-    }
-    text + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_broken_between_words_where_they_are_too_long() {
-        assert_eq!(wrapped("short"), "short\n");
-        assert_eq!(wrapped(""), "\n");
-        let long = [
-            "x".repeat(60),
-            "y".repeat(39),
-            "z".repeat(120),
-            "end".to_owned(),
-        ];
-        let broken = format!("{} {}\n  {}\n  end\n", long[0], long[1], long[2]);
-        assert_eq!(wrapped(&long.join(" ")), broken);
-    }
 }

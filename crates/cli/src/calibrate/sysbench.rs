@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use smbench_report::calibration::{SysbenchDoc, SysbenchTestDoc};
+use smbench_report::doc::{SysbenchDoc, SysbenchTestDoc};
 
 const PROGRAM: &str = "sysbench";
 /// Duration of each test, and the longest time that sysbench may take for it.

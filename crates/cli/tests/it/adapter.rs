@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 use smbench_lab::{Tool, require};
-use smbench_report::calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc};
-use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::{
+    CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, SysbenchDoc, ToolDoc,
+};
 
 use crate::support::{Place, Said, embedded, json, text};
 

@@ -63,8 +63,8 @@ fn what_a_loadfile_holds_is_shown_before_it_is_replayed() {
     said.succeeded();
     let shown = &said.stdout;
     for part in [
-        "profile      loadfile-mine\n",
-        "1 operation, 2 loops of each client\n",
+        "profile      loadfile-mine: replay of ",
+        "1 operation, 2 loops of each client, 2 lines left out\n",
         "100 %  Mkdir",
         "2 lines of Frob left out\n",
         "begins with  Mkdir \"client1\" STATUS_SUCCESS\n",
@@ -192,7 +192,11 @@ async fn an_unroutable_host() {
     refused(&place, &said, 3, &[&expected]);
     let plan = place.smbench(&["plan"]);
     plan.succeeded();
-    assert!(plan.stdout.contains("limits       connect 10s"), "{plan:?}");
+    assert!(
+        plan.stdout
+            .contains("waits        at most 10 s to connect, "),
+        "{plan:?}"
+    );
 }
 
 #[test]

@@ -131,7 +131,10 @@ fn a_plan_tells_of_connections_that_are_shared() {
         "--source-ip=127.0.0.2",
     ]);
     said.succeeded();
-    let told = "connections  up to 6 at a time: 4 sessions on each, 2 connections per session; at \
-                most 16 credits; from 127.0.0.2, in turn\n";
-    assert!(said.stdout.contains(told), "{}", said.stdout);
+    for told in [
+        ", 4 sessions per connection, 2 connections per session, at most 16 credits, from 127.0.0.2, ",
+        "sessions     11 in all, up to 10 at a time on 6 connections\n",
+    ] {
+        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+    }
 }

@@ -181,9 +181,9 @@ fn an_imported_suite_is_one_that_plans() {
     let said = place.smbench(&["plan", "--profile", &profile]);
     said.succeeded();
     for told in [
-        "profile      Datei für Büro, 8 outstanding",
-        "45s measured per load point, after 5s of ramp-up",
-        "8 requests per client",
+        "profile      Datei für Büro, 8 outstanding: ",
+        "45 s per load point, ramps of 5 s and ",
+        "closed loop, 8 outstanding per client, ",
         "100 %      8 KiB, 50 % reads, 25 % random, aligned to 512 B",
     ] {
         assert!(said.stdout.contains(told), "{told}: {}", said.stdout);

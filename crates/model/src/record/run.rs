@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 use crate::contents::block::Salt;
 use crate::plan::Plan;
 use crate::record::LoadPointRecord;
@@ -64,7 +66,8 @@ pub enum Outcome {
 }
 
 /// The source of a part of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The plan.
     #[default]

@@ -4,7 +4,8 @@ use smbench_report::published::asked_for;
 use smbench_report::study::{ComparisonDoc, Study, slug};
 use smbench_report::table::Table;
 
-use super::{Measured, Profile, curves};
+use super::curves;
+use super::profile::{Measured, Profile};
 use crate::report::Section;
 
 /// Returns the section; `None` if the study has no comparisons.

@@ -8,7 +8,8 @@ use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::{Measured, Profile, clients, doubt, limits, reasons};
+use super::doubt;
+use super::profile::{Measured, Profile, clients, limits, reasons};
 use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 

@@ -1,11 +1,13 @@
 //! The section with everything that a reader needs to repeat or to doubt the study.
 
 use smbench_report::RunDoc;
-use smbench_report::doc::{MachineDoc, ModeDoc, OutcomeDoc, PlanDoc};
+use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
+use smbench_report::plan;
 use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
 
+use super::profile::server_name;
 use crate::report::{Block, Section};
 
 pub(super) fn section(study: &Study) -> Section {
@@ -54,7 +56,7 @@ fn calibration(study: &Study) -> Section {
 
 /// Describes a server: its software, its configuration, and every run on it.
 fn of_server(study: &Study, number: usize) -> Section {
-    let mut part = Section::new(super::server_name(study, number));
+    let mut part = Section::new(server_name(study, number));
     let Some(server) = study.doc.servers.get(number) else {
         return part;
     };
@@ -118,12 +120,14 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
         add("storage", storage.told());
     }
     add("asked for", asked_for(plan));
-    add("waits", waits(plan));
+    add("waits", plan::waits(plan));
     add(
         "plan",
         format!("digest {}, seed {}", plan.digest, plan.seed),
     );
-    add("generator", generator(run));
+    if !run.load_points.is_empty() {
+        add("generator", generator(run));
+    }
     if let Some(machine) = &run.machine {
         add("machine", self::machine(machine));
     }
@@ -139,37 +143,11 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
 
 /// Describes the requested settings of the negotiation.
 fn asked_for(plan: &PlanDoc) -> String {
-    let mode = |mode: ModeDoc| match mode {
-        ModeDoc::Auto => "as the server requires",
-        ModeDoc::Required => "required",
-        ModeDoc::Off => "off",
-    };
-    let mut parts = vec![
-        format!("dialect {}", plan.dialect),
-        format!("signing {}", mode(plan.signing)),
-    ];
-    if let Some(algorithm) = &plan.signing_algorithm {
-        parts.push(format!("signing algorithm {algorithm}"));
-    }
-    if let Some(encryption) = plan.encryption {
-        parts.push(format!("encryption {}", mode(encryption)));
-    }
-    if let Some(ciphers) = &plan.ciphers {
-        parts.push(format!("ciphers {}", ciphers.join(" ")));
-    }
-    if let Some(credits) = plan.credits {
-        parts.push(format!("at most {credits} credits"));
-    }
-    parts.join(", ")
-}
-
-fn waits(plan: &PlanDoc) -> String {
-    let limits = plan.limits;
-    let [connect, setup, operation] =
-        [limits.connect_s, limits.setup_s, limits.operation_s].map(units::seconds);
-    format!(
-        "at most {connect} for a connection, {setup} for a session, {operation} for an operation"
-    )
+    let parts = plan::session(plan).into_iter();
+    let parts: Vec<_> = parts
+        .map(|(label, text)| format!("{label} {text}"))
+        .collect();
+    parts.join("; ")
 }
 
 /// Describes the machine that generated the load.
@@ -182,21 +160,9 @@ fn machine(machine: &MachineDoc) -> String {
     parts.join(", ")
 }
 
-/// Describes the settings of the generator, and the resources that it used.
+/// Describes the resources that the generator used.
 fn generator(run: &RunDoc) -> String {
-    let plan = &run.plan;
-    let mut parts = vec![units::counted(plan.threads.into(), "thread")];
-    match plan.pin_threads {
-        Some(true) => parts.push("each kept on a CPU".to_owned()),
-        Some(false) => parts.push("free to move between CPUs".to_owned()),
-        None => {}
-    }
-    if let Some(driver) = &plan.driver {
-        parts.push(format!("driver {driver}"));
-    }
-    if let Some(addresses) = &plan.source_ip {
-        parts.push(format!("from {addresses}"));
-    }
+    let mut parts = Vec::new();
     let points = || run.load_points.iter();
     if let Some(memory) = points().map(|point| point.client.max_rss_bytes).max() {
         parts.push(format!("{} of memory at most", units::bytes(memory)));

@@ -6,8 +6,9 @@ use smbench_report::latency::{LatencyDoc, pool, quantile};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
+use super::doubt;
 use super::level::Level;
-use super::{Profile, doubt};
+use super::profile::Profile;
 use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 

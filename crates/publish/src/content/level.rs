@@ -3,7 +3,7 @@
 use smbench_report::curve::Row;
 use smbench_report::percentile::Percentile;
 
-use super::{Measured, Profile, clients};
+use super::profile::{Measured, Profile, clients};
 
 /// One load point of each server of a profile.
 pub(super) struct Level<'a> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use smbench_report::doc::PlanDoc;
+use smbench_report::plan;
 use smbench_report::study::Study;
-use smbench_report::text;
 
-use super::Profile;
+use super::profile::Profile;
 use crate::report::{Block, Section};
 
 /// Definitions of the numbers, which are the same in every report.
@@ -42,13 +42,10 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
     let doc = &study.doc;
     let points: Vec<_> = doc.load_points.iter().map(u32::to_string).collect();
     if !points.is_empty() {
-        let passes = match doc.passes {
-            1 => "one pass".to_owned(),
-            passes => format!("{passes} passes"),
-        };
         section.text(format!(
-            "Load points: {} clients, {passes} on each server.",
-            points.join(", ")
+            "Load points: {} clients, {} on each server.",
+            points.join(", "),
+            plan::passes(doc.passes)
         ));
     }
     for profile in profiles {
@@ -80,10 +77,9 @@ fn ramps(profiles: &[Profile<'_>]) -> Vec<String> {
 }
 
 fn ramps_of(plan: &PlanDoc) -> &'static str {
-    let replay = plan.workload.replay.as_ref();
-    let is_linear = plan.ramp.as_deref() == Some("linear");
+    let is_linear = plan.is_joined_one_by_one();
     match (plan.ramp_up_s > 0.0, plan.ramp_down_s > 0.0) {
-        _ if replay.is_some_and(|replay| replay.loops.is_some()) => {
+        _ if plan.is_until_replayed() => {
             "There are no ramps: a window begins with the load and ends with the last client, so all \
              that is done is measured."
         }
@@ -107,11 +103,9 @@ fn asked_for(profile: &Profile<'_>) -> Section {
     let mut part = Section::new(format!("Profile {}", profile.name));
     let mut plans: BTreeMap<Vec<(String, String)>, Vec<&str>> = BTreeMap::new();
     for server in &profile.servers {
-        let facts = text::facts(server.run).into_iter();
-        let asked =
-            facts.filter(|(label, _)| ["profile", "load", "data", "window"].contains(label));
-        let asked = asked.map(|(label, text)| (label.to_owned(), text));
-        plans.entry(asked.collect()).or_default().push(server.name);
+        let facts = plan::facts(&server.run.plan, server.run.pacing);
+        let facts = facts.map(|(label, text)| (label.to_owned(), text));
+        plans.entry(facts.into()).or_default().push(server.name);
     }
     let differ = plans.len() > 1;
     if differ {

@@ -2,7 +2,8 @@
 
 use smbench_report::text;
 
-use super::{Measured, Profile, curves, latency};
+use super::profile::{Measured, Profile};
+use super::{curves, latency};
 use crate::report::Section;
 
 pub(super) fn section(profile: &Profile<'_>) -> Section {

@@ -6,7 +6,7 @@ use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
 
-use super::Profile;
+use super::profile::{Profile, server_name};
 use crate::report::{Block, Section};
 
 pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
@@ -83,7 +83,7 @@ fn unfinished(study: &Study) -> Vec<String> {
             OutcomeDoc::Interrupted => "interrupted",
             OutcomeDoc::Aborted => "aborted",
         };
-        let server = super::server_name(study, result.server);
+        let server = server_name(study, result.server);
         let reason = outcome_reason.as_ref().map(|reason| format!(": {reason}"));
         Some(format!(
             "{server}, {}: {what}{}",

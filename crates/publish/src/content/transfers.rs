@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use smbench_report::published::{CpuOf, Efficiency};
+use smbench_report::published::Efficiency;
+use smbench_report::server_cpu::CpuOf;
 use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
-use super::{Profile, clients, doubt, limits, results};
+use super::profile::{Profile, clients, limits};
+use super::{doubt, results};
 use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
 use crate::report::Section;
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use smbench_model::plan::{Ramp, Timing};
 use smbench_publish::{report, to_html, to_markdown};
-use smbench_report::doc::{LoopDoc, MachineDoc, OfferedDoc, ReplayDoc, StorageDoc};
+use smbench_report::doc::{LoopDoc, MachineDoc, Named, OfferedDoc, ReplayDoc, StorageDoc};
 use smbench_report::study::Study;
 
 use crate::samples::{full, point, run, study};
@@ -81,7 +82,7 @@ fn ramps_are_described_as_they_were() {
     assert!(text.contains(&format!("- The {LEFT_OUT}\n")), "{text}");
     for result in &mut study.results {
         let plan = &mut result.run.plan;
-        (plan.ramp, plan.ramp_down_s) = (Some("linear".to_owned()), 0.0);
+        (plan.ramp, plan.ramp_down_s) = (Some(Named::Known(Ramp::Linear)), 0.0);
     }
     let text = told(&study);
     assert!(text.contains(&format!("- {JOINING}\n")), "{text}");
@@ -99,7 +100,7 @@ fn ramps_are_described_as_they_were() {
         closed: 0,
         bytes_read: 0,
         bytes_written: 0,
-        timing: "fast".to_owned(),
+        timing: Named::Known(Timing::Fast),
         loops: Some(1),
         length_s: None,
     });

@@ -1,12 +1,13 @@
 //! Plots: their content, and whether points are drawn where the numbers say.
 
-use resvg::tiny_skia::Pixmap;
-use resvg::usvg::{Options, Tree, roxmltree};
-use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer, Standing};
+mod drawn;
+mod transfers;
+
+use resvg::usvg::roxmltree;
+use smbench_publish::plot::{Doubt, Line, Plot, Quantity, Standing};
 use smbench_publish::report;
-use smbench_report::doc::ServerCpuDoc;
 use smbench_report::latency::{Hdr, pool};
-use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
+use smbench_report::study::Study;
 
 use crate::samples::{dropped, full, point, run, study};
 
@@ -237,120 +238,9 @@ fn what_moves_no_data_is_plotted_by_operations() {
     assert_eq!(plot.y.quantity, Quantity::Rate);
 }
 
-/// Returns a plot with a line whose markers are circles over round numbers.
-fn simple() -> Plot {
-    let valid = |x: f64, y: f64, standing| Point {
-        x,
-        y,
-        spread: None,
-        standing,
-        doubt: Doubt::None,
-        label: String::new(),
-    };
-    Plot {
-        name: "simple".to_owned(),
-        title: "Simple".to_owned(),
-        x: Axis::new("clients", Quantity::Clients),
-        y: Axis::new("throughput", Quantity::Throughput),
-        lines: vec![Line {
-            name: "a".to_owned(),
-            style: 0,
-            points: vec![
-                valid(0.0, 0.0, Standing::Valid),
-                valid(5.0, 50.0, Standing::Invalid),
-                valid(10.0, 100.0, Standing::Valid),
-            ],
-        }],
-        notes: Vec::new(),
-    }
-}
-
-#[test]
-fn points_lie_where_the_axes_say() {
-    let svg = simple().to_svg().unwrap();
-    let tree = roxmltree::Document::parse(&svg).unwrap();
-    let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
-        node.attribute(name).unwrap().parse().unwrap()
-    };
-    let circles = || {
-        tree.descendants()
-            .filter(|node| node.has_tag_name("circle"))
-    };
-    let is_spot = |node: &roxmltree::Node<'_, '_>| node.attribute("class") == Some("point");
-    let place = |node: roxmltree::Node<'_, '_>| (number(&node, "cx"), number(&node, "cy"));
-    let spots: Vec<_> = circles().filter(is_spot).map(place).collect();
-    let [start, middle, end] = spots[..] else {
-        panic!("{spots:?}");
-    };
-    for (one, other) in [(start, middle), (middle, end)] {
-        assert!(
-            (other.0 - one.0 - (end.0 - start.0) / 2.0).abs() <= 1.0,
-            "{spots:?}"
-        );
-        assert!(
-            (other.1 - one.1 - (end.1 - start.1) / 2.0).abs() <= 1.0,
-            "{spots:?}"
-        );
-    }
-    assert!(end.0 > start.0 && end.1 < start.1, "to the right and up");
-    // Each has the visible marker below it.
-    for spot in &spots {
-        let seen = |node: &roxmltree::Node<'_, '_>| !is_spot(node) && place(*node) == *spot;
-        assert!(circles().any(|node| seen(&node)), "{spot:?}");
-    }
-    // The labels at the axes are where points of that value are.
-    let text = |content: &str| {
-        let mut texts = tree.descendants().filter(|node| node.has_tag_name("text"));
-        texts.find(|node| node.text().is_some_and(|text| text.trim() == content))
-    };
-    let hundred = text("100").unwrap();
-    assert!(
-        (number(&hundred, "y") - end.1).abs() <= 8.0,
-        "within a pixel"
-    );
-    let ten = text("10").unwrap();
-    assert!((number(&ten, "x") - end.0).abs() <= 8.0, "within a pixel");
-    // The line leaves out invalid points.
-    let lines = tree
-        .descendants()
-        .filter(|node| node.has_tag_name("polyline"));
-    let drawn = lines.filter_map(|node| node.attribute("points"));
-    let whole = format!("{},{} {},{}", start.0, start.1, end.0, end.1);
-    assert!(
-        drawn.into_iter().any(|points| points.trim() == whole),
-        "{svg}"
-    );
-}
-
-#[test]
-fn plots_in_pages_have_no_colour_of_their_own() {
-    let svg = simple().to_inline_svg().unwrap();
-    assert!(!svg.contains("\"#"), "{svg}");
-    for variable in ["--ink", "--axis", "--grid", "--paper", "--line-0"] {
-        assert!(svg.contains(&format!("\"var({variable})\"")), "{variable}");
-    }
-}
-
-#[test]
-fn pictures_have_lines_and_letters() {
-    let png = Rasterizer::new().png(&simple()).unwrap();
-    let picture = Pixmap::decode_png(&png).unwrap();
-    let tree = Tree::from_str(&simple().to_svg().unwrap(), &Options::default()).unwrap();
-    assert_eq!(picture.width(), 2 * tree.size().to_int_size().width());
-    let count = |colour: (u8, u8, u8)| {
-        let pixels = picture.pixels().iter();
-        let same = pixels.filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == colour);
-        same.count()
-    };
-    // Lines are four pixels wide here; the inside of letters has one colour.
-    assert!(count((0x00, 0x72, 0xB2)) > 1000, "the line");
-    assert!(count((0x1B, 0x1F, 0x24)) > 1000, "titles");
-    assert!(count((0x57, 0x60, 0x6A)) > 500, "numbers and axes");
-}
-
 #[test]
 fn what_is_not_valid_is_named_in_the_legend() {
-    assert!(simple().to_svg().unwrap().contains("not valid"));
+    assert!(drawn::simple().to_svg().unwrap().contains("not valid"));
     let study = study(&[(
         "a",
         run(vec![
@@ -365,141 +255,4 @@ fn what_is_not_valid_is_named_in_the_legend() {
         report.contains("Hollow, not valid: a at 2 clients: 1 client dropped out"),
         "{report}"
     );
-}
-
-/// Returns transfers of two sizes in one direction, and of one size in another. One
-/// server has measured CPU figures, the other has none.
-fn transfers() -> Study {
-    let of = |throughput_mbps: f64, cpu: Option<(&str, f64)>| {
-        let mut measured = point(20, 1, throughput_mbps, 400_000);
-        let looked = ServerCpuDoc {
-            source: "somewhere".to_owned(),
-            not_measured: None,
-            scope: None,
-            cores: Some(4),
-            busy_s: None,
-            percent: None,
-            us_per_op: None,
-            mbps_per_percent: None,
-            ops_per_s_per_percent: None,
-        };
-        measured.server_cpu = cpu.map(|(scope, percent)| ServerCpuDoc {
-            scope: Some(scope.to_owned()),
-            percent: Some(percent),
-            ..looked
-        });
-        run(vec![measured])
-    };
-    let mut study = study(&[
-        ("known", of(100.0, Some(("machine", 10.0)))),
-        ("unknown", of(300.0, None)),
-    ]);
-    let transfers = [
-        (TransferMode::Transmit, 65_536),
-        (TransferMode::Transmit, 4096),
-        (TransferMode::Receive, 4096),
-    ];
-    study.doc.transfers = transfers
-        .map(|(mode, bytes)| TransferDoc {
-            profile: format!("{}-{bytes}", mode.name()),
-            mode,
-            bytes,
-            generators_per_client: 1,
-        })
-        .into();
-    let names = study.doc.transfers.iter().map(|made| made.profile.clone());
-    study.doc.profiles = names.collect();
-    let mut small = of(20.0, Some(("machine", 40.0)));
-    small.load_points[0].generator_limited = Some(true);
-    let result = |server, profile, run| StudyResult {
-        server,
-        profile,
-        run,
-    };
-    study.results.extend([
-        result(0, 1, small),
-        result(1, 1, of(30.0, None)),
-        result(0, 2, of(10.0, Some(("machine", 10.0)))),
-    ]);
-    study
-}
-
-#[test]
-fn transfers_are_plotted_by_the_size_of_requests() {
-    let mut study = transfers();
-    let throughput = plot(&study, "00-transmit-throughput");
-    assert_eq!(throughput.x.quantity, Quantity::Bytes);
-    let lines: Vec<_> = throughput.lines.iter().map(numbers).collect();
-    assert_eq!(
-        lines,
-        [
-            [(4096.0, 20.0, true), (65_536.0, 100.0, true)],
-            [(4096.0, 30.0, true), (65_536.0, 300.0, true)]
-        ]
-    );
-    let smallest = &throughput.lines[0].points[0];
-    assert_eq!(smallest.doubt, Doubt::ClientLimited);
-    assert!(
-        smallest
-            .label
-            .starts_with("4 KiB, 20 clients: 20.0 Mbit/s; client-limited"),
-        "{}",
-        smallest.label
-    );
-    let index = plot(&study, "00-transmit-index");
-    assert_eq!(
-        numbers(&index.lines[0]),
-        [(4096.0, 0.5, true), (65_536.0, 10.0, true)]
-    );
-    assert!(index.lines[1].points.is_empty(), "nobody knows its CPU");
-    assert_eq!(index.lines[0].name, "known");
-    let drawn = index.to_svg().unwrap();
-    assert!(
-        drawn.contains("64 KiB") && !drawn.contains("unknown"),
-        "{drawn}"
-    );
-    // A client with two sessions counts as one.
-    for transfer in &mut study.doc.transfers {
-        transfer.generators_per_client = 2;
-    }
-    let twofold = plot(&study, "00-transmit-throughput");
-    let label = &twofold.lines[0].points[0].label;
-    assert!(label.starts_with("4 KiB, 10 clients: "), "{label}");
-    let told = format!("{:?}", report(&study));
-    assert!(told.contains("2 clients in them are one."), "{told}");
-    // With one size there is nothing to draw.
-    let is_of = |mode: &str| {
-        let start = format!("00-{mode}-");
-        report(&study)
-            .plots()
-            .any(|plot| plot.name.starts_with(&start))
-    };
-    assert_eq!((is_of("transmit"), is_of("receive")), (true, false));
-
-    // Figures that cannot be compared have separate lines.
-    for result in study.results.iter_mut().filter(|result| result.server == 1) {
-        let cpu = transfers().results[0].run.load_points[0].server_cpu.clone();
-        let cpu = cpu.map(|cpu| ServerCpuDoc {
-            scope: Some("processes".to_owned()),
-            ..cpu
-        });
-        result.run.load_points[0].server_cpu = cpu;
-    }
-    let mixed = plot(&study, "00-transmit-index");
-    let names: Vec<_> = mixed.lines.iter().map(|line| &*line.name).collect();
-    assert_eq!(
-        names,
-        ["known (CPU of machine)", "unknown (CPU of processes)"]
-    );
-    assert!(
-        mixed.notes[1].ends_with("do not compare"),
-        "{:?}",
-        mixed.notes
-    );
-    // A line of both kinds says so, no matter which kind its smallest size has.
-    let largest = &mut study.results[0].run.load_points[0];
-    let cpu = largest.server_cpu.as_mut().unwrap();
-    cpu.scope = Some("processes".to_owned());
-    let both = plot(&study, "00-transmit-index");
-    assert_eq!(both.lines[0].name, "known (CPU of processes and machine)");
 }

@@ -1,7 +1,8 @@
 //! The published studies: a report on their peaks has their percentages.
 
+use smbench_model::cpu::CpuScope;
 use smbench_publish::{Block, Report, report};
-use smbench_report::doc::ServerCpuDoc;
+use smbench_report::doc::{Named, ServerCpuDoc};
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
 
@@ -114,7 +115,7 @@ fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
             point.server_cpu = Some(ServerCpuDoc {
                 source: "http://files.example:9100/metrics".to_owned(),
                 not_measured: None,
-                scope: Some("machine".to_owned()),
+                scope: Some(Named::Known(CpuScope::Machine)),
                 cores: Some(4),
                 busy_s: Some(1.0),
                 percent: Some(percent),

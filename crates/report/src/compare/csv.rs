@@ -5,7 +5,9 @@
 
 use std::io::Write;
 
-use super::{Comparison, Held, MetricChange, Pair};
+use super::comparison::Comparison;
+use super::held::{Held, MetricChange};
+use super::pair::Pair;
 use crate::change::Noise;
 
 const HEADER: [&str; 19] = [

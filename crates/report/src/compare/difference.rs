@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use crate::curve::Row;
 use crate::doc::RunDoc;
-use crate::published::CpuOf;
 use crate::replayed::{Replayed, is_other_work};
+use crate::server_cpu::CpuOf;
 use crate::units::{counted, percent};
 
 /// A key whose value differs between two runs.
@@ -203,7 +203,7 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
         &mut facts,
     );
     facts.remove(OTHERWISE);
-    let mixed = run.mixed_passes().map(Value::from);
+    let mixed = run.server.mixed_passes().map(Value::from);
     flatten(OTHERWISE, mixed.unwrap_or_default(), &mut facts);
     flatten("loop", value(serde_json::to_value(run.pacing)), &mut facts);
     flatten("tool", value(serde_json::to_value(&run.tool)), &mut facts);

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{CompareError, Comparison, Pair, Subject};
-use crate::curve::Curve;
+use super::comparison::Comparison;
+use super::error::CompareError;
+use super::pair::{Pair, Subject};
 use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 use crate::study::{Study, StudyDoc};
-use crate::units::{self, plain};
+use crate::units::plain;
 
 /// A result document or the folder of a study, already read.
 #[derive(Clone, Debug, PartialEq)]
@@ -373,13 +374,4 @@ fn matches<'a>(
         unmatched.extend(alone.map(|(of, _)| sentence(input, of)));
     }
     Ok((matched, unmatched))
-}
-
-/// Returns a run and its load points, for a message.
-pub(super) fn with_clients(subject: &Subject, curve: &Curve<'_>) -> String {
-    let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
-    match points.is_empty() {
-        true => format!("{} has none", subject.name),
-        false => format!("{} has {}", subject.name, units::clients(&points)),
-    }
 }

@@ -26,7 +26,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::condition::{At, Condition, Side};
-use super::{CompareError, Held, MetricChange, Pair, Place};
+use super::error::CompareError;
+use super::held::{Held, MetricChange, Place, as_fall};
+use super::pair::Pair;
 use crate::change::Noise;
 use crate::metric::Metric;
 use crate::units::{self, change, changes, counted, plain};
@@ -60,8 +62,8 @@ pub struct Judgement {
     /// Smallest change in the condition's direction that the data shows in four of
     /// five cases. A fall is negative. `null` with one pass.
     pub detectable_percent: Option<f64>,
-    /// Why a percentile may be wrong, a few words for each result: `p99 of B may be too
-    /// high`. Empty for all else.
+    /// Why a value may be wrong, a few words for each result: `p99 of B may be too
+    /// high`, `throughput of A is client-limited`. Empty without a doubt.
     pub doubts: Vec<String>,
 }
 
@@ -107,10 +109,9 @@ impl Evidence {
         Some(Self {
             low: change.low_percent?,
             high: change.high_percent?,
-            // Intervals are of ratios: a rise to 5/4 is as large as a fall to 4/5.
             detectable: match side {
                 Side::Above => rise,
-                Side::Below => -100.0 * rise / (100.0 + rise),
+                Side::Below => as_fall(rise),
             },
         })
     }
@@ -238,21 +239,25 @@ impl Condition {
     }
 }
 
-/// Names the results whose percentile may be wrong.
+/// Names the results whose value may be wrong.
 fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
-    let Some(percentile) = metric.percentile() else {
-        return Vec::new();
-    };
+    let percentile = metric.percentile();
+    let is_rate = matches!(metric, Metric::Throughput | Metric::Operations);
     let sides = [
         (&pair.baseline.label, held.baseline),
         (&pair.other.label, held.other),
     ];
     let of_side = |(label, place): (&String, Place)| {
         let of = format!("{metric} of {label}");
-        let is_noisy = place.noisy_from.is_some_and(|lowest| lowest <= percentile);
+        let noisy = place
+            .noisy_from
+            .filter(|lowest| percentile >= Some(*lowest));
+        let is_stalled = place.stalled && percentile.is_some();
+        let is_limited = place.generator_limited && is_rate;
         [
-            is_noisy.then(|| format!("{of} may be too high")),
-            place.stalled.then(|| format!("{of} misses a stall")),
+            noisy.map(|_| format!("{of} may be too high")),
+            is_stalled.then(|| format!("{of} misses a stall")),
+            is_limited.then(|| format!("{of} is client-limited")),
         ]
     };
     sides.into_iter().flat_map(of_side).flatten().collect()

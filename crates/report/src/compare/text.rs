@@ -1,12 +1,13 @@
 //! A comparison as text for a terminal of 100 columns.
 
-mod difference;
 mod doubts;
 
-pub(super) use difference::{difference, profiles};
 use doubts::doubts;
 
-use super::{Comparison, Held, MetricChange, Pair, Subject, Verdict};
+use super::comparison::Comparison;
+use super::held::{Held, MetricChange, Verdict};
+use super::pair::{Pair, Subject};
+use super::words::{difference, profiles};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
@@ -78,6 +79,11 @@ fn header(pair: &Pair) -> String {
         lines.push((subject.label.clone(), told(subject)));
     }
     let labelled = |label: &str, text: String| (label.to_owned(), text);
+    if pair.is_same_result {
+        let (one, other) = (&pair.baseline.label, &pair.other.label);
+        let text = format!("{one} and {other} are the same result: no change can show");
+        lines.push(labelled("warning", text));
+    }
     lines.extend(
         pair.settings
             .iter()
@@ -183,11 +189,7 @@ fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
         percent(found.change_percent),
         Cell::or_dash(interval),
         found.verdict.name().into(),
-        percent(
-            found
-                .shows_from_percent
-                .filter(|_| found.noise == Some(Noise::Passes)),
-        ),
+        percent(found.shows_worse_from()),
     ]
 }
 
@@ -308,7 +310,8 @@ fn remarks(pair: &Pair) -> Option<String> {
                 .to_owned(),
         );
         lines.push(
-            "shows from: the smallest change that such passes show in 4 of 5 cases".to_owned(),
+            "shows from: the smallest change for the worse that such passes show in 4 of 5 cases"
+                .to_owned(),
         );
     }
     if any(|found| found.verdict == Verdict::CannotTell && found.change_percent.is_some()) {

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use super::{LoadPointDoc, RunDoc, SCHEMA_VERSION};
-use crate::units::{counted, plain};
+use super::tool::SCHEMA_VERSION;
+use crate::units::plain;
 
 /// Reason why a document could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -83,67 +83,14 @@ struct Version {
     schema_version: u64,
 }
 
-impl RunDoc {
-    /// Returns the document as indented JSON with a final newline.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        to_json(self)
-    }
-
-    /// Writes the document and replaces an older one atomically.
-    ///
-    /// # Errors
-    ///
-    /// When the file, or the temporary file next to it, cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), SaveError> {
-        save(self, path)
-    }
-
-    /// Writes the document to the first of `paths` that does not exist yet, and
-    /// returns that path. Replaces no file. All paths must be in one directory.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`RunDoc::save`]; also when all paths exist.
-    pub fn save_under_free_name(
-        &self,
-        paths: impl IntoIterator<Item = PathBuf>,
-    ) -> Result<PathBuf, SaveError> {
-        save_under_free_name(self, paths)
-    }
-
-    /// Reads a document that this build or an older one wrote.
-    ///
-    /// # Errors
-    ///
-    /// One line per [`LoadError`]. No content of a file causes a panic.
-    pub fn load(path: &Path) -> Result<Self, LoadError> {
-        Self::parse(&read(path)?, path)
-    }
-
-    /// Reads the document in `bytes`; messages name `path`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`RunDoc::load`], except those of reading the file.
-    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
-        let doc: Self = parse(bytes, path)?;
-        doc.load_points
-            .iter()
-            .try_for_each(consistent)
-            .map_err(|detail| malformed(path, &detail))?;
-        Ok(doc)
-    }
-}
-
-fn malformed(path: &Path, detail: &str) -> LoadError {
+pub(super) fn malformed(path: &Path, detail: &str) -> LoadError {
     LoadError::Malformed {
         path: path.to_owned(),
         detail: plain(detail),
     }
 }
 
-pub(crate) fn to_json(doc: &impl Serialize) -> String {
+pub(super) fn to_json(doc: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(doc).unwrap_or_else(|error| {
         unreachable!("string keys and plain values always have a JSON form: {error}")
     });
@@ -164,7 +111,7 @@ pub(crate) fn save(doc: &impl Serialize, path: &Path) -> Result<(), SaveError> {
 }
 
 /// Writes a document to the first of `paths` that does not exist yet.
-fn save_under_free_name(
+pub(super) fn save_under_free_name(
     doc: &impl Serialize,
     paths: impl IntoIterator<Item = PathBuf>,
 ) -> Result<PathBuf, SaveError> {
@@ -282,19 +229,4 @@ pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D,
         0 => Err(malformed(path, "there is no schema_version 0")),
         _ => serde_json::from_slice(bytes).map_err(|error| malformed(path, &error.to_string())),
     }
-}
-
-/// Checks that each histogram has as many values as its count claims, because
-/// pooling uses the histograms.
-fn consistent(point: &LoadPointDoc) -> Result<(), String> {
-    let differs = point.ops.iter().find(|(_, op)| op.hdr.count() != op.count);
-    differs.map_or(Ok(()), |(name, op)| {
-        Err(format!(
-            "load point of {}, pass {}: {name} has count {} but a histogram of {}",
-            counted(point.clients.into(), "client"),
-            point.repeat,
-            op.count,
-            op.hdr.count()
-        ))
-    })
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use smbench_model::record::OpKind;
 
-use super::{ConcurrencyDoc, FairnessDoc, GeneratorDoc, SeriesDoc, ServerCpuDoc};
+use super::generator::GeneratorDoc;
+use super::operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc, is_asked_for};
+use super::server_cpu::ServerCpuDoc;
+use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 
@@ -256,25 +258,6 @@ impl LoadPointDoc {
     }
 }
 
-/// Returns whether the workload, not the server, asked for operations of this name.
-pub(crate) fn is_asked_for(name: &str) -> bool {
-    OpKind::named(name).is_none_or(OpKind::is_asked_for)
-}
-
-/// Returns whether operations of this name belong to the window. Those after the
-/// load do not, so a rate over the window's length has no meaning for them.
-pub(crate) fn is_of_window(name: &str) -> bool {
-    OpKind::named(name) != Some(OpKind::FinalFlush)
-}
-
-impl OpDoc {
-    /// Returns the histogram of response times.
-    #[must_use]
-    pub fn response(&self) -> &Hdr {
-        self.response_hdr.as_ref().unwrap_or(&self.hdr)
-    }
-}
-
 /// Oplocks and leases of a load point, from the first open to the last operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachingDoc {
@@ -300,68 +283,6 @@ pub struct VerificationDoc {
     /// Number of reads whose data differed from the data written. They are among
     /// the errors.
     pub wrong: u64,
-}
-
-/// One kind of operation in the window of a load point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpDoc {
-    /// Number of operations completed without error.
-    pub count: u64,
-    /// Payload bytes of those operations.
-    pub bytes: u64,
-    /// Number of operations answered with an error status or with wrong data, ramps
-    /// included.
-    pub errors: u64,
-    /// Time from sent to done; `null` if `count` is 0.
-    pub service_ns: Option<LatencyDoc>,
-    /// Time from due to done; `null` if `count` is 0.
-    pub response_ns: Option<LatencyDoc>,
-    /// Histogram of service times in nanoseconds: base64 of `HdrHistogram` V2 with
-    /// DEFLATE, 1 ns to 1 h, 3 digits.
-    pub hdr: Hdr,
-    /// Histogram of response times. Absent if they equal service times.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_hdr: Option<Hdr>,
-}
-
-/// One kind of operation over a whole load point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TotalsDoc {
-    /// Number of operations answered without error.
-    pub count: u64,
-    /// Payload bytes of those operations.
-    pub bytes: u64,
-    /// Number of operations answered with an error status or with wrong data.
-    pub errors: u64,
-}
-
-/// Failed operations of one kind and cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailureDoc {
-    /// The kind of operation: `read`, `create` and so on.
-    pub op: String,
-    /// The NTSTATUS by name, or by number if smbench has no name for it. `short`
-    /// for an answer with too few bytes, `wrong-data` under verification.
-    pub status: String,
-    /// The NTSTATUS as `0xC0000022`; `null` if the cause was not a status.
-    pub code: Option<String>,
-    /// Number of failures.
-    pub count: u64,
-}
-
-/// Operations of one kind that differed from the recording in the same way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DifferenceDoc {
-    /// The kind of operation.
-    pub op: String,
-    /// The recorded NTSTATUS, as in `failures`. `other` if there were more kinds of
-    /// differences than the run keeps separately.
-    pub recorded: String,
-    /// The result in the replay: an NTSTATUS, or `short` or `long` if the number of
-    /// bytes differed.
-    pub seen: String,
-    /// Number of differences.
-    pub count: u64,
 }
 
 /// A client that did not finish its load point.

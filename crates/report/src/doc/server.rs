@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RunDoc;
-
 /// Location of a server, seen from the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -95,7 +93,7 @@ pub struct StorageDoc {
 
 impl ServerDoc {
     /// Adds the software and storage of another pass.
-    pub(super) fn add_pass(&mut self, pass: &Self) {
+    pub(crate) fn add_pass(&mut self, pass: &Self) {
         for ground in pass.grounds() {
             if self.grounds().all(|known| known != ground) {
                 self.otherwise.push(ground);
@@ -112,21 +110,18 @@ impl ServerDoc {
         };
         [first].into_iter().chain(self.otherwise.iter().cloned())
     }
-}
 
-impl RunDoc {
     /// Explains in a sentence why honoured flushes say nothing about a disk: the
     /// share is in memory. `None` if they do.
     #[must_use]
     pub fn idle_flushes(&self) -> Option<String> {
-        let server = &self.server;
-        let known = || server.grounds().filter_map(|ground| ground.storage);
+        let known = || self.grounds().filter_map(|ground| ground.storage);
         let in_memory = known().find(|storage| storage.in_memory)?;
         let is_in_memory = match known().all(|storage| storage.in_memory) {
             true => "is in memory",
             false => "was in memory in some passes",
         };
-        (server.flush == Some(FlushDoc::Honours)).then(|| {
+        (self.flush == Some(FlushDoc::Honours)).then(|| {
             format!(
                 "its share {is_in_memory} ({}): a flush costs nothing there, whatever the server \
                  makes of it",
@@ -140,9 +135,8 @@ impl RunDoc {
     /// same, as far as known.
     #[must_use]
     pub fn mixed_passes(&self) -> Option<String> {
-        let grounds = || self.server.grounds();
-        let software = grounds().filter_map(|ground| ground.software);
-        let storage = grounds().filter_map(|ground| ground.storage);
+        let software = self.grounds().filter_map(|ground| ground.software);
+        let storage = self.grounds().filter_map(|ground| ground.storage);
         let parts = [
             ("software", several(software)),
             ("storage", several(storage.map(|storage| storage.told()))),

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use smbench_model::cpu::CpuScope;
 use smbench_model::record::LoadPointRecord;
 
+use super::named::Named;
+
 /// The server's CPU use in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerCpuDoc {
@@ -12,9 +14,9 @@ pub struct ServerCpuDoc {
     pub source: String,
     /// Why the next values are `null`; `null` if they were measured.
     pub not_measured: Option<String>,
-    /// `processes`: CPU time of the serving processes. `machine`: CPU time of the
-    /// server's whole machine.
-    pub scope: Option<String>,
+    /// Whether the CPU time is that of the serving processes, or of the server's
+    /// whole machine.
+    pub scope: Option<Named<CpuScope>>,
     /// Number of CPUs of the server's machine.
     pub cores: Option<u32>,
     /// CPU seconds, summed over those CPUs.
@@ -33,7 +35,7 @@ pub struct ServerCpuDoc {
 impl ServerCpuDoc {
     /// Builds the figures of a load point with this throughput in Mbit/s and
     /// operations per second.
-    pub(super) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
+    pub(crate) fn of(record: &LoadPointRecord, throughput_mbps: f64, ops_per_s: f64) -> Self {
         let window_s = record.window.as_secs_f64();
         let used = record.server_cpu.used.as_ref().ok();
         let percent = used.map(|used| {
@@ -47,13 +49,7 @@ impl ServerCpuDoc {
         Self {
             source: record.server_cpu.source.clone(),
             not_measured: record.server_cpu.used.as_ref().err().cloned(),
-            scope: used.map(|used| {
-                match used.scope {
-                    CpuScope::Processes => "processes",
-                    CpuScope::Machine => "machine",
-                }
-                .to_owned()
-            }),
+            scope: used.map(|used| Named::Known(used.scope)),
             cores: used.map(|used| used.cores),
             busy_s: used.map(|used| used.busy.as_secs_f64()),
             percent,

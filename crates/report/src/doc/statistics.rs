@@ -107,7 +107,7 @@ pub struct FairnessDoc {
 
 impl FairnessDoc {
     /// Converts the record; `None` if no client completed an operation.
-    pub(super) fn of(fairness: &Fairness) -> Option<Self> {
+    pub(crate) fn of(fairness: &Fairness) -> Option<Self> {
         Some(Self {
             min: fairness.min(),
             max: fairness.max(),

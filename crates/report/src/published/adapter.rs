@@ -4,9 +4,10 @@
 //! ([`super::Efficiency`]).
 
 use super::efficiency::{self, MIXED, OF_BOTH};
-use super::{CpuOf, Efficiency, Merit, Ranked, cpu_of, is_mixed, ranked};
+use super::{Efficiency, Merit, Ranked, cpu_of, is_mixed, ranked};
 use crate::curve::{Curve, Row};
 use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::server_cpu::CpuOf;
 use crate::study::{Study, TransferDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, counted};

@@ -7,53 +7,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::curve::{Curve, Row};
-use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc};
+use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::server_cpu::CpuOf;
 use crate::study::Study;
 use crate::table::{Cell, Column, Table};
 use crate::units;
-
-/// Scope of a measured CPU time. A whole machine uses more than its serving
-/// processes, so indices of the two cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CpuOf {
-    /// The serving processes only.
-    Processes,
-    /// The server's whole machine.
-    Machine,
-    /// Processes in some passes, the machine in others: no figure can be computed.
-    Both,
-}
-
-impl CpuOf {
-    /// Returns `processes`, `machine` or `both`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Processes => "processes",
-            Self::Machine => "machine",
-            Self::Both => "both",
-        }
-    }
-
-    pub(crate) fn of(doc: &ServerCpuDoc) -> Option<Self> {
-        match doc.scope.as_deref()? {
-            "machine" => Some(Self::Machine),
-            _ => Some(Self::Processes),
-        }
-    }
-
-    /// Returns the value for all passes together; `None` if none was measured.
-    pub(crate) fn over<'a>(passes: impl IntoIterator<Item = &'a LoadPointDoc>) -> Option<Self> {
-        let docs = passes
-            .into_iter()
-            .filter_map(|pass| pass.server_cpu.as_ref());
-        let kinds: BTreeSet<_> = docs.filter_map(Self::of).collect();
-        match kinds.len() {
-            0 | 1 => kinds.first().copied(),
-            _ => Some(Self::Both),
-        }
-    }
-}
 
 /// Performance of a server, and its cost in CPU time.
 #[derive(Clone, Debug, PartialEq)]
@@ -355,8 +313,8 @@ pub(super) fn whose_cpu<'a>(
 ) -> Option<String> {
     let doc = docs.find(|doc| doc.percent.is_some())?;
     let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");
-    let whose = match doc.scope.as_deref() {
-        Some("machine") => format!("all that its machine did, as told by {}", doc.source),
+    let whose = match CpuOf::of(doc) {
+        Some(CpuOf::Machine) => format!("all that its machine did, as told by {}", doc.source),
         _ => "the processes that serve".to_owned(),
     };
     Some(format!("CPU of {name}: {whose}; {cores}"))

@@ -4,8 +4,8 @@
 //! Each kind of caution is one line for the whole run, with its worst value and its
 //! load points. The document has the figures of every load point.
 
+use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, PlanDoc, RunDoc};
-use crate::text::wrapped;
 use crate::units::{counted, latency, percent, plain};
 
 /// Highest number of lines of cautions on a terminal.

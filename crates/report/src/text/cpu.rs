@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::curve::{Curve, Row};
 use crate::doc::{ServerCpuDoc, per};
 use crate::metric::Metric;
-use crate::published::{CpuOf, Efficiency, Merit, cpu_of, is_mixed};
+use crate::published::{Efficiency, Merit, cpu_of, is_mixed};
+use crate::server_cpu::CpuOf;
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 

@@ -212,8 +212,9 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     ))
 }
 
-/// Returns the peak, and the range of the plateau around it, in one line. `None` if the
-/// clock set the load: its highest load point only had the most arrivals.
+/// Returns the peak, the range of the plateau around it, and the client-limited load
+/// points from it on, in one line. `None` if the clock set the load: its highest load
+/// point only had the most arrivals.
 #[must_use]
 pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
     if pacing != LoopDoc::Closed {
@@ -239,9 +240,28 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
         }
         _ => format!("{} Mbit/s", units::throughput(peak.throughput_mbps)),
     };
+    let limited = limited_from(curve, peak.clients).unwrap_or_default();
     Some(format!(
-        "peak {height} at {}, mean response {}{plateau}",
+        "peak {height} at {}, mean response {}{plateau}{limited}",
         units::counted(peak.clients.into(), "client"),
         units::latency(peak.latency_mean_ns)
+    ))
+}
+
+/// Names the client-limited load points from the peak on. There the server may have
+/// done more.
+fn limited_from(curve: &Curve<'_>, peak: u32) -> Option<String> {
+    let limited = curve
+        .rows
+        .iter()
+        .filter(|row| row.clients >= peak && row.is_quotable() && row.is_generator_limited());
+    let clients: Vec<_> = limited.map(|row| row.clients).collect();
+    let place = match clients.first()? {
+        first if *first == peak => "from the peak on",
+        _ => "above the peak",
+    };
+    Some(format!(
+        "; client-limited {place}: {}",
+        units::clients(&clients)
     ))
 }

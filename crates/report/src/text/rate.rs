@@ -1,8 +1,8 @@
 //! The rate that was asked for: where it was reached, and how late operations were sent.
 
 use super::cautions::places;
+use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OfferedDoc, RunDoc};
-use crate::text::wrapped;
 use crate::units::{self, counted, latency, percent};
 
 /// From this share of the due operations on, a rate is reached.

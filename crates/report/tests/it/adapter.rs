@@ -1,7 +1,8 @@
 //! The table of an adapter study, computed from documents alone.
 
+use smbench_model::cpu::CpuScope;
 use smbench_report::RunDoc;
-use smbench_report::doc::{LoadPointDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::{LoadPointDoc, Named, SCHEMA_VERSION, ToolDoc};
 use smbench_report::published::{adapter, tables};
 use smbench_report::study::{
     Study, StudyDoc, StudyResult, StudyServerDoc, TransferDoc, TransferMode,
@@ -120,7 +121,7 @@ fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
     let mut study = study();
     for result in study.results.iter_mut().filter(|result| result.server == 0) {
         let cpu = result.run.load_points[0].server_cpu.as_mut().unwrap();
-        cpu.scope = Some("processes".to_owned());
+        cpu.scope = Some(Named::Known(CpuScope::Processes));
     }
     let text = adapter(&study).unwrap().to_text();
     let rows: Vec<Vec<_>> = text
@@ -152,7 +153,7 @@ fn passes_whose_cpu_is_of_two_kinds_are_told() {
     let points = &mut study.results[0].run.load_points;
     let mut second = points[0].clone();
     second.repeat = 2;
-    second.server_cpu.as_mut().unwrap().scope = Some("processes".to_owned());
+    second.server_cpu.as_mut().unwrap().scope = Some(Named::Known(CpuScope::Processes));
     points.push(second);
     let text = adapter(&study).unwrap().to_text();
     let told = "CPU of fast: of two kinds over its passes, so no rank: transmit, 4 KiB\n";

@@ -1,7 +1,8 @@
 //! The highest load that a machine can generate, and how close a run comes to it.
 
-use smbench_report::calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc};
-use smbench_report::doc::{MachineDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::{
+    CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, SysbenchDoc, ToolDoc,
+};
 use smbench_report::render;
 
 use crate::samples::{document, point, run};

@@ -1,5 +1,9 @@
 //! The keys of documents, and the arithmetic behind their values.
 
+mod keys;
+mod passes;
+mod plan;
+
 use std::time::Duration;
 
 use serde_json::{Value, json as value};
@@ -9,143 +13,13 @@ use smbench_model::contents::verify::Verdict;
 use smbench_model::plan::Verify;
 use smbench_model::record::{Failure, OpKind, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
-use smbench_report::doc::MachineDoc;
-use smbench_report::latency::{LatencyDoc, pool};
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};
 
-use crate::samples::{
-    PASSWORD, book, curve, document, dropped, metadata_plan, on_a_busy_server, point, run,
-};
+use crate::samples::{PASSWORD, book, curve, document, dropped, on_a_busy_server, point, run};
 
 fn json(doc: &RunDoc) -> Value {
     serde_json::from_str(&doc.to_json()).unwrap()
-}
-
-/// Returns the values at a path like `load_points[].ops.*.count`.
-fn at<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
-    let mut found = vec![root];
-    for key in path.split('.') {
-        let (name, each) = match key.strip_suffix("[]") {
-            Some(name) => (name, true),
-            None => (key, false),
-        };
-        found = found
-            .into_iter()
-            .flat_map(|value| match name {
-                "*" => value.as_object().unwrap().values().collect(),
-                _ => vec![
-                    value
-                        .get(name)
-                        .unwrap_or_else(|| panic!("{path}: no {name}")),
-                ],
-            })
-            .flat_map(|value| match each {
-                true => value.as_array().unwrap().iter().collect(),
-                false => vec![value],
-            })
-            .collect();
-    }
-    found
-}
-
-#[test]
-fn contracted_keys_have_their_types() {
-    let integer: fn(&Value) -> bool = Value::is_u64;
-    let number: fn(&Value) -> bool = Value::is_f64;
-    let string: fn(&Value) -> bool = Value::is_string;
-    let boolean: fn(&Value) -> bool = Value::is_boolean;
-    let mut contract = vec![
-        ("schema_version".to_owned(), integer),
-        ("plan.profile".to_owned(), string),
-        ("plan.seed".to_owned(), integer),
-        ("plan.digest".to_owned(), string),
-        ("plan.outstanding".to_owned(), integer),
-        ("plan.bytes_on_share".to_owned(), integer),
-        ("server.url".to_owned(), string),
-        ("server.dialect".to_owned(), string),
-        ("server.signing".to_owned(), string),
-        ("server.encryption".to_owned(), string),
-        ("server.flush".to_owned(), string),
-        ("server.where".to_owned(), string),
-        ("loop".to_owned(), string),
-        ("outcome".to_owned(), string),
-        ("started".to_owned(), string),
-        ("load_points[].clients".to_owned(), integer),
-        ("load_points[].repeat".to_owned(), integer),
-        ("load_points[].window_s".to_owned(), number),
-        ("load_points[].clients_served".to_owned(), integer),
-        ("load_points[].valid".to_owned(), boolean),
-        ("load_points[].throughput_mbps".to_owned(), number),
-        ("load_points[].ops_per_s".to_owned(), number),
-        ("load_points[].bytes_read".to_owned(), integer),
-        ("load_points[].bytes_written".to_owned(), integer),
-        ("load_points[].errors".to_owned(), integer),
-        ("load_points[].credit_starved_s".to_owned(), number),
-        ("load_points[].held_back_s".to_owned(), number),
-        ("load_points[].generator_limited".to_owned(), boolean),
-        ("load_points[].generator.limited".to_owned(), boolean),
-        (
-            "load_points[].generator.machine_busy_share".to_owned(),
-            number,
-        ),
-        ("load_points[].generator.held_back_share".to_owned(), number),
-        (
-            "load_points[].generator.credit_starved_share".to_owned(),
-            number,
-        ),
-        (
-            "load_points[].generator.workers[].cpu_share".to_owned(),
-            number,
-        ),
-        (
-            "load_points[].generator.workers[].waiting_share".to_owned(),
-            number,
-        ),
-        ("load_points[].drain_s".to_owned(), number),
-        ("load_points[].setup.sessions".to_owned(), integer),
-        ("load_points[].setup.elapsed_s".to_owned(), number),
-        ("load_points[].setup.sessions_per_s".to_owned(), number),
-        ("load_points[].setup.hdr".to_owned(), string),
-        ("load_points[].client.cpu_user_s".to_owned(), number),
-        ("load_points[].client.cpu_system_s".to_owned(), number),
-        ("load_points[].client.cpu_us_per_op".to_owned(), number),
-        ("load_points[].client.max_rss_bytes".to_owned(), integer),
-        ("peak.throughput_mbps".to_owned(), number),
-        ("peak.clients".to_owned(), integer),
-        ("peak.latency_mean_ns".to_owned(), number),
-        ("peak.within_95_percent_clients".to_owned(), integer),
-    ];
-    for op in ["read", "write", "flush"] {
-        for totals in ["ops", "whole"] {
-            for key in ["count", "bytes", "errors"] {
-                contract.push((format!("load_points[].{totals}.{op}.{key}"), integer));
-            }
-        }
-        contract.push((format!("load_points[].ops.{op}.hdr"), string));
-    }
-    for summary in [
-        "latency_ns",
-        "setup.latency_ns",
-        "ops.*.service_ns",
-        "ops.*.response_ns",
-    ] {
-        contract.push((format!("load_points[].{summary}.mean"), number));
-        for key in ["min", "max", "p50", "p90", "p95", "p99", "p999"] {
-            contract.push((format!("load_points[].{summary}.{key}"), integer));
-        }
-    }
-    for lateness in ["generator.lateness_ns", "generator.workers[].lateness_ns"] {
-        for key in ["p50", "p99", "max"] {
-            contract.push((format!("load_points[].{lateness}.{key}"), integer));
-        }
-    }
-    let json = json(&document(&curve()));
-    for (path, has_type) in contract {
-        let values = at(&json, &path);
-        assert!(!values.is_empty(), "{path}");
-        assert!(values.into_iter().all(has_type), "{path}");
-    }
 }
 
 #[test]
@@ -361,146 +235,6 @@ fn drop_outs_make_a_point_invalid_without_being_told() {
         Some("2 of 8 clients dropped out")
     );
     assert_eq!(doc.peak, None);
-}
-
-#[test]
-fn peak_is_the_highest_valid_point() {
-    let mut record = curve();
-    record.load_points.push(dropped(point(32, 1, 9000), 1));
-    let peak = document(&record).peak.unwrap();
-    assert_eq!(peak.clients, 8);
-    assert_eq!(peak.throughput_mbps, 65.536);
-    assert_eq!(peak.within_95_percent_from_clients, 4);
-    assert_eq!(peak.within_95_percent_clients, 8);
-    assert_eq!(peak.latency_p99_ns / 1000, 2000);
-}
-
-#[test]
-fn peak_is_that_of_the_averaged_curve() {
-    // 8 clients have the best single pass, 16 clients the best mean.
-    let record = run(vec![
-        point(8, 1, 2000),
-        point(16, 1, 1600),
-        point(8, 2, 1000),
-        point(16, 2, 1680),
-    ]);
-    let peak = document(&record).peak.unwrap();
-    assert_eq!((peak.clients, peak.passes), (16, 2));
-    assert!((peak.throughput_mbps - (65.536 + 68.8128) / 2.0).abs() < 1e-9);
-}
-
-#[test]
-fn an_invalid_pass_stays_out_of_the_average() {
-    let record = run(vec![point(8, 1, 1600), dropped(point(8, 2, 100), 1)]);
-    let peak = document(&record).peak.unwrap();
-    assert_eq!((peak.throughput_mbps, peak.passes), (65.536, 1));
-}
-
-#[test]
-fn pooled_percentiles_are_those_of_one_histogram() {
-    let (first, second) = (point(8, 1, 400), point(8, 2, 1600));
-    let mut writes = first.ops.window(OpKind::Write).clone();
-    writes.merge(second.ops.window(OpKind::Write));
-    let mut all = first.ops.window_all();
-    all.merge(&second.ops.window_all());
-    let doc = document(&run(vec![first, second]));
-    let parts = doc.load_points.iter().map(|point| &point.ops["write"].hdr);
-    assert_eq!(
-        LatencyDoc::of(&pool(parts)),
-        LatencyDoc::of(&writes.service)
-    );
-    let peak = doc.peak.unwrap();
-    let all = LatencyDoc::of(&all.service).unwrap();
-    assert!((peak.latency_mean_ns - all.mean).abs() < 1e-3);
-    assert_eq!(peak.latency_p99_ns, all.p99);
-}
-
-/// If passes had different numbers of CPUs, no share of them can be computed.
-#[test]
-fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
-    let on = |cpus, repeat| {
-        let mut doc = document(&run(vec![point(8, repeat, 400)]));
-        doc.machine = Some(MachineDoc {
-            cpus: Some(cpus),
-            ..MachineDoc::default()
-        });
-        doc
-    };
-    let pooled = |cpus: [u32; 3]| {
-        let passes = cpus.into_iter().zip(1..).map(|(cpus, pass)| on(cpus, pass));
-        RunDoc::pooled(passes.collect()).unwrap()
-    };
-    for (cpus, shared, notes) in [([2, 2, 2], Some(2), 0), ([2, 4, 2], None, 1)] {
-        let doc = pooled(cpus);
-        assert_eq!(doc.machine.unwrap().cpus, shared);
-        assert_eq!(doc.server.notes.len(), on(2, 1).server.notes.len() + notes);
-    }
-}
-
-/// The note appears once, and not for a machine that was only rebooted.
-#[test]
-fn passes_from_several_machines_are_told_of() {
-    let on = |kernel: &str, repeat: u32| {
-        let mut doc = document(&run(vec![point(8, repeat, 400)]));
-        doc.machine = Some(MachineDoc {
-            kernel: Some(kernel.to_owned()),
-            memory_bytes: Some((1 << 30) - u64::from(repeat)),
-            ..MachineDoc::default()
-        });
-        doc
-    };
-    let before = on("6.1", 1).server.notes.len();
-    for (kernels, told) in [
-        (["6.1", "6.1", "6.1"], 0),
-        (["6.1", "6.12", "6.13"], 1),
-        (["6.1", "6.12", "6.1"], 1),
-    ] {
-        let passes = kernels.into_iter().zip(1..);
-        let passes = passes.map(|(kernel, pass)| on(kernel, pass)).collect();
-        let notes = RunDoc::pooled(passes).unwrap().server.notes;
-        let of_machines = notes.iter().filter(|note| note.contains("generated"));
-        assert_eq!(of_machines.count(), told, "{kernels:?}: {notes:?}");
-        assert_eq!(notes.len(), before + told, "{kernels:?}: {notes:?}");
-    }
-}
-
-#[test]
-fn the_plan_is_kept_whole() {
-    let plan = json(&document(&curve()))["plan"].take();
-    assert_eq!(plan["load_points"], serde_json::json!([1, 4, 8, 16]));
-    assert_eq!(plan["ramp_up_s"], 2.0);
-    assert_eq!(plan["duration_s"], 10.0);
-    assert_eq!(plan["ramp_down_s"], 0.5);
-    assert_eq!(plan["dialect"], "3.1.1");
-    assert_eq!(plan["signing"], "auto");
-    assert_eq!(plan["signing_algorithm"], "auto");
-    assert_eq!(plan["encryption"], "auto");
-    assert_eq!(plan["ciphers"][0], "aes-128-gcm");
-    assert_eq!(plan["verify"], "off");
-    assert_eq!(plan["workload"]["sizes"][1]["bytes"], 65_536);
-    assert_eq!(plan["workload"]["flush_every_writes"], 100);
-    assert_eq!(plan["bytes_on_share"], 16 << 20);
-    assert_eq!(plan["digest"], curve().plan.digest());
-}
-
-#[test]
-fn a_mix_is_kept_with_its_parameters() {
-    let mut record = curve();
-    record.plan = metadata_plan(&[1]);
-    let document = document(&record);
-    let json = json(&document);
-    let workload = &json["plan"]["workload"];
-    assert_eq!(workload["read_percent"], Value::Null);
-    assert_eq!(
-        workload["operations"],
-        serde_json::json!([
-            {"op": "query_info", "weight_percent": 30.0, "class": "fs_size"},
-            {"op": "echo", "weight_percent": 50.0},
-            {"op": "query_info", "weight_percent": 20.0, "class": "basic"},
-        ])
-    );
-    let read: RunDoc = serde_json::from_value(json).unwrap();
-    assert_eq!(read.plan, document.plan);
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! runs.
 
 use insta::assert_snapshot;
-use smbench_report::doc::RunDoc;
-use smbench_report::published::{CpuOf, Efficiency, Ranked, efficiency, ranked};
+use smbench_model::cpu::CpuScope;
+use smbench_report::doc::{Named, RunDoc};
+use smbench_report::published::{Efficiency, Ranked, efficiency, ranked};
 use smbench_report::render;
+use smbench_report::server_cpu::CpuOf;
 use smbench_report::table::Table;
 
 use crate::samples::{document, metadata_point, on_a_busy_server, point, run};
@@ -220,7 +222,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     let index = |run: &RunDoc| Efficiency::of_run("x", run).unwrap().index();
     assert!(index(&both).is_some());
     let cpu = both.load_points[1].server_cpu.as_mut().unwrap();
-    cpu.scope = Some("processes".to_owned());
+    cpu.scope = Some(Named::Known(CpuScope::Processes));
     cpu.source = "smbd (process 7) and what it started, on this machine".to_owned();
     assert_eq!(index(&both), None);
     let rows = [Efficiency::of_run("x", &both).unwrap()];
@@ -263,7 +265,7 @@ fn load_points_whose_cpu_is_of_different_kinds_are_told_apart() {
     };
     assert!(!kinds(&run).contains(&"machine".to_owned()));
     let cpu = run.load_points[1].server_cpu.as_mut().unwrap();
-    cpu.scope = Some("processes".to_owned());
+    cpu.scope = Some(Named::Known(CpuScope::Processes));
     assert_eq!(kinds(&run), ["machine", "processes"]);
     assert!(render(&run).contains("the two do not compare\n"));
 }

@@ -28,96 +28,70 @@ fn judged(side: Side, limit: f64, before: &[f64], after: &[f64]) -> (Outcome, Me
         high_percent: interval.map(|interval| interval.high),
         noise: interval.map(|interval| interval.noise),
         shows_from_percent: interval.map(|interval| interval.shows_from),
-        verdict: super::super::Verdict::CannotTell,
+        verdict: crate::compare::Verdict::CannotTell,
     };
     let percent = change.change_percent.unwrap();
     let evidence = Evidence::of(&change, side);
     (side.outcome(percent, evidence, limit), change)
 }
 
+const STEADY: [f64; 3] = [1000.0, 1004.0, 996.0];
+const NOISY: [f64; 3] = [1000.0, 700.0, 1300.0];
+
+fn scaled(values: [f64; 3], factor: f64) -> [f64; 3] {
+    values.map(|value| value * factor)
+}
+
 #[test]
 fn a_condition_passes_only_where_the_data_could_have_shown_the_change() {
-    let steady = [1000.0, 1004.0, 996.0];
-    let noisy = [1000.0, 700.0, 1300.0];
-    let scaled = |values: [f64; 3], factor: f64| values.map(|value| value * factor);
+    let (steady, noisy) = (STEADY, NOISY);
+    let (passed, failed, inconclusive) = (Outcome::Passed, Outcome::Failed, Outcome::Inconclusive);
     for (why, limit, before, after, expected) in [
+        ("no change, little noise", -5.0, steady, steady, passed),
+        ("no change, much noise", -5.0, noisy, noisy, inconclusive),
+        ("the same for a rise", 5.0, noisy, noisy, inconclusive),
         (
-            "no change, little noise",
-            -5.0,
-            steady,
-            steady,
-            Outcome::Passed,
-        ),
-        (
-            "no change, much noise",
-            -5.0,
-            noisy,
-            noisy,
-            Outcome::Inconclusive,
-        ),
-        (
-            "the same for a rise",
-            5.0,
-            noisy,
-            noisy,
-            Outcome::Inconclusive,
-        ),
-        (
-            "a fall within the limit",
+            "a fall within it",
             -5.0,
             steady,
             scaled(steady, 0.97),
-            Outcome::Passed,
+            passed,
         ),
         (
             "a fall beyond it",
             -5.0,
             steady,
             scaled(steady, 0.9),
-            Outcome::Failed,
+            failed,
         ),
-        (
-            "a rise beyond it",
-            5.0,
-            steady,
-            scaled(steady, 1.1),
-            Outcome::Failed,
-        ),
+        ("a rise beyond it", 5.0, steady, scaled(steady, 1.1), failed),
+    ] {
+        assert_eq!(outcome(limit, &before, &after), expected, "{why}");
+    }
+    for (why, limit, before, after, expected) in [
         (
             "a fall beyond it that may be noise",
             -5.0,
             noisy,
             scaled(noisy, 0.9),
-            Outcome::Inconclusive,
+            inconclusive,
         ),
         (
             "noise that hides changes as large as the limit, but not this one",
             -5.0,
             noisy,
             scaled(noisy, 9.0),
-            Outcome::Passed,
+            passed,
         ),
         (
             "a limit that noise cannot hide",
             -99.0,
             noisy,
             noisy,
-            Outcome::Passed,
+            passed,
         ),
-        (
-            "any fall at all, with noise",
-            0.0,
-            steady,
-            steady,
-            Outcome::Inconclusive,
-        ),
-        (
-            "any fall at all, without",
-            0.0,
-            [5.0; 3],
-            [5.0; 3],
-            Outcome::Passed,
-        ),
+        ("any fall, with noise", 0.0, steady, steady, inconclusive),
+        ("any fall, without", 0.0, [5.0; 3], [5.0; 3], passed),
     ] {
         assert_eq!(outcome(limit, &before, &after), expected, "{why}");
     }

@@ -1,6 +1,7 @@
 //! Remarks on the load points of each run that are not to be trusted in full.
 
-use crate::compare::{Pair, Place};
+use crate::compare::held::Place;
+use crate::compare::pair::Pair;
 use crate::units;
 
 /// A line for each run and kind of doubt.

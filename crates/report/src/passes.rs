@@ -2,8 +2,8 @@
 //!
 //! Not here: averages ([`crate::curve`]).
 
-use super::{LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 use crate::curve::Curve;
+use crate::doc::{LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 
 /// Note for passes on machines that differ in more than the number of usable CPUs.
 /// Different numbers of CPUs have a note of their own.
@@ -25,7 +25,7 @@ impl RunDoc {
     /// with these exceptions:
     ///
     /// - The outcome is the first one that is not "complete".
-    /// - [`super::ServerDoc::otherwise`] lists how the server differed in other
+    /// - [`ServerDoc::otherwise`](crate::doc::ServerDoc::otherwise) lists how the server differed in other
     ///   documents.
     /// - A note says if another machine generated the load of some passes.
     /// - The generator's number of CPUs is left out if it differs, because no share
@@ -84,7 +84,7 @@ fn is_from_elsewhere(all: &RunDoc, pass: &RunDoc) -> bool {
 }
 
 /// Derives means and peak from several load points.
-pub(super) fn summary(load_points: &[LoadPointDoc]) -> (Vec<RepeatsDoc>, Option<PeakDoc>) {
+pub(crate) fn summary(load_points: &[LoadPointDoc]) -> (Vec<RepeatsDoc>, Option<PeakDoc>) {
     let curve = Curve::of(load_points);
     let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();
     (repeats, curve.peak())

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::compare::Pair;
-use crate::compare::difference::{Difference, PROFILE};
+use super::difference::{Difference, PROFILE};
+use super::pair::Pair;
 use crate::units::plain;
 
 /// Highest number of characters shown of a value; the document has it all.
@@ -15,7 +15,7 @@ const CUT: &str = "...";
 
 /// Names the profiles of the two runs if they have different names. All else then
 /// differs as well.
-pub(crate) fn profiles(pair: &Pair) -> Option<String> {
+pub(super) fn profiles(pair: &Pair) -> Option<String> {
     let mut differences = pair.workload.iter();
     differences.find(|difference| difference.key == PROFILE)?;
     let (one, other) = (&pair.baseline, &pair.other);
@@ -27,7 +27,7 @@ pub(crate) fn profiles(pair: &Pair) -> Option<String> {
 
 /// Returns `plan.outstanding: 4 in A, 1 in B`. Of lists, shows only elements that
 /// one run lacks.
-pub(crate) fn difference(pair: &Pair, found: &Difference) -> String {
+pub(super) fn difference(pair: &Pair, found: &Difference) -> String {
     let (one, other) = (&pair.baseline.label, &pair.other.label);
     let key = plain(&found.key);
     if let (Value::Array(baseline), Value::Array(changed)) = (&found.baseline, &found.other) {

@@ -8,26 +8,25 @@
 //!
 //! Not here: averages over passes.
 
-use std::collections::BTreeMap;
+mod load;
+mod operations;
+
 use std::time::{Duration, SystemTime};
 
-use smbench_model::plan::{Caching, LoadModel, Plan, Verify};
+use smbench_model::plan::{Caching, Verify};
 use smbench_model::record::{
-    CachingRecord, ClientUsage, Direction, Failure, GeneratorRecord, LatencyNoise, LoadPointRecord,
-    OpKind, OpRecord, OpTotals, Origin, Outcome, RunRecord, Series, ServerFacts, SetupRecord,
-    Tally, Verification,
+    ClientUsage, Direction, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts, SetupRecord,
 };
 
-use super::point::STALL_NS_MIN;
-use super::{
-    CachingDoc, ClientDoc, ConcurrencyDoc, DifferenceDoc, DropoutDoc, FailureDoc, FairnessDoc,
-    FlushDoc, GeneratorDoc, LoadPointDoc, LoopDoc, MachineDoc, OfferedDoc, OpDoc, OutcomeDoc,
-    Place, PlanDoc, RunDoc, SCHEMA_VERSION, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc,
-    StorageDoc, ToolDoc, TotalsDoc, VerificationDoc, pool::summary,
+use crate::doc::{
+    CalibrationDoc, ClientDoc, DriverDoc, DropoutDoc, FairnessDoc, FlushDoc, GeneratorDoc,
+    LoadPointDoc, MachineDoc, Named, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
+    STALL_NS_MIN, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, StorageDoc, ToolDoc,
 };
-use crate::calibration::CalibrationDoc;
 use crate::latency::{Hdr, LatencyDoc};
-use crate::statistics::SteadyDoc;
+use crate::passes::summary;
+use load::{concurrency, is_at_rate, latency_noise, offered, steady};
+use operations::{by_kind, caching, differences, failures, op, totals, verification};
 
 /// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,11 +86,7 @@ impl RunDoc {
             outcome_reason,
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: match record.plan.work.load {
-                LoadModel::Closed { .. } => LoopDoc::Closed,
-                LoadModel::Rate { .. } => LoopDoc::Rate,
-                LoadModel::Recorded => LoopDoc::Recorded,
-            },
+            pacing: record.plan.work.load.into(),
             machine: disclosure.machine.clone(),
             calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),
@@ -104,16 +99,13 @@ impl RunDoc {
 }
 
 fn plan(record: &RunRecord) -> PlanDoc {
-    let own = |origin| match origin {
-        Origin::Plan => None,
-        Origin::Own => Some("own".to_owned()),
-    };
-    let plan = PlanDoc::from(&record.plan);
-    PlanDoc {
-        driver: own(record.driver).or(plan.driver),
-        operations: own(record.operations),
-        ..plan
+    let mut plan = PlanDoc::from(&record.plan);
+    if record.driver == Origin::Own {
+        plan.driver = Some(Named::Known(DriverDoc::Own));
     }
+    let origin = record.operations;
+    plan.operations = (origin == Origin::Own).then_some(Named::Known(origin));
+    plan
 }
 
 fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
@@ -214,109 +206,6 @@ fn stall(record: &LoadPointRecord, longest_ns: u64) -> Option<u64> {
     (took > STALL_NS_MIN && took > longest_ns.saturating_mul(2)).then_some(took)
 }
 
-fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64> {
-    let named = |noise: &LatencyNoise| {
-        let permille = (noise.quantile * 1000.0).round() as u64;
-        let name = match permille % 10 {
-            0 => format!("p{}", permille / 10),
-            _ => format!("p{permille}"),
-        };
-        (name, noise.late.0)
-    };
-    generator.latency_noise.iter().map(named).collect()
-}
-
-/// Judges whether bytes per interval were steady; operations where no data was
-/// moved.
-fn steady(record: &LoadPointRecord) -> SteadyDoc {
-    let Series { interval, all, ops } = &record.series;
-    let interval_ns = interval.as_nanos().max(1);
-    let whole = (record.window.as_nanos() / interval_ns) as usize;
-    let carrying = ops.iter().filter(|(kind, _)| kind.direction().is_some());
-    let carrying: Vec<_> = carrying.map(|(_, intervals)| intervals).collect();
-    let mut done: Vec<u64> = (0..all.len())
-        .map(|at| carrying.iter().map(|intervals| intervals[at].bytes).sum())
-        .collect();
-    if done.iter().all(|&bytes| bytes == 0) {
-        done = all.iter().map(|interval| interval.count).collect();
-    }
-    done.truncate(whole);
-    SteadyDoc::of(&done)
-}
-
-fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {
-    let in_flight_mean = per_second(record.in_flight.as_secs_f64(), record.window);
-    let busy_s = all.service.mean() * all.count() as f64 / 1e9;
-    let by_littles_law = per_second(busy_s, record.window);
-    ConcurrencyDoc {
-        in_flight_mean,
-        by_littles_law,
-        littles_ratio: (in_flight_mean > 0.0).then(|| by_littles_law / in_flight_mean),
-    }
-}
-
-/// Share of the due operations by which a rate may be missed.
-const RATE_MISSED_SHARE: f64 = 0.01;
-/// A rate may also be missed by the operations due in this time. A shorter stall at
-/// the end of the window leaves this many unsent.
-const RATE_MISSED_S: f64 = 0.1;
-
-/// Returns whether a plan asks for a rate that can be judged. A load that ends with a
-/// number of operations leaves the arrivals after the last one uncounted.
-fn is_at_rate(plan: &Plan) -> bool {
-    let by_count = plan
-        .work
-        .workload
-        .fileio()
-        .is_some_and(|test| test.events.is_some())
-        || plan
-            .work
-            .workload
-            .replay()
-            .is_some_and(|replay| replay.loops.is_some());
-    matches!(plan.work.load, LoadModel::Rate { .. }) && !by_count
-}
-
-fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {
-    let punctuality = record.punctuality;
-    let ops_per_s = per_second(punctuality.due as f64, record.window);
-    let missing = punctuality.due.saturating_sub(punctuality.answered) as f64;
-    // One that is in flight at the end may not be made up for by one at the beginning.
-    let shortest_s = record.ops.window_all().service.min() as f64 / 1e9;
-    let in_flight = ops_per_s * (RATE_MISSED_S + shortest_s) + 1.0;
-    let allowed = (punctuality.due as f64 * RATE_MISSED_SHARE).max(in_flight);
-    OfferedDoc {
-        operations: punctuality.due,
-        ops_per_s,
-        answered: Some(punctuality.answered),
-        rate_missed: is_at_rate.then_some(missing > allowed),
-        late: punctuality.late,
-        dropped: punctuality.dropped,
-        unanswered: punctuality.unanswered,
-        unanswered_ns_max: punctuality.unanswered_max.0,
-        delay_ns_max: punctuality.delay_max.0,
-    }
-}
-
-fn caching(record: &CachingRecord) -> CachingDoc {
-    CachingDoc {
-        granted: record
-            .granted()
-            .map(|(name, opens)| (name.to_owned(), opens))
-            .collect(),
-        breaks: record.breaks,
-        moot: record.moot,
-    }
-}
-
-const fn verification(record: &Verification) -> VerificationDoc {
-    VerificationDoc {
-        checked: record.checked,
-        unjudged: record.unjudged,
-        wrong: record.wrong,
-    }
-}
-
 /// Returns why the point is invalid. Drop-outs alone make it invalid, even if the
 /// record gives no reason.
 fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
@@ -338,80 +227,6 @@ fn per_second(amount: f64, window: Duration) -> f64 {
     } else {
         amount / window.as_secs_f64()
     }
-}
-
-/// Returns one value for each kind with answered operations.
-fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
-    OpKind::ALL
-        .into_iter()
-        .filter(|kind| ops.whole(*kind) != OpTotals::default())
-        .map(|kind| (kind.name().to_owned(), value(kind)))
-        .collect()
-}
-
-fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
-    OpDoc {
-        count: record.count(),
-        bytes: record.bytes,
-        errors: whole.errors,
-        service_ns: LatencyDoc::of(&record.service),
-        response_ns: LatencyDoc::of(record.latency()),
-        hdr: Hdr::from(&record.service),
-        response_hdr: record.response.as_ref().map(Hdr::from),
-    }
-}
-
-fn totals(totals: OpTotals) -> TotalsDoc {
-    TotalsDoc {
-        count: totals.count,
-        bytes: totals.bytes,
-        errors: totals.errors,
-    }
-}
-
-fn failures(ops: &Tally) -> Vec<FailureDoc> {
-    ops.failures()
-        .iter()
-        .map(|((kind, failure), count)| {
-            let (status, code) = named(failure);
-            FailureDoc {
-                op: kind.name().to_owned(),
-                status,
-                code,
-                count: *count,
-            }
-        })
-        .collect()
-}
-
-/// Returns the name of a failure, and its number if it is a status.
-fn named(failure: &Failure) -> (String, Option<String>) {
-    match failure {
-        Failure::Short => ("short".to_owned(), None),
-        Failure::Long => ("long".to_owned(), None),
-        Failure::WrongData => ("wrong-data".to_owned(), None),
-        Failure::Other => ("other".to_owned(), None),
-        Failure::Status(status) => {
-            let code = format!("0x{:08X}", status.0);
-            let name = status.name().unwrap_or(&code).to_owned();
-            (name, Some(code))
-        }
-    }
-}
-
-fn differences(ops: &Tally) -> Vec<DifferenceDoc> {
-    let differences = ops.differences().iter();
-    differences
-        .map(|(difference, &count)| {
-            let recorded = difference.recorded.map_or(Failure::Other, Failure::Status);
-            DifferenceDoc {
-                op: difference.kind.name().to_owned(),
-                recorded: named(&recorded).0,
-                seen: named(&difference.seen).0,
-                count,
-            }
-        })
-        .collect()
 }
 
 fn client(usage: ClientUsage, operations: u64) -> ClientDoc {

@@ -1,0 +1,116 @@
+//! Plots as pictures.
+
+use resvg::tiny_skia::Pixmap;
+use resvg::usvg::{Options, Tree, roxmltree};
+use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer, Standing};
+
+/// Returns a plot with a line whose markers are circles over round numbers.
+pub(super) fn simple() -> Plot {
+    let valid = |x: f64, y: f64, standing| Point {
+        x,
+        y,
+        spread: None,
+        standing,
+        doubt: Doubt::None,
+        label: String::new(),
+    };
+    Plot {
+        name: "simple".to_owned(),
+        title: "Simple".to_owned(),
+        x: Axis::new("clients", Quantity::Clients),
+        y: Axis::new("throughput", Quantity::Throughput),
+        lines: vec![Line {
+            name: "a".to_owned(),
+            style: 0,
+            points: vec![
+                valid(0.0, 0.0, Standing::Valid),
+                valid(5.0, 50.0, Standing::Invalid),
+                valid(10.0, 100.0, Standing::Valid),
+            ],
+        }],
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn points_lie_where_the_axes_say() {
+    let svg = simple().to_svg().unwrap();
+    let tree = roxmltree::Document::parse(&svg).unwrap();
+    let number = |node: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
+        node.attribute(name).unwrap().parse().unwrap()
+    };
+    let circles = || {
+        tree.descendants()
+            .filter(|node| node.has_tag_name("circle"))
+    };
+    let is_spot = |node: &roxmltree::Node<'_, '_>| node.attribute("class") == Some("point");
+    let place = |node: roxmltree::Node<'_, '_>| (number(&node, "cx"), number(&node, "cy"));
+    let spots: Vec<_> = circles().filter(is_spot).map(place).collect();
+    let [start, middle, end] = spots[..] else {
+        panic!("{spots:?}");
+    };
+    for (one, other) in [(start, middle), (middle, end)] {
+        assert!(
+            (other.0 - one.0 - (end.0 - start.0) / 2.0).abs() <= 1.0,
+            "{spots:?}"
+        );
+        assert!(
+            (other.1 - one.1 - (end.1 - start.1) / 2.0).abs() <= 1.0,
+            "{spots:?}"
+        );
+    }
+    assert!(end.0 > start.0 && end.1 < start.1, "to the right and up");
+    // Each has the visible marker below it.
+    for spot in &spots {
+        let seen = |node: &roxmltree::Node<'_, '_>| !is_spot(node) && place(*node) == *spot;
+        assert!(circles().any(|node| seen(&node)), "{spot:?}");
+    }
+    // The labels at the axes are where points of that value are.
+    let text = |content: &str| {
+        let mut texts = tree.descendants().filter(|node| node.has_tag_name("text"));
+        texts.find(|node| node.text().is_some_and(|text| text.trim() == content))
+    };
+    let hundred = text("100").unwrap();
+    assert!(
+        (number(&hundred, "y") - end.1).abs() <= 8.0,
+        "within a pixel"
+    );
+    let ten = text("10").unwrap();
+    assert!((number(&ten, "x") - end.0).abs() <= 8.0, "within a pixel");
+    // The line leaves out invalid points.
+    let lines = tree
+        .descendants()
+        .filter(|node| node.has_tag_name("polyline"));
+    let drawn = lines.filter_map(|node| node.attribute("points"));
+    let whole = format!("{},{} {},{}", start.0, start.1, end.0, end.1);
+    assert!(
+        drawn.into_iter().any(|points| points.trim() == whole),
+        "{svg}"
+    );
+}
+
+#[test]
+fn plots_in_pages_have_no_colour_of_their_own() {
+    let svg = simple().to_inline_svg().unwrap();
+    assert!(!svg.contains("\"#"), "{svg}");
+    for variable in ["--ink", "--axis", "--grid", "--paper", "--line-0"] {
+        assert!(svg.contains(&format!("\"var({variable})\"")), "{variable}");
+    }
+}
+
+#[test]
+fn pictures_have_lines_and_letters() {
+    let png = Rasterizer::new().png(&simple()).unwrap();
+    let picture = Pixmap::decode_png(&png).unwrap();
+    let tree = Tree::from_str(&simple().to_svg().unwrap(), &Options::default()).unwrap();
+    assert_eq!(picture.width(), 2 * tree.size().to_int_size().width());
+    let count = |colour: (u8, u8, u8)| {
+        let pixels = picture.pixels().iter();
+        let same = pixels.filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == colour);
+        same.count()
+    };
+    // Lines are four pixels wide here; the inside of letters has one colour.
+    assert!(count((0x00, 0x72, 0xB2)) > 1000, "the line");
+    assert!(count((0x1B, 0x1F, 0x24)) > 1000, "titles");
+    assert!(count((0x57, 0x60, 0x6A)) > 500, "numbers and axes");
+}

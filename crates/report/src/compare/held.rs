@@ -1,0 +1,192 @@
+//! Two load points, compared by metric.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::change::{CONFIDENCE, Change, Noise};
+use crate::curve::Row;
+use crate::metric::{Better, Metric};
+use crate::percentile::Percentile;
+
+/// Comparison of two load points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Held {
+    /// Load point of the baseline.
+    pub baseline: Place,
+    /// Load point of the other run.
+    pub other: Place,
+    /// Metrics over all operations.
+    pub metrics: Vec<MetricChange>,
+    /// Metrics by kind of operation.
+    pub ops: BTreeMap<String, Vec<MetricChange>>,
+}
+
+/// A load point of one of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// Number of clients.
+    pub clients: u32,
+    /// Number of valid passes.
+    pub passes: usize,
+    /// Whether the generator was the limit in any of those passes.
+    pub generator_limited: bool,
+    /// The lowest percentile that may be too high in any of them, because answers were
+    /// handled late; `null` where none is.
+    pub noisy_from: Option<Percentile>,
+    /// Whether the latencies of any of them miss a stall at the end of the window.
+    pub stalled: bool,
+}
+
+/// One metric of two load points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MetricChange {
+    /// The metric.
+    pub metric: Metric,
+    /// The unit of the two values.
+    pub unit: &'static str,
+    /// The baseline's value, the mean over passes; `null` if it has none.
+    pub baseline: Option<f64>,
+    /// The other run's value, the mean over passes; `null` if it has none.
+    pub other: Option<f64>,
+    /// Change from the baseline to the other run, in percent of the baseline.
+    /// `null` if a value is missing, or if the two are different quantities: CPU
+    /// time of the serving processes, and of the whole machine.
+    pub change_percent: Option<f64>,
+    /// Lower bound of the 95 % confidence interval of the change. `null`, like the
+    /// next three keys, if the noise is not known.
+    pub low_percent: Option<f64>,
+    /// Upper bound of that interval.
+    pub high_percent: Option<f64>,
+    /// The kind of noise that the interval is based on. `window` does not suffice
+    /// for a verdict.
+    pub noise: Option<Noise>,
+    /// Smallest increase that such data would show in four of five cases.
+    pub shows_from_percent: Option<f64>,
+    /// Meaning of the change.
+    pub verdict: Verdict,
+}
+
+/// Meaning of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// An improvement.
+    Better,
+    /// A deterioration.
+    Worse,
+    /// The change may be noise.
+    NoDifferenceShown,
+    /// Either run has only one pass, a value is missing, or the values are
+    /// different quantities.
+    CannotTell,
+}
+
+impl Verdict {
+    /// Returns the verdict as tables show it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// Returns the fall that is as large as this rise, both in percent. Intervals are of
+/// ratios: a rise to 5/4 is as large as a fall to 4/5.
+pub(super) fn as_fall(rise: f64) -> f64 {
+    -100.0 * rise / (100.0 + rise)
+}
+
+impl MetricChange {
+    /// Compares a metric of all operations, or of one kind. `None` if neither run
+    /// has a value.
+    fn of(metric: Metric, op: Option<&str>, rows: [&Row<'_>; 2]) -> Option<Self> {
+        let [baseline, other] = rows.map(|row| metric.measured(&row.passes, op));
+        baseline.or(other)?;
+        let change = baseline
+            .zip(other)
+            .filter(|_| metric.is_alike(&rows[0].passes, &rows[1].passes))
+            .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE));
+        let interval = change.and_then(|change| change.interval);
+        let verdict = match change.zip(interval) {
+            Some((change, interval)) if interval.noise == Noise::Passes => {
+                let rises = change.percent > 0.0;
+                match interval.shows_a_change() {
+                    false => Verdict::NoDifferenceShown,
+                    true if rises == (metric.better() == Better::Higher) => Verdict::Better,
+                    true => Verdict::Worse,
+                }
+            }
+            _ => Verdict::CannotTell,
+        };
+        Some(Self {
+            metric,
+            unit: metric.unit(),
+            baseline: baseline.map(|measured| measured.value),
+            other: other.map(|measured| measured.value),
+            change_percent: change.map(|change| change.percent),
+            low_percent: interval.map(|interval| interval.low),
+            high_percent: interval.map(|interval| interval.high),
+            noise: interval.map(|interval| interval.noise),
+            shows_from_percent: interval.map(|interval| interval.shows_from),
+            verdict,
+        })
+    }
+
+    /// Returns the smallest deterioration that such passes show in four of five
+    /// cases, in percent. `None` if the noise between passes is not known.
+    pub(super) fn shows_worse_from(&self) -> Option<f64> {
+        let is_over_passes = self.noise == Some(Noise::Passes);
+        let rise = self.shows_from_percent.filter(|_| is_over_passes)?;
+        Some(match self.metric.better() {
+            Better::Higher => as_fall(rise),
+            Better::Lower => rise,
+        })
+    }
+}
+
+impl Held {
+    pub(super) fn of(baseline: &Row<'_>, other: &Row<'_>) -> Self {
+        let changes = |op: Option<&str>| {
+            let change = |metric: Metric| MetricChange::of(metric, op, [baseline, other]);
+            Metric::ALL.into_iter().filter_map(change).collect()
+        };
+        let passes = baseline.passes.iter().chain(&other.passes);
+        let names: BTreeSet<&String> = passes.flat_map(|pass| pass.ops.keys()).collect();
+        Self {
+            baseline: Place::of(baseline),
+            other: Place::of(other),
+            metrics: changes(None),
+            ops: names
+                .into_iter()
+                .map(|name| (name.clone(), changes(Some(name))))
+                .collect(),
+        }
+    }
+
+    /// Returns a metric of all operations, or of one kind.
+    #[must_use]
+    pub fn find(&self, op: Option<&str>, metric: Metric) -> Option<&MetricChange> {
+        let changes = match op {
+            None => &self.metrics,
+            Some(op) => self.ops.get(op)?,
+        };
+        changes.iter().find(|change| change.metric == metric)
+    }
+}
+
+impl Place {
+    fn of(row: &Row<'_>) -> Self {
+        Self {
+            clients: row.clients,
+            passes: row.passes.len(),
+            generator_limited: row.is_generator_limited(),
+            noisy_from: Percentile::lowest_noisy(&row.passes),
+            stalled: row.is_stalled(),
+        }
+    }
+}

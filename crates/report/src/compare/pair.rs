@@ -1,0 +1,177 @@
+//! Two runs, compared by load point.
+
+use serde::Serialize;
+
+use super::difference::{self, Difference};
+use super::error::CompareError;
+use super::held::Held;
+use crate::curve::{Curve, Row};
+use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::units;
+
+/// A run compared with a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The baseline.
+    pub baseline: Subject,
+    /// The run that is compared with the baseline.
+    pub other: Subject,
+    /// Whether both are one and the same result, so that no change can show.
+    pub is_same_result: bool,
+    /// Differences of servers, sessions and generators. They may be the purpose of
+    /// the comparison.
+    pub settings: Vec<Difference>,
+    /// Differences of the work. If there are any, the comparison needs care.
+    pub workload: Vec<Difference>,
+    /// Load points and passes that are not compared, one sentence each.
+    pub left_out: Vec<String>,
+    /// Numbers of clients whose load points are valid in the baseline, but not in
+    /// the other run, although its plan has them. The other run failed there, or
+    /// was stopped before. Ascending.
+    pub lost: Vec<u32>,
+    /// Comparison of the two peaks; `null` if one of the runs has none.
+    pub peak: Option<Held>,
+    /// Comparisons at each number of clients that both runs have, ascending.
+    pub load_points: Vec<Held>,
+}
+
+/// One of the compared runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// Label of the run: `A`.
+    pub label: String,
+    /// File or folder of the run, and its name within a study.
+    pub name: String,
+    /// Only the name within a study; `null` for a separate result.
+    pub server: Option<String>,
+    /// Name of the profile.
+    pub profile: String,
+    /// The target without its password.
+    pub url: String,
+    /// Wall-clock time of the start, RFC 3339 in UTC.
+    pub started: String,
+    /// The way in which the run ended.
+    pub outcome: OutcomeDoc,
+}
+
+impl Pair {
+    /// Compares `other` with `baseline`.
+    pub(super) fn of(
+        baseline: (Subject, &RunDoc),
+        other: (Subject, &RunDoc),
+    ) -> Result<Self, CompareError> {
+        let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
+        let [first, second] = &curves;
+        let counterpart = |row: &Row<'_>| {
+            let mut rows = second.rows.iter();
+            rows.find(|found| found.clients == row.clients)
+        };
+        let common: Vec<_> = first
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, counterpart(row)?)))
+            .collect();
+        if common.is_empty() {
+            return Err(CompareError::NoLoadPoint {
+                baseline: with_clients(&baseline.0, first),
+                other: with_clients(&other.0, second),
+            });
+        }
+        let valid = |(one, other): &(&Row<'_>, &Row<'_>)| one.is_quotable() && other.is_quotable();
+        let peaks = first.peak_row().zip(second.peak_row());
+        if peaks.is_none() {
+            let invalid = |(subject, curve): (&Subject, &Curve<'_>)| {
+                (!curve.rows.iter().any(Row::is_quotable)).then(|| subject.name.clone())
+            };
+            let sides = [(&baseline.0, first), (&other.0, second)];
+            let none: Vec<_> = sides.into_iter().filter_map(invalid).collect();
+            return Err(CompareError::NotQuotable {
+                names: none.join(" and "),
+            });
+        }
+        let (settings, mut workload) = difference::between(baseline.1, other.1);
+        let compared: Vec<_> = common.iter().copied().filter(valid).chain(peaks).collect();
+        workload.extend(difference::of_replays(&compared));
+        let left_out = [(&baseline.0, first, second), (&other.0, second, first)]
+            .into_iter()
+            .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
+            .collect();
+        let lost = lost(first, second, &other.1.plan.load_points);
+        let held = |(one, other): (&Row<'_>, &Row<'_>)| Held::of(one, other);
+        Ok(Self {
+            peak: peaks.map(held),
+            load_points: common.into_iter().filter(valid).map(held).collect(),
+            is_same_result: baseline.1 == other.1,
+            baseline: baseline.0,
+            other: other.0,
+            settings,
+            workload,
+            left_out,
+            lost,
+        })
+    }
+
+    /// Returns the comparison at the load point where the baseline has its peak.
+    #[must_use]
+    pub fn at_baseline_peak(&self) -> Option<&Held> {
+        self.at(self.peak.as_ref()?.baseline.clients)
+    }
+
+    /// Returns the comparison at this number of clients.
+    #[must_use]
+    pub fn at(&self, clients: u32) -> Option<&Held> {
+        let mut points = self.load_points.iter();
+        points.find(|held| held.baseline.clients == clients)
+    }
+}
+
+/// Returns the load points that may be quoted from the baseline, but not from the
+/// other run. The other run has them or was expected to have them.
+fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> {
+    let is_asked_for = |clients: u32| {
+        asked_for.contains(&clients) || other.rows.iter().any(|row| row.clients == clients)
+    };
+    let is_there = |clients: u32| {
+        let mut rows = other.rows.iter();
+        rows.any(|row| row.clients == clients && row.is_quotable())
+    };
+    let quotable = baseline.rows.iter().filter(|row| row.is_quotable());
+    let clients = quotable.map(|row| row.clients);
+    clients
+        .filter(|&clients| is_asked_for(clients) && !is_there(clients))
+        .collect()
+}
+
+/// Names the parts of a run that are not compared, and the reason.
+fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
+    let label = &subject.label;
+    let mut sentences = Vec::new();
+    let alone: Vec<_> = curve
+        .rows
+        .iter()
+        .map(|row| row.clients)
+        .filter(|clients| !opposite.rows.iter().any(|row| row.clients == *clients))
+        .collect();
+    if !alone.is_empty() {
+        sentences.push(format!("only in {label}: {}", units::clients(&alone)));
+    }
+    let invalid = |pass: &&LoadPointDoc| {
+        format!(
+            "not valid in {label}: {}, pass {}: {}",
+            units::clients(&[pass.clients]),
+            pass.repeat,
+            pass.invalid_reason.as_deref().unwrap_or("no reason given")
+        )
+    };
+    sentences.extend(curve.rows.iter().flat_map(|row| &row.invalid).map(invalid));
+    sentences
+}
+
+/// Returns a run and its load points, for a message.
+fn with_clients(subject: &Subject, curve: &Curve<'_>) -> String {
+    let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
+    match points.is_empty() {
+        true => format!("{} has none", subject.name),
+        false => format!("{} has {}", subject.name, units::clients(&points)),
+    }
+}

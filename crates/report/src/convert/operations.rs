@@ -1,0 +1,103 @@
+//! The operations of a load point, by kind.
+
+use std::collections::BTreeMap;
+
+use smbench_model::record::{
+    CachingRecord, Failure, OpKind, OpRecord, OpTotals, Tally, Verification,
+};
+
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, TotalsDoc, VerificationDoc};
+use crate::latency::{Hdr, LatencyDoc};
+
+/// Returns one value for each kind with answered operations.
+pub(super) fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
+    OpKind::ALL
+        .into_iter()
+        .filter(|kind| ops.whole(*kind) != OpTotals::default())
+        .map(|kind| (kind.name().to_owned(), value(kind)))
+        .collect()
+}
+
+pub(super) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
+    OpDoc {
+        count: record.count(),
+        bytes: record.bytes,
+        errors: whole.errors,
+        service_ns: LatencyDoc::of(&record.service),
+        response_ns: LatencyDoc::of(record.latency()),
+        hdr: Hdr::from(&record.service),
+        response_hdr: record.response.as_ref().map(Hdr::from),
+    }
+}
+
+pub(super) fn totals(totals: OpTotals) -> TotalsDoc {
+    TotalsDoc {
+        count: totals.count,
+        bytes: totals.bytes,
+        errors: totals.errors,
+    }
+}
+
+pub(super) fn failures(ops: &Tally) -> Vec<FailureDoc> {
+    ops.failures()
+        .iter()
+        .map(|((kind, failure), count)| {
+            let (status, code) = named(failure);
+            FailureDoc {
+                op: kind.name().to_owned(),
+                status,
+                code,
+                count: *count,
+            }
+        })
+        .collect()
+}
+
+/// Returns the name of a failure, and its number if it is a status.
+fn named(failure: &Failure) -> (String, Option<String>) {
+    match failure {
+        Failure::Short => ("short".to_owned(), None),
+        Failure::Long => ("long".to_owned(), None),
+        Failure::WrongData => ("wrong-data".to_owned(), None),
+        Failure::Other => ("other".to_owned(), None),
+        Failure::Status(status) => {
+            let code = format!("0x{:08X}", status.0);
+            let name = status.name().unwrap_or(&code).to_owned();
+            (name, Some(code))
+        }
+    }
+}
+
+pub(super) fn differences(ops: &Tally) -> Vec<DifferenceDoc> {
+    let differences = ops.differences().iter();
+    differences
+        .map(|(difference, &count)| {
+            let recorded = difference.recorded.map_or(Failure::Other, Failure::Status);
+            DifferenceDoc {
+                op: difference.kind.name().to_owned(),
+                recorded: named(&recorded).0,
+                seen: named(&difference.seen).0,
+                count,
+            }
+        })
+        .collect()
+}
+
+pub(super) fn caching(record: &CachingRecord) -> CachingDoc {
+    CachingDoc {
+        granted: record
+            .granted()
+            .map(|(name, opens)| (name.to_owned(), opens))
+            .collect(),
+        breaks: record.breaks,
+        moot: record.moot,
+    }
+}
+
+pub(super) const fn verification(record: &Verification) -> VerificationDoc {
+    VerificationDoc {
+        checked: record.checked,
+        unjudged: record.unjudged,
+        wrong: record.wrong,
+    }
+}

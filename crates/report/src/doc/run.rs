@@ -1,0 +1,220 @@
+//! A document as a whole.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use smbench_model::plan::LoadModel;
+
+use super::calibration::CalibrationDoc;
+use super::file::{
+    LoadError, SaveError, malformed, parse, read, save, save_under_free_name, to_json,
+};
+use super::machine::MachineDoc;
+use super::plan::PlanDoc;
+use super::point::LoadPointDoc;
+use super::server::ServerDoc;
+use super::tool::ToolDoc;
+use crate::statistics::Estimate;
+use crate::units::counted;
+
+/// All results and settings of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunDoc {
+    /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION) of the program that wrote the document.
+    pub schema_version: u32,
+    /// The program that wrote the document.
+    pub tool: ToolDoc,
+    /// Wall-clock time of the start, RFC 3339 in UTC, to the second.
+    pub started: String,
+    /// The way in which the run ended.
+    pub outcome: OutcomeDoc,
+    /// Why the run was aborted; `null` unless it was.
+    pub outcome_reason: Option<String>,
+    /// The command line: the program, and one argument per element. Passwords and
+    /// queries in URLs are left out. Absent in documents of releases that did not
+    /// record it, and of other programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The settings of the run: enough to run it again.
+    pub plan: PlanDoc,
+    /// The event that starts an operation.
+    #[serde(rename = "loop")]
+    pub pacing: LoopDoc,
+    /// The server, as negotiated and as disclosed.
+    pub server: ServerDoc,
+    /// The machine that generated the load. Absent in documents of releases that
+    /// did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineDoc>,
+    /// The highest load that the machine can generate. Absent if it was not
+    /// measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CalibrationDoc>,
+    /// One element per load point and pass, in the order they ran.
+    pub load_points: Vec<LoadPointDoc>,
+    /// Means over passes, if there are several valid ones. Absent in documents of
+    /// runs with one pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RepeatsDoc>,
+    /// The highest valid load point; `null` if there is none.
+    pub peak: Option<PeakDoc>,
+    /// Files that could not be removed from the share; `null` if nothing was left.
+    pub leftover: Option<String>,
+}
+
+impl RunDoc {
+    /// Returns whether any load point got as far as its window.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.load_points.iter().any(|point| point.window_s > 0.0)
+    }
+
+    /// Returns the document as indented JSON with a final newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// Writes the document and replaces an older one atomically.
+    ///
+    /// # Errors
+    ///
+    /// When the file, or the temporary file next to it, cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), SaveError> {
+        save(self, path)
+    }
+
+    /// Writes the document to the first of `paths` that does not exist yet, and
+    /// returns that path. Replaces no file. All paths must be in one directory.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunDoc::save`]; also when all paths exist.
+    pub fn save_under_free_name(
+        &self,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<PathBuf, SaveError> {
+        save_under_free_name(self, paths)
+    }
+
+    /// Reads a document that this build or an older one wrote.
+    ///
+    /// # Errors
+    ///
+    /// One line per [`LoadError`]. No content of a file causes a panic.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        Self::parse(&read(path)?, path)
+    }
+
+    /// Reads the document in `bytes`; messages name `path`.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunDoc::load`], except those of reading the file.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, LoadError> {
+        let doc: Self = parse(bytes, path)?;
+        doc.load_points
+            .iter()
+            .try_for_each(consistent)
+            .map_err(|detail| malformed(path, &detail))?;
+        Ok(doc)
+    }
+}
+
+/// The way in which a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeDoc {
+    /// Every planned load point was run.
+    Complete,
+    /// Interrupted by the user.
+    Interrupted,
+    /// Stopped because of the server or the network.
+    Aborted,
+}
+
+/// The event that starts an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoopDoc {
+    /// The answer to an earlier operation. No operation is due before it is sent,
+    /// so response times equal service times. The exception are clients with a
+    /// think time: their response times count from the end of the think time.
+    Closed,
+    /// The clock. Response times count from the instant at which an operation was
+    /// due. Service times count from the instant at which it was sent.
+    Rate,
+    /// The clock, at the recorded instants of a replay, but one operation after the
+    /// other. Response times count as at a rate.
+    Recorded,
+}
+
+impl From<LoadModel> for LoopDoc {
+    fn from(load: LoadModel) -> Self {
+        match load {
+            LoadModel::Closed { .. } => Self::Closed,
+            LoadModel::Rate { .. } => Self::Rate,
+            LoadModel::Recorded => Self::Recorded,
+        }
+    }
+}
+
+/// The valid passes at one number of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatsDoc {
+    /// Clients of each pass.
+    pub clients: u32,
+    /// Number of passes, 2 or more.
+    pub passes: u32,
+    /// Throughput in Mbit/s (10^6 bits).
+    pub throughput_mbps: Estimate,
+    /// Operations per second.
+    pub ops_per_s: Estimate,
+    /// Mean of the passes' mean response times in nanoseconds; `null` if a pass had
+    /// no operation.
+    pub latency_mean_ns: Option<Estimate>,
+    /// Mean of the passes' 99th percentiles. It is not the percentile over the
+    /// operations of all passes, which only pooled histograms give.
+    pub latency_p99_ns: Option<Estimate>,
+}
+
+/// The highest point of the curve averaged over the valid passes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeakDoc {
+    /// Mean over the valid passes, in Mbit/s. If it is 0, no load point moved any
+    /// data, and the peak is that of operations per second.
+    pub throughput_mbps: f64,
+    /// Operations per second, mean over the valid passes. Absent in documents of
+    /// releases that only read and wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_s: Option<f64>,
+    /// Number of clients at the peak.
+    pub clients: u32,
+    /// Mean response time at the peak, over all operations of the valid passes.
+    pub latency_mean_ns: f64,
+    /// 99th percentile of the response time at the peak.
+    pub latency_p99_ns: u64,
+    /// Number of valid passes that were averaged at the peak.
+    pub passes: u32,
+    /// Clients of the last load point above the peak at which the curve still
+    /// reaches 95 % of it, without falling below in between.
+    pub within_95_percent_clients: u32,
+    /// Clients of the first load point from which the curve stays within 95 % of
+    /// the peak, up to the peak.
+    pub within_95_percent_from_clients: u32,
+}
+
+/// Checks that each histogram has as many values as its count claims, because
+/// pooling uses the histograms.
+fn consistent(point: &LoadPointDoc) -> Result<(), String> {
+    let differs = point.ops.iter().find(|(_, op)| op.hdr.count() != op.count);
+    differs.map_or(Ok(()), |(name, op)| {
+        Err(format!(
+            "load point of {}, pass {}: {name} has count {} but a histogram of {}",
+            counted(point.clients.into(), "client"),
+            point.repeat,
+            op.count,
+            op.hdr.count()
+        ))
+    })
+}

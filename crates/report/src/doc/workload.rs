@@ -1,0 +1,177 @@
+//! The workload of a plan in its document. Key names contain the units.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use smbench_model::plan::{Access, Replay, Requests, Scope, Timing, WeightedAction, Workload};
+
+use super::fileio::FileioDoc;
+use super::named::Named;
+use super::pattern::PatternDoc;
+
+/// The workload of each client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadDoc {
+    /// Request sizes and their weights.
+    pub sizes: Vec<SizeDoc>,
+    /// Share of reads among reads and writes, 0 to 100. `null` if there are
+    /// `operations`, a `pattern` or `readers_percent` instead.
+    pub read_percent: Option<f64>,
+    /// Share of clients that only read, 0 to 100; the others only write. Absent if
+    /// each client does both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readers_percent: Option<f64>,
+    /// Order of offsets. For a `pattern`: random if all its lines are.
+    pub access: Access,
+    /// Number of writes of a client after which it sends a FLUSH; `null` means
+    /// never.
+    pub flush_every_writes: Option<u32>,
+    /// A mix of any commands and their weights. Absent if clients only read and
+    /// write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationDoc>,
+    /// The lines of an access pattern. Absent without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pattern: Vec<PatternDoc>,
+    /// The replay. Absent if the workload is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayDoc>,
+    /// The test of `sysbench fileio`. Absent if the workload is something else.
+    /// `seed` chooses the offsets; `files` and `file_bytes` describe the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fileio: Option<FileioDoc>,
+    /// Whether clients have files of their own.
+    pub scope: Scope,
+    /// Number of files per client, or of all files if they are shared.
+    pub files: u32,
+    /// Bytes in each file.
+    pub file_bytes: u64,
+}
+
+/// The replay that each client runs separately.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayDoc {
+    /// The loadfile, or the name of a generated replay.
+    pub source: String,
+    /// SHA-256 of the loadfile and of whether lines were left out. For a generated
+    /// replay: SHA-256 of its parameters.
+    pub sha256: String,
+    /// Lines of the file, comments included.
+    pub lines: u64,
+    /// Number of operations in it, by verb of the loadfile.
+    pub operations: BTreeMap<String, u64>,
+    /// Number of lines left out, by their first word. Absent without such lines.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, u64>,
+    /// Number of handles that the file leaves open; the replay closes them all the
+    /// same.
+    #[serde(default)]
+    pub closed: u64,
+    /// Bytes that its READs ask for.
+    pub bytes_read: u64,
+    /// Bytes that its WRITEs carry.
+    pub bytes_written: u64,
+    /// When operations began: `fast`, or `recorded` as in the file.
+    pub timing: Named<Timing>,
+    /// Number of times that each client ran through it. Absent if it repeated until
+    /// the window closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loops: Option<u32>,
+    /// Seconds from the first operation to the last. Absent if the file has no
+    /// times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_s: Option<f64>,
+}
+
+/// One request size of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeDoc {
+    /// Bytes per request.
+    pub bytes: u32,
+    /// Percent of requests that have this size.
+    pub weight_percent: f64,
+}
+
+/// One operation of a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationDoc {
+    /// The operation: `read`, `create`, `query_info` and so on, as in a profile.
+    pub op: String,
+    /// Percent of the operations that are this one.
+    pub weight_percent: f64,
+    /// Its parameters as in a profile, including defaults. A `create` also has its
+    /// `subject`: the kind of file that it opens.
+    #[serde(flatten)]
+    pub parameters: BTreeMap<String, serde_json::Value>,
+}
+
+impl From<&Workload> for WorkloadDoc {
+    fn from(workload: &Workload) -> Self {
+        let sizes = workload.sizes.iter().map(|entry| SizeDoc {
+            bytes: entry.size,
+            weight_percent: entry.weight,
+        });
+        let (read_percent, operations) = match &workload.requests {
+            Requests::Data { read_percent, .. } => (Some(*read_percent), Vec::new()),
+            Requests::Mix(mix) => (None, mix.iter().map(OperationDoc::from).collect()),
+            Requests::Divided { .. }
+            | Requests::Pattern(_)
+            | Requests::Replay(_)
+            | Requests::Fileio(_) => (None, Vec::new()),
+        };
+        Self {
+            sizes: sizes.collect(),
+            read_percent,
+            readers_percent: match workload.requests {
+                Requests::Divided { readers_percent } => Some(readers_percent),
+                _ => None,
+            },
+            operations,
+            pattern: workload
+                .pattern()
+                .unwrap_or_default()
+                .iter()
+                .map(PatternDoc::from)
+                .collect(),
+            replay: workload.replay().map(ReplayDoc::from),
+            fileio: workload.fileio().map(FileioDoc::from),
+            access: workload.access,
+            flush_every_writes: workload.flush_every_writes(),
+            scope: workload.files.scope,
+            files: workload.files.count,
+            file_bytes: workload.files.size,
+        }
+    }
+}
+
+impl From<&Replay> for ReplayDoc {
+    fn from(replay: &Replay) -> Self {
+        let summary = replay.trace.summary();
+        let operations = summary.operations.iter();
+        Self {
+            source: summary.source.clone(),
+            sha256: replay.trace.digest(),
+            lines: summary.lines,
+            operations: operations
+                .map(|(verb, &count)| (verb.name().to_owned(), count))
+                .collect(),
+            skipped: summary.skipped.clone(),
+            closed: summary.closed,
+            bytes_read: summary.bytes_read,
+            bytes_written: summary.bytes_written,
+            timing: Named::Known(replay.timing),
+            loops: replay.loops,
+            length_s: summary.length.map(|length| length.as_secs_f64()),
+        }
+    }
+}
+
+impl From<&WeightedAction> for OperationDoc {
+    fn from(entry: &WeightedAction) -> Self {
+        Self {
+            op: entry.action.name().to_owned(),
+            weight_percent: entry.weight,
+            parameters: entry.action.parameters(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The plan of a run in words: the one text that `smbench plan`, the header of
+//! results and the report share.
+//!
+//! Texts have no control characters. Not here: what the server negotiated.
+
+mod details;
+mod workload;
+
+pub use details::{details, session, waits};
+
+use smbench_model::plan::{RateScope, Scope, Spacing, Verify};
+
+use crate::doc::{ArrivalsDoc, DriverDoc, LoopDoc, Named, PlanDoc};
+use crate::units::{self, bytes, counted, plain, seconds};
+
+/// Working set below which the data fits in the memory of any file server.
+const CACHED_ANYWHERE_BYTES: u64 = 1 << 30;
+
+/// Describes a plan in four lines: the profile, the load, the data, the window.
+#[must_use]
+pub fn facts(plan: &PlanDoc, pacing: LoopDoc) -> [(&'static str, String); 4] {
+    [
+        ("profile", workload::profile(plan)),
+        ("load", load(plan, pacing)),
+        ("data", data(plan)),
+        ("window", window(plan)),
+    ]
+}
+
+/// Formats a number of passes: `1 pass`, `3 passes`.
+#[must_use]
+pub fn passes(number: u32) -> String {
+    match number {
+        1 => "1 pass".to_owned(),
+        number => format!("{number} passes"),
+    }
+}
+
+fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
+    let most_clients = plan.load_points.iter().copied().max();
+    let threads = plan.threads_at(most_clients.unwrap_or(u32::MAX));
+    let kind = match plan.pin_threads {
+        Some(true) => "pinned thread",
+        _ => "thread",
+    };
+    let mut parts = vec![load_model(plan, pacing), outstanding(plan, pacing)];
+    parts.extend(connections(plan));
+    parts.push(counted(threads.into(), kind));
+    parts.push(format!("seed {}", plan.seed));
+    parts.extend(match &plan.driver {
+        None | Some(Named::Known(DriverDoc::Native)) => None,
+        Some(other) => Some(format!("driver {}", plain(&other.to_string()))),
+    });
+    let is_own = plan.operations.is_some();
+    parts.extend(is_own.then(|| "operations not the profile's".to_owned()));
+    let oplock = plan.oplock.as_ref();
+    parts.extend(oplock.map(|asked| format!("oplock {}", plain(&asked.to_string()))));
+    parts.extend(match plan.verify {
+        Verify::Off => None,
+        Verify::ReadBack => Some("what is read is verified".to_owned()),
+    });
+    parts.join(", ")
+}
+
+/// Describes the event that starts operations, and how clients join.
+fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
+    let model = match (pacing, plan.rate_per_s, plan.think_time_s) {
+        (LoopDoc::Rate, Some(rate), _) => {
+            let scope = match plan.rate_scope {
+                Some(Named::Known(RateScope::Client)) => " per client",
+                _ => "",
+            };
+            let constant = Named::Known(ArrivalsDoc::Constant);
+            let arrivals = plan.arrivals.as_ref().unwrap_or(&constant).to_string();
+            let rate = units::rate(rate);
+            format!("{rate} operations/s{scope}, {} arrivals", plain(&arrivals))
+        }
+        (LoopDoc::Rate, None, _) => "at a rate".to_owned(),
+        (LoopDoc::Recorded, ..) => "as recorded".to_owned(),
+        (LoopDoc::Closed, _, Some(think_s)) => {
+            let fixed = Named::Known(Spacing::Fixed);
+            let kind = plan.think_distribution.as_ref().unwrap_or(&fixed);
+            let think = units::latency(think_s * 1e9);
+            format!(
+                "closed loop, {} think time of {think}",
+                plain(&kind.to_string())
+            )
+        }
+        (LoopDoc::Closed, ..) => "closed loop".to_owned(),
+    };
+    match plan.is_joined_one_by_one() {
+        true => model + ", clients join one by one",
+        false => model,
+    }
+}
+
+fn outstanding(plan: &PlanDoc, pacing: LoopDoc) -> String {
+    let most = match pacing {
+        LoopDoc::Closed if plan.think_time_s.is_none() => "",
+        _ => "at most ",
+    };
+    format!("{most}{} outstanding per client", plan.outstanding)
+}
+
+/// Describes how sessions use connections, as far as it was asked for.
+fn connections(plan: &PlanDoc) -> impl Iterator<Item = String> {
+    let shared = |number: Option<u32>, what, of| {
+        let number = number.filter(|&number| number > 1)?;
+        Some(format!("{} per {of}", counted(number.into(), what)))
+    };
+    let credits = |credits: u16| format!("at most {}", counted(credits.into(), "credit"));
+    let parts = [
+        shared(plan.sessions_per_connection, "session", "connection"),
+        shared(plan.connections_per_session, "connection", "session"),
+        plan.credits.map(credits),
+        plan.source_ip
+            .as_ref()
+            .map(|addresses| format!("from {}", plain(addresses))),
+    ];
+    parts.into_iter().flatten()
+}
+
+fn data(plan: &PlanDoc) -> String {
+    if matches!(plan.driver, Some(Named::Known(DriverDoc::Own))) {
+        return "that of a target that smbench does not know".to_owned();
+    }
+    let workload = &plan.workload;
+    let files = counted(workload.files.into(), "file");
+    let hint = match plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
+        true => " (fits the cache of any server)",
+        false => "",
+    };
+    let on_share = bytes(plan.bytes_on_share);
+    match (workload.replay.is_some(), plan.bytes_on_share) {
+        (true, 0) => "files that the replay makes".to_owned(),
+        (false, 0) => "no files on the share".to_owned(),
+        (true, _) => format!(
+            "{files} per client at first, {on_share} on the share{hint}, and files that the \
+             replay makes"
+        ),
+        (false, _) => {
+            let scope = match workload.scope {
+                Scope::Private => "per client",
+                Scope::Shared => "shared by all clients",
+            };
+            let size = bytes(workload.file_bytes);
+            format!("{files} of {size} {scope}, {on_share} on the share{hint}")
+        }
+    }
+}
+
+fn window(plan: &PlanDoc) -> String {
+    let length = seconds(plan.duration_s);
+    if plan.is_until_replayed() {
+        return format!("until all clients have ended, {length} at most");
+    }
+    if let Some(test) = &plan.workload.fileio {
+        let warm_up = match plan.ramp_up_s {
+            0.0 => String::new(),
+            warm_up => format!(" after a warm-up of {}", seconds(warm_up)),
+        };
+        return match test.events {
+            0 => format!("{length}{warm_up}"),
+            events => format!(
+                "until {} are done, {length} at most{warm_up}",
+                counted(events, "event")
+            ),
+        };
+    }
+    format!(
+        "{length} per load point, ramps of {} and {} excluded, {}",
+        seconds(plan.ramp_up_s),
+        seconds(plan.ramp_down_s),
+        passes(plan.repeat)
+    )
+}

@@ -1,0 +1,204 @@
+//! The parts of a plan that its four lines sum up or leave out.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::Value;
+use smbench_model::lists::clients::ClientList;
+use smbench_model::plan::{Mode, SessionOptions};
+use smbench_model::units::{Size, format_duration};
+
+use crate::doc::{DriverDoc, Named, OperationDoc, PatternDoc, PlanDoc, ReplayDoc};
+use crate::units::{counted, percent, plain, seconds};
+
+/// Describes the load points of a plan and the time that they take, and lists its
+/// requests and sizes. A text may have several lines.
+#[must_use]
+pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
+    let mut details = vec![
+        ("clients", clients(plan)),
+        ("sessions", sessions(plan)),
+        ("time", time(plan)),
+    ];
+    let workload = &plan.workload;
+    let mut requests: Vec<_> = workload.operations.iter().map(operation).collect();
+    requests.extend(workload.pattern.iter().map(pattern));
+    requests.extend(workload.replay.iter().flat_map(replay));
+    let is_mixed = workload.sizes.len() > 1;
+    let sizes = workload.sizes.iter().filter(|_| is_mixed).map(|entry| {
+        let size = format!("{:#}", Size(entry.bytes.into()));
+        format!("{size:>9}  {:>8}", percent(entry.weight_percent))
+    });
+    for (label, lines) in [("requests", requests), ("sizes", sizes.collect())] {
+        details.extend((!lines.is_empty()).then(|| (label, lines.join("\n"))));
+    }
+    details
+}
+
+fn clients(plan: &PlanDoc) -> String {
+    let points: Vec<_> = plan.load_points.iter().map(u32::to_string).collect();
+    let points = points.join(",");
+    // As the user wrote it, if that is shorter.
+    points
+        .parse()
+        .map_or(points, |list: ClientList| list.to_string())
+}
+
+fn sessions(plan: &PlanDoc) -> String {
+    let points = || plan.load_points.iter().copied();
+    let most = points().max().unwrap_or(0);
+    let all = points().map(u64::from).sum::<u64>() * u64::from(plan.repeat);
+    let connections = match plan.connections_at(most) {
+        connections if connections == u64::from(most) => String::new(),
+        connections => format!(" on {}", counted(connections, "connection")),
+    };
+    let rate = plan
+        .setup_rate
+        .map_or_else(String::new, |rate| format!(", {rate} set up per second"));
+    format!("{all} in all, up to {most} at a time{connections}{rate}")
+}
+
+fn time(plan: &PlanDoc) -> String {
+    let points = plan.load_points.len() as u64 * u64::from(plan.repeat);
+    let per_point = plan.ramp_up_s + plan.duration_s + plan.ramp_down_s;
+    let all = Duration::try_from_secs_f64(per_point * points as f64).unwrap_or(Duration::MAX);
+    let most = match plan.is_until_replayed() {
+        true => "at most ",
+        false => "",
+    };
+    format!(
+        "{most}{} for {}, without set-up",
+        format_duration(all),
+        counted(points, "load point")
+    )
+}
+
+/// Describes an operation of a mix, with its relevant parameters.
+fn operation(entry: &OperationDoc) -> String {
+    let mut line = format!("{:>8}  {}", percent(entry.weight_percent), plain(&entry.op));
+    for (name, value) in &entry.parameters {
+        let value = match value {
+            Value::Null | Value::Bool(false) => continue,
+            Value::Bool(true) => String::new(),
+            Value::String(text) => format!(" {}", plain(text)),
+            Value::Array(some) if some.is_empty() => continue,
+            Value::Array(some) => {
+                let words: Vec<_> = some.iter().filter_map(Value::as_str).collect();
+                format!(" {}", plain(&words.join(" ")))
+            }
+            other => format!(" {other}"),
+        };
+        // Writing to a String cannot fail.
+        let _ = write!(line, ", {}{value}", plain(name));
+    }
+    line
+}
+
+/// Describes a line of an access pattern.
+fn pattern(line: &PatternDoc) -> String {
+    let exact = |bytes: u32| format!("{:#}", Size(bytes.into()));
+    let mut text = format!(
+        "{:>8}  {:>9}, {} reads, {} random, aligned to {}",
+        percent(line.weight_percent),
+        exact(line.bytes),
+        percent(line.read_percent),
+        percent(line.random_percent),
+        exact(line.align_bytes)
+    );
+    if line.delay_s > 0.0 {
+        text += &format!(", {} before each burst", seconds(line.delay_s));
+    }
+    if line.burst > 1 {
+        text += &format!(", bursts of {}", line.burst);
+    }
+    if line.reply_bytes > 0 {
+        text += &format!(", replies of {}", exact(line.reply_bytes));
+    }
+    text
+}
+
+/// Describes a replay, verb by verb.
+fn replay(replay: &ReplayDoc) -> Vec<String> {
+    let operations: u64 = replay.operations.values().sum();
+    let mut verbs: Vec<_> = replay.operations.iter().collect();
+    verbs.sort_by_key(|(_, count)| Reverse(**count));
+    let verbs = verbs.into_iter().map(|(verb, &count)| {
+        let share = percent(count as f64 / operations.max(1) as f64 * 100.0);
+        format!("{share:>8}  {verb:<22}  {count:>9}")
+    });
+    let mut lines: Vec<_> = verbs.collect();
+    lines.push(format!(
+        "{} read and {} written per loop",
+        Size(replay.bytes_read),
+        Size(replay.bytes_written)
+    ));
+    if replay.closed > 0 {
+        let handles = counted(replay.closed, "handle");
+        lines.push(format!("{handles} left open, which are closed"));
+    }
+    let skipped = replay.skipped.iter();
+    lines.extend(
+        skipped.map(|(what, &lines)| {
+            format!("{} of {} left out", counted(lines, "line"), plain(what))
+        }),
+    );
+    lines
+}
+
+/// Describes the dialect, signing and encryption that a plan asks for.
+#[must_use]
+pub fn session(plan: &PlanDoc) -> Vec<(&'static str, String)> {
+    let dialect = match plan.dialect.as_str() {
+        "auto" => "the newest that both sides speak".to_owned(),
+        range if range.contains("..") => {
+            format!("the newest of {} that the server speaks", plain(range))
+        }
+        one => plain(one),
+    };
+    let always_signs = matches!(plan.driver, Some(Named::Known(DriverDoc::SmbRs)));
+    let mut signing = match plan.signing {
+        Mode::Auto if always_signs => "whatever is not encrypted",
+        wanted => mode(wanted),
+    }
+    .to_owned();
+    let algorithm = plan.signing_algorithm.as_deref();
+    if let Some(algorithm) = algorithm.filter(|algorithm| *algorithm != "auto") {
+        signing += &format!(", with {}", plain(algorithm));
+    }
+    let encryption = plan.encryption.map(|wanted| encryption(plan, wanted));
+    let mut facts = vec![("dialect", dialect), ("signing", signing)];
+    facts.extend(encryption.map(|text| ("encryption", text)));
+    facts
+}
+
+/// Describes the encryption, with the ciphers offered if they are a choice.
+fn encryption(plan: &PlanDoc, wanted: Mode) -> String {
+    let all = SessionOptions::default().ciphers;
+    let is_choice = |ciphers: &&Vec<String>| !all.iter().map(|cipher| cipher.name()).eq(*ciphers);
+    match plan.ciphers.as_ref().filter(is_choice) {
+        Some(ciphers) if wanted != Mode::Off => {
+            format!("{}, with {}", mode(wanted), plain(&ciphers.join(" ")))
+        }
+        _ => mode(wanted).to_owned(),
+    }
+}
+
+const fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Auto => "as the server requires",
+        Mode::Required => "required",
+        Mode::Off => "off",
+    }
+}
+
+/// Describes the longest time of each wait.
+#[must_use]
+pub fn waits(plan: &PlanDoc) -> String {
+    let limits = plan.limits;
+    let [connect, setup, operation] =
+        [limits.connect_s, limits.setup_s, limits.operation_s].map(seconds);
+    format!(
+        "at most {connect} to connect, {setup} for a set-up request, {operation} for an operation"
+    )
+}

@@ -1,0 +1,153 @@
+//! The workload of a plan in one line.
+
+use smbench_model::plan::{Access, Timing};
+
+use crate::doc::{FileioDoc, Named, PatternDoc, PlanDoc, ReplayDoc, WorkloadDoc};
+use crate::units::{self, bytes, counted, percent, plain, seconds};
+
+/// Names the profile, and describes its workload.
+pub(super) fn profile(plan: &PlanDoc) -> String {
+    let workload = &plan.workload;
+    let mut parts = Vec::new();
+    if !workload.sizes.is_empty() {
+        parts.push(sizes(workload));
+        let access = match workload.access {
+            Access::Random => "random",
+            Access::Sequential => "sequential",
+        };
+        parts.push(access.to_owned());
+    }
+    if let Some(read_percent) = workload.read_percent {
+        parts.push(format!("{} reads", percent(read_percent)));
+    }
+    if let Some(readers_percent) = workload.readers_percent {
+        let readers = percent(readers_percent);
+        parts.push(format!("{readers} of the clients read, the others write"));
+    }
+    if !workload.operations.is_empty() {
+        parts.push(operations(workload));
+    }
+    parts.extend(pattern(&workload.pattern));
+    parts.extend(workload.replay.as_ref().map(replay));
+    parts.extend(workload.fileio.as_ref().map(fileio));
+    if let Some(writes) = workload.flush_every_writes {
+        parts.push(format!("flush every {}", counted(writes.into(), "write")));
+    }
+    format!("{}: {}", plain(&plan.profile), parts.join(", "))
+}
+
+/// Describes the lines of an access pattern: common values, or ranges from the
+/// lowest to the highest.
+fn pattern(lines: &[PatternDoc]) -> Option<String> {
+    let span = |of: fn(&PatternDoc) -> f64, print: fn(f64) -> String| {
+        let values = || lines.iter().map(of);
+        let (least, most) = (
+            values().min_by(f64::total_cmp)?,
+            values().max_by(f64::total_cmp)?,
+        );
+        Some(match least == most {
+            true => print(least),
+            false => format!("{} to {}", print(least), print(most)),
+        })
+    };
+    let mut text = format!(
+        "{}, {} random, {} reads",
+        span(|line| line.bytes.into(), |size| bytes(size as u64))?,
+        span(|line| line.random_percent, percent)?,
+        span(|line| line.read_percent, percent)?,
+    );
+    if lines.iter().any(|line| line.delay_s > 0.0) {
+        let delay = span(|line| line.delay_s * 1e9, units::latency)?;
+        text += &format!(", {delay} before each burst");
+    }
+    if lines.iter().any(|line| line.burst > 1) {
+        let burst = span(|line| line.burst.into(), |burst| format!("{burst:.0}"))?;
+        text += &format!(", bursts of {burst}");
+    }
+    if lines.iter().any(|line| line.reply_bytes > 0) {
+        let reply = span(|line| line.reply_bytes.into(), |size| bytes(size as u64))?;
+        text += &format!(", replies of {reply}");
+    }
+    Some(text)
+}
+
+/// Describes the test in a few of sysbench's terms.
+fn fileio(test: &FileioDoc) -> String {
+    let FileioDoc {
+        test_mode,
+        fsync_freq,
+        fsync_all,
+        fsync_end,
+        ..
+    } = test;
+    let flushes = match (fsync_all, fsync_freq, fsync_end) {
+        (true, _, _) => "fsync after each write".to_owned(),
+        (false, 0, false) => "no fsync".to_owned(),
+        (false, 0, true) => "fsync at the end".to_owned(),
+        (false, every, end) => {
+            let end = if *end { ", and at the end" } else { "" };
+            format!("fsync of all files every {every} requests{end}")
+        }
+    };
+    format!("{}, {flushes}", plain(test_mode))
+}
+
+/// Describes the replay.
+fn replay(replay: &ReplayDoc) -> String {
+    let operations = replay.operations.values().copied();
+    let operations = counted(operations.fold(0, u64::saturating_add), "operation");
+    let length = match (&replay.timing, replay.length_s) {
+        (Named::Known(Timing::Recorded), Some(length)) => {
+            format!(" recorded over {}", seconds(length))
+        }
+        _ => String::new(),
+    };
+    let loops = match replay.loops {
+        Some(loops) => format!("{} of each client", counted(loops.into(), "loop")),
+        None => "over and over".to_owned(),
+    };
+    let skipped = replay.skipped.values().copied();
+    let skipped = match skipped.fold(0, u64::saturating_add) {
+        0 => String::new(),
+        lines => format!(", {} left out", counted(lines, "line")),
+    };
+    format!(
+        "replay of {}, {operations}{length}, {loops}{skipped}",
+        plain(&replay.source)
+    )
+}
+
+/// Highest number of operations shown; the document has them all.
+const OPERATIONS_SHOWN: usize = 4;
+
+/// Names the operations with the highest weights, equal names together.
+fn operations(workload: &WorkloadDoc) -> String {
+    let mut weights: Vec<(&str, f64)> = Vec::new();
+    for entry in &workload.operations {
+        match weights.iter_mut().find(|(op, _)| *op == entry.op) {
+            Some((_, weight)) => *weight += entry.weight_percent,
+            None => weights.push((&entry.op, entry.weight_percent)),
+        }
+    }
+    weights.retain(|(_, weight)| *weight > 0.0);
+    weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let more = weights.len().saturating_sub(OPERATIONS_SHOWN);
+    let mut shown: Vec<_> = weights
+        .iter()
+        .take(OPERATIONS_SHOWN)
+        .map(|(op, weight)| format!("{} {}", percent(*weight), plain(op)))
+        .collect();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
+}
+
+fn sizes(workload: &WorkloadDoc) -> String {
+    let sizes = || workload.sizes.iter().map(|entry| u64::from(entry.bytes));
+    match (sizes().min(), sizes().max()) {
+        (Some(least), Some(most)) if least == most => bytes(most),
+        (Some(least), Some(most)) => format!("{} to {}", bytes(least), bytes(most)),
+        _ => "no requests".to_owned(),
+    }
+}

@@ -1,0 +1,46 @@
+//! The plan in a document.
+
+use serde_json::Value;
+use smbench_report::RunDoc;
+
+use super::json;
+use crate::samples::{curve, document, metadata_plan};
+
+#[test]
+fn the_plan_is_kept_whole() {
+    let plan = json(&document(&curve()))["plan"].take();
+    assert_eq!(plan["load_points"], serde_json::json!([1, 4, 8, 16]));
+    assert_eq!(plan["ramp_up_s"], 2.0);
+    assert_eq!(plan["duration_s"], 10.0);
+    assert_eq!(plan["ramp_down_s"], 0.5);
+    assert_eq!(plan["dialect"], "3.1.1");
+    assert_eq!(plan["signing"], "auto");
+    assert_eq!(plan["signing_algorithm"], "auto");
+    assert_eq!(plan["encryption"], "auto");
+    assert_eq!(plan["ciphers"][0], "aes-128-gcm");
+    assert_eq!(plan["verify"], "off");
+    assert_eq!(plan["workload"]["sizes"][1]["bytes"], 65_536);
+    assert_eq!(plan["workload"]["flush_every_writes"], 100);
+    assert_eq!(plan["bytes_on_share"], 16 << 20);
+    assert_eq!(plan["digest"], curve().plan.digest());
+}
+
+#[test]
+fn a_mix_is_kept_with_its_parameters() {
+    let mut record = curve();
+    record.plan = metadata_plan(&[1]);
+    let document = document(&record);
+    let json = json(&document);
+    let workload = &json["plan"]["workload"];
+    assert_eq!(workload["read_percent"], Value::Null);
+    assert_eq!(
+        workload["operations"],
+        serde_json::json!([
+            {"op": "query_info", "weight_percent": 30.0, "class": "fs_size"},
+            {"op": "echo", "weight_percent": 50.0},
+            {"op": "query_info", "weight_percent": 20.0, "class": "basic"},
+        ])
+    );
+    let read: RunDoc = serde_json::from_value(json).unwrap();
+    assert_eq!(read.plan, document.plan);
+}
