@@ -18,6 +18,7 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{DriverKind, Mode, Plan};
 use smbench_model::record::{RunRecord, ServerFacts};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 
 const WINDOW: Duration = Duration::from_millis(300);
@@ -29,11 +30,17 @@ const SEQUENTIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/gigabit/sequentia
 /// Options of a run that is one sample.
 fn quick() -> RunOptions {
     RunOptions {
-        clients: Some(CLIENTS.to_string().parse().expect("a number is a list")),
-        duration: Some(WINDOW),
-        ramp_up: Some(Duration::from_millis(50)),
-        ramp_down: Some(Duration::ZERO),
-        threads: Some(1),
+        work: WorkSpec {
+            clients: Some(CLIENTS.to_string().parse().expect("a number is a list")),
+            duration: Some(WINDOW),
+            ramp_up: Some(Duration::from_millis(50)),
+            ramp_down: Some(Duration::ZERO),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     }
 }
@@ -82,8 +89,14 @@ fn drivers(criterion: &mut Criterion) {
         ("smb-rs, signed", DriverKind::SmbRs, Mode::Required),
     ] {
         let options = RunOptions {
-            driver: Some(driver),
-            sign: Some(sign),
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..GeneratorSpec::default()
+            },
+            sessions: SessionsSpec {
+                sign: Some(sign),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         };
         let plan = plan(&server, "read-4k", options);
@@ -105,8 +118,14 @@ fn operations(criterion: &mut Criterion) {
         ("metadata", "metadata", 1),
     ] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
-            sign: Some(Mode::Off),
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                ..WorkSpec::default()
+            },
+            sessions: SessionsSpec {
+                sign: Some(Mode::Off),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         };
         let plan = plan(&server, profile, options);
@@ -123,7 +142,10 @@ fn null_target(criterion: &mut Criterion) {
     let mut group = of_runs(criterion, "operation on the null target, 4 clients");
     for (name, outstanding) in [("read-4k", 1), ("read-4k, 16 outstanding", 16)] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                ..quick().work
+            },
             ..quick()
         };
         let mut profile = profile::load("read-4k").expect("it is built in");

@@ -6,11 +6,12 @@
 use std::hint::black_box;
 
 use smbench_model::Nanos;
-use smbench_model::contents::block::{self, Salt, Stamp};
+use smbench_model::contents::block;
+use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::operations::{Mix, OpStream};
 use smbench_model::plan::{LoadModel, Spacing};
 use smbench_model::record::{OpKind, Recorder, Times};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::flush::FlushRequest;
@@ -89,7 +90,10 @@ pub(crate) const ALL: &[Case] = &[
             on_the_loop(
                 calls,
                 RunOptions {
-                    outstanding,
+                    work: WorkSpec {
+                        outstanding,
+                        ..WorkSpec::default()
+                    },
                     ..RunOptions::default()
                 },
             );

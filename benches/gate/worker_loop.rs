@@ -17,7 +17,7 @@ use smbench_model::Nanos;
 use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{PERIOD_MAX, Plan};
 use smbench_model::record::ServerFacts;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 
 const CLIENTS: u64 = 4;
@@ -81,13 +81,19 @@ impl Driver for EndingDriver {
 pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     let mut profile = profile::load("file-server").map_err(|error| error.to_string())?;
     profile.spec.run = RunOptions {
-        clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
-        // Intervals are long, because the cost of their ends depends on the
-        // machine's speed.
-        duration: Some(PERIOD_MAX),
-        ramp_up: Some(Duration::ZERO),
-        ramp_down: Some(Duration::ZERO),
-        threads: Some(1),
+        work: WorkSpec {
+            clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
+            // Intervals are long, because the cost of their ends depends on the
+            // machine's speed.
+            duration: Some(PERIOD_MAX),
+            ramp_up: Some(Duration::ZERO),
+            ramp_down: Some(Duration::ZERO),
+            ..options.work
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            ..options.generator
+        },
         ..options
     };
     let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;

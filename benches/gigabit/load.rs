@@ -8,7 +8,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Stage, execute};
 use smbench_model::plan::Mode;
 use smbench_model::record::{Direction, RunRecord};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 
 use crate::sample::{Link, Place, Sample};
 use crate::say;
@@ -67,17 +67,25 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
     let [profile, clients, seconds] = what;
     let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
     let options = RunOptions {
-        clients: Some(
-            clients
-                .parse()
-                .map_err(|error| format!("{clients}: {error}"))?,
-        ),
-        duration: Some(Duration::from_secs(number(seconds)?)),
-        ramp_up: Some(Duration::from_secs(1)),
-        ramp_down: Some(Duration::from_millis(500)),
-        threads: Some(1),
-        sign: Some(Mode::Off),
-        ..RunOptions::default()
+        work: WorkSpec {
+            clients: Some(
+                clients
+                    .parse()
+                    .map_err(|error| format!("{clients}: {error}"))?,
+            ),
+            duration: Some(Duration::from_secs(number(seconds)?)),
+            ramp_up: Some(Duration::from_secs(1)),
+            ramp_down: Some(Duration::from_millis(500)),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            ..GeneratorSpec::default()
+        },
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            ..SessionsSpec::default()
+        },
     };
     let password = std::env::var("SMBENCH_PASSWORD").map_err(|_| "SMBENCH_PASSWORD is not set")?;
     let plan = plan_for(url, &password, profile, &options)?;

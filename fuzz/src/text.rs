@@ -73,7 +73,7 @@ pub fn iometer(data: &[u8]) {
     for (at, imported) in profiles.iter().enumerate().step_by(of_spec) {
         let profile = Profile::parse("imported.toml", &imported.toml).expect("it is a profile");
         assert_eq!(profile.spec.pattern, config.specs[at / of_spec].lines);
-        assert_eq!(profile.spec.run.duration, config.setup.run_time);
+        assert_eq!(profile.spec.run.work.duration, config.setup.run_time);
         if let Err(error) = resolve(&profile) {
             assert!(!error.to_string().contains('\n'));
         }

@@ -29,12 +29,9 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
-pub(crate) use load::WindowArgs;
 pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{
-    Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
-};
+pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::Destination;
 
@@ -216,7 +213,8 @@ mod tests {
         let CliCommand::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
             panic!("run is run");
         };
-        let Plan { work, limits, .. } = Request::resolve_all(&args).unwrap().remove(0).plan;
+        let request = Request::resolve_all(&args).unwrap().remove(0);
+        let Plan { work, limits, .. } = request.draft().unwrap();
         let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
         let run = command.find_subcommand_mut("run").unwrap();
@@ -259,7 +257,8 @@ mod tests {
             let args = [&["smbench"], command, &limits].concat();
             let parsed = Cli::try_parse_from(&args).unwrap().command;
             if let CliCommand::Run(args) = parsed {
-                let plan = Request::resolve_all(&args).unwrap().remove(0).plan;
+                let request = Request::resolve_all(&args).unwrap().remove(0);
+                let plan = request.draft().unwrap();
                 assert_eq!(plan.limits.connect, Duration::from_secs(2));
                 assert_eq!(plan.limits.setup, Duration::from_secs(3));
             }

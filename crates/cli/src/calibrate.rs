@@ -29,7 +29,7 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{Access, Limits, Plan, Scope};
 use smbench_model::profile::Profile;
 use smbench_model::record::{RunRecord, ServerFacts};
-use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_model::spec::{FilesSpec, GeneratorSpec, RunOptions, SizeSpec, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_model::units::Size;
 use smbench_report::calibration::CALIBRATION_FILE;
@@ -280,12 +280,18 @@ fn plan(
         ..Spec::default()
     };
     let options = RunOptions {
-        clients: clients.to_string().parse().ok(),
-        threads: Some(threads),
-        ramp_up: Some(RAMP),
-        duration: Some(duration),
-        ramp_down: Some(Duration::ZERO),
-        server_cpu: Some(CpuSource::Off),
+        work: WorkSpec {
+            clients: clients.to_string().parse().ok(),
+            ramp_up: Some(RAMP),
+            duration: Some(duration),
+            ramp_down: Some(Duration::ZERO),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(threads),
+            server_cpu: Some(CpuSource::Off),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     let profile = Profile::from_spec("calibration", spec);

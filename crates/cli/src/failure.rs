@@ -227,7 +227,7 @@ fn chain(error: &dyn Error) -> String {
 mod tests {
     use smbench_engine::run::MetricsError;
     use smbench_model::fileio::FileioError;
-    use smbench_model::plan::Problem;
+    use smbench_model::plan::WorkProblem;
 
     use super::*;
 
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_cannot_run_was_asked_for_wrongly() {
-        let failure = Failure::from(RunError::Plan(Problem::RepeatZero));
+        let failure = Failure::from(RunError::Plan(WorkProblem::RepeatZero.into()));
         assert_eq!(failure.exit(), Exit::Usage);
         assert_eq!(
             failure.to_string(),

@@ -1,5 +1,5 @@
-//! From the command line to a plan. Only this module turns flags into
-//! [`RunOptions`], and defaults and profiles into a [`Plan`].
+//! From the command line and a profile to a plan. Not here: from flags to
+//! [`RunOptions`] ([`crate::args`]).
 
 use std::thread;
 
@@ -7,17 +7,16 @@ use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
 use smbench_model::login::Login;
-use smbench_model::plan::{Limits, Pinning, Plan, SessionOptions, Verify};
+use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions};
 use smbench_model::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
 
 use crate::args::{
-    ConnectArgs, OutputArgs, ProbeArgs, RunArgs, SecretArgs, ServerArgs, SessionArgs, UrlArgs,
-    command_line,
+    ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
 };
 use crate::calibrate;
 use crate::failure::Failure;
@@ -30,10 +29,12 @@ const SHARED: &str = "server and load generator share this machine";
 const IN_MEMORY: &str =
     "server and load generator share this machine; files are in memory: not for quoting";
 
-/// A checked run. The plan's target has no password yet.
+/// A checked run. Its plan is made when the server runs and the password is known.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) plan: Plan,
+    pub(crate) profile: Profile,
+    pub(crate) options: RunOptions,
+    limits: Limits,
     pub(crate) server: Server,
     /// The server's flush policy as stated by the user.
     flush: FlushDoc,
@@ -44,10 +45,35 @@ pub(crate) struct Request {
 /// The server of a run.
 #[derive(Debug)]
 pub(crate) enum Server {
-    /// A server that is started for the run; it fills in the plan's target.
+    /// A server that is started for the run.
     Embedded,
     /// An existing server.
-    Given(Sources),
+    Given(Box<GivenServer>),
+}
+
+/// An existing server, and the account to use.
+#[derive(Debug)]
+pub(crate) struct GivenServer {
+    /// The target without its password, unless the URL has it.
+    pub(crate) target: Target,
+    sources: Sources,
+}
+
+impl GivenServer {
+    pub(crate) fn resolve(url: &str, secrets: &SecretArgs) -> Result<Self, Failure> {
+        let (mut target, in_url) = Target::parse(url)?;
+        let sources = Sources::open(secrets, &mut target, in_url)?;
+        login::choose(&secrets.login, &mut target, &sources)?;
+        Ok(Self { target, sources })
+    }
+
+    /// Returns the target with its password, after a prompt if necessary.
+    pub(crate) fn with_password(&self) -> Result<Target, Failure> {
+        Ok(Target {
+            password: self.sources.password(&self.target)?,
+            ..self.target.clone()
+        })
+    }
 }
 
 /// A server to probe or to clean up, and its password.
@@ -76,39 +102,54 @@ impl Request {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
-        Self::of(&profile, options(args), &args.server, &args.output)
+        Self::of(profile, args.options(), &args.server, &args.output)
     }
 
     /// Builds the run of a profile with these options, on the server in `args`.
     pub(crate) fn of(
-        profile: &Profile,
+        profile: Profile,
         options: RunOptions,
         args: &ServerArgs,
         output: &OutputArgs,
     ) -> Result<Self, Failure> {
-        let (target, server) = match &args.target {
-            None => (embedded(), Server::Embedded),
-            Some(url) => {
-                let (target, sources) = account(url, &args.secrets)?;
-                (target, Server::Given(sources))
-            }
+        let server = match &args.target {
+            None => Server::Embedded,
+            Some(url) => Server::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
         };
         let options = RunOptions {
-            dialect: args.session.dialect,
-            sign: args.session.sign,
-            signing_algorithm: args.session.signing_algorithm,
-            encrypt: args.session.encrypt,
-            cipher: args.session.cipher,
-            server_cpu: server_cpu(args)?,
+            generator: GeneratorSpec {
+                server_cpu: server_cpu(args)?,
+                ..options.generator
+            },
+            sessions: args.session.options().or(options.sessions),
             ..options
         };
-        // If the system does not provide the number, one thread always works.
-        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        Ok(Self {
-            plan: Plan::resolve(profile, &options, target, limits(args), cores)?,
+        let request = Self {
+            profile,
+            options,
+            limits: limits(args),
             server,
             flush: args.server_flush.unwrap_or_default(),
             ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
+        };
+        request.draft()?;
+        Ok(request)
+    }
+
+    /// Makes the plan of the run on this server.
+    pub(crate) fn plan(&self, target: Target) -> Result<Plan, Failure> {
+        // If the system does not provide the number, one thread always works.
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let plan = Plan::resolve(&self.profile, &self.options, target, self.limits, cores)?;
+        Ok(plan)
+    }
+
+    /// Returns the plan without a password, and without the address of a server that
+    /// is started for the run.
+    pub(crate) fn draft(&self) -> Result<Plan, Failure> {
+        self.plan(match &self.server {
+            Server::Embedded => embedded(),
+            Server::Given(server) => server.target.clone(),
         })
     }
 
@@ -160,37 +201,10 @@ fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
 
 impl ServerAccess {
     pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
-        let (mut target, sources) = account(&args.target, &args.secrets)?;
-        target.password = sources.password(&target)?;
         Ok(Self {
-            target,
+            target: GivenServer::resolve(&args.target, &args.secrets)?.with_password()?,
             limits: connect_limits(args.connect),
         })
-    }
-}
-
-impl ProbeArgs {
-    pub(crate) fn session(&self) -> SessionOptions {
-        self.session.options()
-    }
-}
-
-impl SessionArgs {
-    pub(crate) fn options(&self) -> SessionOptions {
-        let Self {
-            dialect,
-            sign,
-            signing_algorithm,
-            encrypt,
-            cipher,
-        } = *self;
-        SessionOptions {
-            dialects: dialect.unwrap_or_default(),
-            signing: sign.unwrap_or_default(),
-            signing_algorithm,
-            encryption: encrypt.unwrap_or_default(),
-            ciphers: cipher.unwrap_or_default(),
-        }
     }
 }
 
@@ -207,52 +221,6 @@ pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
     let (options, limits) = (RunOptions::default(), Limits::default());
     Plan::resolve(profile, &options, embedded(), limits, 1)?;
     Ok(())
-}
-
-pub(crate) fn account(url: &str, secrets: &SecretArgs) -> Result<(Target, Sources), Failure> {
-    let (mut target, in_url) = Target::parse(url)?;
-    let sources = Sources::open(secrets, &mut target, in_url)?;
-    login::choose(&secrets.login, &mut target, &sources)?;
-    Ok((target, sources))
-}
-
-fn options(args: &RunArgs) -> RunOptions {
-    let RunArgs {
-        server: _,
-        workload,
-        load,
-        connections,
-        output: _,
-    } = args;
-    RunOptions {
-        clients: load.clients.clone(),
-        outstanding: load.outstanding,
-        rate: load.rate,
-        arrivals: load.arrivals,
-        think_time: load.think_time,
-        think_distribution: load.think_distribution,
-        timing: workload.timing,
-        loops: workload.loops,
-        ramp: load.ramp,
-        duration: load.window.duration,
-        ramp_up: load.window.ramp_up,
-        ramp_down: load.window.ramp_down,
-        repeat: load.repeat,
-        seed: workload.seed,
-        threads: load.window.threads,
-        pin_threads: load.pin_threads.then_some(Pinning::Pinned),
-        setup_rate: load.setup_rate,
-        driver: load.driver,
-        oplock: load.oplock,
-        sessions_per_connection: connections.sessions_per_connection,
-        connections_per_session: connections.connections_per_session,
-        credits: connections.credits,
-        source_ip: connections.source_ip.clone(),
-        verify: workload.verify.then_some(Verify::ReadBack),
-        file_size: workload.file_size,
-        // Options of the server are read together with it.
-        ..RunOptions::default()
-    }
 }
 
 /// Returns the source of the server's CPU time from the command line.

@@ -14,6 +14,7 @@ use smbench_engine::{Cancel, Plan, RunOptions, Target, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::record::Outcome;
+use smbench_model::spec::WorkSpec;
 use tokio::task::spawn_blocking;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -23,10 +24,13 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     let target = Target::with_password(&server.url(), server.password())?;
     let mut profile = profile::load("file-server")?;
     profile.spec.run = RunOptions {
-        clients: Some("4".parse()?),
-        // Much longer than the run will last: it is cancelled after two intervals.
-        duration: Some(Duration::from_secs(600)),
-        ramp_up: Some(Duration::from_millis(100)),
+        work: WorkSpec {
+            clients: Some("4".parse()?),
+            // Much longer than the run will last: it is cancelled after two intervals.
+            duration: Some(Duration::from_secs(600)),
+            ramp_up: Some(Duration::from_millis(100)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = Plan::of(&profile, target)?;

@@ -15,6 +15,7 @@ use smbench_formats::profile;
 use smbench_model::Nanos;
 use smbench_model::operations::{Mix, Operation};
 use smbench_model::record::{OpKind, Outcome, ServerFacts};
+use smbench_model::spec::WorkSpec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const BLOCK_LEN: u64 = 4096;
@@ -111,9 +112,12 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // duration.
     let mut profile = profile::load("read-4k")?;
     profile.spec.run = RunOptions {
-        clients: Some("8".parse()?),
-        outstanding: Some(4),
-        duration: Some(Duration::from_millis(500)),
+        work: WorkSpec {
+            clients: Some("8".parse()?),
+            outstanding: Some(4),
+            duration: Some(Duration::from_millis(500)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = Plan::of(&profile, Target::none())?;

@@ -11,6 +11,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::plan::{Mode, Scope};
 use smbench_model::record::{OpKind, Outcome};
 use smbench_model::spec::{FilesSpec, SizeSpec, Spec};
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::units::Size;
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
@@ -32,11 +33,17 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             size: Some(Size(1 << 20)),
         },
         run: RunOptions {
-            clients: Some("1,4".parse()?),
-            duration: Some(Duration::from_millis(500)),
-            ramp_up: Some(Duration::from_millis(100)),
-            ramp_down: Some(Duration::ZERO),
-            sign: Some(Mode::Required),
+            work: WorkSpec {
+                clients: Some("1,4".parse()?),
+                duration: Some(Duration::from_millis(500)),
+                ramp_up: Some(Duration::from_millis(100)),
+                ramp_down: Some(Duration::ZERO),
+                ..WorkSpec::default()
+            },
+            sessions: SessionsSpec {
+                sign: Some(Mode::Required),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
         ..Spec::default()

@@ -1,11 +1,13 @@
 //! Actions: the weighted entries of a mix. An action is one request, or a few that
 //! belong together. Each request is measured under its own kind.
 //!
-//! Parameters are values only; the driver encodes them. A serialised action is a
-//! table like the one in a profile.
+//! Parameters are values only; the driver encodes them. A profile has an action as an
+//! `[[operations]]` table; documents and digests have it with all its parameters.
 
 mod class;
 mod dialect;
+mod opening;
+mod table;
 
 use std::collections::BTreeMap;
 

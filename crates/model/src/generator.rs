@@ -1,26 +1,101 @@
-//! The options of the load generator: its threads and its driver.
+//! The load generator: its options, its threads and its driver.
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer};
+use thiserror::Error;
+
+use crate::bounds::{SETUP_RATE_MAX, THREADS_MAX};
 use crate::cpu::CpuSource;
+use crate::options::{from_text, options};
+
+options! {
+    /// The options of the load generator as written.
+    GeneratorSpec {
+        /// Worker threads, 1 to [`THREADS_MAX`](crate::bounds::THREADS_MAX). When
+        /// absent, the number of CPUs that this process may use.
+        threads: u32,
+        /// Whether each worker thread stays on one CPU; `true` or `false` in a file.
+        #[serde(deserialize_with = "pinning")]
+        pin_threads: Pinning,
+        /// Maximum number of sessions to set up per second, over all threads, 1 to
+        /// [`SETUP_RATE_MAX`](crate::bounds::SETUP_RATE_MAX). When absent, the server
+        /// alone limits it.
+        setup_rate: u32,
+        /// The driver that sends the operations, such as `native`.
+        #[serde(deserialize_with = "from_text::<DriverKind, _>")]
+        driver: DriverKind,
+    }
+    never in a file {
+        /// Source of the server's CPU time. It depends on the server.
+        server_cpu: CpuSource,
+    }
+}
+
+fn pinning<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pinning>, D::Error> {
+    Ok(Some(match bool::deserialize(deserializer)? {
+        true => Pinning::Pinned,
+        false => Pinning::Free,
+    }))
+}
 
 /// The load generator of a run. It has no influence on the operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generator {
-    /// Worker threads, 1 to [`THREADS_MAX`](crate::bounds::THREADS_MAX). Each runs
-    /// its share of the clients. A load point uses no more threads than its clients
-    /// need.
+    /// Worker threads, 1 to [`THREADS_MAX`]. Each runs its share of the clients. A
+    /// load point uses no more threads than its clients need.
     pub threads: u32,
     /// Whether each worker thread stays on one CPU.
     pub pinning: Pinning,
     /// Maximum number of sessions to set up per second, over all threads, 1 to
-    /// [`SETUP_RATE_MAX`](crate::bounds::SETUP_RATE_MAX). With `None` the server
-    /// alone limits it.
+    /// [`SETUP_RATE_MAX`]. With `None` the server alone limits it.
     pub setup_rate: Option<u32>,
     /// The driver that sends the operations.
     pub driver: DriverKind,
     /// Source of the server's CPU time.
     pub server_cpu: CpuSource,
+}
+
+/// A number of the generator that is out of bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum GeneratorProblem {
+    /// The number of threads is out of bounds.
+    #[error("threads is {0}: give 1 to {THREADS_MAX}")]
+    Threads(u32),
+    /// The number of sessions per second is out of bounds.
+    #[error("setup_rate is {0}: give 1 to {SETUP_RATE_MAX} sessions per second")]
+    SetupRate(u32),
+}
+
+impl Generator {
+    /// Fills in the defaults. `cores` is the default number of threads.
+    pub(crate) fn of(written: GeneratorSpec, cores: u32) -> Self {
+        Self {
+            threads: written.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
+            pinning: written.pin_threads.unwrap_or_default(),
+            setup_rate: written.setup_rate,
+            driver: written.driver.unwrap_or_default(),
+            server_cpu: written.server_cpu.unwrap_or_default(),
+        }
+    }
+
+    /// Finds the first number out of bounds. The error names its option.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, GeneratorProblem)> {
+        let Self {
+            threads,
+            setup_rate,
+            ..
+        } = *self;
+        if !(1..=THREADS_MAX).contains(&threads) {
+            return Err(("threads", GeneratorProblem::Threads(threads)));
+        }
+        match setup_rate {
+            Some(rate) if !(1..=SETUP_RATE_MAX).contains(&rate) => {
+                Err(("setup_rate", GeneratorProblem::SetupRate(rate)))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The CPUs that worker threads run on.

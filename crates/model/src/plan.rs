@@ -20,7 +20,7 @@ pub use crate::bounds::{
 };
 pub use crate::contents::Verify;
 pub use crate::files::{FileSet, Scope, ScratchName, WorkFile};
-pub use crate::generator::{DriverKind, Generator, Pinning, UnknownDriver};
+pub use crate::generator::{DriverKind, Generator, GeneratorProblem, Pinning, UnknownDriver};
 use crate::kind::OpKind;
 pub use crate::limits::Limits;
 pub use crate::load::{
@@ -31,7 +31,7 @@ pub use crate::sessions::{
     CONNECTIONS_PER_SESSION_MAX, Caching, Connections, ConnectionsProblem, Mode,
     SESSIONS_PER_CONNECTION_MAX, SessionOptions, Sessions, UnknownCaching,
 };
-pub use crate::work::Work;
+pub use crate::work::{Work, WorkProblem};
 pub use crate::workload::{Replay, Requests, Timing, Workload, is_reader};
 pub use problem::{Place, PlanError, Problem};
 

@@ -1,16 +1,108 @@
-//! The sessions of a run: their server, dialects, signing, encryption, connections, caching.
+//! The sessions of a run: their options, their server, dialects, signing,
+//! encryption, connections and caching.
 
 mod caching;
 mod connections;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+use crate::digest::Digest;
+use crate::lists::sources::SourceList;
+use crate::options::{from_text, options};
 use crate::target::Target;
 pub use caching::{Caching, UnknownCaching};
 pub use connections::{
     CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
 };
+
+options! {
+    /// The options of sessions as written. A suite may override them for each server.
+    SessionsSpec {
+        /// The caching that opens of files ask for, such as `batch` or `lease-rh`.
+        oplock: Caching,
+        /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
+        #[serde(deserialize_with = "from_text::<DialectRange, _>")]
+        dialect: DialectRange,
+        /// Message signing.
+        sign: Mode,
+        /// The only algorithm to sign with, such as `aes-128-cmac`.
+        #[serde(deserialize_with = "from_text::<SigningAlgorithm, _>")]
+        signing_algorithm: SigningAlgorithm,
+        /// Message encryption.
+        encrypt: Mode,
+        /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
+        #[serde(deserialize_with = "from_text::<CipherList, _>")]
+        cipher: CipherList,
+        /// Sessions on each connection, one for each client, 1 to
+        /// [`SESSIONS_PER_CONNECTION_MAX`]; 1 when absent.
+        sessions_per_connection: u32,
+        /// Connections that each session uses at the same time, 1 to
+        /// [`CONNECTIONS_PER_SESSION_MAX`]; 1 when absent. More than 1 requires SMB
+        /// 3.0 or newer.
+        connections_per_session: u32,
+        /// Maximum number of credits that each connection holds and uses, 1 to
+        /// [`MAX_CREDIT_TARGET`](smbench_protocol::credit::MAX_CREDIT_TARGET). It must
+        /// cover the costliest operation. When absent, the number that the requests in
+        /// flight need.
+        credits: u16,
+        /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
+        source_ip: SourceList,
+    }
+    never in a file {}
+}
+
+impl SessionsSpec {
+    /// Fills in the defaults of the options of each session.
+    #[must_use]
+    pub fn session(&self) -> SessionOptions {
+        SessionOptions {
+            dialects: self.dialect.unwrap_or_default(),
+            signing: self.sign.unwrap_or_default(),
+            signing_algorithm: self.signing_algorithm,
+            encryption: self.encrypt.unwrap_or_default(),
+            ciphers: self.cipher.unwrap_or_default(),
+        }
+    }
+
+    /// Returns the options that are given, a line each: `oplock = batch`.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        fn text(value: &Option<impl ToString>) -> Option<String> {
+            value.as_ref().map(ToString::to_string)
+        }
+        let Self {
+            oplock,
+            dialect,
+            sign,
+            signing_algorithm,
+            encrypt,
+            cipher,
+            sessions_per_connection,
+            connections_per_session,
+            credits,
+            source_ip,
+        } = self;
+        let values = [
+            text(oplock),
+            text(dialect),
+            text(sign),
+            text(signing_algorithm),
+            text(encrypt),
+            text(cipher),
+            text(sessions_per_connection),
+            text(connections_per_session),
+            text(credits),
+            text(source_ip),
+        ];
+        let options = Self::KEYS.iter().zip(values);
+        options
+            .filter_map(|(key, value)| Some(format!("{key} = {}", value?)))
+            .collect()
+    }
+}
 
 /// The sessions of a run, and the server that they are with.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +115,59 @@ pub struct Sessions {
     pub connections: Connections,
     /// The caching that opens of files ask for.
     pub caching: Caching,
+}
+
+impl Sessions {
+    /// Fills in the defaults.
+    pub(crate) fn of(written: SessionsSpec, target: Target) -> Self {
+        Self {
+            target,
+            options: written.session(),
+            connections: Connections {
+                sessions_per_connection: written.sessions_per_connection.unwrap_or(1),
+                connections_per_session: written.connections_per_session.unwrap_or(1),
+                credits: written.credits,
+                sources: written.source_ip,
+            },
+            caching: written.oplock.unwrap_or_default(),
+        }
+    }
+
+    /// Adds the fields that digests have always had. Where and as whom a run logs on
+    /// does not count.
+    pub(crate) fn add_to(&self, digest: &mut Digest) {
+        let Self {
+            target: _,
+            options:
+                SessionOptions {
+                    dialects,
+                    signing,
+                    signing_algorithm,
+                    encryption,
+                    ciphers,
+                },
+            connections:
+                Connections {
+                    sessions_per_connection,
+                    connections_per_session,
+                    credits,
+                    sources: _,
+                },
+            caching,
+        } = self;
+        let several = |number: u32| (number > 1).then_some(number);
+        let algorithm = signing_algorithm.map(SigningAlgorithm::name);
+        let oplock = (*caching != Caching::None).then(|| caching.name());
+        digest.add("dialects", &dialects.to_string());
+        digest.add("signing", signing);
+        digest.add("signing_algorithm", &algorithm);
+        digest.add("encryption", encryption);
+        digest.add("ciphers", &ciphers.to_string());
+        digest.add_given("credits", *credits);
+        digest.add_given("oplock", oplock);
+        digest.add_given("sessions_per_connection", several(*sessions_per_connection));
+        digest.add_given("connections_per_session", several(*connections_per_session));
+    }
 }
 
 /// Options of a session, applied during set-up.
@@ -52,4 +197,14 @@ pub enum Mode {
     Required,
     /// Off; otherwise the run does not start.
     Off,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Required => "required",
+            Self::Off => "off",
+        })
+    }
 }

@@ -1,10 +1,103 @@
-//! The work of a run: what its clients do, how many they are, and for how long.
+//! The work of a run: what its clients do, how many they are, and for how long. Not
+//! here: the requests of a client ([`crate::workload`]).
+
+mod digest;
 
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer};
+use thiserror::Error;
+
+use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
-use crate::load::{LoadModel, Ramp};
-use crate::workload::Workload;
+use crate::lists::clients::{CLIENTS_MAX, ClientList};
+use crate::load::{LoadModel, Ramp, Rate, Spacing};
+use crate::options::{duration, options};
+use crate::units::{Size, format_duration};
+use crate::workload::{Timing, Workload};
+
+/// Default time limit of work that ends when it is done.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+options! {
+    /// The options of the work as written.
+    WorkSpec {
+        /// Clients at each load point, each 1 to [`CLIENTS_MAX`]; 1, 4, 8 and 16 when
+        /// absent.
+        clients: ClientList,
+        /// Requests that each client keeps in flight, 1 to [`OUTSTANDING_MAX`]; 1 when
+        /// absent. With a rate or a think time it is a maximum. In a replay it is
+        /// always 1.
+        outstanding: u32,
+        /// Operations per second, such as `5000` or `50/client`, from
+        /// [`RATE_MIN`](crate::load::RATE_MIN) to [`RATE_MAX`](crate::load::RATE_MAX).
+        /// A closed loop when absent.
+        rate: Rate,
+        /// How arrivals at a rate are spaced: `constant` (when absent) or `poisson`.
+        arrivals: Spacing,
+        /// Mean time between the end of an operation and the next one, at most
+        /// [`THINK_TIME_MAX`](crate::load::THINK_TIME_MAX); none when absent.
+        #[serde(deserialize_with = "duration")]
+        think_time: Duration,
+        /// How think times vary: `fixed` (when absent) or `exponential`.
+        think_distribution: Spacing,
+        /// When operations of a replay begin: `fast` (when absent) or `recorded`.
+        timing: Timing,
+        /// How often each client replays the recording, at least once. The load point
+        /// then ends. When absent, clients repeat it until the window and the
+        /// ramp-down are over.
+        loops: u32,
+        /// How clients begin: `full` (when absent) or `linear`, which requires a
+        /// ramp-up.
+        ramp: Ramp,
+        /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`]; 3 s
+        /// when absent. With `loops` and in a `fileio` test it is only a limit, and
+        /// 1 h when absent.
+        #[serde(deserialize_with = "duration")]
+        duration: Duration,
+        /// Time under load before the window, at most [`PERIOD_MAX`]. With a linear
+        /// `ramp` clients join in it. Otherwise the load is full. When absent it is
+        /// 1 s, but 0 with `loops` and in a `fileio` test.
+        #[serde(deserialize_with = "duration")]
+        ramp_up: Duration,
+        /// Time at full load after the window, at most [`PERIOD_MAX`]. When absent it
+        /// is 500 ms, but 0 with `loops` and in a `fileio` test.
+        #[serde(deserialize_with = "duration")]
+        ramp_down: Duration,
+        /// Passes over the series of load points, 1 to [`REPEAT_MAX`]; 1 when absent.
+        repeat: u32,
+        /// Seed of every random choice, any number; 1 when absent.
+        seed: u64,
+        /// Whether data is verified; `true` or `false` in a file.
+        #[serde(deserialize_with = "verify")]
+        verify: Verify,
+    }
+    never in a file {
+        /// Bytes in each file; overrides `[files]`.
+        file_size: Size,
+    }
+}
+
+fn verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Verify>, D::Error> {
+    Ok(Some(match bool::deserialize(deserializer)? {
+        true => Verify::ReadBack,
+        false => Verify::Off,
+    }))
+}
+
+impl WorkSpec {
+    /// Drops the load model if the options of `chosen` have one. One load model
+    /// replaces another as a whole.
+    pub(crate) fn without_load_of(mut self, chosen: &Self) -> Self {
+        if chosen.think_time.is_some() {
+            (self.rate, self.arrivals) = (None, None);
+        }
+        if chosen.rate.is_some() {
+            (self.think_time, self.think_distribution) = (None, None);
+        }
+        self
+    }
+}
 
 /// The work of a run. Runs of equal work can be compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,33 +106,137 @@ pub struct Work {
     pub profile: String,
     /// The work of each client.
     pub workload: Workload,
-    /// Clients at each load point, in the order they run, each 1 to
-    /// [`CLIENTS_MAX`](crate::lists::clients::CLIENTS_MAX); at least one.
+    /// Clients at each load point, in the order they run, each 1 to [`CLIENTS_MAX`];
+    /// at least one.
     pub load_points: Vec<u32>,
-    /// How often the whole series of load points is run, 1 to
-    /// [`REPEAT_MAX`](crate::bounds::REPEAT_MAX).
+    /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
     pub repeat: u32,
     /// Maximum number of actions that each client has in flight, 1 to
-    /// [`OUTSTANDING_MAX`](crate::bounds::OUTSTANDING_MAX). In a closed loop without
-    /// think times the client always has this many. 1 in a replay and in a `fileio`
-    /// test.
+    /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
+    /// has this many. 1 in a replay and in a `fileio` test.
     pub outstanding: u32,
     /// The load model: when actions begin.
     pub load: LoadModel,
     /// How the load rises to its full height.
     pub ramp: Ramp,
-    /// Unmeasured time under load before the measured window, 0 to
-    /// [`PERIOD_MAX`](crate::bounds::PERIOD_MAX). With [`Ramp::Linear`] it is more
-    /// than 0, and clients join in it. Otherwise the load is full.
+    /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
+    /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
+    /// the load is full.
     pub ramp_up: Duration,
-    /// Length of the measured window, more than 0 and at most
-    /// [`PERIOD_MAX`](crate::bounds::PERIOD_MAX).
+    /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`].
     pub duration: Duration,
-    /// Unmeasured time at full load after the measured window, 0 to
-    /// [`PERIOD_MAX`](crate::bounds::PERIOD_MAX).
+    /// Unmeasured time at full load after the measured window, 0 to [`PERIOD_MAX`].
     pub ramp_down: Duration,
     /// Seed of every random choice.
     pub seed: u64,
     /// Whether data read back is compared with what was written.
     pub verify: Verify,
+}
+
+/// A number of the work that is out of bounds, and how to correct it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum WorkProblem {
+    /// There are no load points.
+    #[error("there are no load points: give one or more numbers of clients")]
+    NoLoadPoints,
+    /// The number of clients is out of bounds.
+    #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
+    Clients(u32),
+    /// The number of requests in flight is out of bounds.
+    #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
+    Outstanding(u32),
+    /// The number of passes is 0.
+    #[error("repeat is 0: the least is 1")]
+    RepeatZero,
+    /// There are too many passes.
+    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
+    RepeatTooLarge(u32),
+    /// The measured window has no length.
+    #[error("duration is zero: the measured window needs a length, such as 30s")]
+    DurationZero,
+    /// Clients join during a ramp-up that has no length.
+    #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
+    NoRampUp,
+    /// A window or a ramp is too long.
+    #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
+    PeriodTooLong {
+        /// The name of the period.
+        name: &'static str,
+        /// The period as written.
+        period: Duration,
+    },
+}
+
+impl Work {
+    /// Fills in the defaults.
+    pub(crate) fn of(
+        written: WorkSpec,
+        profile: String,
+        workload: Workload,
+        load: LoadModel,
+    ) -> Self {
+        // A counted replay and a `fileio` test end when their work is done; the
+        // duration is only a limit.
+        let (ramp_up, duration, ramp_down) =
+            match written.loops.is_some() || workload.fileio().is_some() {
+                true => (Duration::ZERO, LIMIT, Duration::ZERO),
+                false => (
+                    Duration::from_secs(1),
+                    Duration::from_secs(3),
+                    Duration::from_millis(500),
+                ),
+            };
+        Self {
+            profile,
+            workload,
+            load_points: match written.clients {
+                Some(list) => list.into(),
+                None => vec![1, 4, 8, 16],
+            },
+            repeat: written.repeat.unwrap_or(1),
+            outstanding: written.outstanding.unwrap_or(1),
+            load,
+            ramp: written.ramp.unwrap_or_default(),
+            ramp_up: written.ramp_up.unwrap_or(ramp_up),
+            duration: written.duration.unwrap_or(duration),
+            ramp_down: written.ramp_down.unwrap_or(ramp_down),
+            seed: written.seed.unwrap_or(1),
+            verify: written.verify.unwrap_or_default(),
+        }
+    }
+
+    /// Finds the first number out of bounds. The error names its option.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, WorkProblem)> {
+        if self.load_points.is_empty() {
+            return Err(("clients", WorkProblem::NoLoadPoints));
+        }
+        let mut points = self.load_points.iter().copied();
+        if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
+            return Err(("clients", WorkProblem::Clients(clients)));
+        }
+        if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
+            return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
+        }
+        match self.repeat {
+            0 => return Err(("repeat", WorkProblem::RepeatZero)),
+            1..=REPEAT_MAX => {}
+            repeat => return Err(("repeat", WorkProblem::RepeatTooLarge(repeat))),
+        }
+        if self.duration.is_zero() {
+            return Err(("duration", WorkProblem::DurationZero));
+        }
+        if self.ramp == Ramp::Linear && self.ramp_up.is_zero() {
+            return Err(("ramp", WorkProblem::NoRampUp));
+        }
+        for (name, period) in [
+            ("duration", self.duration),
+            ("ramp_up", self.ramp_up),
+            ("ramp_down", self.ramp_down),
+        ] {
+            if period > PERIOD_MAX {
+                return Err((name, WorkProblem::PeriodTooLong { name, period }));
+            }
+        }
+        Ok(())
+    }
 }

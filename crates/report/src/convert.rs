@@ -101,7 +101,7 @@ impl RunDoc {
 fn plan(record: &RunRecord) -> PlanDoc {
     let mut plan = PlanDoc::from(&record.plan);
     if record.driver == Origin::Own {
-        plan.driver = Some(Named::Known(DriverDoc::Own));
+        plan.generator.driver = Some(Named::Known(DriverDoc::Own));
     }
     let origin = record.operations;
     plan.operations = (origin == Origin::Own).then_some(Named::Known(origin));

@@ -39,7 +39,7 @@ pub use named::Named;
 pub use operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc};
 pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
-pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc};
+pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, PlanSessionsDoc};
 pub use point::{
     CachingDoc, ClientDoc, DropoutDoc, LoadPointDoc, OfferedDoc, SetupDoc, VerificationDoc,
 };

@@ -39,7 +39,7 @@ pub fn passes(number: u32) -> String {
 fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
     let most_clients = plan.load_points.iter().copied().max();
     let threads = plan.threads_at(most_clients.unwrap_or(u32::MAX));
-    let kind = match plan.pin_threads {
+    let kind = match plan.generator.pin_threads {
         Some(true) => "pinned thread",
         _ => "thread",
     };
@@ -47,13 +47,13 @@ fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
     parts.extend(connections(plan));
     parts.push(counted(threads.into(), kind));
     parts.push(format!("seed {}", plan.seed));
-    parts.extend(match &plan.driver {
+    parts.extend(match &plan.generator.driver {
         None | Some(Named::Known(DriverDoc::Native)) => None,
         Some(other) => Some(format!("driver {}", plain(&other.to_string()))),
     });
     let is_own = plan.operations.is_some();
     parts.extend(is_own.then(|| "operations not the profile's".to_owned()));
-    let oplock = plan.oplock.as_ref();
+    let oplock = plan.sessions.oplock.as_ref();
     parts.extend(oplock.map(|asked| format!("oplock {}", plain(&asked.to_string()))));
     parts.extend(match plan.verify {
         Verify::Off => None,
@@ -110,10 +110,19 @@ fn connections(plan: &PlanDoc) -> impl Iterator<Item = String> {
     };
     let credits = |credits: u16| format!("at most {}", counted(credits.into(), "credit"));
     let parts = [
-        shared(plan.sessions_per_connection, "session", "connection"),
-        shared(plan.connections_per_session, "connection", "session"),
-        plan.credits.map(credits),
-        plan.source_ip
+        shared(
+            plan.sessions.sessions_per_connection,
+            "session",
+            "connection",
+        ),
+        shared(
+            plan.sessions.connections_per_session,
+            "connection",
+            "session",
+        ),
+        plan.sessions.credits.map(credits),
+        plan.sessions
+            .source_ip
             .as_ref()
             .map(|addresses| format!("from {}", plain(addresses))),
     ];
@@ -121,7 +130,7 @@ fn connections(plan: &PlanDoc) -> impl Iterator<Item = String> {
 }
 
 fn data(plan: &PlanDoc) -> String {
-    if matches!(plan.driver, Some(Named::Known(DriverDoc::Own))) {
+    if matches!(plan.generator.driver, Some(Named::Known(DriverDoc::Own))) {
         return "that of a target that smbench does not know".to_owned();
     }
     let workload = &plan.workload;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use smbench_model::lists::clients::ClientList;
-use smbench_model::plan::{Caching, DriverKind, Ramp, Rate, Spacing};
+use smbench_model::plan::{Caching, DriverKind, Pinning, Ramp, Rate, Spacing};
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
 #[derive(Debug, Args)]
@@ -58,6 +59,35 @@ pub(crate) struct LoadArgs {
     pub(crate) oplock: Option<Caching>,
 }
 
+impl LoadArgs {
+    pub(super) fn options(&self) -> RunOptions {
+        let options = RunOptions {
+            work: WorkSpec {
+                clients: self.clients.clone(),
+                outstanding: self.outstanding,
+                rate: self.rate,
+                arrivals: self.arrivals,
+                think_time: self.think_time,
+                think_distribution: self.think_distribution,
+                ramp: self.ramp,
+                repeat: self.repeat,
+                ..WorkSpec::default()
+            },
+            generator: GeneratorSpec {
+                pin_threads: self.pin_threads.then_some(Pinning::Pinned),
+                setup_rate: self.setup_rate,
+                driver: self.driver,
+                ..GeneratorSpec::default()
+            },
+            sessions: SessionsSpec {
+                oplock: self.oplock,
+                ..SessionsSpec::default()
+            },
+        };
+        options.or(self.window.options())
+    }
+}
+
 /// How long a load point is, and what generates it: of runs and of suites.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct WindowArgs {
@@ -73,6 +103,24 @@ pub(crate) struct WindowArgs {
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) threads: Option<u32>,
+}
+
+impl WindowArgs {
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            work: WorkSpec {
+                duration: self.duration,
+                ramp_up: self.ramp_up,
+                ramp_down: self.ramp_down,
+                ..WorkSpec::default()
+            },
+            generator: GeneratorSpec {
+                threads: self.threads,
+                ..GeneratorSpec::default()
+            },
+            ..RunOptions::default()
+        }
+    }
 }
 
 fn drivers() -> impl TypedValueParser<Value = DriverKind> {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use smbench_model::lists::sources::SourceList;
-use smbench_model::plan::Timing;
+use smbench_model::plan::{Timing, Verify};
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::Size;
 
 use super::calibrate::{CalibrationSource, calibration_sources};
@@ -25,6 +26,18 @@ pub(crate) struct RunArgs {
     pub(crate) connections: ConnectionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+impl RunArgs {
+    /// Returns the options that are given, without those of the server.
+    pub(crate) fn options(&self) -> RunOptions {
+        let load = self.load.options();
+        RunOptions {
+            work: load.work.or(self.workload.options()),
+            sessions: load.sessions.or(self.connections.options()),
+            ..load
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -58,6 +71,19 @@ pub(crate) struct WorkloadArgs {
     pub(crate) seed: Option<u64>,
 }
 
+impl WorkloadArgs {
+    fn options(&self) -> WorkSpec {
+        WorkSpec {
+            timing: self.timing,
+            loops: self.loops,
+            file_size: self.file_size,
+            verify: self.verify.then_some(Verify::ReadBack),
+            seed: self.seed,
+            ..WorkSpec::default()
+        }
+    }
+}
+
 // The defaults are Plan::resolve's; a test compares them.
 /// How sessions use connections, and where those come from.
 #[derive(Debug, Args)]
@@ -79,6 +105,18 @@ pub(crate) struct ConnectionArgs {
     /// [default: the profile's, else as the system chooses]
     #[arg(long, value_name = "LIST")]
     pub(crate) source_ip: Option<SourceList>,
+}
+
+impl ConnectionArgs {
+    fn options(&self) -> SessionsSpec {
+        SessionsSpec {
+            sessions_per_connection: self.sessions_per_connection,
+            connections_per_session: self.connections_per_session,
+            credits: self.credits,
+            source_ip: self.source_ip.clone(),
+            ..SessionsSpec::default()
+        }
+    }
 }
 
 #[derive(Debug, Args)]

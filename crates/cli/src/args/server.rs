@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use smbench_model::login::KdcAddress;
 use smbench_model::plan::Mode;
+use smbench_model::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::FlushDoc;
 
@@ -117,6 +118,19 @@ pub(crate) struct SessionArgs {
     /// aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm]
     #[arg(long, value_name = "NAME[,NAME]")]
     pub(crate) cipher: Option<CipherList>,
+}
+
+impl SessionArgs {
+    pub(crate) fn options(&self) -> SessionsSpec {
+        SessionsSpec {
+            dialect: self.dialect,
+            sign: self.sign,
+            signing_algorithm: self.signing_algorithm,
+            encrypt: self.encrypt,
+            cipher: self.cipher,
+            ..SessionsSpec::default()
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Args)]

@@ -11,7 +11,7 @@ use smbench_model::target::Target;
 use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
-use crate::request::account;
+use crate::request::GivenServer;
 
 /// Executes the command.
 pub(super) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
@@ -122,7 +122,5 @@ fn target(args: &FileioArgs, command: &str) -> Result<Target, Failure> {
              `smbench fileio run` without --target prepares files for itself"
         )));
     };
-    let (mut target, sources) = account(url, &args.server.secrets)?;
-    target.password = sources.password(&target)?;
-    Ok(target)
+    GivenServer::resolve(url, &args.server.secrets)?.with_password()
 }

@@ -20,13 +20,14 @@ const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = Request::resolve_all(args)?;
-    let plans: Vec<_> = requests.iter().map(describe).collect();
+    let plans = requests.iter().map(describe);
+    let plans = plans.collect::<Result<Vec<_>, _>>()?;
     print(&plans.join("\n"))?;
     Ok(Exit::Done)
 }
 
-fn describe(request: &Request) -> String {
-    let plan = &request.plan;
+fn describe(request: &Request) -> Result<String, Failure> {
+    let plan = &request.draft()?;
     let doc = PlanDoc::from(plan);
     let server = match request.server {
         Server::Embedded => "embedded, started on this machine for the run".to_owned(),
@@ -54,7 +55,7 @@ fn describe(request: &Request) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{label:<13}{value}");
     }
-    text
+    Ok(text)
 }
 
 fn login(login: &Login) -> Option<String> {

@@ -41,7 +41,8 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
         &progress::ProgressLine::new(Visibility::Hidden),
         remedy,
     )?;
-    let probe = probe::probe(&access.target, args.session(), access.limits, &cancel)?;
+    let options = args.session.options().session();
+    let probe = probe::probe(&access.target, options, access.limits, &cancel)?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {

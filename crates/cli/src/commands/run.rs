@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use smbench_engine::Cancel;
 use smbench_engine::run;
 use smbench_model::record::RunRecord;
+use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::{RunDoc, render};
 
@@ -30,9 +31,9 @@ use crate::watch::{IntervalReport, Keep, Log, Watch};
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = Request::resolve_all(args)?;
     check_outputs(requests.len(), &args.output)?;
-    let remedy = match requests[0].server {
+    let remedy = match &requests[0].server {
         Server::Embedded => String::new(),
-        Server::Given(_) => left_behind(&requests[0].plan.sessions.target.redacted()),
+        Server::Given(server) => left_behind(&server.target.redacted()),
     };
     let presentation = Presentation {
         remedy,
@@ -74,7 +75,7 @@ type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 /// Runs all requests one after the other on one server, then saves and prints the
 /// results.
 pub(crate) fn carry_out(
-    mut requests: Vec<Request>,
+    requests: Vec<Request>,
     output: &OutputArgs,
     presentation: Presentation<'_>,
 ) -> Result<Exit, Failure> {
@@ -84,15 +85,12 @@ pub(crate) fn carry_out(
         mut interim,
         render,
     } = presentation;
-    let first = &requests[0];
-    if let Server::Given(sources) = &first.server {
+    let target = match &requests[0].server {
+        Server::Embedded => None,
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
         // ends the program.
-        let password = sources.password(&first.plan.sessions.target)?;
-        for request in &mut requests {
-            request.plan.sessions.target.password = password.clone();
-        }
-    }
+        Server::Given(server) => Some(server.with_password()?),
+    };
     let line = ProgressLine::new(match output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,
@@ -101,7 +99,7 @@ pub(crate) fn carry_out(
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
     let are_several = requests.len() > 1;
-    for mut request in requests {
+    for request in &requests {
         if cancel.is_cancelled() {
             // This profile was requested, too, but will not run.
             worst = Exit::Interrupted;
@@ -113,11 +111,11 @@ pub(crate) fn carry_out(
         let context = RunContext {
             output,
             render,
-            name: are_several.then(|| request.plan.work.profile.clone()),
+            name: are_several.then(|| request.profile.name()),
             line: &line,
             unsaved: &unsaved,
         };
-        let ended = match run_one(&mut request, &context, &cancel, interim.take()) {
+        let ended = match run_one(request, target.clone(), &context, &cancel, interim.take()) {
             Ok(Ran { doc, ended }) => {
                 docs.push(doc);
                 context.with_files(ended, save_iometer(&docs, output))
@@ -196,9 +194,11 @@ struct Ran {
     ended: Result<Exit, Failure>,
 }
 
-/// Runs one profile; fails if nothing was measured.
+/// Runs one profile, on a server of its own unless there is a target; fails if nothing
+/// was measured.
 fn run_one<'a>(
-    request: &mut Request,
+    request: &Request,
+    target: Option<Target>,
     context: &RunContext<'a>,
     cancel: &Cancel,
     interim: Option<IntervalReport<'a>>,
@@ -209,20 +209,22 @@ fn run_one<'a>(
         unsaved,
         ..
     } = context;
-    let mut results = Results::prepare(output, &request.plan.work.profile, SystemTime::now())?;
-    run::check_server_cpu(&request.plan.generator.server_cpu)?;
-    let server = match request.server {
-        Server::Given(_) => None,
-        Server::Embedded => {
+    let mut results = Results::prepare(output, &request.profile.name(), SystemTime::now())?;
+    if let Some(source) = &request.options.generator.server_cpu {
+        run::check_server_cpu(source)?;
+    }
+    let (server, target) = match target {
+        Some(target) => (None, target),
+        None => {
             let (server, target) = Embedded::start()?;
-            request.plan.sessions.target = target;
-            Some(server)
+            (Some(server), target)
         }
     };
+    let plan = request.plan(target)?;
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
     let watch = Watch::new(line, &mut results, log, request.disclosure(), unsaved);
     let mut watch = watch.with_intervals(interim);
-    let record = run::execute(&request.plan, &mut watch, cancel);
+    let record = run::execute(&plan, &mut watch, cancel);
     line.clear();
     drop(server);
     let logged = watch.close();
@@ -262,10 +264,10 @@ fn conclude(
 /// Reports a directory that remains on the share. Returns the exit code for it.
 fn report_leftover(doc: &RunDoc, request: &Request, context: &RunContext<'_>) -> Exit {
     match (&doc.leftover, &request.server) {
-        (Some(leftover), Server::Given(_)) => {
+        (Some(leftover), Server::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",
-                cleanup_command(&request.plan.sessions.target.redacted())
+                cleanup_command(&server.target.redacted())
             ));
             Exit::Setup
         }

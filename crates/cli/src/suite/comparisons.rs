@@ -94,7 +94,8 @@ fn of_gain(servers: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_model::cpu::CpuSource;
-    use smbench_model::spec::{self, RunOptions};
+    use smbench_model::spec;
+    use smbench_model::spec::SessionsSpec;
     use smbench_report::FlushDoc;
 
     use super::*;
@@ -109,7 +110,7 @@ mod tests {
             notes: Vec::new(),
             kind: HostKind::Samba { lines: Vec::new() },
             cpu: CpuSource::default(),
-            run: RunOptions::default(),
+            run: SessionsSpec::default(),
             named: name == "Windows",
         }
     }

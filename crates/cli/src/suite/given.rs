@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 
-use crate::args::{SuiteArgs, WindowArgs};
+use crate::args::SuiteArgs;
 
 /// Times of `--quick`: window, and ramps before and after it.
 const QUICK: [Duration; 3] = [
@@ -20,49 +20,20 @@ pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
         false => [None; 3],
     };
     RunOptions {
-        duration,
-        ramp_up,
-        ramp_down,
+        work: WorkSpec {
+            duration,
+            ramp_up,
+            ramp_down,
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     }
 }
 
 /// Returns the other options for every run.
 pub(super) fn options(args: &SuiteArgs) -> RunOptions {
-    let WindowArgs {
-        duration,
-        ramp_up,
-        ramp_down,
-        threads,
-    } = args.load.window;
     RunOptions {
-        duration,
-        ramp_up,
-        ramp_down,
-        threads,
-        dialect: args.session.dialect,
-        sign: args.session.sign,
-        signing_algorithm: args.session.signing_algorithm,
-        encrypt: args.session.encrypt,
-        cipher: args.session.cipher,
-        ..RunOptions::default()
+        sessions: args.session.options(),
+        ..args.load.window.options()
     }
-}
-
-/// Returns the fields that an error message may name as options of the command
-/// line.
-pub(super) fn given_fields(options: &RunOptions) -> Vec<&'static str> {
-    let fields = [
-        ("duration", options.duration.is_some()),
-        ("ramp_up", options.ramp_up.is_some()),
-        ("ramp_down", options.ramp_down.is_some()),
-        ("threads", options.threads.is_some()),
-        ("dialect", options.dialect.is_some()),
-        ("sign", options.sign.is_some()),
-        ("signing_algorithm", options.signing_algorithm.is_some()),
-        ("encrypt", options.encrypt.is_some()),
-        ("cipher", options.cipher.is_some()),
-    ];
-    let given = fields.into_iter().filter(|(_, is_given)| *is_given);
-    given.map(|(field, _)| field).collect()
 }

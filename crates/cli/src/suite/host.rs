@@ -12,16 +12,14 @@ use std::path::Path;
 use smbench_engine::storage::Storage;
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Secret, Target};
 use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
-use super::client;
 use crate::failure::Failure;
-use crate::password::Sources;
-use crate::request;
+use crate::request::{self, GivenServer};
 
 /// A server of a suite.
 #[derive(Debug)]
@@ -33,8 +31,8 @@ pub(super) struct Host {
     pub(super) kind: HostKind,
     /// Source of the server's CPU time.
     pub(super) cpu: CpuSource,
-    /// Options of its clients that differ from those of the suite.
-    pub(super) run: RunOptions,
+    /// Options of its sessions that differ from those of the suite.
+    pub(super) run: SessionsSpec,
     /// Whether the command line named the server.
     pub(super) named: bool,
 }
@@ -49,14 +47,6 @@ pub(super) enum HostKind {
     Samba { lines: Vec<String> },
 }
 
-/// An existing server, and the account to use.
-#[derive(Debug)]
-pub(super) struct GivenServer {
-    /// Target; it has no password until [`Host::ask`].
-    pub(super) target: Target,
-    pub(super) sources: Sources,
-}
-
 /// A running server.
 pub(super) struct StartedServer {
     pub(super) target: Target,
@@ -68,8 +58,8 @@ pub(super) struct StartedServer {
 impl Host {
     /// Finds the password, with a prompt if necessary.
     pub(super) fn ask(&mut self) -> Result<(), Failure> {
-        if let HostKind::Given(account) = &mut self.kind {
-            account.target.password = account.sources.password(&account.target)?;
+        if let HostKind::Given(server) = &mut self.kind {
+            server.target = server.with_password()?;
         }
         Ok(())
     }
@@ -85,7 +75,7 @@ impl Host {
             url,
             notes: self.notes.clone(),
             settings,
-            client: client::lines(&self.run),
+            client: self.run.lines(),
         }
     }
 

@@ -7,13 +7,13 @@ use smbench_formats::profile;
 use smbench_model::lists::clients::{ClientList, ClientListError};
 use smbench_model::plan::{Limits, Place, Plan, PlanError};
 use smbench_model::profile::Profile;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{StudyDoc, TransferDoc};
 
 use super::client;
 use super::comparisons::comparison;
-use super::given::{given_fields, options, quick};
+use super::given::{options, quick};
 use super::host::Host;
 use super::passes::PassId;
 use super::servers::hosts;
@@ -53,7 +53,7 @@ impl Suite {
     pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
         let spec = &source.spec;
-        if spec.run.clients.is_some() || spec.run.repeat.is_some() {
+        if spec.run.work.clients.is_some() || spec.run.work.repeat.is_some() {
             return Err(refuse(
                 "[run] has clients or repeat: in a suite these are `clients` and `passes` at its \
                  top"
@@ -82,11 +82,10 @@ impl Suite {
             )));
         }
         let hosts = hosts(source, &args.servers)?;
-        let of_host =
-            |common: &Plan, chosen: &Chosen, host: &Host| match host.run == RunOptions::default() {
-                true => Ok(common.clone()),
-                false => plan(source, args, &load_points, chosen, Some(host)),
-            };
+        let of_host = |common: &Plan, chosen: &Chosen, host: &Host| match host.run.given().next() {
+            None => Ok(common.clone()),
+            Some(_) => plan(source, args, &load_points, chosen, Some(host)),
+        };
         let plans = plans
             .iter()
             .zip(&chosen)
@@ -239,7 +238,7 @@ fn plan(
 ) -> Result<Plan, Failure> {
     let Chosen { profile, run, .. } = chosen;
     let place = format!("suite {}, profile {}", source.origin, profile.origin);
-    if run.clients.is_some() || run.repeat.is_some() {
+    if run.work.clients.is_some() || run.work.repeat.is_some() {
         return Err(Failure::Usage(format!(
             "suite {}: profile {} has clients or repeat: load points and passes are the same for \
              all profiles of a suite",
@@ -247,18 +246,23 @@ fn plan(
         )));
     }
     let fixed = RunOptions {
-        clients: Some(sessions(points, chosen, &place)?),
-        repeat: Some(1),
+        work: WorkSpec {
+            clients: Some(sessions(points, chosen, &place)?),
+            repeat: Some(1),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let (given, quick) = (options(args), quick(args));
-    let (is_given, is_quick) = (given_fields(&given), given_fields(&quick));
     if let Some(host) = host {
         check_clash(source, &given, host)?;
     }
-    let own = host.map(|host| host.run.clone()).unwrap_or_default();
+    let own = RunOptions {
+        sessions: host.map(|host| host.run.clone()).unwrap_or_default(),
+        ..RunOptions::default()
+    };
     let written = own.or(run.clone()).or(source.spec.run.clone());
-    let options = given.or(quick).or(fixed).or(written);
+    let options = given.clone().or(quick.clone()).or(fixed).or(written);
     Plan::resolve(
         profile,
         &options,
@@ -268,10 +272,10 @@ fn plan(
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
     .map_err(|PlanError { place: at, problem }| match at {
-        Place::Option(field) if is_given.contains(&field) => {
+        Place::Option(field) if given.gives(field) => {
             Failure::Plan(PlanError { place: at, problem })
         }
-        Place::Option(field) if is_quick.contains(&field) => Failure::Usage(format!(
+        Place::Option(field) if quick.gives(field) => Failure::Usage(format!(
             "{place}: --quick sets {field}: {problem} (--{})",
             field.replace('_', "-")
         )),
@@ -302,7 +306,7 @@ fn sessions(points: &[u32], chosen: &Chosen, place: &str) -> Result<ClientList, 
 /// Fails if the command line has an option that the server has too. A row of a
 /// report would otherwise state an option that the run did not have.
 fn check_clash(source: &Source, given: &RunOptions, host: &Host) -> Result<(), Failure> {
-    match client::clash(given, &host.run) {
+    match client::clash(&given.sessions, &host.run) {
         Some(key) => Err(Failure::Usage(format!(
             "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
              out one of them",

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use clap::ValueEnum as _;
 use smbench_lab::{LabError, ScratchSamba};
 use smbench_model::cpu::CpuSource;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Target, UrlPassword};
 use smbench_report::FlushDoc;
 
 use super::client;
-use super::host::{GivenServer, Host, HostKind, samba_policy};
+use super::host::{Host, HostKind, samba_policy};
 use super::source::Source;
 use super::spec::{NAMED, ServerEntry, twice};
 use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
-use crate::{login, request};
+use crate::login;
+use crate::request::{self, GivenServer};
 
 /// Returns the servers of the command line, then those of the suite.
 pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
@@ -71,15 +72,15 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
         login: LoginArgs::default(),
     };
     check_url(url).map_err(refuse)?;
-    let (target, sources) = request::account(url, &secrets)?;
+    let server = GivenServer::resolve(url, &secrets)?;
     let flush = args.flush.iter().rfind(|policy| policy.server == name);
     Ok(Host {
         name: name.to_owned(),
         flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
         notes: Vec::new(),
-        kind: HostKind::Given(Box::new(GivenServer { target, sources })),
+        kind: HostKind::Given(Box::new(server)),
         cpu: CpuSource::default(),
-        run: RunOptions::default(),
+        run: SessionsSpec::default(),
         named: true,
     })
 }
@@ -93,7 +94,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         ))
     };
     check_name(&entry.name).map_err(refuse)?;
-    client::check(&entry.run).map_err(refuse)?;
+    let run = client::sessions(&entry.run).map_err(refuse)?;
     let (flush, kind) = match (&entry.url, &entry.samba) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
@@ -106,13 +107,10 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
                 password_env: entry.password_env.clone(),
                 login: login(source, entry).map_err(refuse)?,
             };
-            let (target, sources) =
-                request::account(url, &secrets).map_err(|error| refuse(error.to_string()))?;
+            let server = GivenServer::resolve(url, &secrets);
+            let server = server.map_err(|error| refuse(error.to_string()))?;
             let flush = entry.flush.unwrap_or_default();
-            (
-                flush,
-                HostKind::Given(Box::new(GivenServer { target, sources })),
-            )
+            (flush, HostKind::Given(Box::new(server)))
         }
         (None, Some(lines)) => {
             if let Some(key) = of_a_url(entry) {
@@ -143,7 +141,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         notes: entry.notes.clone(),
         kind,
         cpu: cpu.unwrap_or_default(),
-        run: entry.run.clone(),
+        run,
         named: false,
     })
 }

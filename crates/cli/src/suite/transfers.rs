@@ -8,7 +8,7 @@
 
 use smbench_model::plan::{Access, Scope, Split};
 use smbench_model::profile::Profile;
-use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec};
+use smbench_model::spec::{FilesSpec, RunOptions, SessionsSpec, SizeSpec, Spec};
 use smbench_model::units::Size;
 use smbench_report::study::{TransferDoc, TransferMode};
 
@@ -60,7 +60,10 @@ fn transfer(mode: TransferMode, size: Size, file_size: Size) -> Transfer {
             weight: 100.0,
         }],
         run: RunOptions {
-            sessions_per_connection: Some(generators),
+            sessions: SessionsSpec {
+                sessions_per_connection: Some(generators),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
         ..Spec::default()
@@ -105,7 +108,10 @@ mod tests {
         let duplex = &made[4];
         assert_eq!(duplex.doc.generators_per_client, 2);
         assert_eq!(duplex.profile.spec.split, Some(Split::Clients));
-        assert_eq!(duplex.profile.spec.run.sessions_per_connection, Some(2));
+        assert_eq!(
+            duplex.profile.spec.run.sessions.sessions_per_connection,
+            Some(2)
+        );
         assert_eq!(made[0].profile.spec.read_percent, Some(100.0));
         assert_eq!(made[2].profile.spec.read_percent, Some(0.0));
     }

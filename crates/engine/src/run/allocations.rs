@@ -23,7 +23,7 @@ use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::secret::Secret;
 use smbench_model::sessions::Mode;
-use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::spec::{RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_model::units::Size;
 
@@ -34,7 +34,10 @@ fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Pla
     target.password = Secret::new(server.password());
     let mut profile = profile.clone();
     profile.spec.run = RunOptions {
-        clients: Some("2".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            ..options.work.clone()
+        },
         ..options.clone()
     };
     Plan::of(&profile, target).unwrap()
@@ -123,12 +126,12 @@ fn prepared() -> Profile {
 fn check(profile: &Profile, options: &RunOptions) {
     let (taken, counted) = allocations(profile, options);
     assert!(counted >= COUNTED_OPERATIONS);
-    let RunOptions {
+    let WorkSpec {
         outstanding,
         rate,
         verify,
         ..
-    } = options;
+    } = &options.work;
     assert_eq!(
         taken,
         0,
@@ -157,9 +160,12 @@ fn nothing_between_submitting_and_completing_takes_memory() {
         (bursts(), 16, None),
     ] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
-            rate,
-            file_size: Some("256KiB".parse().unwrap()),
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                rate,
+                file_size: Some("256KiB".parse().unwrap()),
+                ..WorkSpec::default()
+            },
             ..RunOptions::default()
         };
         check(&profile, &options);
@@ -179,9 +185,12 @@ fn nor_does_what_is_checked_shared_divided_or_recorded() {
         (recorded(), 1, Verify::Off, duration),
     ] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
-            verify: Some(verify),
-            duration,
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                verify: Some(verify),
+                duration,
+                ..WorkSpec::default()
+            },
             ..RunOptions::default()
         };
         check(&profile, &options);
@@ -193,20 +202,32 @@ fn nor_do_signing_encryption_and_sessions_that_share_a_connection() {
     let required = Some(Mode::Required);
     for options in [
         RunOptions {
-            sign: required,
+            sessions: SessionsSpec {
+                sign: required,
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
         RunOptions {
-            encrypt: required,
+            sessions: SessionsSpec {
+                encrypt: required,
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
         RunOptions {
-            sessions_per_connection: Some(2),
+            sessions: SessionsSpec {
+                sessions_per_connection: Some(2),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         },
     ] {
         let options = RunOptions {
-            outstanding: Some(4),
+            work: WorkSpec {
+                outstanding: Some(4),
+                ..options.work
+            },
             ..options
         };
         check(&profile::load("file-server").unwrap(), &options);

@@ -12,6 +12,7 @@ use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 use smbench_model::plan::{Mode, Plan};
 use smbench_model::record::{OpKind, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};
@@ -322,11 +323,17 @@ fn counts_and_bytes_equal_what_was_on_the_wire() {
         (Dialect::Smb21, Mode::Required),
     ] {
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            outstanding: Some(3),
-            duration: Some(Duration::from_millis(100)),
-            dialect: Some(dialect.into()),
-            sign: Some(sign),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                outstanding: Some(3),
+                duration: Some(Duration::from_millis(100)),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                ..short().sessions
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());
@@ -346,11 +353,17 @@ fn an_encrypted_run_shows_nothing_but_transform_headers_after_session_setup() {
     let profile = profile();
     for dialect in [Dialect::Smb30, Dialect::Smb311] {
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            outstanding: Some(3),
-            duration: Some(Duration::from_millis(100)),
-            dialect: Some(dialect.into()),
-            encrypt: Some(Mode::Required),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                outstanding: Some(3),
+                duration: Some(Duration::from_millis(100)),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                encrypt: Some(Mode::Required),
+                ..short().sessions
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());

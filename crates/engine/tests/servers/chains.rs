@@ -9,6 +9,7 @@ use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 use smbench_model::plan::{Mode, Plan};
 use smbench_model::record::{OpKind, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 
 use crate::capture::{Conversation, Message, TSHARK, captured_while};
 use crate::support::{plan, short, target};
@@ -71,10 +72,16 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(60)),
-        sign: Some(Mode::Off),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(60)),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let server = target(&samba.url(), samba.password());

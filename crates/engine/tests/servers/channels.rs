@@ -9,6 +9,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, T
 use smbench_model::plan::{Mode, Verify};
 use smbench_model::record::{OpKind, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
@@ -38,11 +39,17 @@ const fn shape(clients: u32, sessions: u32, per_session: u32, connections: u64) 
 /// credit.
 fn options(shape: Shape) -> RunOptions {
     RunOptions {
-        clients: Some(shape.clients.to_string().parse().unwrap()),
-        outstanding: Some(4),
-        sessions_per_connection: Some(shape.sessions_per_connection),
-        connections_per_session: Some(shape.connections_per_session),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some(shape.clients.to_string().parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            sessions_per_connection: Some(shape.sessions_per_connection),
+            connections_per_session: Some(shape.connections_per_session),
+            ..short().sessions
+        },
         ..short()
     }
 }
@@ -84,19 +91,28 @@ fn samba() -> (ScratchSamba, Target) {
 /// Returns all ways to protect messages in a dialect that has channels.
 fn protections() -> Vec<(Dialect, RunOptions)> {
     let signed = |algorithm| RunOptions {
-        sign: Some(Mode::Required),
-        signing_algorithm: Some(algorithm),
-        encrypt: Some(Mode::Off),
+        sessions: SessionsSpec {
+            sign: Some(Mode::Required),
+            signing_algorithm: Some(algorithm),
+            encrypt: Some(Mode::Off),
+            ..SessionsSpec::default()
+        },
         ..RunOptions::default()
     };
     let encrypted = |cipher| RunOptions {
-        encrypt: Some(Mode::Required),
-        cipher: Some(CipherList::only(cipher)),
+        sessions: SessionsSpec {
+            encrypt: Some(Mode::Required),
+            cipher: Some(CipherList::only(cipher)),
+            ..SessionsSpec::default()
+        },
         ..RunOptions::default()
     };
     let plain = || RunOptions {
-        sign: Some(Mode::Off),
-        encrypt: Some(Mode::Off),
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            encrypt: Some(Mode::Off),
+            ..SessionsSpec::default()
+        },
         ..RunOptions::default()
     };
     let (old, new) = (Dialect::Smb30, Dialect::Smb311);
@@ -117,15 +133,21 @@ fn check_everywhere(server: &Target, shapes: &[Shape]) {
     for (dialect, protection) in protections() {
         for &shape in shapes {
             let options = RunOptions {
-                dialect: Some(dialect.into()),
+                sessions: SessionsSpec {
+                    dialect: Some(dialect.into()),
+                    ..options(shape).or(protection.clone()).sessions
+                },
                 ..options(shape).or(protection.clone())
             };
             let record = run(server, shape, &options);
             assert_eq!(record.server.dialect, Some(dialect));
             let facts = &record.server;
             let wanted = |mode: Option<Mode>| mode == Some(Mode::Required);
-            assert_eq!(facts.signing.is_some(), wanted(protection.sign));
-            assert_eq!(facts.encryption.is_some(), wanted(protection.encrypt));
+            assert_eq!(facts.signing.is_some(), wanted(protection.sessions.sign));
+            assert_eq!(
+                facts.encryption.is_some(),
+                wanted(protection.sessions.encrypt)
+            );
         }
     }
 }
@@ -168,8 +190,11 @@ fn sessions_share_connections_in_older_dialects() {
     for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb302] {
         for sign in [Mode::Off, Mode::Required] {
             let options = RunOptions {
-                dialect: Some(dialect.into()),
-                sign: Some(sign),
+                sessions: SessionsSpec {
+                    dialect: Some(dialect.into()),
+                    sign: Some(sign),
+                    ..options(shape).sessions
+                },
                 ..options(shape)
             };
             run(&server, shape, &options);
@@ -188,9 +213,15 @@ fn every_command_runs_in_shared_sessions_over_several_connections() {
     let shape = shape(3, 3, 2, 2);
     for encrypt in [Mode::Off, Mode::Required] {
         let options = RunOptions {
-            encrypt: Some(encrypt),
-            verify: None,
-            duration: Some(std::time::Duration::from_secs(1)),
+            work: WorkSpec {
+                verify: None,
+                duration: Some(std::time::Duration::from_secs(1)),
+                ..options(shape).work
+            },
+            sessions: SessionsSpec {
+                encrypt: Some(encrypt),
+                ..options(shape).sessions
+            },
             ..options(shape)
         };
         let plan = plan("all-commands", &options, server.clone());
@@ -212,7 +243,10 @@ fn a_cap_on_credits_holds_for_each_connection() {
     let (_samba, server) = samba();
     let shape = shape(2, 2, 2, 2);
     let options = RunOptions {
-        credits: Some(1),
+        sessions: SessionsSpec {
+            credits: Some(1),
+            ..options(shape).sessions
+        },
         ..options(shape)
     };
     let record = run(&server, shape, &options);
@@ -257,8 +291,11 @@ fn a_broken_connection_drops_all_its_clients() {
     let mut server_side = target(&server.url(), server.password());
     server_side.port = proxy.port();
     let options = RunOptions {
-        duration: Some(std::time::Duration::from_secs(60)),
-        verify: None,
+        work: WorkSpec {
+            duration: Some(std::time::Duration::from_secs(60)),
+            verify: None,
+            ..options(shape(4, 2, 1, 2)).work
+        },
         ..options(shape(4, 2, 1, 2))
     };
     let plan = plan("file-server", &options, server_side);

@@ -9,6 +9,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, T
 use smbench_model::plan::{Plan, Verify};
 use smbench_model::record::OpKind;
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};
@@ -16,9 +17,15 @@ use crate::support::{plan, short, target};
 /// A short run of many clients from these addresses.
 fn from(sources: &str, url: &str, password: &str) -> Plan {
     let options = RunOptions {
-        clients: Some("30".parse().unwrap()),
-        file_size: Some("64KiB".parse().unwrap()),
-        source_ip: Some(sources.parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("30".parse().unwrap()),
+            file_size: Some("64KiB".parse().unwrap()),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            source_ip: Some(sources.parse().unwrap()),
+            ..short().sessions
+        },
         ..short()
     };
     plan("file-server", &options, target(url, password))
@@ -96,10 +103,16 @@ fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
     );
     for server in servers {
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            outstanding: Some(8),
-            credits: Some(1),
-            verify: Some(Verify::ReadBack),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                outstanding: Some(8),
+                verify: Some(Verify::ReadBack),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                credits: Some(1),
+                ..short().sessions
+            },
             ..short()
         };
         let plan = plan("file-server", &options, server);
@@ -129,10 +142,16 @@ fn requests_of_8_mib_run_on_the_credits_of_one() {
     .unwrap();
     for credits in [None, Some(128)] {
         let options = RunOptions {
-            clients: Some("1".parse().unwrap()),
-            outstanding: Some(2),
-            credits,
-            verify: Some(Verify::ReadBack),
+            work: WorkSpec {
+                clients: Some("1".parse().unwrap()),
+                outstanding: Some(2),
+                verify: Some(Verify::ReadBack),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                credits,
+                ..short().sessions
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());

@@ -24,6 +24,7 @@ use smbench_model::plan::{Plan, Spacing};
 use smbench_model::profile::Profile;
 use smbench_model::record::{OpKind, Origin, Outcome, RunRecord, ServerFacts};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 
 use crate::support::{short, target};
@@ -164,14 +165,22 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
             let plan = plan(
                 profile,
                 RunOptions {
-                    clients: Some("14".parse().unwrap()),
-                    threads: Some(threads),
-                    seed: Some(seed),
-                    outstanding: Some(outstanding),
-                    sessions_per_connection: Some(sessions_per_connection),
-                    rate: rate.map(|rate| rate.parse().unwrap()),
-                    arrivals: rate.map(|_| Spacing::Exponential),
-                    ..short()
+                    work: WorkSpec {
+                        clients: Some("14".parse().unwrap()),
+                        seed: Some(seed),
+                        outstanding: Some(outstanding),
+                        rate: rate.map(|rate| rate.parse().unwrap()),
+                        arrivals: rate.map(|_| Spacing::Exponential),
+                        ..short().work
+                    },
+                    generator: GeneratorSpec {
+                        threads: Some(threads),
+                        ..short().generator
+                    },
+                    sessions: SessionsSpec {
+                        sessions_per_connection: Some(sessions_per_connection),
+                        ..short().sessions
+                    },
                 },
             );
             let recording = Recording::default();
@@ -214,7 +223,10 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
 #[test]
 fn what_is_written_differs_from_run_to_run_though_the_operations_do_not() {
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan("file-server", options);
@@ -255,7 +267,10 @@ fn operations_of_ones_own_run_on_a_share() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut profile = profile::load("file-server").unwrap();
     profile.spec.run = RunOptions {
-        clients: Some("3".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     };
     let plan = Plan::of(&profile, target(&server.url(), server.password())).unwrap();

@@ -12,6 +12,7 @@ use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
 use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::{GeneratorSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
 use smbench_model::target::Target;
 use smbench_model::units::Size;
@@ -54,10 +55,16 @@ fn plan(test: Fileio, passes: u32, target: Target) -> Plan {
         ..Profile::from_spec("fileio", Spec::default())
     };
     let options = RunOptions {
-        clients: Some("3".parse().unwrap()),
-        threads: Some(2),
-        duration: Some(HANG),
-        repeat: Some(passes),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            duration: Some(HANG),
+            repeat: Some(passes),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()

@@ -22,6 +22,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::plan::{Limits, Mode, Plan};
 use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::WorkSpec;
 
 use crate::support::{plan, target};
 
@@ -109,9 +110,12 @@ fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &Run
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        file_size: Some("64KiB".parse().unwrap()),
-        duration: end.window().or(options.duration),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            file_size: Some("64KiB".parse().unwrap()),
+            duration: end.window().or(options.work.duration),
+            ..options.work.clone()
+        },
         ..options.clone()
     };
     let mut plan = plan(profile, &options, target);
@@ -128,7 +132,7 @@ fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &Run
         (end, Ok(record)) => {
             check_record(name, end, &record);
             let mode = Some(Mode::Required);
-            if options.sign == mode || options.encrypt == mode {
+            if options.sessions.sign == mode || options.sessions.encrypt == mode {
                 let reads = record.load_points[0].ops.whole(OpKind::Read).count;
                 let genuine = relay.genuine();
                 assert!(reads <= genuine, "{name}: {reads} of {genuine}");

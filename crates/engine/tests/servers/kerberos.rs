@@ -12,6 +12,7 @@ use smbench_model::login::{KerberosLogin, Login, Proof};
 use smbench_model::plan::{Mode, Verify};
 use smbench_model::record::{OpKind, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::{Secret, Target};
 use smbench_protocol::Logon;
 
@@ -94,10 +95,16 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
         for (sign, encrypt) in protections {
             let before = lab.tickets();
             let options = RunOptions {
-                clients: Some("3".parse().unwrap()),
-                sign: Some(sign),
-                encrypt: Some(encrypt),
-                verify: Some(Verify::ReadBack),
+                work: WorkSpec {
+                    clients: Some("3".parse().unwrap()),
+                    verify: Some(Verify::ReadBack),
+                    ..short().work
+                },
+                sessions: SessionsSpec {
+                    sign: Some(sign),
+                    encrypt: Some(encrypt),
+                    ..short().sessions
+                },
                 ..short()
             };
             let record = run(lab.target(proof.clone()), &options).unwrap();
@@ -130,33 +137,45 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
         .limit_life("cifs/127.0.0.1", Duration::from_secs(4))
         .unwrap();
     let base = RunOptions {
-        clients: Some("4".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(9)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("4".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(9)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let cases = [
         (
             "file-server",
             RunOptions {
-                sign: Some(Mode::Required),
+                sessions: SessionsSpec {
+                    sign: Some(Mode::Required),
+                    ..base.sessions.clone()
+                },
                 ..base.clone()
             },
         ),
         (
             "all-commands",
             RunOptions {
-                encrypt: Some(Mode::Required),
-                sessions_per_connection: Some(2),
+                sessions: SessionsSpec {
+                    encrypt: Some(Mode::Required),
+                    sessions_per_connection: Some(2),
+                    ..base.sessions.clone()
+                },
                 ..base.clone()
             },
         ),
         (
             "file-server",
             RunOptions {
-                sessions_per_connection: Some(2),
-                connections_per_session: Some(2),
+                sessions: SessionsSpec {
+                    sessions_per_connection: Some(2),
+                    connections_per_session: Some(2),
+                    ..base.sessions
+                },
                 ..base
             },
         ),
@@ -201,8 +220,14 @@ fn every_encryption_type_that_is_spoken_works() {
         let keytab = lab.kdc.keytab(lab.samba.user()).unwrap();
         for proof in [Proof::Password, Proof::Keytab(keytab)] {
             let options = RunOptions {
-                clients: Some("1".parse().unwrap()),
-                sign: Some(Mode::Required),
+                work: WorkSpec {
+                    clients: Some("1".parse().unwrap()),
+                    ..short().work
+                },
+                sessions: SessionsSpec {
+                    sign: Some(Mode::Required),
+                    ..short().sessions
+                },
                 ..short()
             };
             let record = run(lab.target(proof), &options);

@@ -7,6 +7,7 @@ use smbench_model::login::Login;
 use smbench_model::plan::Mode;
 use smbench_model::record::RunRecord;
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::Logon;
 
@@ -48,7 +49,10 @@ fn limited(samba: &ScratchSamba, user: &str, login: Login) -> Target {
 
 fn run(target: Target, options: &RunOptions) -> Result<RunRecord, String> {
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            ..options.work.clone()
+        },
         ..options.clone()
     };
     let plan = plan("file-server", &options, target);
@@ -107,13 +111,19 @@ fn what_was_not_asked_for_is_refused() {
             _ => "",
         };
         let signed = RunOptions {
-            sign: Some(Mode::Required),
+            sessions: SessionsSpec {
+                sign: Some(Mode::Required),
+                ..short().sessions
+            },
             ..short()
         };
         let text = refused(limited(&generous, user, login.clone()), signed);
         assert!(text.contains("leave out --sign required"), "{text}");
         let encrypted = RunOptions {
-            encrypt: Some(Mode::Required),
+            sessions: SessionsSpec {
+                encrypt: Some(Mode::Required),
+                ..short().sessions
+            },
             ..short()
         };
         let text = refused(limited(&generous, user, login), encrypted);

@@ -14,6 +14,7 @@ use smbench_lab::{
 use smbench_model::plan::{Mode, Verify};
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord, ServerFacts};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Cipher, CipherList, Dialect, SigningAlgorithm};
 
@@ -63,29 +64,44 @@ fn all() -> Vec<(Dialect, Protection)> {
 
 fn options(dialect: Dialect, protection: Protection) -> RunOptions {
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(3),
-        duration: Some(Duration::from_millis(150)),
-        dialect: Some(dialect.into()),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            duration: Some(Duration::from_millis(150)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            dialect: Some(dialect.into()),
+            ..short().sessions
+        },
         ..short()
     };
     match protection {
         Protection::Off => RunOptions {
-            sign: Some(Mode::Off),
-            encrypt: Some(Mode::Off),
+            sessions: SessionsSpec {
+                sign: Some(Mode::Off),
+                encrypt: Some(Mode::Off),
+                ..options.sessions
+            },
             ..options
         },
         Protection::Signed(algorithm) => RunOptions {
-            sign: Some(Mode::Required),
-            signing_algorithm: Some(algorithm),
-            encrypt: Some(Mode::Off),
+            sessions: SessionsSpec {
+                sign: Some(Mode::Required),
+                signing_algorithm: Some(algorithm),
+                encrypt: Some(Mode::Off),
+                ..options.sessions
+            },
             ..options
         },
         Protection::Encrypted(cipher, algorithm) => RunOptions {
-            signing_algorithm: Some(algorithm),
-            encrypt: Some(Mode::Required),
-            cipher: Some(CipherList::only(cipher)),
+            sessions: SessionsSpec {
+                signing_algorithm: Some(algorithm),
+                encrypt: Some(Mode::Required),
+                cipher: Some(CipherList::only(cipher)),
+                ..options.sessions
+            },
             ..options
         },
     }
@@ -184,9 +200,12 @@ fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
 /// Returns the server's facts after a short run with these options, or the error.
 fn outcome(server: &Target, options: &RunOptions) -> Result<ServerFacts, String> {
     let options = RunOptions {
-        clients: Some("1".parse().unwrap()),
-        duration: Some(Duration::from_millis(100)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            duration: Some(Duration::from_millis(100)),
+            verify: Some(Verify::ReadBack),
+            ..options.work.clone()
+        },
         ..options.clone()
     };
     let plan = plan("file-server", &options, server.clone());
@@ -217,7 +236,10 @@ fn encryption_that_the_server_or_the_share_demands_is_given() {
             let facts = outcome(
                 &server,
                 &RunOptions {
-                    dialect: Some(dialect.into()),
+                    sessions: SessionsSpec {
+                        dialect: Some(dialect.into()),
+                        ..short().sessions
+                    },
                     ..short()
                 },
             )
@@ -228,7 +250,10 @@ fn encryption_that_the_server_or_the_share_demands_is_given() {
         let refused = outcome(
             &server,
             &RunOptions {
-                encrypt: Some(Mode::Off),
+                sessions: SessionsSpec {
+                    encrypt: Some(Mode::Off),
+                    ..short().sessions
+                },
                 ..short()
             },
         );
@@ -276,7 +301,10 @@ fn ranges_and_defaults_settle_on_the_newest_and_fastest() {
     ];
     for (server, range, expected) in cases {
         let options = RunOptions {
-            dialect: Some(range.parse().unwrap()),
+            sessions: SessionsSpec {
+                dialect: Some(range.parse().unwrap()),
+                ..short().sessions
+            },
             ..short()
         };
         let facts = outcome(server, &options);
@@ -299,13 +327,19 @@ fn what_cannot_be_had_is_said_so() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let server = target(&server.url(), server.password());
     let required = || RunOptions {
-        encrypt: Some(Mode::Required),
+        sessions: SessionsSpec {
+            encrypt: Some(Mode::Required),
+            ..short().sessions
+        },
         ..short()
     };
     for (options, reason) in [
         (
             RunOptions {
-                dialect: Some(Dialect::Smb21.into()),
+                sessions: SessionsSpec {
+                    dialect: Some(Dialect::Smb21.into()),
+                    ..required().sessions
+                },
                 ..required()
             },
             "the session is to be encrypted, but no cipher was agreed on for SMB 2.1; \
@@ -313,16 +347,22 @@ fn what_cannot_be_had_is_said_so() {
         ),
         (
             RunOptions {
-                dialect: Some(Dialect::Smb30.into()),
-                cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                sessions: SessionsSpec {
+                    dialect: Some(Dialect::Smb30.into()),
+                    cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                    ..required().sessions
+                },
                 ..required()
             },
             "no cipher was agreed on for SMB 3.0",
         ),
         (
             RunOptions {
-                dialect: Some(Dialect::Smb302.into()),
-                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                sessions: SessionsSpec {
+                    dialect: Some(Dialect::Smb302.into()),
+                    signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                    ..short().sessions
+                },
                 ..short()
             },
             "the server does not sign SMB 3.0.2 with an algorithm that was offered; \

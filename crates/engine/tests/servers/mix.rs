@@ -11,6 +11,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, T
 use smbench_model::plan::{Mode, Plan, Verify};
 use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Dialect, NtStatus};
 
@@ -22,10 +23,13 @@ const RUNS_MAX: u32 = 5;
 
 fn options() -> RunOptions {
     RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_millis(700)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_millis(700)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     }
 }
@@ -102,9 +106,12 @@ fn samba_does_every_command_in_every_dialect_however_protected() {
         (Dialect::Smb311, Mode::Auto, Mode::Required),
     ] {
         let options = RunOptions {
-            dialect: Some(dialect.into()),
-            sign: Some(sign),
-            encrypt: Some(encrypt),
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                ..options().sessions
+            },
             ..options()
         };
         let record = run_all_kinds(plan_of(&every_command(dialect), &options, &server));
@@ -185,8 +192,11 @@ fn metadata_runs_clean_on_both_servers() {
 fn a_server_that_grants_few_credits_gets_every_chain_to_its_end() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        // As many credits as the costliest frame takes, so that slots wait in turn.
-        credits: Some(3),
+        sessions: SessionsSpec {
+            // As many credits as the costliest frame takes, so that slots wait in turn.
+            credits: Some(3),
+            ..options().sessions
+        },
         ..options()
     };
     let plan = plan(
@@ -279,11 +289,14 @@ fn log_ons_are_operations_like_others() {
                 [(1, 1, None), (2, 1, Some(1)), (2, connections, None)]
             {
                 let options = RunOptions {
-                    sign: Some(sign),
-                    encrypt: Some(encrypt),
-                    sessions_per_connection: Some(sessions),
-                    connections_per_session: Some(connections),
-                    credits,
+                    sessions: SessionsSpec {
+                        sign: Some(sign),
+                        encrypt: Some(encrypt),
+                        sessions_per_connection: Some(sessions),
+                        connections_per_session: Some(connections),
+                        credits,
+                        ..options().sessions
+                    },
                     ..options()
                 };
                 let record = run(&plan_of(TEXT, &options, &server));

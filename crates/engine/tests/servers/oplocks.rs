@@ -12,6 +12,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, T
 use smbench_model::plan::{Caching, Plan};
 use smbench_model::record::{LoadPointRecord, OpKind};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::Dialect;
 
@@ -27,9 +28,15 @@ fn profile(scope: &str, operations: &str) -> tempfile::NamedTempFile {
 
 fn asking(caching: &str, clients: &str, dialect: Dialect) -> RunOptions {
     RunOptions {
-        clients: Some(clients.parse().unwrap()),
-        dialect: Some(dialect.into()),
-        oplock: Some(caching.parse().unwrap()),
+        work: WorkSpec {
+            clients: Some(clients.parse().unwrap()),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            dialect: Some(dialect.into()),
+            oplock: Some(caching.parse().unwrap()),
+            ..short().sessions
+        },
         ..short()
     }
 }
@@ -148,8 +155,11 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
     let required = Some(Mode::Required);
     for (sign, encrypt) in [(required, None), (None, required)] {
         let options = RunOptions {
-            sign,
-            encrypt,
+            sessions: SessionsSpec {
+                sign,
+                encrypt,
+                ..asking("lease-rwh", "2", Dialect::Smb311).sessions
+            },
             ..asking("lease-rwh", "2", Dialect::Smb311)
         };
         met(&target, &mix, &options);
@@ -169,8 +179,14 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
     for caching in ["batch", "lease-rwh"] {
         for outstanding in [1, 4] {
             let options = RunOptions {
-                credits: Some(1),
-                outstanding: Some(outstanding),
+                work: WorkSpec {
+                    outstanding: Some(outstanding),
+                    ..asking(caching, "3", Dialect::Smb311).work
+                },
+                sessions: SessionsSpec {
+                    credits: Some(1),
+                    ..asking(caching, "3", Dialect::Smb311).sessions
+                },
                 ..asking(caching, "3", Dialect::Smb311)
             };
             met(&target, &mix, &options);
@@ -191,8 +207,11 @@ fn breaks_are_answered_on_connections_that_are_shared() {
         let mix = profile("shared", OPENS_AND_WRITES);
         for connections in [1, 2] {
             let options = RunOptions {
-                sessions_per_connection: Some(2),
-                connections_per_session: Some(connections),
+                sessions: SessionsSpec {
+                    sessions_per_connection: Some(2),
+                    connections_per_session: Some(connections),
+                    ..asking(caching, "2", Dialect::Smb311).sessions
+                },
                 ..asking(caching, "2", Dialect::Smb311)
             };
             let point = met(&target, &mix, &options);

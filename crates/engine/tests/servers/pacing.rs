@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_formats::loadfile::{self, Unknown};
+use smbench_formats::loadfile;
+use smbench_formats::loadfile::Unknown;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
 use smbench_model::plan::{Limits, Plan, Ramp, Spacing, Timing};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::spec::{GeneratorSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
 use smbench_protocol::header::Command;
 
@@ -29,8 +31,11 @@ const HANG: Duration = Duration::from_secs(120);
 /// Options for 4 KiB reads of one client.
 fn options() -> RunOptions {
     RunOptions {
-        clients: Some("1".parse().unwrap()),
-        file_size: Some("64KiB".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            file_size: Some("64KiB".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     }
 }
@@ -75,8 +80,11 @@ fn relayed_by(
 #[test]
 fn a_stall_shows_in_response_times_and_hides_in_service_times() {
     let options = RunOptions {
-        rate: Some("1000".parse().unwrap()),
-        duration: Some(Duration::from_secs(3)),
+        work: WorkSpec {
+            rate: Some("1000".parse().unwrap()),
+            duration: Some(Duration::from_secs(3)),
+            ..options().work
+        },
         ..options()
     };
     let script: Script = |answer| match answer.nth {
@@ -107,8 +115,11 @@ fn a_stall_shows_in_response_times_and_hides_in_service_times() {
 #[test]
 fn what_is_unanswered_when_the_window_closes_is_counted() {
     let options = RunOptions {
-        rate: Some("1000".parse().unwrap()),
-        duration: Some(Duration::from_secs(1)),
+        work: WorkSpec {
+            rate: Some("1000".parse().unwrap()),
+            duration: Some(Duration::from_secs(1)),
+            ..options().work
+        },
         ..options()
     };
     let script: Script = |answer| match answer.nth {
@@ -132,8 +143,11 @@ fn what_is_unanswered_when_the_window_closes_is_counted() {
 #[test]
 fn what_is_under_way_when_a_closed_loop_ends_is_counted() {
     let options = RunOptions {
-        ramp_up: Some(Duration::ZERO),
-        duration: Some(STALL / 2),
+        work: WorkSpec {
+            ramp_up: Some(Duration::ZERO),
+            duration: Some(STALL / 2),
+            ..options().work
+        },
         ..options()
     };
     let stalled: Script = |answer| match answer.nth {
@@ -174,10 +188,13 @@ fn what_was_recorded_and_never_sent_is_counted() {
         ..Profile::from_spec("my", Spec::default())
     };
     let options = RunOptions {
-        clients: Some("1".parse().unwrap()),
-        timing: Some(Timing::Recorded),
-        duration: Some(Duration::from_millis(500)),
-        ramp_up: Some(Duration::ZERO),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            timing: Some(Timing::Recorded),
+            duration: Some(Duration::from_millis(500)),
+            ramp_up: Some(Duration::ZERO),
+            ..short().work
+        },
         ..short()
     };
     let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap();
@@ -202,8 +219,11 @@ fn what_was_recorded_and_never_sent_is_counted() {
 fn nothing_is_due_in_a_window_that_was_cancelled() {
     const RATE: f64 = 1000.0;
     let options = RunOptions {
-        rate: Some("1000".parse().unwrap()),
-        duration: Some(HANG),
+        work: WorkSpec {
+            rate: Some("1000".parse().unwrap()),
+            duration: Some(HANG),
+            ..options().work
+        },
         ..options()
     };
     let script: Script = |answer| match answer.nth {
@@ -239,9 +259,12 @@ fn nothing_is_due_in_a_window_that_was_cancelled() {
 #[test]
 fn load_beyond_the_server_is_late_or_dropped_but_never_forgotten() {
     let options = RunOptions {
-        rate: Some("500/client".parse().unwrap()),
-        clients: Some("2".parse().unwrap()),
-        ramp_down: Some(Duration::ZERO),
+        work: WorkSpec {
+            rate: Some("500/client".parse().unwrap()),
+            clients: Some("2".parse().unwrap()),
+            ramp_down: Some(Duration::ZERO),
+            ..options().work
+        },
         ..options()
     };
     let script: Script = |answer| Reaction::send(&answer.message).after(Duration::from_millis(20));
@@ -263,11 +286,17 @@ fn threads_do_not_change_what_is_due() {
             .into_iter()
             .map(|threads| {
                 let options = RunOptions {
-                    rate: Some("3000".parse().unwrap()),
-                    arrivals: Some(arrivals),
-                    clients: Some("7".parse().unwrap()),
-                    threads: Some(threads),
-                    seed: Some(11),
+                    work: WorkSpec {
+                        rate: Some("3000".parse().unwrap()),
+                        arrivals: Some(arrivals),
+                        clients: Some("7".parse().unwrap()),
+                        seed: Some(11),
+                        ..options().work
+                    },
+                    generator: GeneratorSpec {
+                        threads: Some(threads),
+                        ..options().generator
+                    },
                     ..options()
                 };
                 run(&server, &options).punctuality.due
@@ -284,9 +313,12 @@ fn threads_do_not_change_what_is_due() {
 fn clients_that_think_ask_no_more_often_than_they_say() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        think_time: Some(Duration::from_millis(20)),
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(2),
+        work: WorkSpec {
+            think_time: Some(Duration::from_millis(20)),
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(2),
+            ..options().work
+        },
         ..options()
     };
     let point = run(&server, &options);
@@ -297,7 +329,10 @@ fn clients_that_think_ask_no_more_often_than_they_say() {
     assert_eq!(point.punctuality.answered, count);
     // Random think times have the same mean, but are sometimes short.
     let exponential = RunOptions {
-        think_distribution: Some(Spacing::Exponential),
+        work: WorkSpec {
+            think_distribution: Some(Spacing::Exponential),
+            ..options.work
+        },
         ..options
     };
     assert!(run(&server, &exponential).ops.window(OpKind::Read).count() > 0);
@@ -308,10 +343,13 @@ fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     for rate in [None, Some("2000".parse().unwrap())] {
         let options = RunOptions {
-            rate,
-            ramp: Some(Ramp::Linear),
-            ramp_up: Some(Duration::from_millis(200)),
-            clients: Some("5".parse().unwrap()),
+            work: WorkSpec {
+                rate,
+                ramp: Some(Ramp::Linear),
+                ramp_up: Some(Duration::from_millis(200)),
+                clients: Some("5".parse().unwrap()),
+                ..options().work
+            },
             ..options()
         };
         let point = run(&server, &options);
@@ -326,13 +364,19 @@ fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
 fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        think_time: Some(Duration::from_secs(3600)),
-        clients: Some("2".parse().unwrap()),
+        work: WorkSpec {
+            think_time: Some(Duration::from_secs(3600)),
+            clients: Some("2".parse().unwrap()),
+            ..options().work
+        },
         ..options()
     };
     for (duration, cancelled) in [(Duration::from_millis(100), false), (HANG, true)] {
         let options = RunOptions {
-            duration: Some(duration),
+            work: WorkSpec {
+                duration: Some(duration),
+                ..options.work.clone()
+            },
             ..options.clone()
         };
         let target = target(&server.url(), server.password());

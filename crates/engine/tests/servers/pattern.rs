@@ -11,6 +11,7 @@ use smbench_model::operations::{Drawn, Mix, Operation, Streams};
 use smbench_model::plan::Plan;
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::WorkSpec;
 use smbench_model::target::Target;
 
 use crate::capture::{Conversation, Message, TSHARK, captured};
@@ -73,7 +74,10 @@ fn what_a_real_server_is_asked_is_the_pattern_in_its_order() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     };
     let plan = of_text(BURSTS, &options, target(&samba.url(), samba.password()));
@@ -106,8 +110,11 @@ fn delays_hold_each_client_back_however_many_requests_it_may_have() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let target = target(&server.url(), server.password());
     let options = RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(16),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(16),
+            ..short().work
+        },
         ..short()
     };
     let held = of_text(BURSTS, &options, target.clone());
@@ -126,8 +133,11 @@ fn delays_hold_each_client_back_however_many_requests_it_may_have() {
 fn what_patterns_write_is_read_back() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(4),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(4),
+            ..short().work
+        },
         ..short()
     };
     let text = "[files]\ncount = 2\nsize = \"64KiB\"\n[[pattern]]\nsize = \"4KiB\"\nweight = 60\n\

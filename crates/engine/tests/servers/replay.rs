@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_formats::loadfile::{self, Unknown};
-use smbench_formats::profile;
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::{loadfile, profile};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_model::plan::{Limits, Plan, Timing};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
 use smbench_model::target::Target;
 use smbench_model::trace::Verb;
@@ -44,9 +45,15 @@ fn profile_of(loadfile: &str) -> Profile {
 
 fn options(clients: &str, loops: u32) -> RunOptions {
     RunOptions {
-        clients: Some(clients.parse().unwrap()),
-        loops: Some(loops),
-        threads: Some(2),
+        work: WorkSpec {
+            clients: Some(clients.parse().unwrap()),
+            loops: Some(loops),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     }
 }
@@ -177,7 +184,10 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
     let trace = profile.trace.as_ref().unwrap();
     for oplock in [None, Some("batch"), Some("lease-rwh")] {
         let options = RunOptions {
-            oplock: oplock.map(|name| name.parse().unwrap()),
+            sessions: SessionsSpec {
+                oplock: oplock.map(|name| name.parse().unwrap()),
+                ..options("1,3", 4).sessions
+            },
             ..options("1,3", 4)
         };
         let record = run(&plan(&profile, &options, &samba));
@@ -289,7 +299,10 @@ fn operations_wait_for_the_instants_that_were_recorded() {
 "#,
     );
     let options = RunOptions {
-        timing: Some(Timing::Recorded),
+        work: WorkSpec {
+            timing: Some(Timing::Recorded),
+            ..options("2", 2).work
+        },
         ..options("2", 2)
     };
     let record = run(&plan(&profile, &options, &samba));
@@ -316,9 +329,12 @@ fn office_clients_go_as_made_up() {
     for name in ["netbench-like", "netbench-like-oplocks"] {
         let profile = profile::load(name).unwrap();
         let options = RunOptions {
-            loops: None,
-            duration: Some(Duration::from_secs(2)),
-            ramp_up: Some(Duration::ZERO),
+            work: WorkSpec {
+                loops: None,
+                duration: Some(Duration::from_secs(2)),
+                ramp_up: Some(Duration::ZERO),
+                ..options("2", 1).work
+            },
             ..options("2", 1)
         };
         let record = run(&plan(&profile, &options, &samba));

@@ -12,6 +12,7 @@ use smbench_model::plan::{Mode, Verify};
 use smbench_model::record;
 use smbench_model::record::{IntervalSummary, OpKind, Outcome};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_protocol::{Dialect, SigningAlgorithm};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
@@ -31,9 +32,12 @@ fn assert_clean(record: &record::RunRecord, points: usize) {
 fn the_file_server_profile_runs_on_the_embedded_server() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,3".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,3".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan(
@@ -66,10 +70,16 @@ impl Observer for Intervals {
 fn intervals_add_up_to_the_window() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,5".parse().unwrap()),
-        outstanding: Some(3),
-        duration: Some(Duration::from_millis(2500)),
-        threads: Some(2),
+        work: WorkSpec {
+            clients: Some("1,5".parse().unwrap()),
+            outstanding: Some(3),
+            duration: Some(Duration::from_millis(2500)),
+            ..short().work
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..short().generator
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -116,9 +126,12 @@ fn the_file_server_profile_runs_on_samba() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("1,4".parse().unwrap()),
-        outstanding: Some(2),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,4".parse().unwrap()),
+            outstanding: Some(2),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan(
@@ -146,11 +159,14 @@ fn requests_of_many_credits_carry_the_right_data() {
          [[sizes]]\nsize = \"1MiB\"\nweight = 50\n[[sizes]]\nsize = \"300KiB\"\nweight = 50\n",
     );
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
-        // Long enough for flushes that wait for a busy disk.
-        duration: Some(Duration::from_secs(1)),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            // Long enough for flushes that wait for a busy disk.
+            duration: Some(Duration::from_secs(1)),
+            ..short().work
+        },
         ..short()
     };
     let path = profile.path().to_str().unwrap();
@@ -202,11 +218,17 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
         (&strict, Dialect::Smb311, Mode::Auto, gmac),
     ] {
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
-            outstanding: Some(3),
-            dialect: Some(dialect.into()),
-            sign: Some(sign),
-            verify: Some(Verify::ReadBack),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                outstanding: Some(3),
+                verify: Some(Verify::ReadBack),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                ..short().sessions
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());
@@ -219,7 +241,10 @@ fn every_dialect_runs_signed_and_unsigned_on_samba() {
         );
     }
     let options = RunOptions {
-        sign: Some(Mode::Off),
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let target = target(&strict.url(), strict.password());

@@ -8,14 +8,18 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, T
 use smbench_model::plan::{Pinning, Verify};
 use smbench_model::record::{OpKind, Outcome};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, WorkSpec};
 
 use crate::support::{plan, short, target};
 
 fn many(clients: u32) -> RunOptions {
     RunOptions {
-        clients: Some(clients.to_string().parse().unwrap()),
-        // Long enough for every client to be served several times.
-        duration: Some(Duration::from_secs(2)),
+        work: WorkSpec {
+            clients: Some(clients.to_string().parse().unwrap()),
+            // Long enough for every client to be served several times.
+            duration: Some(Duration::from_secs(2)),
+            ..short().work
+        },
         ..short()
     }
 }
@@ -37,7 +41,10 @@ fn a_thousand_clients_on_the_embedded_server() {
     let plan = plan(
         "file-server",
         &RunOptions {
-            file_size: Some("64KiB".parse().unwrap()),
+            work: WorkSpec {
+                file_size: Some("64KiB".parse().unwrap()),
+                ..many(1000).work
+            },
             ..many(1000)
         },
         target(&server.url(), server.password()),
@@ -56,7 +63,10 @@ fn five_hundred_clients_on_samba() {
     let plan = plan(
         "file-server",
         &RunOptions {
-            file_size: Some("64KiB".parse().unwrap()),
+            work: WorkSpec {
+                file_size: Some("64KiB".parse().unwrap()),
+                ..many(500).work
+            },
             ..many(500)
         },
         target(&samba.url(), samba.password()),
@@ -71,9 +81,15 @@ fn five_hundred_clients_on_samba() {
 fn sessions_are_set_up_at_the_rate_asked_for() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("201".parse().unwrap()),
-        setup_rate: Some(500),
-        pin_threads: Some(Pinning::Pinned),
+        work: WorkSpec {
+            clients: Some("201".parse().unwrap()),
+            ..short().work
+        },
+        generator: GeneratorSpec {
+            setup_rate: Some(500),
+            pin_threads: Some(Pinning::Pinned),
+            ..short().generator
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -99,11 +115,17 @@ fn sessions_are_set_up_at_the_rate_asked_for() {
 fn a_generator_that_cannot_keep_up_says_so() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let options = RunOptions {
-        clients: Some("4".parse().unwrap()),
-        outstanding: Some(16),
-        duration: Some(Duration::from_secs(1)),
-        threads: Some(1),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("4".parse().unwrap()),
+            outstanding: Some(16),
+            duration: Some(Duration::from_secs(1)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            ..short().generator
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());

@@ -118,7 +118,10 @@ fn cleanup_leaves_a_living_run_alone() {
         target(&server.url(), server.password()),
     ] {
         let options = smbench_model::spec::RunOptions {
-            clients: Some("1,2".parse().unwrap()),
+            work: smbench_model::spec::WorkSpec {
+                clients: Some("1,2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         };
         let mut observer = CleanUpMeanwhile {

@@ -9,17 +9,21 @@ use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use smbench_model::contents::block::{self, BLOCK_BYTES};
+use smbench_model::contents::block;
+use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::operations::{Mix, OpStream};
 use smbench_model::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
 use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Cipher, Dialect, SigningAlgorithm};
 
 fn by_smb_rs(options: RunOptions) -> RunOptions {
     RunOptions {
-        driver: Some(DriverKind::SmbRs),
+        generator: GeneratorSpec {
+            driver: Some(DriverKind::SmbRs),
+            ..options.generator
+        },
         ..options
     }
 }
@@ -51,15 +55,21 @@ fn run_both(server: &Target) {
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(profile.path(), MIXED).unwrap();
     let options = RunOptions {
-        clients: Some("1,4".parse().unwrap()),
-        outstanding: Some(5),
-        duration: Some(Duration::from_secs(1)),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1,4".parse().unwrap()),
+            outstanding: Some(5),
+            duration: Some(Duration::from_secs(1)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
         let options = RunOptions {
-            driver: Some(driver),
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..options.generator.clone()
+            },
             ..options.clone()
         };
         let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
@@ -147,11 +157,17 @@ fn both_drivers_do_the_same_operations_on_samba() {
     for outstanding in [1, 4] {
         let digests = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
             let options = RunOptions {
-                driver: Some(driver),
-                clients: Some("1".parse().unwrap()),
-                outstanding: Some(outstanding),
-                duration: Some(Duration::from_secs(1)),
-                verify: Some(Verify::ReadBack),
+                work: WorkSpec {
+                    clients: Some("1".parse().unwrap()),
+                    outstanding: Some(outstanding),
+                    duration: Some(Duration::from_secs(1)),
+                    verify: Some(Verify::ReadBack),
+                    ..short().work
+                },
+                generator: GeneratorSpec {
+                    driver: Some(driver),
+                    ..short().generator
+                },
                 ..short()
             };
             let plan = plan(profile.path().to_str().unwrap(), &options, server.clone());
@@ -192,8 +208,14 @@ fn both_drivers_count_what_a_server_refuses() {
     std::fs::write(profile.path(), text.to_owned() + &operations.concat()).unwrap();
     let causes = [DriverKind::Native, DriverKind::SmbRs].map(|driver| {
         let options = RunOptions {
-            driver: Some(driver),
-            clients: Some("1".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("1".parse().unwrap()),
+                ..short().work
+            },
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..short().generator
+            },
             ..short()
         };
         let server = target(&server.url(), server.password());
@@ -267,9 +289,12 @@ fn what_smb_rs_writes_is_on_the_disk_of_samba() {
     }
     let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
     let options = by_smb_rs(RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     });
     let server = target(&samba.url(), samba.password());
@@ -292,8 +317,11 @@ fn what_smb_rs_writes_is_on_the_disk_of_samba() {
 /// Returns the record of a short run with smb-rs, or the error.
 fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
     let options = by_smb_rs(RunOptions {
-        clients: Some("2".parse().unwrap()),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..options.work
+        },
         ..options
     });
     let plan = plan("file-server", &options, server.clone());
@@ -314,10 +342,16 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
         // smb-rs sends one request at a time in SMB 2.0.2.
         let outstanding = Some(if dialect == Dialect::Smb202 { 1 } else { 3 });
         let options = |sign, encrypt| RunOptions {
-            dialect: Some(dialect.into()),
-            outstanding,
-            sign: Some(sign),
-            encrypt: Some(encrypt),
+            work: WorkSpec {
+                outstanding,
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                sign: Some(sign),
+                encrypt: Some(encrypt),
+                ..short().sessions
+            },
             ..short()
         };
         let signed = Some(dialect.fixed_signing().unwrap_or(in_311));
@@ -379,7 +413,10 @@ fn encryption_that_the_share_demands_is_given_and_told() {
     assert_eq!(facts.signing, None);
     assert_eq!(facts.encryption, Some(Cipher::Aes128Gcm));
     let refused = RunOptions {
-        encrypt: Some(Mode::Off),
+        sessions: SessionsSpec {
+            encrypt: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     let text = outcome(&server, refused).unwrap_err();

@@ -4,17 +4,23 @@ use std::time::Duration;
 
 use smbench_formats::profile;
 use smbench_model::plan::{Limits, Plan};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::{Secret, Target};
 
 /// Options with windows short enough for a test suite, and long enough to contain
 /// operations.
 pub(crate) fn short() -> RunOptions {
     RunOptions {
-        duration: Some(Duration::from_millis(300)),
-        ramp_up: Some(Duration::from_millis(50)),
-        ramp_down: Some(Duration::from_millis(20)),
-        threads: Some(2),
+        work: WorkSpec {
+            duration: Some(Duration::from_millis(300)),
+            ramp_up: Some(Duration::from_millis(50)),
+            ramp_down: Some(Duration::from_millis(20)),
+            ..WorkSpec::default()
+        },
+        generator: GeneratorSpec {
+            threads: Some(2),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     }
 }

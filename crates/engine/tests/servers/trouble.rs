@@ -15,6 +15,7 @@ use smbench_lab::{
 use smbench_model::plan::{Limits, Mode, Plan, Verify};
 use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 
 fn embedded(fault: Fault) -> EmbeddedServer {
@@ -38,8 +39,11 @@ fn failures(record: &RunRecord, kind: OpKind, failure: Failure) -> u64 {
 fn verification_catches_a_flipped_byte() {
     let server = embedded(Fault::FlipByteEvery(NonZeroU64::new(50).unwrap()));
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -60,9 +64,12 @@ fn verification_catches_a_lost_write() {
     // Few blocks, so that lost data is soon read again. The preparation writes each
     // file in one request, so none of its writes is the third.
     let options = RunOptions {
-        clients: Some("1".parse().unwrap()),
-        file_size: Some("64KiB".parse().unwrap()),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            file_size: Some("64KiB".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -74,7 +81,10 @@ fn verification_catches_a_lost_write() {
 fn without_verification_nobody_looks_at_the_data() {
     let server = embedded(Fault::FlipByteEvery(NonZeroU64::new(2).unwrap()));
     let options = RunOptions {
-        clients: Some("1".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -87,7 +97,10 @@ fn error_statuses_are_counted_by_operation_and_end_nothing() {
     use smbench_protocol::NtStatus;
     let server = embedded(Fault::FailReadEvery(NonZeroU64::new(10).unwrap()));
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     };
     let target = target(&server.url(), server.password());
@@ -117,8 +130,11 @@ fn troubled(server: &EmbeddedServer, trouble: Trouble) -> (Plan, Proxy) {
     let mut target = target(&server.url(), server.password());
     target.port = proxy.port();
     let options = RunOptions {
-        clients: Some("3,4".parse().unwrap()),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("3,4".parse().unwrap()),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     };
     let mut plan = plan("read-4k", &options, target);
@@ -177,8 +193,11 @@ impl Observer for StopInSecondPoint {
 fn a_cancelled_run_keeps_its_points_and_cleans_up() {
     let server = embedded(Fault::None);
     let options = RunOptions {
-        clients: Some("2,3".parse().unwrap()),
-        duration: Some(Duration::from_secs(2)),
+        work: WorkSpec {
+            clients: Some("2,3".parse().unwrap()),
+            duration: Some(Duration::from_secs(2)),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan(
@@ -233,7 +252,10 @@ fn files_that_somebody_removes_are_not_blamed_on_the_url() {
             whole,
         };
         let options = RunOptions {
-            clients: Some("1,2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("1,2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         };
         let target = target(&samba.url(), samba.password());
@@ -263,9 +285,12 @@ fn a_tampered_negotiation_is_noticed() {
     ] {
         for (sign, encrypt) in [(Mode::Off, Mode::Off), (Mode::Off, Mode::Required)] {
             let options = RunOptions {
-                dialect: Some(dialect.into()),
-                sign: Some(sign),
-                encrypt: Some(encrypt),
+                sessions: SessionsSpec {
+                    dialect: Some(dialect.into()),
+                    sign: Some(sign),
+                    encrypt: Some(encrypt),
+                    ..short().sessions
+                },
                 ..short()
             };
             let proxy = Proxy::start(server.address(), Trouble::Flip, SERVER_GUID);

@@ -20,6 +20,7 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
 use smbench_model::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::WorkSpec;
 use smbench_model::target::Target;
 use smbench_protocol::header::Command;
 use tokio::time::{Interval, interval};
@@ -157,9 +158,12 @@ impl Driver for Withholder {
 fn withheld(duration: Duration) -> Plan {
     let mut profile = profile::load("read-4k").unwrap();
     profile.spec.run = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        duration: Some(duration),
-        ramp_up: Some(Duration::ZERO),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            duration: Some(duration),
+            ramp_up: Some(Duration::ZERO),
+            ..short().work
+        },
         ..short()
     };
     Plan::of(&profile, Target::none()).unwrap()
@@ -264,10 +268,13 @@ fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        rate: Some("1000".parse().unwrap()),
-        duration: Some(HANG),
-        ramp_up: Some(Duration::ZERO),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            rate: Some("1000".parse().unwrap()),
+            duration: Some(HANG),
+            ramp_up: Some(Duration::ZERO),
+            ..short().work
+        },
         ..short()
     };
     let plan = plan("read-4k", &options, target);

@@ -8,7 +8,7 @@ use smbench_model::load::LoadModel;
 use smbench_model::operations::replay::Replays;
 use smbench_model::plan::{Plan, PlanError};
 use smbench_model::profile::Profile;
-use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::spec::{RunOptions, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_model::trace::{Made, NO_HANDLE, Verb};
 use smbench_model::workload::{Replay, Timing};
@@ -653,11 +653,17 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
         }
     };
     let think = |millis| RunOptions {
-        think_time: Some(Duration::from_millis(millis)),
+        work: WorkSpec {
+            think_time: Some(Duration::from_millis(millis)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let rate = RunOptions {
-        rate: Some("10".parse().unwrap()),
+        work: WorkSpec {
+            rate: Some("10".parse().unwrap()),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let told = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \

@@ -2,10 +2,7 @@
 //! again before it runs, because its fields may have changed in between.
 
 use super::Plan;
-use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, SETUP_RATE_MAX, THREADS_MAX};
 use crate::fileio::FileioProblem;
-use crate::lists::clients::CLIENTS_MAX;
-use crate::load::Ramp;
 use crate::plan::Problem;
 use crate::workload::Requests;
 
@@ -14,55 +11,19 @@ impl Plan {
     /// measuring impossible. The workload is not checked again.
     pub fn check(&self) -> Result<(), Problem> {
         self.check_numbers().map_err(|(_, problem)| problem)?;
-        self.check_order()?;
-        let (largest, charge) = (self.largest_request(), self.largest_charge());
-        let dialects = self.sessions.options.dialects;
-        let checked = self.sessions.connections.check(largest, charge, dialects);
-        checked.map_err(|(_, problem)| problem.into())
+        self.check_order()
     }
 
     /// Finds the first number out of bounds. The error names its option.
     pub(super) fn check_numbers(&self) -> Result<(), (&'static str, Problem)> {
-        if self.work.load_points.is_empty() {
-            return Err(("clients", Problem::NoLoadPoints));
-        }
-        let mut points = self.work.load_points.iter().copied();
-        if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
-            return Err(("clients", Problem::Clients(clients)));
-        }
-        if !(1..=OUTSTANDING_MAX).contains(&self.work.outstanding) {
-            return Err(("outstanding", Problem::Outstanding(self.work.outstanding)));
-        }
-        if self.work.repeat == 0 {
-            return Err(("repeat", Problem::RepeatZero));
-        }
-        if self.work.repeat > REPEAT_MAX {
-            return Err(("repeat", Problem::RepeatTooLarge(self.work.repeat)));
-        }
-        if !(1..=THREADS_MAX).contains(&self.generator.threads) {
-            return Err(("threads", Problem::Threads(self.generator.threads)));
-        }
-        if let Some(rate) = self.generator.setup_rate
-            && !(1..=SETUP_RATE_MAX).contains(&rate)
-        {
-            return Err(("setup_rate", Problem::SetupRate(rate)));
-        }
-        if self.work.duration.is_zero() {
-            return Err(("duration", Problem::DurationZero));
-        }
-        if self.work.ramp == Ramp::Linear && self.work.ramp_up.is_zero() {
-            return Err(("ramp", Problem::Without("ramp linear", "ramp_up")));
-        }
-        for (name, period) in [
-            ("duration", self.work.duration),
-            ("ramp_up", self.work.ramp_up),
-            ("ramp_down", self.work.ramp_down),
-        ] {
-            if period > PERIOD_MAX {
-                return Err((name, Problem::PeriodTooLong { name, period }));
-            }
-        }
-        Ok(())
+        let work = self.work.check();
+        work.map_err(|(option, problem)| (option, problem.into()))?;
+        let generator = self.generator.check();
+        generator.map_err(|(option, problem)| (option, problem.into()))?;
+        let (largest, charge) = (self.largest_request(), self.largest_charge());
+        let dialects = self.sessions.options.dialects;
+        let connections = self.sessions.connections.check(largest, charge, dialects);
+        connections.map_err(|(option, problem)| (option, problem.into()))
     }
 
     /// Checks that each operation that depends on an earlier one waits for it.
@@ -84,6 +45,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::load::Ramp;
     use crate::plan::resolve::tests::plan;
 
     type Change = fn(&mut Plan);

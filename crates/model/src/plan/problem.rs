@@ -5,17 +5,14 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::access::PATTERN_LINES_MAX;
-use crate::bounds::{
-    FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
-    SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX,
-};
+use crate::bounds::{FILES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
 use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
-use crate::generator::DriverKind;
-use crate::lists::clients::CLIENTS_MAX;
+use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
 use crate::sessions::ConnectionsProblem;
 use crate::units::{Size, format_duration};
+use crate::work::WorkProblem;
 
 /// The place where a refused value is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,36 +89,6 @@ pub enum Problem {
     /// The weights of the operations do not sum to 100.
     #[error("the weights of the operations sum to {}, not to 100: change them to add up", rounded(*.0))]
     OperationWeightSum(f64),
-    /// The operation does not take the parameter.
-    #[error("operation {op} takes no {parameter}: {}", listed(.takes))]
-    Parameter {
-        /// The operation.
-        op: &'static str,
-        /// The parameter as written.
-        parameter: &'static str,
-        /// The parameters that the operation takes.
-        takes: &'static [&'static str],
-    },
-    /// A required parameter is missing.
-    #[error("operation {op} needs a {parameter}: give {expected}")]
-    NoParameter {
-        /// The operation.
-        op: &'static str,
-        /// The missing parameter.
-        parameter: &'static str,
-        /// The values that it may have.
-        expected: String,
-    },
-    /// A parameter has a value that it cannot have.
-    #[error("{parameter} of operation {op}: {problem}")]
-    Value {
-        /// The operation.
-        op: &'static str,
-        /// The parameter.
-        parameter: &'static str,
-        /// The problem with the value, and how to correct it.
-        problem: String,
-    },
     /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,
@@ -224,38 +191,12 @@ pub enum Problem {
     /// Flushes are asked for, but some clients only read.
     #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
     SplitFlush,
-    /// There are no load points.
-    #[error("there are no load points: give one or more numbers of clients")]
-    NoLoadPoints,
-    /// The number of clients is out of bounds.
-    #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
-    Clients(u32),
-    /// The number of requests in flight is out of bounds.
-    #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
-    Outstanding(u32),
-    /// The number of passes is 0.
-    #[error("repeat is 0: the least is 1")]
-    RepeatZero,
-    /// There are too many passes.
-    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
-    RepeatTooLarge(u32),
-    /// The number of threads is out of bounds.
-    #[error("threads is {0}: give 1 to {THREADS_MAX}")]
-    Threads(u32),
-    /// The number of sessions per second is out of bounds.
-    #[error("setup_rate is {0}: give 1 to {SETUP_RATE_MAX} sessions per second")]
-    SetupRate(u32),
-    /// The measured window has no length.
-    #[error("duration is zero: the measured window needs a length, such as 30s")]
-    DurationZero,
-    /// A window or a ramp is too long.
-    #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
-    PeriodTooLong {
-        /// The name of the period.
-        name: &'static str,
-        /// The period as written.
-        period: Duration,
-    },
+    /// A problem with the work.
+    #[error(transparent)]
+    Work(#[from] WorkProblem),
+    /// A problem with the load generator.
+    #[error(transparent)]
+    Generator(#[from] GeneratorProblem),
     /// A problem with the connections.
     #[error(transparent)]
     Connections(#[from] ConnectionsProblem),
@@ -294,11 +235,4 @@ pub enum Problem {
 /// Rounds to three decimals, so that a float sum of 99.99999999 reads 100.
 pub(super) fn rounded(sum: f64) -> f64 {
     (sum * 1000.0).round() / 1000.0
-}
-
-fn listed(parameters: &[&str]) -> String {
-    match parameters {
-        [] => "it has no parameters".to_owned(),
-        some => format!("it has {}", some.join(", ")),
-    }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::Plan;
 use super::problem::rounded;
 use crate::access::{Access, SizeWeight, Split};
-use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX, VERIFY_MEMORY_MAX};
+use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
 use crate::contents::block::BLOCK_BYTES;
 use crate::contents::{Verify, verify};
 use crate::files::{FileSet, Scope};
@@ -27,15 +27,13 @@ use crate::limits::Limits;
 use crate::load::{LoadModel, THINK_TIME_MAX, ThinkTime};
 use crate::plan::{Place, PlanError, Problem};
 use crate::profile::Profile;
-use crate::sessions::{Connections, SessionOptions, Sessions};
+use crate::sessions::Sessions;
 use crate::spec::RunOptions;
 use crate::target::Target;
 use crate::units::Size;
-use crate::work::Work;
+use crate::work::{Work, WorkSpec};
 use crate::workload::{Requests, Timing, Workload};
 
-/// Default time limit of a replay with `loops` and of a `fileio` test.
-const LOOPS_DURATION: Duration = Duration::from_secs(3600);
 /// Tolerance for the sum of weights around 100, for example for rounded thirds.
 const WEIGHT_TOLERANCE: f64 = 0.01;
 /// The largest file in bytes: common servers have signed file offsets.
@@ -49,7 +47,7 @@ impl Plan {
     /// ```
     /// use smbench_model::plan::Plan;
     /// use smbench_model::profile::Profile;
-    /// use smbench_model::spec::{RunOptions, SizeSpec, Spec};
+    /// use smbench_model::spec::{RunOptions, SizeSpec, Spec, WorkSpec};
     /// use smbench_model::target::Target;
     /// use smbench_model::units::Size;
     ///
@@ -57,7 +55,10 @@ impl Plan {
     ///     read_percent: Some(70.0),
     ///     sizes: vec![SizeSpec { size: Size(4096), weight: 100.0 }],
     ///     run: RunOptions {
-    ///         clients: Some("1,8".parse()?),
+    ///         work: WorkSpec {
+    ///             clients: Some("1,8".parse()?),
+    ///             ..WorkSpec::default()
+    ///         },
     ///         ..RunOptions::default()
     ///     },
     ///     ..Spec::default()
@@ -102,68 +103,18 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         let written = Written { profile, options };
         let merged = options.clone().or(profile.spec.run.clone());
-        let workload = written.workload(&merged)?;
-        let load = written.load(&merged, &workload)?;
-        // A counted replay and a `fileio` test end when their work is done; the
-        // duration is only a limit.
-        let (ramp, duration, ramp_down) =
-            match merged.loops.is_some() || workload.fileio().is_some() {
-                true => (Duration::ZERO, LOOPS_DURATION, Duration::ZERO),
-                false => (
-                    Duration::from_secs(1),
-                    Duration::from_secs(3),
-                    Duration::from_millis(500),
-                ),
-            };
-        let load_points = match merged.clients {
-            Some(list) => list.into(),
-            None => vec![1, 4, 8, 16],
-        };
+        let workload = written.workload(&merged.work)?;
+        let load = written.load(&merged.work, &workload)?;
         let plan = Self {
-            work: Work {
-                profile: profile.name(),
-                workload,
-                load_points,
-                repeat: merged.repeat.unwrap_or(1),
-                outstanding: merged.outstanding.unwrap_or(1),
-                load,
-                ramp: merged.ramp.unwrap_or_default(),
-                ramp_up: merged.ramp_up.unwrap_or(ramp),
-                duration: merged.duration.unwrap_or(duration),
-                ramp_down: merged.ramp_down.unwrap_or(ramp_down),
-                seed: merged.seed.unwrap_or(1),
-                verify: merged.verify.unwrap_or_default(),
-            },
-            sessions: Sessions {
-                target,
-                options: SessionOptions {
-                    dialects: merged.dialect.unwrap_or_default(),
-                    signing: merged.sign.unwrap_or_default(),
-                    signing_algorithm: merged.signing_algorithm,
-                    encryption: merged.encrypt.unwrap_or_default(),
-                    ciphers: merged.cipher.unwrap_or_default(),
-                },
-                connections: Connections {
-                    sessions_per_connection: merged.sessions_per_connection.unwrap_or(1),
-                    connections_per_session: merged.connections_per_session.unwrap_or(1),
-                    credits: merged.credits,
-                    sources: merged.source_ip,
-                },
-                caching: merged.oplock.unwrap_or_default(),
-            },
-            generator: Generator {
-                threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
-                pinning: merged.pin_threads.unwrap_or_default(),
-                setup_rate: merged.setup_rate,
-                driver: merged.driver.unwrap_or_default(),
-                server_cpu: merged.server_cpu.unwrap_or_default(),
-            },
+            work: Work::of(merged.work, profile.name(), workload, load),
+            sessions: Sessions::of(merged.sessions, target),
+            generator: Generator::of(merged.generator, cores),
             limits,
         };
-        written.check_run(&plan)?;
+        let checked = plan.check_numbers();
+        checked.map_err(|(option, problem)| written.in_option(option, problem))?;
         written.check_replay(&plan)?;
         written.check_fileio(&plan)?;
-        written.check_connections(&plan)?;
         written.check_driver(&plan)?;
         written.check_share(&plan)?;
         written.check_verify(&plan)?;
@@ -186,49 +137,27 @@ impl Written<'_> {
         }
     }
 
-    /// Makes an error about an option. Its place is the command line if it
-    /// `is_given` there, otherwise the profile. Built-in defaults cause no errors.
-    pub(super) fn in_option(
-        &self,
-        field: &'static str,
-        is_given: bool,
-        problem: Problem,
-    ) -> PlanError {
-        if is_given {
-            PlanError {
-                place: Place::Option(field),
-                problem,
-            }
-        } else {
-            self.in_profile(problem)
+    /// Makes an error about an option. Its place is the command line if that gives
+    /// the option, otherwise the profile. Built-in defaults cause no errors.
+    pub(super) fn in_option(&self, option: &'static str, problem: Problem) -> PlanError {
+        match self.options.gives(option) {
+            true => on_command_line(option, problem),
+            false => self.in_profile(problem),
         }
     }
 
-    fn in_file_size(&self, problem: Problem) -> PlanError {
-        self.in_option("file_size", self.options.file_size.is_some(), problem)
-    }
-
-    fn workload(&self, merged: &RunOptions) -> Result<Workload, PlanError> {
+    fn workload(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
         if let Some(trace) = self.trace(merged)? {
             return self.replay(trace, merged);
         }
-        for (name, given, is_given) in [
-            (
-                "timing",
-                merged.timing.is_some(),
-                self.options.timing.is_some(),
-            ),
-            (
-                "loops",
-                merged.loops.is_some(),
-                self.options.loops.is_some(),
-            ),
-        ] {
-            if given {
-                let problem = Problem::Without(name, "something to replay");
-                return Err(self.in_option(name, is_given, problem));
-            }
+        let replays = [
+            ("timing", merged.timing.is_some()),
+            ("loops", merged.loops.is_some()),
+        ];
+        if let Some((name, _)) = replays.into_iter().find(|(_, is_given)| *is_given) {
+            let problem = Problem::Without(name, "something to replay");
+            return Err(self.in_option(name, problem));
         }
         if !spec.pattern.is_empty() {
             return self.pattern(merged);
@@ -289,6 +218,7 @@ impl Written<'_> {
             count: spec.count.unwrap_or(1),
             size: self
                 .options
+                .work
                 .file_size
                 .or(spec.size)
                 .unwrap_or(Size(1 << 20))
@@ -329,7 +259,7 @@ impl Written<'_> {
             }
             if size.0 > files.size {
                 let file = Size(files.size);
-                return Err(self.in_file_size(Problem::SizeAboveFile { size, file }));
+                return Err(self.in_option("file_size", Problem::SizeAboveFile { size, file }));
             }
             sizes.push(SizeWeight {
                 size: bytes,
@@ -344,45 +274,32 @@ impl Written<'_> {
     }
 
     /// Resolves the load model.
-    fn load(&self, merged: &RunOptions, workload: &Workload) -> Result<LoadModel, PlanError> {
-        let options = self.options;
+    fn load(&self, merged: &WorkSpec, workload: &Workload) -> Result<LoadModel, PlanError> {
         if let Some(replay) = workload.replay() {
             if replay.timing == Timing::Recorded {
                 return self.recorded(merged);
             }
             self.check_pauses(replay, merged)?;
         }
-        let fail = |field, is_given, problem| Err(self.in_option(field, is_given, problem));
+        let fail = |option, problem| Err(self.in_option(option, problem));
+        let stray = || {
+            let problem = Problem::Without("think_distribution", "think_time");
+            fail("think_distribution", problem)
+        };
         match (merged.rate, merged.think_time) {
-            (Some(_), Some(_)) => fail(
-                "rate",
-                options.rate.is_some() && options.think_time.is_some(),
-                Problem::TwoLoadModels,
-            ),
-            (Some(_), None) if merged.think_distribution.is_some() => fail(
-                "think_distribution",
-                options.think_distribution.is_some(),
-                Problem::Without("think_distribution", "think_time"),
-            ),
+            (Some(_), Some(_)) => fail("rate", Problem::TwoLoadModels),
+            (Some(_), None) if merged.think_distribution.is_some() => stray(),
             (Some(rate), None) => Ok(LoadModel::Rate {
                 rate,
                 arrivals: merged.arrivals.unwrap_or_default(),
             }),
-            (None, _) if merged.arrivals.is_some() => fail(
-                "arrivals",
-                options.arrivals.is_some(),
-                Problem::Without("arrivals", "rate"),
-            ),
-            (None, None) if merged.think_distribution.is_some() => fail(
-                "think_distribution",
-                options.think_distribution.is_some(),
-                Problem::Without("think_distribution", "think_time"),
-            ),
-            (None, Some(mean)) if mean > THINK_TIME_MAX => fail(
-                "think_time",
-                options.think_time.is_some(),
-                Problem::ThinkTime(mean),
-            ),
+            (None, _) if merged.arrivals.is_some() => {
+                fail("arrivals", Problem::Without("arrivals", "rate"))
+            }
+            (None, None) if merged.think_distribution.is_some() => stray(),
+            (None, Some(mean)) if mean > THINK_TIME_MAX => {
+                fail("think_time", Problem::ThinkTime(mean))
+            }
             (None, Some(Duration::ZERO) | None) => Ok(LoadModel::Closed { think: None }),
             (None, Some(mean)) => Ok(LoadModel::Closed {
                 think: Some(ThinkTime {
@@ -393,45 +310,10 @@ impl Written<'_> {
         }
     }
 
-    fn check_run(&self, plan: &Plan) -> Result<(), PlanError> {
-        plan.check_numbers().map_err(|(field, problem)| {
-            let options = self.options;
-            let is_given = match field {
-                "outstanding" => options.outstanding.is_some(),
-                "repeat" => options.repeat.is_some(),
-                "threads" => options.threads.is_some(),
-                "setup_rate" => options.setup_rate.is_some(),
-                "duration" => options.duration.is_some(),
-                "ramp" => options.ramp.is_some(),
-                "ramp_up" => options.ramp_up.is_some(),
-                "ramp_down" => options.ramp_down.is_some(),
-                _ => options.clients.is_some(),
-            };
-            self.in_option(field, is_given, problem)
-        })
-    }
-
-    fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {
-        let checked = plan.sessions.connections.check(
-            plan.largest_request(),
-            plan.largest_charge(),
-            plan.sessions.options.dialects,
-        );
-        checked.map_err(|(field, problem)| {
-            let options = self.options;
-            let is_given = match field {
-                "credits" => options.credits.is_some(),
-                "sessions_per_connection" => options.sessions_per_connection.is_some(),
-                _ => options.connections_per_session.is_some(),
-            };
-            self.in_option(field, is_given, problem.into())
-        })
-    }
-
     fn check_share(&self, plan: &Plan) -> Result<(), PlanError> {
         if plan.bytes_on_share() > FILE_BYTES_MAX {
             let clients = plan.max_clients();
-            return Err(self.in_file_size(Problem::FilesTooLarge { clients }));
+            return Err(self.in_option("file_size", Problem::FilesTooLarge { clients }));
         }
         Ok(())
     }
@@ -443,17 +325,23 @@ impl Written<'_> {
         let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES as u64);
         let files = &plan.work.workload.files;
         if !is_whole(files.size) {
-            return Err(self.in_file_size(Problem::Unverifiable {
-                what: "file size",
-                size: Size(files.size),
-            }));
+            return Err(self.in_option(
+                "file_size",
+                Problem::Unverifiable {
+                    what: "file size",
+                    size: Size(files.size),
+                },
+            ));
         }
         let memory = verify::memory_bytes(files, plan.max_clients());
         if memory > VERIFY_MEMORY_MAX {
-            return Err(self.in_file_size(Problem::VerifyMemory {
-                bytes: Size(plan.bytes_on_share()),
-                memory: Size(memory),
-            }));
+            return Err(self.in_option(
+                "file_size",
+                Problem::VerifyMemory {
+                    bytes: Size(plan.bytes_on_share()),
+                    memory: Size(memory),
+                },
+            ));
         }
         let sizes = plan
             .work
@@ -469,6 +357,14 @@ impl Written<'_> {
                 size: Size(unit.into()),
             })),
         }
+    }
+}
+
+/// Makes an error about an option that no profile can give.
+fn on_command_line(option: &'static str, problem: Problem) -> PlanError {
+    PlanError {
+        place: Place::Option(option),
+        problem,
     }
 }
 

@@ -20,7 +20,7 @@ pub struct PatternSpec {
     /// Percent of the requests that go to a random offset, 0 to 100.
     pub random: f64,
     /// Pause before each burst; none when absent.
-    #[serde(default, deserialize_with = "super::duration")]
+    #[serde(default, deserialize_with = "crate::options::duration")]
     pub delay: Option<Duration>,
     /// Requests in a burst; 1 when absent.
     #[serde(default)]

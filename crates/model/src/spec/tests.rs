@@ -1,6 +1,15 @@
 //! Which texts parse, and where errors place a mistake.
 
+use std::time::Duration;
+
+use smbench_protocol::SigningAlgorithm;
+
 use super::*;
+use crate::contents::Verify;
+use crate::generator::{DriverKind, Pinning};
+use crate::load::{Ramp, Spacing};
+use crate::sessions::Mode;
+use crate::workload::Timing;
 
 #[test]
 fn a_full_profile_is_read() {
@@ -81,37 +90,43 @@ fn a_full_profile_is_read() {
             },
         ],
         run: RunOptions {
-            clients: Some("1,4,8".parse().unwrap()),
-            outstanding: Some(2),
-            rate: Some("50/client".parse().unwrap()),
-            arrivals: Some(Spacing::Exponential),
-            think_time: Some(Duration::from_millis(10)),
-            think_distribution: Some(Spacing::Fixed),
-            timing: Some(Timing::Recorded),
-            loops: Some(5),
-            ramp: Some(Ramp::Linear),
-            duration: Some(Duration::from_secs(3)),
-            ramp_up: Some(Duration::from_secs(1)),
-            ramp_down: Some(Duration::from_millis(500)),
-            repeat: Some(2),
-            seed: Some(7),
-            threads: Some(4),
-            pin_threads: Some(Pinning::Pinned),
-            setup_rate: Some(500),
-            driver: Some(DriverKind::Native),
-            oplock: Some("lease-rh".parse().unwrap()),
-            dialect: Some("3.1.1".parse().unwrap()),
-            sign: Some(Mode::Required),
-            signing_algorithm: Some(SigningAlgorithm::AesGmac),
-            encrypt: Some(Mode::Off),
-            cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
-            sessions_per_connection: Some(4),
-            connections_per_session: Some(2),
-            credits: Some(64),
-            source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
-            verify: Some(Verify::ReadBack),
-            file_size: None,
-            server_cpu: None,
+            work: WorkSpec {
+                clients: Some("1,4,8".parse().unwrap()),
+                outstanding: Some(2),
+                rate: Some("50/client".parse().unwrap()),
+                arrivals: Some(Spacing::Exponential),
+                think_time: Some(Duration::from_millis(10)),
+                think_distribution: Some(Spacing::Fixed),
+                timing: Some(Timing::Recorded),
+                loops: Some(5),
+                ramp: Some(Ramp::Linear),
+                duration: Some(Duration::from_secs(3)),
+                ramp_up: Some(Duration::from_secs(1)),
+                ramp_down: Some(Duration::from_millis(500)),
+                repeat: Some(2),
+                seed: Some(7),
+                verify: Some(Verify::ReadBack),
+                file_size: None,
+            },
+            generator: GeneratorSpec {
+                threads: Some(4),
+                pin_threads: Some(Pinning::Pinned),
+                setup_rate: Some(500),
+                driver: Some(DriverKind::Native),
+                server_cpu: None,
+            },
+            sessions: SessionsSpec {
+                oplock: Some("lease-rh".parse().unwrap()),
+                dialect: Some("3.1.1".parse().unwrap()),
+                sign: Some(Mode::Required),
+                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                encrypt: Some(Mode::Off),
+                cipher: Some("aes-256-gcm,aes-128-ccm".parse().unwrap()),
+                sessions_per_connection: Some(4),
+                connections_per_session: Some(2),
+                credits: Some(64),
+                source_ip: Some("127.0.0.1-127.0.0.4".parse().unwrap()),
+            },
         },
     };
     assert_eq!(spec, expected);
@@ -168,7 +183,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `timing`, `loops`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`, `verify`",
+             `think_distribution`, `timing`, `loops`, `ramp`, `duration`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();
@@ -179,18 +194,28 @@ fn mistakes_are_placed_and_fit_a_line() {
 #[test]
 fn options_go_before_their_fallback() {
     let options = RunOptions {
-        outstanding: Some(4),
+        work: WorkSpec {
+            outstanding: Some(4),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let fallback = RunOptions {
-        outstanding: Some(1),
-        seed: Some(9),
-        file_size: Some(Size(4096)),
+        work: WorkSpec {
+            outstanding: Some(1),
+            seed: Some(9),
+            file_size: Some(Size(4096)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let merged = options.or(fallback);
     assert_eq!(
-        (merged.outstanding, merged.seed, merged.file_size),
+        (
+            merged.work.outstanding,
+            merged.work.seed,
+            merged.work.file_size
+        ),
         (Some(4), Some(9), Some(Size(4096)))
     );
 }

@@ -27,7 +27,7 @@ fn text_stays_text() {
     doc.leftover = Some(EVIL.to_owned());
     doc.plan.profile = EVIL.to_owned();
     doc.plan.digest = EVIL.to_owned();
-    doc.plan.driver = Some(Named::Foreign(EVIL.to_owned()));
+    doc.plan.generator.driver = Some(Named::Foreign(EVIL.to_owned()));
     let mut study = study(&[(EVIL, doc)]);
     study.doc.name = EVIL.to_owned();
     study.doc.title = EVIL.to_owned();

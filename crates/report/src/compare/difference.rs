@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::curve::Row;
-use crate::doc::RunDoc;
+use crate::doc::{PlanDoc, RunDoc};
 use crate::replayed::{Replayed, is_other_work};
 use crate::server_cpu::CpuOf;
 use crate::units::{counted, percent};
@@ -46,26 +46,6 @@ const NOT_COMPARED: [&str; 5] = [
     "plan.load_points",
     "plan.repeat",
     "plan.bytes_on_share",
-];
-
-/// Keys of a plan that do not change the work: sessions and the generator.
-const SETTINGS: [&str; 16] = [
-    "plan.ciphers",
-    "plan.connections_per_session",
-    "plan.credits",
-    "plan.dialect",
-    "plan.driver",
-    "plan.encryption",
-    "plan.limits.connect_s",
-    "plan.limits.operation_s",
-    "plan.limits.setup_s",
-    "plan.oplock",
-    "plan.pin_threads",
-    "plan.sessions_per_connection",
-    "plan.setup_rate",
-    "plan.signing",
-    "plan.signing_algorithm",
-    "plan.source_ip",
 ];
 
 /// Key of the profile's name. Another name alone is not other work.
@@ -126,9 +106,10 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
             });
         }
     }
+    let settings = [baseline, other].map(|run| settings_of(&run.plan));
     let (settings, mut workload): (Vec<_>, Vec<_>) = differences
         .into_iter()
-        .partition(|difference| is_setting(&difference.key));
+        .partition(|difference| is_setting(&difference.key, &settings));
     let same = |key: &str| one.get(key) == two.get(key);
     // No digest contains where the run took place.
     let is_planned =
@@ -141,8 +122,8 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
     {
         workload.push(Difference {
             key: "plan.digest".to_owned(),
-            baseline: json!(baseline.plan.digest),
-            other: json!(other.plan.digest),
+            baseline: json(&baseline.plan.digest),
+            other: json(&other.plan.digest),
         });
     }
     (settings, workload)
@@ -163,7 +144,7 @@ pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
             }
             let told = |share: f64, row: &Row<'_>| {
                 let clients = counted(row.clients.into(), "client");
-                json!(format!("{} of all at {clients}", percent(share * 100.0)))
+                json(&format!("{} of all at {clients}", percent(share * 100.0)))
             };
             let difference = Difference {
                 key: format!("{NOT_AS_RECORDED}{kind}"),
@@ -181,40 +162,43 @@ fn is_of_machine(key: &str) -> bool {
     key.starts_with("machine.")
 }
 
-fn is_setting(key: &str) -> bool {
+/// Returns the values of a plan that do not change the work, by key: those of its
+/// sessions, its generator and its limits.
+fn settings_of(plan: &PlanDoc) -> Map<String, Value> {
+    let mut settings = Map::new();
+    flatten("plan", json(&plan.sessions), &mut settings);
+    flatten("plan", json(&plan.generator), &mut settings);
+    flatten("plan.limits", json(&plan.limits), &mut settings);
+    settings
+}
+
+fn is_setting(key: &str, of_plans: &[Map<String, Value>; 2]) -> bool {
     key.starts_with("server.")
         || is_of_machine(key)
         || key == SERVER_CPU
         || key == "tool.version"
-        || key == "plan.threads"
-        || SETTINGS.contains(&key)
+        || of_plans.iter().any(|settings| settings.contains_key(key))
 }
 
 /// Returns all values of a document apart from numbers, by key.
 fn facts(run: &RunDoc) -> Map<String, Value> {
-    let value = |part: Result<Value, serde_json::Error>| {
-        part.unwrap_or_else(|error| unreachable!("plain values always have a JSON form: {error}"))
-    };
     let mut facts = Map::new();
-    flatten("plan", value(serde_json::to_value(&run.plan)), &mut facts);
-    flatten(
-        "server",
-        value(serde_json::to_value(&run.server)),
-        &mut facts,
-    );
+    flatten("plan", json(&run.plan), &mut facts);
+    flatten("server", json(&run.server), &mut facts);
     facts.remove(OTHERWISE);
     let mixed = run.server.mixed_passes().map(Value::from);
     flatten(OTHERWISE, mixed.unwrap_or_default(), &mut facts);
-    flatten("loop", value(serde_json::to_value(run.pacing)), &mut facts);
-    flatten("tool", value(serde_json::to_value(&run.tool)), &mut facts);
-    flatten(
-        "machine",
-        value(serde_json::to_value(&run.machine)),
-        &mut facts,
-    );
+    flatten("loop", json(&run.pacing), &mut facts);
+    flatten("tool", json(&run.tool), &mut facts);
+    flatten("machine", json(&run.machine), &mut facts);
     let scope = CpuOf::over(&run.load_points).map(CpuOf::name);
-    flatten(SERVER_CPU, json!(scope), &mut facts);
+    flatten(SERVER_CPU, json(&scope), &mut facts);
     facts
+}
+
+fn json(part: &impl Serialize) -> Value {
+    serde_json::to_value(part)
+        .unwrap_or_else(|error| unreachable!("plain values always have a JSON form: {error}"))
 }
 
 fn flatten(key: &str, value: Value, into: &mut Map<String, Value>) {

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{
-    Caching, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, SessionOptions, Spacing,
-    Verify,
+    Caching, Generator, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, SessionOptions,
+    Sessions, Spacing, Verify,
 };
 use smbench_model::record::Origin;
 
 use super::named::Named;
 use super::workload::WorkloadDoc;
 
-/// The settings of a run.
+/// The settings of a run. Keys belong to the work unless they are in one of the
+/// structs of another part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanDoc {
     /// Name of the profile.
@@ -57,6 +58,27 @@ pub struct PlanDoc {
     pub ramp_down_s: f64,
     /// Seed of every random choice.
     pub seed: u64,
+    /// The load generator; its keys are among those of the plan.
+    #[serde(flatten)]
+    pub generator: PlanGeneratorDoc,
+    /// `own` if an embedding program supplied the operations. `workload`, `seed`
+    /// and `digest` then do not describe them. Absent in other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<Named<Origin>>,
+    /// The sessions; their keys are among those of the plan.
+    #[serde(flatten)]
+    pub sessions: PlanSessionsDoc,
+    /// Whether data read was compared with the data written.
+    pub verify: Verify,
+    /// Bounds on every wait.
+    pub limits: LimitsDoc,
+    /// Size of all files on the share at the largest load point.
+    pub bytes_on_share: u64,
+}
+
+/// The load generator of a plan. It does not change the work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanGeneratorDoc {
     /// Worker threads of the generator.
     pub threads: u32,
     /// Whether each thread was pinned to its own CPU. Absent, like the next key, in
@@ -71,10 +93,11 @@ pub struct PlanDoc {
     /// without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Named<DriverDoc>>,
-    /// `own` if an embedding program supplied the operations. `workload`, `seed`
-    /// and `digest` then do not describe them. Absent in other documents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub operations: Option<Named<Origin>>,
+}
+
+/// The sessions of a plan. They do not change the work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanSessionsDoc {
     /// The oplock or lease that opens of files asked for, such as `batch` or
     /// `lease-rh`. Absent if they asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,12 +131,6 @@ pub struct PlanDoc {
     /// if the system chose them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_ip: Option<String>,
-    /// Whether data read was compared with the data written.
-    pub verify: Verify,
-    /// Bounds on every wait.
-    pub limits: LimitsDoc,
-    /// Size of all files on the share at the largest load point.
-    pub bytes_on_share: u64,
 }
 
 /// Spacing of operations at a rate.
@@ -154,14 +171,14 @@ impl PlanDoc {
     /// that share a connection share a thread, and a thread without clients never
     /// starts.
     pub(crate) fn threads_at(&self, clients: u32) -> u32 {
-        let sessions = self.sessions_per_connection.unwrap_or(1).max(1);
-        self.threads.min(clients.div_ceil(sessions))
+        let sessions = self.sessions.sessions_per_connection.unwrap_or(1).max(1);
+        self.generator.threads.min(clients.div_ceil(sessions))
     }
 
     /// Returns the number of connections at this number of clients.
     pub(crate) fn connections_at(&self, clients: u32) -> u64 {
-        let sessions = self.sessions_per_connection.unwrap_or(1).max(1);
-        let connections = self.connections_per_session.unwrap_or(1);
+        let sessions = self.sessions.sessions_per_connection.unwrap_or(1).max(1);
+        let connections = self.sessions.connections_per_session.unwrap_or(1);
         u64::from(clients.div_ceil(sessions)) * u64::from(connections)
     }
 
@@ -203,46 +220,60 @@ impl From<&Plan> for PlanDoc {
             duration_s: plan.work.duration.as_secs_f64(),
             ramp_down_s: plan.work.ramp_down.as_secs_f64(),
             seed: plan.work.seed,
-            threads: plan.generator.threads,
-            pin_threads: Some(plan.generator.pinning == Pinning::Pinned),
-            setup_rate: plan.generator.setup_rate,
-            driver: Some(Named::from(plan.generator.driver.name().to_owned())),
+            generator: PlanGeneratorDoc::from(&plan.generator),
             operations: None,
-            oplock: (plan.sessions.caching != Caching::None)
-                .then_some(Named::Known(plan.sessions.caching)),
-            dialect: match plan.sessions.options.dialects {
+            sessions: PlanSessionsDoc::from(&plan.sessions),
+            verify: plan.work.verify,
+            limits: LimitsDoc::from(plan.limits),
+            bytes_on_share: plan.bytes_on_share(),
+        }
+    }
+}
+
+impl From<&Generator> for PlanGeneratorDoc {
+    fn from(generator: &Generator) -> Self {
+        Self {
+            threads: generator.threads,
+            pin_threads: Some(generator.pinning == Pinning::Pinned),
+            setup_rate: generator.setup_rate,
+            driver: Some(Named::from(generator.driver.name().to_owned())),
+        }
+    }
+}
+
+impl From<&Sessions> for PlanSessionsDoc {
+    fn from(sessions: &Sessions) -> Self {
+        let Sessions {
+            target: _,
+            options,
+            connections,
+            caching,
+        } = sessions;
+        Self {
+            oplock: (*caching != Caching::None).then_some(Named::Known(*caching)),
+            dialect: match options.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),
                 dialects => dialects.to_string(),
             },
-            signing: plan.sessions.options.signing,
+            signing: options.signing,
             signing_algorithm: Some(
-                plan.sessions
-                    .options
+                options
                     .signing_algorithm
                     .map_or("auto", |algorithm| algorithm.name())
                     .to_owned(),
             ),
-            encryption: Some(plan.sessions.options.encryption),
+            encryption: Some(options.encryption),
             ciphers: Some(
-                plan.sessions
-                    .options
+                options
                     .ciphers
                     .iter()
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
-            sessions_per_connection: Some(plan.sessions.connections.sessions_per_connection),
-            connections_per_session: Some(plan.sessions.connections.connections_per_session),
-            credits: plan.sessions.connections.credits,
-            source_ip: plan
-                .sessions
-                .connections
-                .sources
-                .as_ref()
-                .map(ToString::to_string),
-            verify: plan.work.verify,
-            limits: LimitsDoc::from(plan.limits),
-            bytes_on_share: plan.bytes_on_share(),
+            sessions_per_connection: Some(connections.sessions_per_connection),
+            connections_per_session: Some(connections.connections_per_session),
+            credits: connections.credits,
+            source_ip: connections.sources.as_ref().map(ToString::to_string),
         }
     }
 }

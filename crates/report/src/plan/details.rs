@@ -54,6 +54,7 @@ fn sessions(plan: &PlanDoc) -> String {
         connections => format!(" on {}", counted(connections, "connection")),
     };
     let rate = plan
+        .generator
         .setup_rate
         .map_or_else(String::new, |rate| format!(", {rate} set up per second"));
     format!("{all} in all, up to {most} at a time{connections}{rate}")
@@ -149,24 +150,27 @@ fn replay(replay: &ReplayDoc) -> Vec<String> {
 /// Describes the dialect, signing and encryption that a plan asks for.
 #[must_use]
 pub fn session(plan: &PlanDoc) -> Vec<(&'static str, String)> {
-    let dialect = match plan.dialect.as_str() {
+    let dialect = match plan.sessions.dialect.as_str() {
         "auto" => "the newest that both sides speak".to_owned(),
         range if range.contains("..") => {
             format!("the newest of {} that the server speaks", plain(range))
         }
         one => plain(one),
     };
-    let always_signs = matches!(plan.driver, Some(Named::Known(DriverDoc::SmbRs)));
-    let mut signing = match plan.signing {
+    let always_signs = matches!(plan.generator.driver, Some(Named::Known(DriverDoc::SmbRs)));
+    let mut signing = match plan.sessions.signing {
         Mode::Auto if always_signs => "whatever is not encrypted",
         wanted => mode(wanted),
     }
     .to_owned();
-    let algorithm = plan.signing_algorithm.as_deref();
+    let algorithm = plan.sessions.signing_algorithm.as_deref();
     if let Some(algorithm) = algorithm.filter(|algorithm| *algorithm != "auto") {
         signing += &format!(", with {}", plain(algorithm));
     }
-    let encryption = plan.encryption.map(|wanted| encryption(plan, wanted));
+    let encryption = plan
+        .sessions
+        .encryption
+        .map(|wanted| encryption(plan, wanted));
     let mut facts = vec![("dialect", dialect), ("signing", signing)];
     facts.extend(encryption.map(|text| ("encryption", text)));
     facts
@@ -177,7 +181,7 @@ fn encryption(plan: &PlanDoc, wanted: Mode) -> String {
     let all = SessionOptions::default().ciphers;
     let all: Vec<_> = all.iter().map(|cipher| cipher.name().to_owned()).collect();
     let is_choice = |ciphers: &&Vec<String>| all != **ciphers;
-    match plan.ciphers.as_ref().filter(is_choice) {
+    match plan.sessions.ciphers.as_ref().filter(is_choice) {
         Some(ciphers) if wanted != Mode::Off => {
             format!("{}, with {}", mode(wanted), plain(&ciphers.join(" ")))
         }

@@ -265,7 +265,7 @@ fn share_of_time(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
 
 fn starved(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     let share = share_of_time(point, point.credit_starved_s)?;
-    let reason = match plan.credits {
+    let reason = match plan.sessions.credits {
         Some(cap) => format!(
             "no connection used more than {}",
             counted(cap.into(), "credit")

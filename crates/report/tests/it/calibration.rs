@@ -57,7 +57,7 @@ fn is_narrow(text: &str) -> bool {
 #[test]
 fn a_peak_is_held_against_what_is_most_like_it() {
     let mut doc = document(&run(vec![point(2, 1, 1000)]));
-    doc.plan.threads = 2;
+    doc.plan.generator.threads = 2;
     doc.machine = Some(MachineDoc::default());
     let reached = calibration().reached(&doc).unwrap();
     // 1000 reads, 250 writes and a flush per second.
@@ -80,7 +80,7 @@ fn a_peak_is_held_against_what_is_most_like_it() {
     let elsewhere = calibration().reached(&doc).unwrap().text;
     assert!(elsewhere.contains("another machine"), "{elsewhere}");
     // A run with one thread is compared with the ceiling of one thread.
-    doc.plan.threads = 1;
+    doc.plan.generator.threads = 1;
     let reached = calibration().reached(&doc).unwrap();
     assert!(
         reached
@@ -93,7 +93,7 @@ fn a_peak_is_held_against_what_is_most_like_it() {
 #[test]
 fn a_run_beyond_its_calibration_says_to_repeat_it() {
     let mut doc = document(&run(vec![point(2, 1, 10_000)]));
-    doc.plan.threads = 2;
+    doc.plan.generator.threads = 2;
     doc.machine = Some(MachineDoc::default());
     let reached = calibration().reached(&doc).unwrap();
     assert!(reached.percent > 100.0 && !reached.is_usable());

@@ -46,7 +46,10 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
             line.show(&Progress::Preparing { done, total });
         }
     };
-    let (options, limits) = (args.server.session.options(), limits(&args.server));
+    let (options, limits) = (
+        args.server.session.options().session(),
+        limits(&args.server),
+    );
     let prepared = prepared::prepare(&target, options, limits, &test, &cancel, &mut show);
     line.clear();
     match prepared {
@@ -87,7 +90,10 @@ fn describe(test: &Fileio, prepared: &Prepared, took: Duration) -> String {
 
 pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "cleanup")?;
-    let (options, limits) = (args.server.session.options(), limits(&args.server));
+    let (options, limits) = (
+        args.server.session.options().session(),
+        limits(&args.server),
+    );
     let line = ProgressLine::new(match args.output.quiet {
         true => Visibility::Hidden,
         false => Visibility::Terminal,

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use smbench_engine::run::MeasuredInterval;
 use smbench_model::fileio::{Fileio, Home};
-use smbench_model::plan::{Place, PlanError, Problem, Rate, RateScope, Spacing, Verify};
+use smbench_model::plan::{
+    Place, PlanError, Problem, Rate, RateScope, Spacing, Verify, WorkProblem,
+};
 use smbench_model::profile::Profile;
 use smbench_model::record::Series;
-use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::spec::{RunOptions, Spec, WorkSpec};
 use smbench_model::units::Size;
 use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
@@ -35,7 +37,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output);
+    let request = Request::of(profile, options(args, &test)?, &args.server, &args.output);
     let request = request.map_err(in_sysbench_terms)?;
     if test.home == Home::Own {
         check_memory(&test)?;
@@ -66,16 +68,19 @@ fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
     let clients = load.threads.to_string().parse();
     let clients = clients.map_err(|error| Failure::Usage(format!("--threads: {error}")))?;
     Ok(RunOptions {
-        clients: Some(clients),
-        rate: (load.rate > 0).then(|| Rate {
-            per_second: load.rate.into(),
-            scope: RateScope::Total,
-        }),
-        arrivals: (load.rate > 0).then_some(Spacing::Exponential),
-        duration: test.time,
-        ramp_up: Some(load.warmup_time),
-        seed: Some(seed(args)),
-        verify: args.test.validate.then_some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some(clients),
+            rate: (load.rate > 0).then(|| Rate {
+                per_second: load.rate.into(),
+                scope: RateScope::Total,
+            }),
+            arrivals: (load.rate > 0).then_some(Spacing::Exponential),
+            duration: test.time,
+            ramp_up: Some(load.warmup_time),
+            seed: Some(seed(args)),
+            verify: args.test.validate.then_some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     })
 }
@@ -101,10 +106,10 @@ fn in_sysbench_terms(failure: Failure) -> Failure {
             place => place,
         },
         problem: match problem {
-            Problem::PeriodTooLong { name, period } => Problem::PeriodTooLong {
-                name: named(name),
-                period,
-            },
+            Problem::Work(WorkProblem::PeriodTooLong { name, period }) => {
+                let name = named(name);
+                WorkProblem::PeriodTooLong { name, period }.into()
+            }
             problem => problem,
         },
     })

@@ -4,6 +4,7 @@
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{self, RunError};
 use smbench_model::plan::Plan;
+use smbench_model::plan::{Generator, Sessions, Work};
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
@@ -98,11 +99,27 @@ impl Runner<'_> {
 
     /// Returns the plan of the load points that are not measured yet.
     fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
-        let mut plan = self.suite.plan(pass).clone();
-        plan.work.load_points = self.folder.remaining(pass);
-        plan.sessions.target = target.clone();
-        plan.generator.server_cpu = self.suite.hosts[pass.server].cpu.clone();
-        plan
+        let Plan {
+            work,
+            sessions,
+            generator,
+            limits,
+        } = self.suite.plan(pass).clone();
+        Plan {
+            work: Work {
+                load_points: self.folder.remaining(pass),
+                ..work
+            },
+            sessions: Sessions {
+                target: target.clone(),
+                ..sessions
+            },
+            generator: Generator {
+                server_cpu: self.suite.hosts[pass.server].cpu.clone(),
+                ..generator
+            },
+            limits,
+        }
     }
 
     fn warn_about_exporter(&self, place: &str, plan: &Plan) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use smbench_lab::{ScratchSamba, Tool, require};
 use smbench_model::plan::{Mode, Plan};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::SessionsSpec;
 use smbench_protocol::Dialect;
 
 use super::{Shape, check, options, samba, shape};
@@ -16,10 +17,8 @@ use crate::support::{plan, target};
 const READ: u16 = 8;
 
 fn plan_of(samba: &ScratchSamba, shape: Shape, more: RunOptions) -> Plan {
-    let options = RunOptions {
-        verify: None,
-        ..more.or(options(shape))
-    };
+    let mut options = more.or(options(shape));
+    options.work.verify = None;
     plan(
         "file-server",
         &options,
@@ -52,7 +51,10 @@ fn sessions_and_connections_are_as_many_as_asked_for() {
         (shape(4, 2, 3, 6), 4, 6),
     ] {
         let plain = RunOptions {
-            sign: Some(Mode::Off),
+            sessions: SessionsSpec {
+                sign: Some(Mode::Off),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         };
         let (record, conversations) = captured(&samba, &plan_of(&samba, shape, plain));
@@ -78,8 +80,11 @@ fn no_nonce_comes_twice_over_all_channels_of_a_session() {
     for dialect in [Dialect::Smb30, Dialect::Smb311] {
         let shape = shape(2, 2, 3, 3);
         let encrypted = RunOptions {
-            dialect: Some(dialect.into()),
-            encrypt: Some(Mode::Required),
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                encrypt: Some(Mode::Required),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         };
         let (record, conversations) = captured(&samba, &plan_of(&samba, shape, encrypted));

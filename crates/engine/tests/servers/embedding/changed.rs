@@ -7,7 +7,7 @@ use smbench_engine::driver::Null;
 use smbench_engine::run::{RunError, Unobserved, execute, execute_on, execute_streams};
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{drawn, plan};
 use crate::support::short;
@@ -51,7 +51,10 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
         let mut plan = plan(
             "read-4k",
             RunOptions {
-                clients: Some("2".parse().unwrap()),
+                work: WorkSpec {
+                    clients: Some("2".parse().unwrap()),
+                    ..short().work
+                },
                 ..short()
             },
         );

@@ -7,7 +7,7 @@ use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
 use smbench_engine::run::{Observer, Progress, Stage, execute_on};
 use smbench_model::record::{RunRecord, ServerFacts};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 
 use super::{drawn, plan};
 use crate::support::short;
@@ -39,10 +39,16 @@ fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
     let plan = plan(
         "file-server",
         RunOptions {
-            clients: Some("4".parse().unwrap()),
-            threads: Some(1),
-            ramp_up: Some(Duration::from_millis(ramp_up)),
-            duration: Some(Duration::from_millis(duration)),
+            work: WorkSpec {
+                clients: Some("4".parse().unwrap()),
+                ramp_up: Some(Duration::from_millis(ramp_up)),
+                duration: Some(Duration::from_millis(duration)),
+                ..short().work
+            },
+            generator: GeneratorSpec {
+                threads: Some(1),
+                ..short().generator
+            },
             ..short()
         },
     );

@@ -14,7 +14,7 @@ use smbench_engine::run::{RunError, Unobserved, execute_on};
 use smbench_model::Nanos;
 use smbench_model::operations::{Mix, Operation};
 use smbench_model::record::{OpKind, ServerFacts};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{drawn, plan, run};
 use crate::support::short;
@@ -24,7 +24,10 @@ fn operations_beyond_the_plan_drop_their_client() {
     let plan = plan(
         "read-4k",
         RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         },
     );
@@ -187,7 +190,10 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
         let mut plan = plan(
             "read-4k",
             RunOptions {
-                clients: Some("1".parse().unwrap()),
+                work: WorkSpec {
+                    clients: Some("1".parse().unwrap()),
+                    ..short().work
+                },
                 ..short()
             },
         );
@@ -270,7 +276,10 @@ fn a_panic_is_told_of_whose_it_is() {
     let plan = plan(
         "read-4k",
         RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         },
     );

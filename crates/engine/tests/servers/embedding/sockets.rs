@@ -11,7 +11,7 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::OpKind;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_model::target::Target;
 
 use super::run;
@@ -35,7 +35,10 @@ fn bare_sockets_move_every_byte() {
         );
         let profile = Profile::parse("loopback", &toml).unwrap();
         let options = RunOptions {
-            outstanding: Some(2),
+            work: WorkSpec {
+                outstanding: Some(2),
+                ..short().work
+            },
             ..short()
         };
         let plan = Plan::resolve(&profile, &options, Target::none(), Limits::default(), 2).unwrap();

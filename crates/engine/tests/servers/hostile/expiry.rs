@@ -8,6 +8,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::plan::{Limits, Mode, Verify};
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
 use smbench_model::spec::RunOptions;
+use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Header};
 
@@ -34,11 +35,17 @@ fn renewed(profile: &str, of: Of, script: Script, options: &RunOptions) -> (Load
     let mut target = target(&server.url(), server.password());
     target.port = relay.port();
     let options = RunOptions {
-        clients: Some("2".parse().unwrap()),
-        file_size: Some("64KiB".parse().unwrap()),
-        sign: Some(Mode::Off),
-        encrypt: Some(Mode::Off),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            file_size: Some("64KiB".parse().unwrap()),
+            verify: Some(Verify::ReadBack),
+            ..options.work.clone()
+        },
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            encrypt: Some(Mode::Off),
+            ..options.sessions.clone()
+        },
         ..options.clone()
     };
     let mut plan = plan(profile, &options, target);
@@ -73,7 +80,10 @@ fn renewals(point: &LoadPointRecord) -> u64 {
 fn one_that_expires_amid_requests_in_flight_goes_on() {
     for outstanding in [1, 16] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                ..short().work
+            },
             ..short()
         };
         let script = |Answer { message, nth }| match nth {
@@ -92,8 +102,14 @@ fn one_that_expires_amid_requests_in_flight_goes_on() {
 fn all_that_is_in_flight_may_be_answered_with_it() {
     for (outstanding, sessions) in [(16, 1), (4, 2)] {
         let options = RunOptions {
-            outstanding: Some(outstanding),
-            sessions_per_connection: Some(sessions),
+            work: WorkSpec {
+                outstanding: Some(outstanding),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                sessions_per_connection: Some(sessions),
+                ..short().sessions
+            },
             ..short()
         };
         let script = |Answer { message, nth }| match nth {
@@ -120,7 +136,10 @@ fn writes_are_verified_across_it() {
         }
     };
     let options = RunOptions {
-        outstanding: Some(16),
+        work: WorkSpec {
+            outstanding: Some(16),
+            ..short().work
+        },
         ..short()
     };
     let of = Of::Command(Command::Write);
@@ -143,9 +162,15 @@ fn frames_go_out_again() {
     .unwrap();
     for credits in [None, Some(3)] {
         let options = RunOptions {
-            outstanding: Some(4),
-            sessions_per_connection: Some(2),
-            credits,
+            work: WorkSpec {
+                outstanding: Some(4),
+                ..short().work
+            },
+            sessions: SessionsSpec {
+                sessions_per_connection: Some(2),
+                credits,
+                ..short().sessions
+            },
             ..short()
         };
         // A frame of the load; the server has carried it out and closed the file.
@@ -257,9 +282,15 @@ const CASES: &[Case] = &[
 #[test]
 fn those_that_are_not_let_in_again_drop_out() {
     let options = RunOptions {
-        outstanding: Some(8),
-        sign: Some(Mode::Off),
-        encrypt: Some(Mode::Off),
+        work: WorkSpec {
+            outstanding: Some(8),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            encrypt: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     check(CASES, "read-4k", &options);

@@ -1,7 +1,7 @@
 //! False answers under load, on sessions without any protection.
 
 use smbench_model::record::{Failure, OpKind};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
 
@@ -232,7 +232,10 @@ fn writes_that_lie_about_their_count() {
     // Enough slots that writes are among the first requests, even in a very short
     // window.
     let options = RunOptions {
-        outstanding: Some(16),
+        work: WorkSpec {
+            outstanding: Some(16),
+            ..plain().work
+        },
         ..plain()
     };
     check(&cases, "file-server", &options);

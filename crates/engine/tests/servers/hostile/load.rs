@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use smbench_model::plan::Mode;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::header::Command;
 
 use super::forge::{CREDITS, break_storm, listing, oplock_break, pending, with};
@@ -25,8 +25,11 @@ pub(super) const fn read(name: &'static str, script: Script, end: End) -> Case {
 
 pub(super) fn plain() -> RunOptions {
     RunOptions {
-        sign: Some(Mode::Off),
-        encrypt: Some(Mode::Off),
+        sessions: SessionsSpec {
+            sign: Some(Mode::Off),
+            encrypt: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     }
 }
@@ -229,7 +232,10 @@ fn listings_that_grow_and_grow() {
 #[test]
 fn storms_and_lies_with_many_requests_in_flight() {
     let options = RunOptions {
-        outstanding: Some(32),
+        work: WorkSpec {
+            outstanding: Some(32),
+            ..plain().work
+        },
         ..plain()
     };
     check(FLOW, "read-4k", &options);

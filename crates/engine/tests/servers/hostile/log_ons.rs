@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use smbench_model::record::{Failure, OpKind};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Header};
 
@@ -47,7 +47,10 @@ fn log_ons_that_are_refused_are_counted() {
         },
     ];
     let options = RunOptions {
-        outstanding: Some(4),
+        work: WorkSpec {
+            outstanding: Some(4),
+            ..plain().work
+        },
         ..plain()
     };
     check(&cases, profile.path().to_str().unwrap(), &options);
@@ -90,8 +93,11 @@ fn sessions_without_their_share_are_logged_off() {
     }];
     let profile = profile_of("[[operations]]\nop = \"log_on\"\nweight = 100\n");
     let options = RunOptions {
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(1)),
+        work: WorkSpec {
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(1)),
+            ..plain().work
+        },
         ..plain()
     };
     check(&cases, profile.path().to_str().unwrap(), &options);
@@ -143,9 +149,15 @@ fn log_ons_wait_for_credits() {
          [[sizes]]\nsize = \"4KiB\"\nweight = 100\n",
     );
     let options = RunOptions {
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(1)),
-        dialect: Some("2.1".parse().unwrap()),
+        work: WorkSpec {
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(1)),
+            ..plain().work
+        },
+        sessions: SessionsSpec {
+            dialect: Some("2.1".parse().unwrap()),
+            ..plain().sessions
+        },
         ..plain()
     };
     check(&cases, profile.path().to_str().unwrap(), &options);

@@ -2,7 +2,7 @@
 //! tampered answer never counts as a completed operation.
 
 use smbench_model::plan::{Mode, Verify};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Cipher, CipherList, Dialect, NtStatus};
 
@@ -125,10 +125,16 @@ fn signed_answers_that_were_tampered_with() {
     for dialect in [Dialect::Smb21, Dialect::Smb302, Dialect::Smb311] {
         for verify in [Verify::Off, Verify::ReadBack] {
             let options = RunOptions {
-                dialect: Some(dialect.into()),
-                sign: Some(Mode::Required),
-                encrypt: Some(Mode::Off),
-                verify: Some(verify),
+                work: WorkSpec {
+                    verify: Some(verify),
+                    ..short().work
+                },
+                sessions: SessionsSpec {
+                    dialect: Some(dialect.into()),
+                    sign: Some(Mode::Required),
+                    encrypt: Some(Mode::Off),
+                    ..short().sessions
+                },
                 ..short()
             };
             check(SIGNED, "read-4k", &options);
@@ -240,9 +246,15 @@ fn encrypted_answers_that_were_tampered_with() {
     for cipher in [Cipher::Aes128Gcm, Cipher::Aes256Ccm] {
         for verify in [Verify::Off, Verify::ReadBack] {
             let options = RunOptions {
-                encrypt: Some(Mode::Required),
-                cipher: Some(CipherList::only(cipher)),
-                verify: Some(verify),
+                work: WorkSpec {
+                    verify: Some(verify),
+                    ..short().work
+                },
+                sessions: SessionsSpec {
+                    encrypt: Some(Mode::Required),
+                    cipher: Some(CipherList::only(cipher)),
+                    ..short().sessions
+                },
                 ..short()
             };
             check(ENCRYPTED, "read-4k", &options);

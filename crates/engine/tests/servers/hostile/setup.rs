@@ -5,7 +5,7 @@ mod negotiate;
 use std::time::Duration;
 
 use smbench_model::plan::Mode;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
 
@@ -241,8 +241,11 @@ fn logons_that_no_server_may_grant() {
 #[test]
 fn shares_that_no_server_may_have() {
     let options = RunOptions {
-        dialect: Some("2.1".parse().unwrap()),
-        sign: Some(Mode::Off),
+        sessions: SessionsSpec {
+            dialect: Some("2.1".parse().unwrap()),
+            sign: Some(Mode::Off),
+            ..short().sessions
+        },
         ..short()
     };
     check(TREE, "read-4k", &options);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use smbench_model::record::OpKind;
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{options, relayed_by};
 use crate::hostile::relay::{Of, Reaction, Relay, Script};
@@ -18,8 +18,11 @@ fn delayed(
     seconds: u64,
 ) -> [(f64, f64); 2] {
     let options = RunOptions {
-        rate: rate.map(|rate| rate.parse().unwrap()),
-        duration: Some(Duration::from_secs(seconds)),
+        work: WorkSpec {
+            rate: rate.map(|rate| rate.parse().unwrap()),
+            duration: Some(Duration::from_secs(seconds)),
+            ..options().work
+        },
         ..options()
     };
     let (point, mut held) = relayed_by(start, script, &options);

@@ -8,7 +8,7 @@ use smbench_engine::run::{Observer, Progress, execute};
 use smbench_formats::profile;
 use smbench_model::plan::Limits;
 use smbench_model::record::{Outcome, RunRecord};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{TIDY, is_clean, options, plan, profile_of, samba};
 use crate::support::target;
@@ -38,8 +38,11 @@ fn an_interrupted_replay_leaves_nothing() {
             profile = profile::load(name).unwrap();
         }
         let options = RunOptions {
-            loops: None,
-            duration: Some(Duration::from_secs(600)),
+            work: WorkSpec {
+                loops: None,
+                duration: Some(Duration::from_secs(600)),
+                ..options("3", 1).work
+            },
             ..options("3", 1)
         };
         let cancel = Cancel::default();

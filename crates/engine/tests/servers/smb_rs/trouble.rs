@@ -9,7 +9,7 @@ use smbench_lab::{
 };
 use smbench_model::plan::{Limits, Verify};
 use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
-use smbench_model::spec::RunOptions;
+use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 
 use super::{by_smb_rs, run};
@@ -29,7 +29,10 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
     let expected = {
         let failing = embedded(Fault::FailReadEvery(10.try_into().unwrap()));
         let options = RunOptions {
-            clients: Some("2".parse().unwrap()),
+            work: WorkSpec {
+                clients: Some("2".parse().unwrap()),
+                ..short().work
+            },
             ..short()
         };
         let server = target(&failing.url(), failing.password());
@@ -46,9 +49,12 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
         [(OpKind::Read, Failure::Status(status))] if status != NtStatus::SUCCESS
     ));
     let options = by_smb_rs(RunOptions {
-        clients: Some("2".parse().unwrap()),
-        outstanding: Some(3),
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            clients: Some("2".parse().unwrap()),
+            outstanding: Some(3),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
         ..short()
     });
     for (fault, cause) in [
@@ -79,9 +85,12 @@ fn troubled(trouble: Trouble) -> RunRecord {
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
     let options = by_smb_rs(RunOptions {
-        clients: Some("3,4".parse().unwrap()),
-        outstanding: Some(2),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("3,4".parse().unwrap()),
+            outstanding: Some(2),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let mut plan = plan("read-4k", &options, server);
@@ -138,7 +147,10 @@ fn a_lack_of_credits_is_not_blamed_on_the_server() {
     )
     .unwrap();
     let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            ..short().work
+        },
         ..short()
     });
     let server = target(&samba.url(), samba.password());
@@ -158,8 +170,11 @@ fn a_bit_that_is_flipped_on_the_way_drops_the_client() {
     let mut server = target(&server.url(), server.password());
     server.port = proxy.port();
     let options = by_smb_rs(RunOptions {
-        clients: Some("1".parse().unwrap()),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("1".parse().unwrap()),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let mut plan = plan("read-4k", &options, server);
@@ -191,9 +206,12 @@ impl Observer for StopUnderLoad {
 fn a_cancelled_run_cleans_up() {
     let server = embedded(Fault::None);
     let options = by_smb_rs(RunOptions {
-        clients: Some("3".parse().unwrap()),
-        outstanding: Some(4),
-        duration: Some(Duration::from_secs(20)),
+        work: WorkSpec {
+            clients: Some("3".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(20)),
+            ..short().work
+        },
         ..short()
     });
     let plan = plan(

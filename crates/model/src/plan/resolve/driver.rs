@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 #[cfg(feature = "smb-rs")]
 use smbench_protocol::{CipherList, Dialect};
 
+use super::{Written, on_command_line};
 #[cfg(feature = "smb-rs")]
 use crate::action::{Action, SetClass};
 use crate::generator::DriverKind;
@@ -19,37 +20,32 @@ use crate::login::Login;
 use crate::plan::{Plan, PlanError, Problem};
 #[cfg(feature = "smb-rs")]
 use crate::sessions::{Caching, Mode};
-use crate::spec::RunOptions;
+
+/// The option that chooses a log-on. A profile cannot have it.
+const LOGIN: &str = "auth";
 
 /// An option that a driver cannot honour, and the reason.
 struct Objection {
-    /// The field of [`RunOptions`].
-    field: &'static str,
-    is_given: fn(&RunOptions) -> bool,
+    option: &'static str,
     why: Cow<'static, str>,
 }
 
-impl crate::plan::resolve::Written<'_> {
+impl Written<'_> {
     pub(super) fn check_driver(&self, plan: &Plan) -> Result<(), PlanError> {
         let objection = match plan.generator.driver {
             DriverKind::Native => None,
             #[cfg(feature = "smb-rs")]
             DriverKind::SmbRs => smb_rs_objection(plan),
         };
-        match objection {
-            None => Ok(()),
-            Some(Objection {
-                field,
-                is_given,
-                why,
-            }) => {
-                let problem = Problem::Driver {
-                    driver: plan.generator.driver,
-                    why,
-                };
-                Err(self.in_option(field, is_given(self.options), problem))
-            }
-        }
+        let Some(Objection { option, why }) = objection else {
+            return Ok(());
+        };
+        let driver = plan.generator.driver;
+        let problem = Problem::Driver { driver, why };
+        Err(match option {
+            LOGIN => on_command_line(option, problem),
+            option => self.in_option(option, problem),
+        })
     }
 }
 
@@ -59,8 +55,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let session = &plan.sessions.options;
     if plan.work.workload.replay().is_some() {
         return Some(Objection {
-            field: "driver",
-            is_given: |options| options.driver.is_some(),
+            option: "driver",
             why: Cow::Borrowed("does not replay: use --driver native"),
         });
     }
@@ -69,8 +64,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     if !missing.is_empty() {
         let what = Vec::from_iter(missing).join(", ");
         return Some(Objection {
-            field: "driver",
-            is_given: |options| options.driver.is_some(),
+            option: "driver",
             why: Cow::Owned(format!(
                 "has no call for {what} of profile {}: use --driver native",
                 plan.work.profile
@@ -79,16 +73,13 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if plan.sessions.target.login != Login::Ntlm {
         return Some(Objection {
-            field: "auth",
-            // A profile cannot contain this option.
-            is_given: |_| true,
+            option: LOGIN,
             why: Cow::Borrowed("logs on by NTLM only: give ntlm, or use --driver native"),
         });
     }
     if plan.sessions.caching != Caching::None {
         return Some(Objection {
-            field: "oplock",
-            is_given: |options| options.oplock.is_some(),
+            option: "oplock",
             why: Cow::Borrowed(
                 "asks for no oplocks or leases: leave it out, or use --driver native",
             ),
@@ -96,8 +87,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if session.signing == Mode::Off {
         return Some(Objection {
-            field: "sign",
-            is_given: |options| options.sign.is_some(),
+            option: "sign",
             why: Cow::Borrowed(
                 "signs whatever it does not encrypt: give auto or required, or use --driver native",
             ),
@@ -105,8 +95,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if session.signing_algorithm.is_some() {
         return Some(Objection {
-            field: "signing_algorithm",
-            is_given: |options| options.signing_algorithm.is_some(),
+            option: "signing_algorithm",
             why: Cow::Borrowed(
                 "leaves the signing algorithm to the server: leave it out, or use --driver native",
             ),
@@ -115,8 +104,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     // The same ciphers in another order are also a choice by the user.
     if session.ciphers != CipherList::default() {
         return Some(Objection {
-            field: "cipher",
-            is_given: |options| options.cipher.is_some(),
+            option: "cipher",
             why: Cow::Borrowed(
                 "leaves the cipher to the server: leave it out, or use --driver native",
             ),
@@ -124,8 +112,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if plan.sessions.connections.sessions_per_connection > 1 {
         return Some(Objection {
-            field: "sessions_per_connection",
-            is_given: |options| options.sessions_per_connection.is_some(),
+            option: "sessions_per_connection",
             why: Cow::Borrowed(
                 "has one session on each connection: leave it out, or use --driver native",
             ),
@@ -133,8 +120,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if plan.sessions.connections.connections_per_session > 1 {
         return Some(Objection {
-            field: "connections_per_session",
-            is_given: |options| options.connections_per_session.is_some(),
+            option: "connections_per_session",
             why: Cow::Borrowed(
                 "has one connection for each session: leave it out, or use --driver native",
             ),
@@ -142,8 +128,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if plan.sessions.connections.credits.is_some() {
         return Some(Objection {
-            field: "credits",
-            is_given: |options| options.credits.is_some(),
+            option: "credits",
             why: Cow::Borrowed(
                 "uses as many credits as it is granted: leave it out, or use --driver native",
             ),
@@ -151,8 +136,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     }
     if session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1 {
         return Some(Objection {
-            field: "outstanding",
-            is_given: |options| options.outstanding.is_some(),
+            option: "outstanding",
             why: Cow::Borrowed(
                 "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
             ),
@@ -209,6 +193,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
     use crate::profile::Profile;
+    use crate::spec::RunOptions;
     use crate::target::Target;
 
     /// Resolves a plan for smb-rs with this mix, and returns the error message if

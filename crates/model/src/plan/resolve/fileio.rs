@@ -1,7 +1,7 @@
 //! Validates a `fileio` test: what `sysbench fileio` accepts, and what the engine
 //! can do.
 
-use super::Written;
+use super::{Written, on_command_line};
 use crate::access::SizeWeight;
 use crate::fileio::{Fileio, FileioProblem};
 use crate::files::{FileSet, Scope};
@@ -12,7 +12,7 @@ impl Written<'_> {
     /// Resolves the workload of a test. Its options come from the command line.
     pub(super) fn fileio(&self, test: &Fileio) -> Result<Workload, PlanError> {
         test.check()
-            .map_err(|(field, problem)| self.in_test(field, problem))?;
+            .map_err(|(field, problem)| in_test(field, problem))?;
         Ok(Workload {
             sizes: vec![SizeWeight {
                 // The check above bounds it to REQUEST_BYTES_MAX.
@@ -34,17 +34,17 @@ impl Written<'_> {
             return Ok(());
         };
         plan.check_order()
-            .map_err(|problem| self.in_option("outstanding", true, problem))?;
+            .map_err(|problem| on_command_line("outstanding", problem))?;
         let duration = plan.work.duration;
         match test.time {
             Some(time) if time != duration => {
-                Err(self.in_test("time", FileioProblem::Time { time, duration }))
+                Err(in_test("time", FileioProblem::Time { time, duration }))
             }
             _ => Ok(()),
         }
     }
+}
 
-    fn in_test(&self, field: &'static str, problem: FileioProblem) -> PlanError {
-        self.in_option(field, true, Problem::Fileio(problem))
-    }
+fn in_test(option: &'static str, problem: FileioProblem) -> PlanError {
+    on_command_line(option, Problem::Fileio(problem))
 }

@@ -8,13 +8,14 @@ use crate::bounds::REQUEST_BYTES_MAX;
 use crate::files::FileSet;
 use crate::load::THINK_TIME_MAX;
 use crate::plan::{PlanError, Problem};
-use crate::spec::{PatternSpec, RunOptions};
+use crate::spec::PatternSpec;
 use crate::units::{Size, format_duration};
+use crate::work::WorkSpec;
 use crate::workload::{Requests, Workload};
 
 impl Written<'_> {
     /// Resolves the workload of an access pattern.
-    pub(super) fn pattern(&self, merged: &RunOptions) -> Result<Workload, PlanError> {
+    pub(super) fn pattern(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
         let fail = |problem| Err(self.in_profile(problem));
         for (name, is_given) in [
@@ -60,31 +61,30 @@ impl Written<'_> {
     fn check_fits(&self, line: &AccessLine, files: &FileSet) -> Result<(), PlanError> {
         let size = u64::from(line.size.max(line.reply));
         match size > files.size {
-            true => Err(self.in_file_size(Problem::SizeAboveFile {
-                size: Size(size),
-                file: Size(files.size),
-            })),
+            true => Err(self.in_option(
+                "file_size",
+                Problem::SizeAboveFile {
+                    size: Size(size),
+                    file: Size(files.size),
+                },
+            )),
             false => Ok(()),
         }
     }
 
     /// Refuses other options that say when operations begin, if any line has a
     /// delay.
-    fn check_delays(&self, lines: &[AccessLine], merged: &RunOptions) -> Result<(), PlanError> {
+    fn check_delays(&self, lines: &[AccessLine], merged: &WorkSpec) -> Result<(), PlanError> {
         if lines.iter().all(|line| line.delay.is_zero()) {
             return Ok(());
         }
-        let options = self.options;
-        for (name, given, is_given) in [
-            ("rate", merged.rate.is_some(), options.rate.is_some()),
-            (
-                "think_time",
-                merged.think_time.is_some_and(|time| !time.is_zero()),
-                options.think_time.is_some(),
-            ),
+        let think_time = merged.think_time.unwrap_or_default();
+        for (name, is_given) in [
+            ("rate", merged.rate.is_some()),
+            ("think_time", !think_time.is_zero()),
         ] {
-            if given {
-                return Err(self.in_option(name, is_given, Problem::BesideDelays(name)));
+            if is_given {
+                return Err(self.in_option(name, Problem::BesideDelays(name)));
             }
         }
         Ok(())

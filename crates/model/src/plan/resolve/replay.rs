@@ -11,13 +11,13 @@ use crate::files::{FileSet, Scope};
 use crate::load::LoadModel;
 use crate::netbench;
 use crate::plan::{Plan, PlanError, Problem};
-use crate::spec::RunOptions;
 use crate::trace::Trace;
+use crate::work::WorkSpec;
 use crate::workload::{Replay, Requests, Timing, Workload};
 
 impl Written<'_> {
     /// Returns the recording of the profile, if it has one.
-    pub(super) fn trace(&self, merged: &RunOptions) -> Result<Option<Arc<Trace>>, PlanError> {
+    pub(super) fn trace(&self, merged: &WorkSpec) -> Result<Option<Arc<Trace>>, PlanError> {
         let profile = self.profile;
         let Some(variant) = profile.spec.netbench else {
             return Ok(profile.trace.clone());
@@ -47,19 +47,18 @@ impl Written<'_> {
     pub(super) fn replay(
         &self,
         trace: Arc<Trace>,
-        merged: &RunOptions,
+        merged: &WorkSpec,
     ) -> Result<Workload, PlanError> {
-        let options = self.options;
         if merged.loops == Some(0) {
-            return Err(self.in_option("loops", options.loops.is_some(), Problem::LoopsZero));
+            return Err(self.in_option("loops", Problem::LoopsZero));
         }
-        if options.file_size.is_some() {
-            return Err(self.not_in_replay("file_size", true, "files are as large as recorded"));
+        if merged.file_size.is_some() {
+            return Err(self.not_in_replay("file_size", "files are as large as recorded"));
         }
         let timing = merged.timing.unwrap_or_default();
         if timing == Timing::Recorded && !trace.has_times() {
             let problem = Problem::NoTimes(trace.summary().source.clone());
-            return Err(self.in_option("timing", options.timing.is_some(), problem));
+            return Err(self.in_option("timing", problem));
         }
         Ok(Workload {
             sizes: Vec::new(),
@@ -78,66 +77,53 @@ impl Written<'_> {
     }
 
     /// Resolves the load model of a replay at the recorded instants.
-    pub(super) fn recorded(&self, merged: &RunOptions) -> Result<LoadModel, PlanError> {
-        let options = self.options;
+    pub(super) fn recorded(&self, merged: &WorkSpec) -> Result<LoadModel, PlanError> {
         let why = "timing is recorded; drop one of them";
         match (merged.rate, merged.think_time) {
             (None, None) => Ok(LoadModel::Recorded),
-            (Some(_), _) => Err(self.not_in_replay("rate", options.rate.is_some(), why)),
-            (None, Some(_)) => {
-                Err(self.not_in_replay("think_time", options.think_time.is_some(), why))
-            }
+            (Some(_), _) => Err(self.not_in_replay("rate", why)),
+            (None, Some(_)) => Err(self.not_in_replay("think_time", why)),
         }
     }
 
     /// Refuses a rate or a think time for a recording with pauses. The pauses are
     /// the waits of the recorded clients, and either option would silently replace
     /// them.
-    pub(super) fn check_pauses(
-        &self,
-        replay: &Replay,
-        merged: &RunOptions,
-    ) -> Result<(), PlanError> {
+    pub(super) fn check_pauses(&self, replay: &Replay, merged: &WorkSpec) -> Result<(), PlanError> {
         if !replay.trace.has_pauses() {
             return Ok(());
         }
-        let (name, is_given) = match (merged.rate, merged.think_time) {
-            (Some(_), _) => ("rate", self.options.rate.is_some()),
+        let name = match (merged.rate, merged.think_time) {
+            (Some(_), _) => "rate",
             (None, Some(Duration::ZERO) | None) => return Ok(()),
-            (None, Some(_)) => ("think_time", self.options.think_time.is_some()),
+            (None, Some(_)) => "think_time",
         };
-        Err(self.in_option(name, is_given, Problem::Pauses(name)))
+        Err(self.in_option(name, Problem::Pauses(name)))
     }
 
     pub(super) fn check_replay(&self, plan: &Plan) -> Result<(), PlanError> {
-        let options = self.options;
         let Some(replay) = plan.work.workload.replay() else {
             return Ok(());
         };
-        let is_given = options.outstanding.is_some();
         plan.check_order()
-            .map_err(|problem| self.in_option("outstanding", is_given, problem))?;
+            .map_err(|problem| self.in_option("outstanding", problem))?;
         if plan.work.verify != Verify::Off {
             let why = "nobody recorded the data; drop it";
-            return Err(self.not_in_replay("verify", options.verify.is_some(), why));
+            return Err(self.not_in_replay("verify", why));
         }
-        for (name, ramp, given) in [
-            ("ramp_up", plan.work.ramp_up, options.ramp_up.is_some()),
-            (
-                "ramp_down",
-                plan.work.ramp_down,
-                options.ramp_down.is_some(),
-            ),
+        for (name, ramp) in [
+            ("ramp_up", plan.work.ramp_up),
+            ("ramp_down", plan.work.ramp_down),
         ] {
             if replay.loops.is_some() && !ramp.is_zero() {
                 let why = "with loops everything is measured; give 0s";
-                return Err(self.not_in_replay(name, given, why));
+                return Err(self.not_in_replay(name, why));
             }
         }
         Ok(())
     }
 
-    fn not_in_replay(&self, what: &'static str, is_given: bool, why: &'static str) -> PlanError {
-        self.in_option(what, is_given, Problem::InReplay { what, why })
+    fn not_in_replay(&self, what: &'static str, why: &'static str) -> PlanError {
+        self.in_option(what, Problem::InReplay { what, why })
     }
 }

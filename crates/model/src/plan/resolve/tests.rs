@@ -9,6 +9,7 @@ use super::*;
 use crate::generator::DriverKind;
 use crate::kind::OpKind;
 use crate::sessions::Mode;
+use crate::spec::{GeneratorSpec, SessionsSpec};
 
 fn target() -> Target {
     let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
@@ -57,7 +58,10 @@ fn every_builtin_profile_runs_and_can_be_verified() {
         // The contents of a replay's files are unknown, so they cannot be verified.
         let is_replay = name.starts_with("netbench-like");
         let options = RunOptions {
-            verify: (!is_replay).then_some(Verify::ReadBack),
+            work: WorkSpec {
+                verify: (!is_replay).then_some(Verify::ReadBack),
+                ..WorkSpec::default()
+            },
             ..RunOptions::default()
         };
         let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
@@ -76,7 +80,10 @@ fn what_a_replay_cannot_have_is_refused() {
     for (options, told) in [
         (
             RunOptions {
-                outstanding: Some(2),
+                work: WorkSpec {
+                    outstanding: Some(2),
+                    ..none().work
+                },
                 ..none()
             },
             "--outstanding: outstanding cannot be had in a replay: operations depend on those before \
@@ -84,36 +91,51 @@ fn what_a_replay_cannot_have_is_refused() {
         ),
         (
             RunOptions {
-                verify: Some(Verify::ReadBack),
+                work: WorkSpec {
+                    verify: Some(Verify::ReadBack),
+                    ..none().work
+                },
                 ..none()
             },
             "--verify: verify cannot be had in a replay: nobody recorded the data; drop it",
         ),
         (
             RunOptions {
-                file_size: Some(Size(1)),
+                work: WorkSpec {
+                    file_size: Some(Size(1)),
+                    ..none().work
+                },
                 ..none()
             },
             "--file-size: file_size cannot be had in a replay: files are as large as recorded",
         ),
         (
             RunOptions {
-                loops: Some(0),
+                work: WorkSpec {
+                    loops: Some(0),
+                    ..none().work
+                },
                 ..none()
             },
             "--loops: loops is 0: the least is 1",
         ),
         (
             RunOptions {
-                loops: Some(1),
-                ramp_up: Some(Duration::from_secs(1)),
+                work: WorkSpec {
+                    loops: Some(1),
+                    ramp_up: Some(Duration::from_secs(1)),
+                    ..none().work
+                },
                 ..none()
             },
             "--ramp-up: ramp_up cannot be had in a replay: with loops everything is measured; give 0s",
         ),
         (
             RunOptions {
-                timing: Some(Timing::Recorded),
+                work: WorkSpec {
+                    timing: Some(Timing::Recorded),
+                    ..none().work
+                },
                 ..none()
             },
             "--timing: timing is recorded, but netbench-like (without-cache) has no times: give fast, or \
@@ -123,7 +145,10 @@ fn what_a_replay_cannot_have_is_refused() {
         assert_eq!(resolve(&office, &options).unwrap_err().to_string(), told);
     }
     let loops = RunOptions {
-        loops: Some(1),
+        work: WorkSpec {
+            loops: Some(1),
+            ..none().work
+        },
         ..none()
     };
     let plan = resolve(&office, &loops).unwrap();
@@ -165,9 +190,12 @@ fn the_command_line_goes_before_the_file_and_that_before_defaults() {
     )
     .unwrap();
     let options = RunOptions {
-        clients: Some("7,9".parse().unwrap()),
-        seed: Some(6),
-        file_size: Some(Size(8192)),
+        work: WorkSpec {
+            clients: Some("7,9".parse().unwrap()),
+            seed: Some(6),
+            file_size: Some(Size(8192)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = resolve(&profile, &options).unwrap();
@@ -304,7 +332,10 @@ fn credits_must_pay_for_the_largest_request() {
         ),
     ] {
         let options = RunOptions {
-            credits: Some(credits),
+            sessions: SessionsSpec {
+                credits: Some(credits),
+                ..SessionsSpec::default()
+            },
             ..RunOptions::default()
         };
         assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
@@ -313,7 +344,10 @@ fn credits_must_pay_for_the_largest_request() {
         assert_eq!(found, format!("profile x.toml: {message}"));
     }
     let options = RunOptions {
-        credits: Some(16),
+        sessions: SessionsSpec {
+            credits: Some(16),
+            ..SessionsSpec::default()
+        },
         ..RunOptions::default()
     };
     let plan = resolve(&Profile::parse("x.toml", profile).unwrap(), &options).unwrap();
@@ -327,7 +361,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "outstanding = 0",
             RunOptions {
-                outstanding: Some(0),
+                work: WorkSpec {
+                    outstanding: Some(0),
+                    ..WorkSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--outstanding",
@@ -336,7 +373,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "outstanding = 1025",
             RunOptions {
-                outstanding: Some(1025),
+                work: WorkSpec {
+                    outstanding: Some(1025),
+                    ..WorkSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--outstanding",
@@ -345,7 +385,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "repeat = 0",
             RunOptions {
-                repeat: Some(0),
+                work: WorkSpec {
+                    repeat: Some(0),
+                    ..WorkSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--repeat",
@@ -354,7 +397,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "threads = 0",
             RunOptions {
-                threads: Some(0),
+                generator: GeneratorSpec {
+                    threads: Some(0),
+                    ..GeneratorSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--threads",
@@ -363,7 +409,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "setup_rate = 0",
             RunOptions {
-                setup_rate: Some(0),
+                generator: GeneratorSpec {
+                    setup_rate: Some(0),
+                    ..GeneratorSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--setup-rate",
@@ -372,7 +421,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "duration = \"0s\"",
             RunOptions {
-                duration: Some(Duration::ZERO),
+                work: WorkSpec {
+                    duration: Some(Duration::ZERO),
+                    ..WorkSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--duration",
@@ -381,7 +433,10 @@ fn an_option_is_refused_where_it_was_given() {
         (
             "ramp_up = \"31days\"",
             RunOptions {
-                ramp_up: Some(Duration::from_secs(31 * 86_400)),
+                work: WorkSpec {
+                    ramp_up: Some(Duration::from_secs(31 * 86_400)),
+                    ..WorkSpec::default()
+                },
                 ..RunOptions::default()
             },
             "--ramp-up",
@@ -401,7 +456,10 @@ fn an_option_is_refused_where_it_was_given() {
 #[test]
 fn a_file_size_from_the_command_line_is_blamed_on_it() {
     let small = RunOptions {
-        file_size: Some(Size(511)),
+        work: WorkSpec {
+            file_size: Some(Size(511)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     assert_eq!(
@@ -409,7 +467,10 @@ fn a_file_size_from_the_command_line_is_blamed_on_it() {
         "--file-size: size 512 B does not fit in a file of 511 B: enlarge the files or drop the size"
     );
     let large = RunOptions {
-        file_size: Some(Size(1 << 62)),
+        work: WorkSpec {
+            file_size: Some(Size(1 << 62)),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     assert_eq!(
@@ -421,7 +482,10 @@ fn a_file_size_from_the_command_line_is_blamed_on_it() {
 #[test]
 fn verification_needs_whole_blocks() {
     let verified = RunOptions {
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            verify: Some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     for (text, message) in [
@@ -443,7 +507,10 @@ fn verification_needs_whole_blocks() {
 #[test]
 fn verification_of_more_than_memory_holds_is_refused() {
     let verified = RunOptions {
-        verify: Some(Verify::ReadBack),
+        work: WorkSpec {
+            verify: Some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     let text = "read_percent = 80\nfiles.size = \"6GiB\"\nsizes = [{ size = 512, weight = 100 }]";
@@ -460,14 +527,20 @@ fn what_smb_rs_cannot_honour_is_refused() {
     use smbench_protocol::{Cipher, CipherList, SigningAlgorithm};
 
     let by_smb_rs = || RunOptions {
-        driver: Some(DriverKind::SmbRs),
+        generator: GeneratorSpec {
+            driver: Some(DriverKind::SmbRs),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     let text = format!("read_percent = 80\n{SIZES}");
     for (options, message) in [
         (
             RunOptions {
-                sign: Some(Mode::Off),
+                sessions: SessionsSpec {
+                    sign: Some(Mode::Off),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--sign: the driver smb-rs signs whatever it does not encrypt: give auto or required, \
@@ -475,7 +548,10 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
-                signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                sessions: SessionsSpec {
+                    signing_algorithm: Some(SigningAlgorithm::AesGmac),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--signing-algorithm: the driver smb-rs leaves the signing algorithm to the server: \
@@ -483,7 +559,10 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
-                cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                sessions: SessionsSpec {
+                    cipher: Some(CipherList::only(Cipher::Aes128Gcm)),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--cipher: the driver smb-rs leaves the cipher to the server: leave it out, or use \
@@ -491,7 +570,10 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
-                oplock: Some("batch".parse().unwrap()),
+                sessions: SessionsSpec {
+                    oplock: Some("batch".parse().unwrap()),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--oplock: the driver smb-rs asks for no oplocks or leases: leave it out, or use \
@@ -499,7 +581,10 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
-                credits: Some(64),
+                sessions: SessionsSpec {
+                    credits: Some(64),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--credits: the driver smb-rs uses as many credits as it is granted: leave it out, or \
@@ -507,8 +592,14 @@ fn what_smb_rs_cannot_honour_is_refused() {
         ),
         (
             RunOptions {
-                dialect: Some(Dialect::Smb202.into()),
-                outstanding: Some(2),
+                work: WorkSpec {
+                    outstanding: Some(2),
+                    ..by_smb_rs().work
+                },
+                sessions: SessionsSpec {
+                    dialect: Some(Dialect::Smb202.into()),
+                    ..by_smb_rs().sessions
+                },
                 ..by_smb_rs()
             },
             "--outstanding: the driver smb-rs sends one request at a time in SMB 2.0.2: give 1, or \
@@ -517,7 +608,10 @@ fn what_smb_rs_cannot_honour_is_refused() {
     ] {
         assert_eq!(refusal(&text, &options), message);
         let native = RunOptions {
-            driver: None,
+            generator: GeneratorSpec {
+                driver: None,
+                ..options.generator
+            },
             ..options
         };
         let profile = Profile::parse("x.toml", &text).unwrap();
@@ -536,7 +630,10 @@ fn smb_rs_logs_on_by_ntlm_only() {
 
     let profile = Profile::builtin("file-server").unwrap();
     let options = RunOptions {
-        driver: Some(DriverKind::SmbRs),
+        generator: GeneratorSpec {
+            driver: Some(DriverKind::SmbRs),
+            ..GeneratorSpec::default()
+        },
         ..RunOptions::default()
     };
     let target = Target {

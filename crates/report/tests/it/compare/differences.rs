@@ -181,9 +181,9 @@ fn what_only_one_server_did_as_recorded_is_other_work() {
 #[test]
 fn older_documents_do_not_differ_by_what_they_could_not_tell() {
     let mut older = passes(&[1600]);
-    older.plan.driver = None;
-    older.plan.pin_threads = None;
-    older.plan.ciphers = None;
+    older.plan.generator.driver = None;
+    older.plan.generator.pin_threads = None;
+    older.plan.sessions.ciphers = None;
     let found = pair(older.clone(), passes(&[1600]));
     assert_eq!((found.settings, found.workload), (Vec::new(), Vec::new()));
     older.plan.digest = "0".repeat(64);

@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::limits::Limits;
 use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::spec::RunOptions;
+use crate::spec::{RunOptions, WorkSpec};
 use crate::target::Target;
 use crate::workload::Requests;
 
@@ -143,7 +143,10 @@ fn what_lines_say_is_said_nowhere_else() {
 fn delays_and_another_load_model_do_not_go_together() {
     let delayed = format!("{LINE}delay = \"5ms\"\n");
     let rate = RunOptions {
-        rate: Some("100".parse().unwrap()),
+        work: WorkSpec {
+            rate: Some("100".parse().unwrap()),
+            ..WorkSpec::default()
+        },
         ..RunOptions::default()
     };
     assert_eq!(

@@ -1,0 +1,93 @@
+//! How the options of a run are declared and read. Each option is declared once, in
+//! the part of the plan that it belongs to.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::units::parse_duration;
+
+/// Declares the options of a part: the keys of a `[run]` table, and then those that
+/// only a command line can give.
+macro_rules! options {
+    (
+        $(#[$of_part:meta])*
+        $part:ident {
+            $($(#[doc = $doc:literal])* $(#[serde($($how:tt)*)])? $key:ident: $value:ty,)+
+        }
+        never in a file {
+            $($(#[doc = $of_flag:literal])* $flag:ident: $given:ty,)*
+        }
+    ) => {
+        $(#[$of_part])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $part {
+            $($(#[doc = $doc])* pub $key: Option<$value>,)+
+            $($(#[doc = $of_flag])* pub $flag: Option<$given>,)*
+        }
+
+        impl $part {
+            /// The keys in a `[run]` table.
+            pub const KEYS: &[&str] = &[$(stringify!($key)),+];
+
+            /// Merges two sets of options. Values of `fallback` fill those that are
+            /// missing here.
+            #[must_use]
+            pub fn or(self, fallback: Self) -> Self {
+                Self {
+                    $($key: self.$key.or(fallback.$key),)+
+                    $($flag: self.$flag.or(fallback.$flag),)*
+                }
+            }
+
+            /// Returns the keys of the options that are given.
+            pub fn given(&self) -> impl Iterator<Item = &'static str> + use<> {
+                let all = [
+                    $(self.$key.is_some().then_some(stringify!($key)),)+
+                    $(self.$flag.is_some().then_some(stringify!($flag)),)*
+                ];
+                all.into_iter().flatten()
+            }
+
+            /// Reads the next value of a table if its key is one of the part's.
+            pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(
+                &mut self,
+                key: &str,
+                table: &mut A,
+            ) -> Result<(), A::Error> {
+                $(if key == stringify!($key) {
+                    #[derive(serde::Deserialize)]
+                    #[serde(transparent)]
+                    struct Value {
+                        $(#[serde($($how)*)])?
+                        value: Option<$value>,
+                    }
+                    self.$key = table.next_value::<Value>()?.value;
+                })+
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use options;
+
+/// Reads a duration from its text.
+pub(crate) fn duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).map(Some).map_err(D::Error::custom)
+}
+
+/// Reads a value from its text.
+pub(crate) fn from_text<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(D::Error::custom)
+}

@@ -1,0 +1,100 @@
+//! The options of a run as written, in the parts of a plan: the `[run]` table of a
+//! profile, or the options of a command line.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+
+use crate::generator::GeneratorSpec;
+use crate::sessions::SessionsSpec;
+use crate::work::WorkSpec;
+
+/// How to run a workload: the `[run]` table of a profile, or the options of a
+/// command line. Options of the command line have priority. An option that is in
+/// neither has a default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunOptions {
+    /// The options of the work.
+    pub work: WorkSpec,
+    /// The options of the load generator.
+    pub generator: GeneratorSpec,
+    /// The options of sessions.
+    pub sessions: SessionsSpec,
+}
+
+impl RunOptions {
+    /// Merges two sets of options. Values of `fallback` fill those that are missing
+    /// here.
+    #[must_use]
+    pub fn or(self, fallback: Self) -> Self {
+        let work = fallback.work.without_load_of(&self.work);
+        Self {
+            work: self.work.or(work),
+            generator: self.generator.or(fallback.generator),
+            sessions: self.sessions.or(fallback.sessions),
+        }
+    }
+
+    /// Whether this option is given. Keys of a `[run]` table name options.
+    #[must_use]
+    pub fn gives(&self, key: &str) -> bool {
+        let Self {
+            work,
+            generator,
+            sessions,
+        } = self;
+        let mut given = work
+            .given()
+            .chain(generator.given())
+            .chain(sessions.given());
+        given.any(|given| given == key)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Table)
+    }
+}
+
+struct Table;
+
+impl<'de> Visitor<'de> for Table {
+    type Value = RunOptions;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of options")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<RunOptions, A::Error> {
+        let mut options = RunOptions::default();
+        while let Some(Key(key)) = table.next_key()? {
+            // One part has the key; the others read nothing.
+            options.work.read(&key, &mut table)?;
+            options.generator.read(&key, &mut table)?;
+            options.sessions.read(&key, &mut table)?;
+        }
+        Ok(options)
+    }
+}
+
+/// A key of one of the parts.
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        let known = [WorkSpec::KEYS, GeneratorSpec::KEYS, SessionsSpec::KEYS].concat();
+        match known.contains(&&key[..]) {
+            true => Ok(Self(key)),
+            false => {
+                let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
+                Err(D::Error::custom(format_args!(
+                    "unknown field `{key}`, expected one of {}",
+                    known.join(", ")
+                )))
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The fields that the work adds to a digest.
+
+use serde::Serialize;
+
+use super::Work;
+use crate::access::{Access, AccessLine, SizeWeight};
+use crate::action::WeightedAction;
+use crate::contents::Verify;
+use crate::digest::Digest;
+use crate::fileio::{Fileio, Flushing, Spread, TestMode};
+use crate::files::FileSet;
+use crate::load::{LoadModel, Ramp, ThinkTime};
+use crate::workload::{Requests, Workload};
+
+impl Work {
+    /// Adds all fields that determine the work. The name of the profile does not.
+    pub(crate) fn add_to(&self, digest: &mut Digest) {
+        let Self {
+            profile: _,
+            workload,
+            load_points,
+            repeat,
+            outstanding,
+            load,
+            ramp,
+            ramp_up,
+            duration,
+            ramp_down,
+            seed,
+            verify,
+        } = self;
+        digest.add("workload", &Requested::from(workload));
+        digest.add("load_points", load_points);
+        digest.add("repeat", repeat);
+        digest.add("outstanding", outstanding);
+        digest.add("ramp_up_ns", &ramp_up.as_nanos());
+        digest.add("duration_ns", &duration.as_nanos());
+        digest.add("ramp_down_ns", &ramp_down.as_nanos());
+        digest.add("seed", seed);
+        digest.add("verify", &(*verify == Verify::ReadBack));
+        digest.add_given("load", describe(load));
+        digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
+    }
+}
+
+/// A workload, in the fields that digests have always contained. A field that does
+/// not apply to a form of workload is left out, or `null` where it always was.
+#[derive(Serialize)]
+struct Requested<'a> {
+    sizes: &'a [SizeWeight],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_percent: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readers_percent: Option<f64>,
+    access: Access,
+    flush_every_writes: Option<u32>,
+    files: FileSet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<&'a [WeightedAction]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a [AccessLine]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loops: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fileio: Option<Tested>,
+}
+
+/// The parts of a `fileio` test that sizes and files do not show. Whether the files
+/// were prepared before is left out, because the operations are the same.
+#[derive(Serialize)]
+struct Tested {
+    mode: TestMode,
+    block: u64,
+    merged: u32,
+    flushing: Flushing,
+    rw_ratio: Option<f64>,
+    spread: Option<Spread>,
+    events: Option<u64>,
+}
+
+impl From<&Fileio> for Tested {
+    fn from(test: &Fileio) -> Self {
+        Self {
+            mode: test.mode,
+            block: test.block.0,
+            merged: test.merged,
+            flushing: test.flushing,
+            rw_ratio: (test.mode == TestMode::RndRw).then_some(test.rw_ratio),
+            spread: (test.mode.access() == Access::Random).then_some(test.spread),
+            events: test.events,
+        }
+    }
+}
+
+impl<'a> From<&'a Workload> for Requested<'a> {
+    fn from(workload: &'a Workload) -> Self {
+        let (read_percent, readers_percent, operations) = match &workload.requests {
+            Requests::Data { read_percent, .. } => (Some(*read_percent), None, None),
+            Requests::Divided { readers_percent } => (None, Some(*readers_percent), None),
+            Requests::Mix(actions) => (None, None, Some(actions.as_slice())),
+            Requests::Pattern(_) | Requests::Replay(_) | Requests::Fileio(_) => (None, None, None),
+        };
+        Self {
+            sizes: &workload.sizes,
+            read_percent,
+            readers_percent,
+            access: workload.access,
+            flush_every_writes: workload.flush_every_writes(),
+            files: workload.files,
+            operations,
+            pattern: workload.pattern(),
+            trace: workload.replay().map(|replay| replay.trace.digest()),
+            loops: workload.replay().and_then(|replay| replay.loops),
+            fileio: workload.fileio().map(Tested::from),
+        }
+    }
+}
+
+/// Describes a load model, unless it is the default.
+fn describe(model: &LoadModel) -> Option<String> {
+    match model {
+        LoadModel::Closed { think } => think.map(|ThinkTime { mean, spacing }| {
+            let kind = spacing.of_think_times();
+            format!("think {kind} {} ns", mean.as_nanos())
+        }),
+        LoadModel::Rate { rate, arrivals } => {
+            Some(format!("rate {} {rate}", arrivals.of_arrivals()))
+        }
+        LoadModel::Recorded => Some("as recorded".to_owned()),
+    }
+}
