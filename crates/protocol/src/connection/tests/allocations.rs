@@ -14,6 +14,7 @@ use crate::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, QueryDirectoryResponse,
 };
 use crate::command::set_info::{Existing, SetInfo, SetInfoRequest};
+use crate::frame::Message;
 
 const FILE: FileId = FileId {
     persistent: 1,
