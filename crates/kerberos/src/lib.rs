@@ -39,9 +39,9 @@ pub use ticket::ServiceTicket;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub fn decode_opened(bytes: &[u8]) {
-    let _ = messages::ReplyPart::decode(bytes);
-    let _ = messages::ApReplyPart::decode(bytes);
-    let _ = messages::etype_info(bytes);
+    let _ = messages::reply::ReplyPart::decode(bytes);
+    let _ = messages::reply::ApReplyPart::decode(bytes);
+    let _ = messages::reply::etype_info(bytes);
 }
 
 #[cfg(test)]
