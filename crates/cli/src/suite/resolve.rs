@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::SystemTime;
 
-use smbench_engine::clients::{ClientList, ClientListError};
+use smbench_engine::clients::ClientList;
 use smbench_engine::plan::{Limits, Place, Plan, PlanError};
 use smbench_engine::profile::{self, Profile};
 use smbench_engine::spec::RunOptions;
@@ -262,7 +262,7 @@ fn plan(
         .iter()
         .map(|clients| clients.saturating_mul(generators));
     let points: Vec<_> = points.map(|clients| clients.to_string()).collect();
-    let clients = points.join(",").parse().map_err(|error: ClientListError| {
+    let clients = points.join(",").parse::<ClientList>().map_err(|error| {
         Failure::Usage(format!(
             "suite {}, profile {}, with {generators} sessions for each client: {error}",
             source.origin, profile.origin
