@@ -8,7 +8,7 @@ use smbench_engine::iometer;
 use smbench_engine::loadfile::{self, Unknown};
 use smbench_engine::login::KdcAddress;
 use smbench_engine::plan::{Limits, Plan, PlanError};
-use smbench_engine::profile::Profile;
+use smbench_engine::profile::{self, Profile};
 use smbench_engine::sources::{SOURCES_MAX, SourceList};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::Target;
@@ -29,7 +29,7 @@ fn resolve(profile: &Profile) -> Result<Plan, PlanError> {
 
 /// Reads a profile and makes its plan.
 pub fn profile(data: &[u8]) {
-    let Ok(profile) = Profile::parse("fuzzed.toml", text(data)) else {
+    let Ok(profile) = profile::parse("fuzzed.toml", text(data)) else {
         return;
     };
     if let Ok(plan) = resolve(&profile) {

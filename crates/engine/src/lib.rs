@@ -44,7 +44,7 @@ pub use machine::{clock, server_cpu, storage};
 pub use smbench_formats::{iometer, loadfile, profile};
 pub use smbench_model::contents::{block as pattern, verify};
 pub use smbench_model::lists::{clients, sources};
-pub use smbench_model::{login, netbench, operations as stream, plan, record, spec, target, units};
+pub use smbench_model::{login, operations as stream, plan, record, spec, target, units};
 
 pub use crate::machine::cancel::Cancel;
 pub use crate::smb::session::{SessionError, Who};

@@ -23,7 +23,6 @@ pub mod lists;
 pub mod load;
 pub mod login;
 mod nanos;
-pub mod netbench;
 pub mod operations;
 pub mod plan;
 pub mod profile;

@@ -67,10 +67,9 @@ use crate::generator::{DriverKind, Pinning};
 use crate::lists::clients::ClientList;
 use crate::lists::sources::SourceList;
 use crate::load::{Ramp, Rate, Spacing};
-use crate::netbench::Variant;
 use crate::sessions::{Caching, Mode};
 use crate::units::{Size, parse_duration};
-use crate::workload::Timing;
+use crate::workload::{NetbenchCapture, Timing};
 pub use operation::{OpName, OperationSpec};
 pub use pattern::PatternSpec;
 
@@ -104,7 +103,7 @@ pub struct Spec {
     pub pattern: Vec<PatternSpec>,
     /// An office workload, `without-cache` or `oplocks`. It replaces every other
     /// description of requests.
-    pub netbench: Option<Variant>,
+    pub netbench: Option<NetbenchCapture>,
     /// Defaults for options that are missing on the command line.
     pub run: RunOptions,
 }

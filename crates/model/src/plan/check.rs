@@ -84,7 +84,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::resolve::tests::plan;
+    use crate::plan::resolve::tests::{plan, recorded, resolve};
+    use crate::spec::RunOptions;
 
     type Change = fn(&mut Plan);
 
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_replay_has_one_request_in_flight() {
-        let mut plan = plan("netbench-like");
+        let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
         assert_eq!(plan.check(), Ok(()));
         plan.outstanding = 2;
         assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));
