@@ -130,8 +130,8 @@ fn null_target(criterion: &mut Criterion) {
         profile.spec.run = options;
         let plan = Plan::of(&profile, Target::none()).expect("the plan is sound");
         let drawn = Drawn {
-            mix: Mix::new(&plan.workload),
-            seed: plan.seed,
+            mix: Mix::new(&plan.work.workload),
+            seed: plan.work.seed,
         };
         group.bench_function(name, |bench| {
             bench.iter_custom(|operations| {

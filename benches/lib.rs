@@ -90,7 +90,7 @@ pub fn workload(profile: &Profile) -> Workload {
     };
     let (options, limits) = (RunOptions::default(), Limits::default());
     match Plan::resolve(profile, &options, target, limits, 1) {
-        Ok(plan) => plan.workload,
+        Ok(plan) => plan.work.workload,
         Err(error) => panic!("the profile cannot run: {error}"),
     }
 }

@@ -92,8 +92,8 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     };
     let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;
     let drawn = Drawn {
-        mix: Mix::new(&plan.workload),
-        seed: plan.seed,
+        mix: Mix::new(&plan.work.workload),
+        seed: plan.work.seed,
     };
     let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());
     let target = Ending(operations / CLIENTS);

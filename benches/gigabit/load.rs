@@ -104,7 +104,7 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
         let mbps = |direction| point.ops.window_bytes(direction) as f64 * 8e-6 / window_s;
         let cpu = point.client.cpu_user + point.client.cpu_system;
         let carried = Carried {
-            profile: plan.profile.clone(),
+            profile: plan.work.profile.clone(),
             clients: point.clients,
             ops_per_s: point.ops.window_all().count() as f64 / window_s,
             up_mbps: mbps(Direction::Write),

@@ -34,7 +34,7 @@ pub fn profile(data: &[u8]) {
     };
     if let Ok(plan) = resolve(&profile) {
         assert!(plan.max_clients() > 0);
-        assert!(plan.workload.replay().is_some() || plan.files().take(10).count() > 0);
+        assert!(plan.work.workload.replay().is_some() || plan.files().take(10).count() > 0);
         assert!(!plan.digest().is_empty());
         assert!(plan.bytes_on_share() > 0);
     }

@@ -214,33 +214,22 @@ mod tests {
         let Command::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
             panic!("run is run");
         };
-        let Plan {
-            load_points,
-            outstanding,
-            duration,
-            ramp_up,
-            ramp_down,
-            repeat,
-            seed,
-            limits,
-            profile,
-            ..
-        } = Request::resolve_all(&args).unwrap().remove(0).plan;
-        let clients: Vec<_> = load_points.iter().map(u32::to_string).collect();
+        let Plan { work, limits, .. } = Request::resolve_all(&args).unwrap().remove(0).plan;
+        let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
         let run = command.find_subcommand_mut("run").unwrap();
         let help = run.render_help().to_string();
         let words: Vec<_> = help.split_whitespace().collect();
         let help = words.join(" ");
         for (option, default) in [
-            ("--profile", profile),
+            ("--profile", work.profile),
             ("--clients", clients.join(",")),
-            ("--outstanding", outstanding.to_string()),
-            ("--duration", format_duration(duration)),
-            ("--ramp-up", format_duration(ramp_up)),
-            ("--ramp-down", format_duration(ramp_down)),
-            ("--repeat", repeat.to_string()),
-            ("--seed", seed.to_string()),
+            ("--outstanding", work.outstanding.to_string()),
+            ("--duration", format_duration(work.duration)),
+            ("--ramp-up", format_duration(work.ramp_up)),
+            ("--ramp-down", format_duration(work.ramp_down)),
+            ("--repeat", work.repeat.to_string()),
+            ("--seed", work.seed.to_string()),
             ("--connect-timeout", format_duration(limits.connect)),
             ("--setup-timeout", format_duration(limits.setup)),
             ("--operation-timeout", format_duration(limits.operation)),

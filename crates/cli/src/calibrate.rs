@@ -300,8 +300,8 @@ fn alone(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let drawn = Drawn {
-        mix: Mix::new(&plan.workload),
-        seed: plan.seed,
+        mix: Mix::new(&plan.work.workload),
+        seed: plan.work.seed,
     };
     let server = ServerFacts::other(&format!("{name}://here"));
     run::execute_on(plan, server, connector, drawn, &mut Unobserved, cancel)

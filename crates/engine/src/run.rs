@@ -65,9 +65,9 @@ pub fn execute(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let mix = Mix::new(&plan.workload);
-    let (seed, origin) = (plan.seed, Origin::Plan);
-    match (plan.workload.replay(), plan.workload.fileio()) {
+    let mix = Mix::new(&plan.work.workload);
+    let (seed, origin) = (plan.work.seed, Origin::Plan);
+    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(replay), _) => {
             let operations = Operations {
                 mix,
@@ -156,7 +156,7 @@ pub fn execute_on(
         plan: Arc::new(plan.clone()),
         at: server.url.clone(),
         whereabouts: Whereabouts::Elsewhere,
-        server_cpu: Meter::new(&plan.server_cpu, None),
+        server_cpu: Meter::new(&plan.generator.server_cpu, None),
         started: clock::now(),
         started_wall: clock::wall(),
         salt: Salt(session::random_u64()),
@@ -205,7 +205,7 @@ fn execute_on_share(
 /// Refuses replays and `fileio` tests, because streams and drivers of an embedding
 /// program cannot carry them out.
 fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
-    match (plan.workload.replay(), plan.workload.fileio()) {
+    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(_), _) => Err(RunError::Replay),
         (_, Some(_)) => Err(RunError::Fileio),
         (None, None) => Ok(()),

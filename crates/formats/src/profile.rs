@@ -197,16 +197,10 @@ mod tests {
         for name in ["netbench-like", "netbench-like-oplocks"] {
             let target = Target::with_password("smb://ann@host/share", "secret").unwrap();
             let plan = Plan::of(&load(name).unwrap(), target).unwrap();
-            assert_eq!(plan.profile, name);
-            assert!(plan.workload.kinds().contains(&OpKind::Write));
-            let source = plan
-                .workload
-                .replay()
-                .unwrap()
-                .trace
-                .summary()
-                .source
-                .clone();
+            assert_eq!(plan.work.profile, name);
+            assert!(plan.work.workload.kinds().contains(&OpKind::Write));
+            let replay = plan.work.workload.replay().unwrap();
+            let source = &replay.trace.summary().source;
             assert!(source.starts_with("netbench-like ("), "{source}");
         }
     }

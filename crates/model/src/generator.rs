@@ -2,6 +2,27 @@
 
 use std::fmt;
 
+use crate::cpu::CpuSource;
+
+/// The load generator of a run. It has no influence on the operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    /// Worker threads, 1 to [`THREADS_MAX`](crate::bounds::THREADS_MAX). Each runs
+    /// its share of the clients. A load point uses no more threads than its clients
+    /// need.
+    pub threads: u32,
+    /// Whether each worker thread stays on one CPU.
+    pub pinning: Pinning,
+    /// Maximum number of sessions to set up per second, over all threads, 1 to
+    /// [`SETUP_RATE_MAX`](crate::bounds::SETUP_RATE_MAX). With `None` the server
+    /// alone limits it.
+    pub setup_rate: Option<u32>,
+    /// The driver that sends the operations.
+    pub driver: DriverKind,
+    /// Source of the server's CPU time.
+    pub server_cpu: CpuSource,
+}
+
 /// The CPUs that worker threads run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {

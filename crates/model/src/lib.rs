@@ -37,6 +37,7 @@ pub mod target;
 pub mod trace;
 pub mod units;
 pub mod url;
+pub mod work;
 pub mod workload;
 
 pub use nanos::Nanos;

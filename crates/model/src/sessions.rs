@@ -1,4 +1,4 @@
-//! The options of sessions: dialects, signing, encryption, connections, caching.
+//! The sessions of a run: their server, dialects, signing, encryption, connections, caching.
 
 mod caching;
 mod connections;
@@ -6,10 +6,24 @@ mod connections;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+use crate::target::Target;
 pub use caching::{Caching, UnknownCaching};
 pub use connections::{
     CONNECTIONS_PER_SESSION_MAX, Connections, ConnectionsProblem, SESSIONS_PER_CONNECTION_MAX,
 };
+
+/// The sessions of a run, and the server that they are with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sessions {
+    /// The server, share, folder and account.
+    pub target: Target,
+    /// Options of each session.
+    pub options: SessionOptions,
+    /// The TCP connections that sessions use.
+    pub connections: Connections,
+    /// The caching that opens of files ask for.
+    pub caching: Caching,
+}
 
 /// Options of a session, applied during set-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -36,10 +36,10 @@ fn describe(request: &Request) -> String {
     let plan = &request.plan;
     let server = match request.server {
         Server::Embedded => "embedded, started on this machine for the run".to_owned(),
-        Server::Given(_) => plan.target.redacted(),
+        Server::Given(_) => plan.sessions.target.redacted(),
     };
     let mut lines = vec![
-        ("profile", plain(&plan.profile)),
+        ("profile", plain(&plan.work.profile)),
         ("server", server),
         ("clients", clients(plan)),
         ("sessions", sessions(plan)),
@@ -50,18 +50,19 @@ fn describe(request: &Request) -> String {
         ("sizes", sizes(plan)),
         ("files", files(plan)),
         ("verify", verify(plan).to_owned()),
-        ("seed", plan.seed.to_string()),
+        ("seed", plan.work.seed.to_string()),
         ("threads", threads(plan)),
         ("dialect", dialect(plan)),
         ("signing", signing(plan)),
         ("encryption", encryption(plan)),
     ];
     // The default is not shown.
-    let other = (plan.driver != DriverKind::default()).then(|| plan.driver.to_string());
+    let other =
+        (plan.generator.driver != DriverKind::default()).then(|| plan.generator.driver.to_string());
     lines.extend(other.map(|name| ("driver", name)));
-    let asked = (plan.caching != Caching::None).then(|| plan.caching.to_string());
+    let asked = (plan.sessions.caching != Caching::None).then(|| plan.sessions.caching.to_string());
     lines.extend(asked.map(|name| ("oplock", name)));
-    lines.extend(login(&plan.target.login).map(|text| ("log on", text)));
+    lines.extend(login(&plan.sessions.target.login).map(|text| ("log on", text)));
     lines.extend(connections(plan).map(|text| ("connections", text)));
     lines.extend([
         ("limits", limits(plan)),
@@ -79,9 +80,9 @@ fn describe(request: &Request) -> String {
 }
 
 fn threads(plan: &Plan) -> String {
-    match plan.pinning {
-        Pinning::Free => plan.threads.to_string(),
-        Pinning::Pinned => format!("{}, each on a CPU of its own", plan.threads),
+    match plan.generator.pinning {
+        Pinning::Free => plan.generator.threads.to_string(),
+        Pinning::Pinned => format!("{}, each on a CPU of its own", plan.generator.threads),
     }
 }
 
@@ -101,13 +102,13 @@ fn login(login: &Login) -> Option<String> {
 }
 
 fn clients(plan: &Plan) -> String {
-    let points: Vec<_> = plan.load_points.iter().map(u32::to_string).collect();
+    let points: Vec<_> = plan.work.load_points.iter().map(u32::to_string).collect();
     // As the user wrote it, if that is shorter.
     let points = points.join(",");
     let list = points
         .parse()
         .map_or(points, |list: ClientList| list.to_string());
-    let passes = match plan.repeat {
+    let passes = match plan.work.repeat {
         1 => "1 pass".to_owned(),
         repeat => format!("{repeat} passes"),
     };
@@ -115,48 +116,49 @@ fn clients(plan: &Plan) -> String {
 }
 
 fn load_points(plan: &Plan) -> u64 {
-    plan.load_points.len() as u64 * u64::from(plan.repeat)
+    plan.work.load_points.len() as u64 * u64::from(plan.work.repeat)
 }
 
 fn sessions(plan: &Plan) -> String {
-    let per_pass: u64 = plan.load_points.iter().map(|&n| u64::from(n)).sum();
+    let per_pass: u64 = plan.work.load_points.iter().map(|&n| u64::from(n)).sum();
     format!(
         "{} in all, up to {} at a time{}",
-        per_pass * u64::from(plan.repeat),
+        per_pass * u64::from(plan.work.repeat),
         plan.max_clients(),
-        plan.setup_rate
+        plan.generator
+            .setup_rate
             .map_or_else(String::new, |rate| format!(", {rate} set up per second"))
     )
 }
 
 fn time(plan: &Plan) -> String {
-    let per_point = plan.ramp_up + plan.duration + plan.ramp_down;
+    let per_point = plan.work.ramp_up + plan.work.duration + plan.work.ramp_down;
     let points = load_points(plan);
     let all =
         u32::try_from(points).map_or(Duration::MAX, |points| per_point.saturating_mul(points));
     format!(
         "{} measured per load point, after {} of ramp-up and before {} of ramp-down;\n\
          {} for {} besides setting up",
-        format_duration(plan.duration),
-        format_duration(plan.ramp_up),
-        format_duration(plan.ramp_down),
+        format_duration(plan.work.duration),
+        format_duration(plan.work.ramp_up),
+        format_duration(plan.work.ramp_down),
         format_duration(all),
         counted(points, "load point")
     )
 }
 
 fn outstanding(plan: &Plan) -> String {
-    let most = match plan.load.is_paced() {
+    let most = match plan.work.load.is_paced() {
         true => "at most ",
         false => "",
     };
-    let requests = counted(plan.outstanding.into(), "request");
+    let requests = counted(plan.work.outstanding.into(), "request");
     format!("{most}{requests} per client")
 }
 
 /// Describes the event that starts an operation.
 fn load(plan: &Plan) -> String {
-    let model = match plan.load {
+    let model = match plan.work.load {
         LoadModel::Closed { think: None } => "closed loop, without think times".to_owned(),
         LoadModel::Recorded => {
             "each operation when it was recorded, after the one before".to_owned()
@@ -178,7 +180,7 @@ fn load(plan: &Plan) -> String {
             format!("{rate} operations/s{per_client}, {arrivals} arrivals")
         }
     };
-    let ramp = match plan.ramp {
+    let ramp = match plan.work.ramp {
         Ramp::Full => "",
         Ramp::Linear => "; clients join one by one during the ramp-up",
     };
@@ -186,7 +188,7 @@ fn load(plan: &Plan) -> String {
 }
 
 fn requests(plan: &Plan) -> String {
-    let workload = &plan.workload;
+    let workload = &plan.work.workload;
     let access = match workload.access {
         Access::Random => "random",
         Access::Sequential => "sequential",
@@ -310,19 +312,19 @@ fn weighted(entry: &WeightedAction) -> String {
 }
 
 fn sizes(plan: &Plan) -> String {
-    if plan.workload.replay().is_some() {
+    if plan.work.workload.replay().is_some() {
         return format!(
             "as recorded, up to {:#}",
             Size(plan.largest_request().into())
         );
     }
-    if plan.workload.pattern().is_some() {
+    if plan.work.workload.pattern().is_some() {
         return format!("as above, up to {:#}", Size(plan.largest_request().into()));
     }
-    if plan.workload.sizes.is_empty() {
+    if plan.work.workload.sizes.is_empty() {
         return "none: no operation has one".to_owned();
     }
-    let lines = plan.workload.sizes.iter().map(|entry| {
+    let lines = plan.work.workload.sizes.iter().map(|entry| {
         let size = format!("{:#}", Size(entry.size.into()));
         format!("{size:>9}  {:>8}", percent(entry.weight))
     });
@@ -330,9 +332,9 @@ fn sizes(plan: &Plan) -> String {
 }
 
 fn files(plan: &Plan) -> String {
-    let files = &plan.workload.files;
+    let files = &plan.work.workload.files;
     let on_share = plan.bytes_on_share();
-    if plan.workload.replay().is_some() {
+    if plan.work.workload.replay().is_some() {
         return match files.count {
             0 => "those that the replay makes".to_owned(),
             count => format!(
@@ -359,14 +361,14 @@ fn files(plan: &Plan) -> String {
 }
 
 fn verify(plan: &Plan) -> &'static str {
-    match plan.verify {
+    match plan.work.verify {
         Verify::Off => "off",
         Verify::ReadBack => "what is read is compared with what was written",
     }
 }
 
 fn dialect(plan: &Plan) -> String {
-    let dialects = plan.session.dialects;
+    let dialects = plan.sessions.options.dialects;
     let newest = dialects.newest();
     if dialects == DialectRange::ALL {
         "the newest that both sides speak".to_owned()
@@ -378,19 +380,19 @@ fn dialect(plan: &Plan) -> String {
 }
 
 fn signing(plan: &Plan) -> String {
-    let mode = match plan.session.signing {
-        Mode::Auto if plan.driver.always_signs() => "whatever is not encrypted",
+    let mode = match plan.sessions.options.signing {
+        Mode::Auto if plan.generator.driver.always_signs() => "whatever is not encrypted",
         wanted => mode(wanted),
     };
-    match plan.session.signing_algorithm {
+    match plan.sessions.options.signing_algorithm {
         Some(algorithm) => format!("{mode}, with {algorithm}"),
         None => mode.to_owned(),
     }
 }
 
 fn encryption(plan: &Plan) -> String {
-    let ciphers = plan.session.ciphers;
-    match plan.session.encryption {
+    let ciphers = plan.sessions.options.ciphers;
+    match plan.sessions.options.encryption {
         Mode::Off => mode(Mode::Off).to_owned(),
         wanted if ciphers == CipherList::default() => mode(wanted).to_owned(),
         wanted => format!("{}, with {ciphers}", mode(wanted)),
@@ -411,8 +413,8 @@ fn connections(plan: &Plan) -> Option<String> {
         connections_per_session: connections,
         credits,
         sources,
-    } = &plan.connections;
-    let count = plan.connections.count(plan.max_clients());
+    } = &plan.sessions.connections;
+    let count = plan.sessions.connections.count(plan.max_clients());
     let shared = (*sessions > 1 || *connections > 1).then(|| {
         format!(
             "up to {count} at a time: {} on each, {} per session",
@@ -439,14 +441,14 @@ fn limits(plan: &Plan) -> String {
 }
 
 fn operations(plan: &Plan) -> String {
-    if let Some(replay) = plan.workload.replay() {
-        let first = Replays::new(replay.clone(), plan.seed).of_client(0);
+    if let Some(replay) = plan.work.workload.replay() {
+        let first = Replays::new(replay.clone(), plan.work.seed).of_client(0);
         let shown = first.take(OPERATIONS_SHOWN);
         let describe = |operation: Operation| replay.trace.describe(operation.file as usize, 0);
         return shown.map(describe).collect::<Vec<_>>().join("\n");
     }
-    let mix = Mix::new(&plan.workload);
-    let mut stream = OpStream::new(&mix, plan.seed, 0);
+    let mix = Mix::new(&plan.work.workload);
+    let mut stream = OpStream::new(&mix, plan.work.seed, 0);
     let mut lines = Vec::new();
     for _ in 0..OPERATIONS_SHOWN {
         lines.push(operation(plan, &mix, stream.next()));

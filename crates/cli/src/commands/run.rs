@@ -32,7 +32,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     check_outputs(requests.len(), &args.output)?;
     let remedy = match requests[0].server {
         Server::Embedded => String::new(),
-        Server::Given(_) => left_behind(&requests[0].plan.target.redacted()),
+        Server::Given(_) => left_behind(&requests[0].plan.sessions.target.redacted()),
     };
     let telling = Telling {
         remedy,
@@ -87,9 +87,9 @@ pub(crate) fn carry_out(
     if let Server::Given(sources) = &first.server {
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
         // ends the program.
-        let password = sources.password(&first.plan.target)?;
+        let password = sources.password(&first.plan.sessions.target)?;
         for request in &mut requests {
-            request.plan.target.password = password.clone();
+            request.plan.sessions.target.password = password.clone();
         }
     }
     let line = Line::new(match output.quiet {
@@ -115,7 +115,7 @@ pub(crate) fn carry_out(
         let manner = Manner {
             output,
             render,
-            name: are_several.then(|| request.plan.profile.clone()),
+            name: are_several.then(|| request.plan.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
         };
@@ -194,13 +194,13 @@ fn run_one<'a>(
         unsaved,
         ..
     } = manner;
-    let mut results = Results::prepare(output, &request.plan.profile, SystemTime::now())?;
-    run::check_server_cpu(&request.plan.server_cpu)?;
+    let mut results = Results::prepare(output, &request.plan.work.profile, SystemTime::now())?;
+    run::check_server_cpu(&request.plan.generator.server_cpu)?;
     let server = match request.server {
         Server::Given(_) => None,
         Server::Embedded => {
             let (server, target) = Embedded::start()?;
-            request.plan.target = target;
+            request.plan.sessions.target = target;
             Some(server)
         }
     };
@@ -234,7 +234,7 @@ fn conclude(
         (Some(leftover), Server::Given(_)) => {
             manner.complain(format_args!(
                 "{leftover}; remove it with: {}",
-                cleanup_command(&request.plan.target.redacted())
+                cleanup_command(&request.plan.sessions.target.redacted())
             ));
             Exit::Setup
         }

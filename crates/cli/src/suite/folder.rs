@@ -107,7 +107,7 @@ impl Folder {
             points: suite
                 .plans
                 .iter()
-                .map(|of_servers| of_servers[0].load_points.clone())
+                .map(|of_servers| of_servers[0].work.load_points.clone())
                 .collect(),
             measured: HashMap::new(),
             remains: noted(&mut running),
@@ -144,7 +144,12 @@ impl Folder {
             run.load_points.pop_if(|point| !is_done(point, plan));
             run.outcome = OutcomeDoc::Complete;
             let reason = run.outcome_reason.take();
-            if plan.load_points.iter().all(|&clients| has(&run, clients)) {
+            if plan
+                .work
+                .load_points
+                .iter()
+                .all(|&clients| has(&run, clients))
+            {
                 // No further load point will follow, so the document has to say how
                 // the pass ended.
                 run.server.notes.push(match reason {

@@ -74,7 +74,7 @@ impl Suite {
             .iter()
             .map(|chosen| plan(source, args, &load_points, chosen, None))
             .collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<_> = plans.iter().map(|plan| plan.profile.clone()).collect();
+        let names: Vec<_> = plans.iter().map(|plan| plan.work.profile.clone()).collect();
         if let Some(twice) = twice(&names) {
             return Err(refuse(format!(
                 "two profiles are called `{twice}`: give one of them another name"

@@ -213,11 +213,11 @@ impl<'a> Runner<'a> {
             return Err(Trouble::Stop(other));
         }
         let mut plan = whole.clone();
-        plan.server_cpu = host.cpu.clone();
-        plan.load_points = self.folder.remaining(slot);
+        plan.generator.server_cpu = host.cpu.clone();
+        plan.work.load_points = self.folder.remaining(slot);
         let url = target.redacted();
         let cleanup = cleanup_command(&url);
-        plan.target = target;
+        plan.sessions.target = target;
         let keep = Pass {
             folder: self.folder,
             slot,
@@ -232,7 +232,7 @@ impl<'a> Runner<'a> {
                 points: self.points,
             },
         };
-        if let Err(error) = run::check_server_cpu(&plan.server_cpu) {
+        if let Err(error) = run::check_server_cpu(&plan.generator.server_cpu) {
             let warning = format!("{place}: {error}; this pass may lack the server's CPU time");
             self.line.suspended(|| complain(warning));
         }

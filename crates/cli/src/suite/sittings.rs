@@ -15,7 +15,7 @@ pub(super) fn has(run: &RunDoc, clients: u32) -> bool {
 /// valid or not. It does if its window was over before the run ended or the server
 /// was lost.
 pub(super) fn is_done(point: &LoadPointDoc, plan: &Plan) -> bool {
-    let is_whole = point.window_s >= plan.duration.as_secs_f64();
+    let is_whole = point.window_s >= plan.work.duration.as_secs_f64();
     let is_lost = point.dropouts.len() as u64 >= u64::from(point.clients);
     point.valid || (is_whole && !is_lost)
 }

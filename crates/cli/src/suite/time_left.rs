@@ -16,7 +16,7 @@ pub(super) struct TimeLeft {
 
 /// Returns the planned time of a load point: ramps and window.
 pub(super) fn of_point(plan: &Plan) -> Duration {
-    plan.ramp_up + plan.duration + plan.ramp_down
+    plan.work.ramp_up + plan.work.duration + plan.work.ramp_down
 }
 
 impl TimeLeft {

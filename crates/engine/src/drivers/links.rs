@@ -75,7 +75,7 @@ pub(super) struct Received<'a> {
 }
 
 /// The sessions of a group during set-up.
-pub(super) struct Sessions {
+pub(super) struct OpenSessions {
     /// The connection on which they are set up. Requests can be made in its current
     /// session.
     pub(super) first: Session,
@@ -85,10 +85,10 @@ pub(super) struct Sessions {
     pub(super) took: Vec<Nanos>,
 }
 
-impl Sessions {
+impl OpenSessions {
     /// Opens the first session of these clients, on a connection of its own.
     pub(crate) async fn open(site: &Site, clients: &[u32]) -> Result<Self, SessionError> {
-        let per_session = site.plan.connections.connections_per_session;
+        let per_session = site.plan.sessions.connections.connections_per_session;
         let endpoint = site.endpoint.of_connection(number(site, clients, 0));
         let endpoint = match per_session {
             1 => endpoint,
@@ -118,7 +118,7 @@ impl Sessions {
         clients: &[u32],
     ) -> Result<Vec<Session>, SessionError> {
         let mut further = Vec::new();
-        for channel in 1..site.plan.connections.connections_per_session {
+        for channel in 1..site.plan.sessions.connections.connections_per_session {
             let connection_number = number(site, clients, channel);
             let added = self.connect_one(connection_number).await;
             further.push(added.map_err(|source| SessionError::Channel {
@@ -155,7 +155,7 @@ impl Sessions {
 /// Returns the number of a group's connection among all connections of the load
 /// point.
 fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
-    let connections = &site.plan.connections;
+    let connections = &site.plan.sessions.connections;
     let first = clients.first().copied().unwrap_or(0);
     let group = first / connections.sessions_per_connection;
     group * connections.connections_per_session + channel

@@ -30,7 +30,7 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
-use crate::drivers::links::{Links, Payloads, Received, Sessions, drops};
+use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::{Answered, Cache};
@@ -136,10 +136,10 @@ impl Connector for Connect {
 impl Connect {
     async fn open_group(&self, clients: &[u32]) -> Result<Opened<Native>, SessionError> {
         let site = &*self.0;
-        let mut sessions = Sessions::open(site, clients).await?;
+        let mut sessions = OpenSessions::open(site, clients).await?;
         let first = &mut sessions.first;
         let dialect = first.connection.negotiated().dialect;
-        first.cache = Cache::new(site.plan.caching, dialect, session::random_u64());
+        first.cache = Cache::new(site.plan.sessions.caching, dialect, session::random_u64());
         let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
         let mut players = Vec::new();
         for (at, &client) in clients.iter().enumerate() {
@@ -174,18 +174,18 @@ impl Connect {
                 cache,
                 renewals: Renewals::default(),
                 unfinished: Vec::new(),
-                outstanding: site.plan.outstanding as usize,
+                outstanding: site.plan.work.outstanding as usize,
                 mix: Arc::clone(&site.mix),
                 held: held.into_boxed_slice(),
                 places,
                 patterns: open::patterns(site)?,
                 share: open::share(site)?,
-                file_size: site.plan.workload.files.size,
+                file_size: site.plan.work.workload.files.size,
                 unique: Unique {
                     seed: session::random_u64(),
                     count: 0,
                 },
-                payload: match site.plan.verify {
+                payload: match site.plan.work.verify {
                     Verify::Off => Payload::Discard,
                     Verify::ReadBack => Payload::Keep,
                 },
@@ -408,7 +408,7 @@ impl Driver for Native {
 /// Returns how payloads of this plan's READs are handled in sessions like this one.
 fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
-    let is_unseen = plan.verify == Verify::Off && terms.signing.is_none();
+    let is_unseen = plan.work.verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
     match is_plain && drops::is_worth_while(plan) {
         true => Payloads::Dropped,

@@ -23,22 +23,27 @@ pub(crate) struct Site {
 
 pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let per_request = u32::from(plan.largest_charge());
-    let connections = &plan.connections;
+    let connections = &plan.sessions.connections;
     // Each connection carries an equal part of the requests in flight of a group of
     // clients.
-    let window = plan.outstanding * connections.sessions_per_connection;
+    let window = plan.work.outstanding * connections.sessions_per_connection;
     let share = window.div_ceil(connections.connections_per_session);
     // One credit more than that is for requests outside the window. With caching,
     // breaks can also be acknowledged while the window is full.
-    let spare = match plan.caching {
+    let spare = match plan.sessions.caching {
         Caching::None => 1,
         _ => 4,
     };
     let wanted = per_request.saturating_mul(share).saturating_add(spare);
     let credit_target = wanted.min(MAX_CREDIT_TARGET.into()) as u16;
-    Endpoint::resolve(&plan.target, plan.session, plan.limits, credit_target)
-        .await?
-        .with_credit_cap(connections.credits)
-        .with_connections_per_session(connections.connections_per_session)
-        .with_sources(connections.sources.as_ref())
+    Endpoint::resolve(
+        &plan.sessions.target,
+        plan.sessions.options,
+        plan.limits,
+        credit_target,
+    )
+    .await?
+    .with_credit_cap(connections.credits)
+    .with_connections_per_session(connections.connections_per_session)
+    .with_sources(connections.sources.as_ref())
 }

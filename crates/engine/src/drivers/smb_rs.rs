@@ -134,7 +134,7 @@ impl Connector for Connect {
             mix: Arc::clone(&site.mix),
             places: places.into_boxed_slice(),
             share: Arc::new(link::share_path(&site.endpoint)?),
-            file_size: site.plan.workload.files.size,
+            file_size: site.plan.work.workload.files.size,
             accounted: opened.iter().map(|client| client.link.line.sent()).sum(),
             clients: opened.into_boxed_slice(),
             running: FuturesUnordered::new(),
@@ -335,7 +335,7 @@ async fn hold(site: &Site, client: u32, link: Link) -> Result<(Client, Vec<Place
     let (plan, endpoint) = (&*site.plan, &site.endpoint);
     let actions = site.mix.actions();
     let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", site.directory)) };
-    let files = 0..plan.workload.files.count;
+    let files = 0..plan.work.workload.files.count;
     let paths: Box<[_]> = files
         .map(|file| path(&plan.file_name(client, file)))
         .collect();
@@ -351,7 +351,7 @@ async fn hold(site: &Site, client: u32, link: Link) -> Result<(Client, Vec<Place
         }
     }
     let mut places = Vec::new();
-    for slot in 0..plan.outstanding {
+    for slot in 0..plan.work.outstanding {
         let mut place = Place::default();
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(&name.of(client, slot)));

@@ -116,9 +116,9 @@ fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Pla
 fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let plan = Arc::new(plan(&server, profile, options));
-    let mix = Mix::new(&plan.workload);
-    let seed = plan.seed;
-    match (plan.workload.replay(), plan.workload.fileio()) {
+    let mix = Mix::new(&plan.work.workload);
+    let seed = plan.work.seed;
+    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(replay), _) => {
             let supplies = Replays::new(replay.clone(), seed);
             allocations_with(&plan, &mix, supplies)
@@ -136,7 +136,7 @@ fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
 
 /// Makes the directory of a run, or prepares files and claims theirs.
 async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
-    let Some(test) = plan.workload.fileio() else {
+    let Some(test) = plan.work.workload.fileio() else {
         let session = Session::open(endpoint).await.unwrap();
         let workspace = Workspace::create(endpoint, session).await;
         return workspace.map_err(|(error, _)| error).unwrap();
@@ -149,7 +149,7 @@ async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspa
 }
 
 fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) -> (u64, u64) {
-    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let board = Arc::new(Board::new(1, empty.clone()));
     // On a busy machine the coordinator may return recorders late.
     board.give_back((0..SPARE).map(|_| empty.clone()));
@@ -175,7 +175,7 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
         salt: site.salt,
         clients: 2,
         clients_before: 0,
-        groups: plan.connections.groups(2).collect(),
+        groups: plan.sessions.connections.groups(2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
         board: Arc::clone(&board),
@@ -274,13 +274,13 @@ fn allocations_with<T: Supplies>(plan: &Arc<Plan>, mix: &Arc<Mix>, supplies: T) 
     let (_, tally, _) = board.finish();
     assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
     assert!(tally.differences().is_empty(), "{:?}", tally.differences());
-    assert!(record_has_all(&tally, plan), "{}", plan.profile);
+    assert!(record_has_all(&tally, plan), "{}", plan.work.profile);
     (taken, counted)
 }
 
 /// Returns whether every kind of the plan occurred.
 fn record_has_all(tally: &record::Tally, plan: &Plan) -> bool {
-    let kinds = plan.workload.kinds();
+    let kinds = plan.work.workload.kinds();
     kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
 }
 

@@ -168,22 +168,22 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
 /// of `shares` local addresses. The text says why that is more than one load point
 /// needs.
 fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
-    let connections = |clients: u32| plan.connections.count(clients).div_ceil(shares);
+    let connections = |clients: u32| plan.sessions.connections.count(clients).div_ceil(shares);
     // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
-    let setting_up = plan.setup_rate.map_or(Duration::ZERO, |rate| {
-        let fewest = plan.load_points.iter().copied().min().unwrap_or(0);
+    let setting_up = plan.generator.setup_rate.map_or(Duration::ZERO, |rate| {
+        let fewest = plan.work.load_points.iter().copied().min().unwrap_or(0);
         Duration::from_secs_f64(f64::from(fewest) / f64::from(rate.max(1)))
     });
-    let each = setting_up + plan.ramp_up + plan.duration + plan.ramp_down;
+    let each = setting_up + plan.work.ramp_up + plan.work.duration + plan.work.ramp_down;
     let earlier = match kept {
         Kept::No => 0,
         Kept::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
     };
-    let count = plan.load_points.len();
-    let point = |number: usize| connections(plan.load_points[number % count]);
+    let count = plan.work.load_points.len();
+    let point = |number: usize| connections(plan.work.load_points[number % count]);
     let (mut sum, mut most) = (0, 0);
-    for number in 0..count * plan.repeat as usize {
+    for number in 0..count * plan.work.repeat as usize {
         sum += point(number);
         if let Some(free_again) = (number as u128).checked_sub(earlier + 1) {
             sum -= point(free_again as usize);
@@ -213,21 +213,21 @@ struct Needed {
 impl Needed {
     fn by(plan: &Plan, carrier: Carrier) -> Self {
         let clients = u64::from(plan.max_clients());
-        let slots = clients * u64::from(plan.outstanding);
+        let slots = clients * u64::from(plan.work.outstanding);
         let (sessions, connections) = match carrier {
-            Carrier::Own => (clients, plan.connections.count(plan.max_clients())),
+            Carrier::Own => (clients, plan.sessions.connections.count(plan.max_clients())),
             Carrier::Guest { .. } => (0, 0),
         };
-        let histograms = match plan.load.is_paced() {
-            true => 2 * plan.workload.kinds().len() as u64,
-            false => plan.workload.kinds().len() as u64,
+        let histograms = match plan.work.load.is_paced() {
+            true => 2 * plan.work.workload.kinds().len() as u64,
+            false => plan.work.workload.kinds().len() as u64,
         };
         let workers = workers(plan);
-        let (ledgers, kept) = match plan.verify {
+        let (ledgers, kept) = match plan.work.verify {
             Verify::Off => (0, 0),
             // An answer that arrives in pieces is kept until it is complete.
             Verify::ReadBack => (
-                verify::memory_bytes(&plan.workload.files, plan.max_clients()),
+                verify::memory_bytes(&plan.work.workload.files, plan.max_clients()),
                 connections * u64::from(plan.largest_request()),
             ),
         };
@@ -256,8 +256,8 @@ impl Needed {
 
 /// Returns the number of worker threads of the largest load point.
 fn workers(plan: &Plan) -> u64 {
-    let groups = plan.connections.groups(plan.max_clients()).len() as u64;
-    groups.min(plan.threads.into())
+    let groups = plan.sessions.connections.groups(plan.max_clients()).len() as u64;
+    groups.min(plan.generator.threads.into())
 }
 
 fn address_space(
@@ -288,11 +288,11 @@ fn memory(plan: &Plan, needed: &Needed, left: &[Memory]) -> Result<(), CapacityE
     }
     Err(CapacityError::Memory {
         clients: plan.max_clients(),
-        outstanding: plan.outstanding,
+        outstanding: plan.work.outstanding,
         needed: rounded(needed),
         left: least.bytes,
         place: least.place,
-        advice: match plan.verify {
+        advice: match plan.work.verify {
             Verify::Off => "",
             Verify::ReadBack => ", or leave out --verify",
         },
@@ -308,7 +308,7 @@ fn threads(plan: &Plan, left: &[(u64, &'static str)]) -> Result<(), CapacityErro
     let wanted = workers(plan) + OTHER_THREADS;
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < wanted => Err(CapacityError::Threads {
-            threads: plan.threads,
+            threads: plan.generator.threads,
             left,
             limit,
         }),

@@ -20,7 +20,7 @@ use crate::worker::supply::Supplies;
 use crate::worker::work::work;
 
 /// The function that a worker's thread runs.
-pub(crate) type Work = Box<
+pub(crate) type WorkerFn = Box<
     dyn FnOnce(
             Assignment,
             &mpsc::UnboundedSender<Report>,
@@ -47,18 +47,18 @@ pub(crate) struct Context<'a> {
     pub(crate) runs_before: u32,
     pub(crate) cancel: &'a Cancel,
     /// Makes the functions of the given number of workers for one load point.
-    pub(crate) hire: Box<dyn Fn(usize) -> Vec<Work>>,
+    pub(crate) hire: Box<dyn Fn(usize) -> Vec<WorkerFn>>,
 }
 
 pub(crate) fn hiring<C: Connector, T: Supplies>(
     means: Means<C, T>,
-) -> Box<dyn Fn(usize) -> Vec<Work>> {
+) -> Box<dyn Fn(usize) -> Vec<WorkerFn>> {
     Box::new(move |workers| {
         let means = Means {
             connector: means.connector.clone(),
             supplies: means.supplies.of_load_point(),
         };
-        let one = |_| -> Work {
+        let one = |_| -> WorkerFn {
             let means = means.clone();
             Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
         };

@@ -32,10 +32,10 @@ pub(super) async fn measure(
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let plan = &context.plan;
-    let of = plan.repeat * plan.load_points.len() as u32;
+    let of = plan.work.repeat * plan.work.load_points.len() as u32;
     let mut number = 0;
-    for repeat in 1..=plan.repeat {
-        for &clients in &plan.load_points {
+    for repeat in 1..=plan.work.repeat {
+        for &clients in &plan.work.load_points {
             number += 1;
             let point = Point {
                 number,

@@ -48,7 +48,7 @@ pub(super) async fn measure(
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
     let plan = &context.plan;
-    let empty = Recorder::expecting(plan.workload.kinds(), &plan.load);
+    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let board = Arc::new(Board::new(workers_for(context, point), empty));
     let (report, reports) = mpsc::unbounded_channel();
     let (start, started) = watch::channel(None);
@@ -119,7 +119,7 @@ pub(super) async fn measure(
     );
     let clients_s = window_s * f64::from(point.clients);
     let held_back_share = outcome.figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-    let steps = match plan.load.is_paced() {
+    let steps = match plan.work.load.is_paced() {
         true => LateSteps::RequestAndAnswer,
         false => LateSteps::Answer,
     };
@@ -170,8 +170,13 @@ fn clients_before(points: &[u32], number: u32) -> u32 {
 
 /// Returns the number of workers: at most one per group of clients.
 fn workers_for(context: &Context<'_>, point: Point) -> usize {
-    let groups = context.plan.connections.groups(point.clients).len();
-    (context.plan.threads as usize).min(groups)
+    let groups = context
+        .plan
+        .sessions
+        .connections
+        .groups(point.clients)
+        .len();
+    (context.plan.generator.threads as usize).min(groups)
 }
 
 /// State that the workers share with the coordinator.
@@ -198,7 +203,7 @@ fn spawn_workers(
         started,
     } = hired;
     let wanted = workers_for(context, point);
-    let cpus = match context.plan.pinning {
+    let cpus = match context.plan.generator.pinning {
         Pinning::Free => Vec::new(),
         Pinning::Pinned => process::cpus(),
     };
@@ -211,9 +216,10 @@ fn spawn_workers(
             generation_run: context.runs_before.wrapping_add(point.number),
             salt: context.salt,
             clients: point.clients,
-            clients_before: clients_before(&context.plan.load_points, point.number),
+            clients_before: clients_before(&context.plan.work.load_points, point.number),
             groups: context
                 .plan
+                .sessions
                 .connections
                 .groups(point.clients)
                 .skip(worker)
@@ -221,8 +227,8 @@ fn spawn_workers(
                 .collect(),
             pace: SetupRate::new(
                 begin,
-                context.plan.setup_rate,
-                context.plan.connections.sessions_per_connection,
+                context.plan.generator.setup_rate,
+                context.plan.sessions.connections.sessions_per_connection,
                 (worker, wanted),
             ),
             cpu: cpus.get(worker % cpus.len().max(1)).copied(),
@@ -302,9 +308,9 @@ fn objection(
     outcome: &Outcome,
     ops: &Tally,
 ) -> Option<String> {
-    let cut_short = Nanos::from(context.plan.duration) > observed.window;
+    let cut_short = Nanos::from(context.plan.work.duration) > observed.window;
     // Operations after the load (final flushes) belong to the load point as well.
-    let is_cut = cut_short || context.plan.workload.closes();
+    let is_cut = cut_short || context.plan.work.workload.closes();
     if is_cut && context.cancel.is_cancelled() {
         return Some("interrupted".to_owned());
     }
@@ -326,8 +332,8 @@ fn objection(
     if ops.window_all().count() == 0 {
         return Some("no operation completed in the window".to_owned());
     }
-    let limit = format_duration(context.plan.duration);
-    let workload = &context.plan.workload;
+    let limit = format_duration(context.plan.work.duration);
+    let workload = &context.plan.work.workload;
     match (workload.replay(), workload.fileio()) {
         // A replay with a number of loops ends when the clients have ended.
         (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {

@@ -8,7 +8,7 @@ use crate::run::error::RunError;
 
 /// Checks that this process can have the resources that a plan needs.
 pub(crate) fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
-    let threads = plan.threads.into();
+    let threads = plan.generator.threads.into();
     let reserved = process::reserve_descriptors(descriptors(plan, carrier), threads);
     reserved.map_err(|(needed, limit)| RunError::Descriptors {
         clients: plan.max_clients(),

@@ -43,14 +43,14 @@ pub(super) async fn run(
     check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
-    let server = match plan.driver {
+    let server = match plan.generator.driver {
         DriverKind::Native => native_facts(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
     check_sizes(plan, &endpoint, &server)?;
     if prepared_files(plan).is_none() {
-        let (path, needed) = (&plan.target.path, plan.bytes_on_share());
+        let (path, needed) = (&plan.sessions.target.path, plan.bytes_on_share());
         interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
     }
     // This step cannot be interrupted, because everything that it creates on the
@@ -89,7 +89,7 @@ pub(super) async fn run(
                 salt: workspace.salt(),
             });
             let context = Context {
-                hire: match plan.driver {
+                hire: match plan.generator.driver {
                     DriverKind::Native => hiring(Means {
                         connector: native::Connect(site),
                         supplies,
@@ -100,7 +100,7 @@ pub(super) async fn run(
                         supplies,
                     }),
                 },
-                server_cpu: Meter::new(&plan.server_cpu, endpoint.here()),
+                server_cpu: Meter::new(&plan.generator.server_cpu, endpoint.here()),
                 mix,
                 at: endpoint.at(),
                 whereabouts: endpoint.whereabouts(),
@@ -138,7 +138,7 @@ pub(super) async fn run(
 
 /// Returns the test of a run on files that were prepared before.
 fn prepared_files(plan: &Plan) -> Option<&Fileio> {
-    let test = plan.workload.fileio();
+    let test = plan.work.workload.fileio();
     test.filter(|test| test.home == Home::Prepared)
 }
 
@@ -161,7 +161,7 @@ fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &Session) -> ServerFa
     let negotiated = session.connection.negotiated();
     let terms = session.terms();
     ServerFacts {
-        url: plan.target.redacted(),
+        url: plan.sessions.target.redacted(),
         is_here: endpoint.here().is_some(),
         logon: Some(terms.logon),
         dialect: Some(negotiated.dialect),
@@ -199,7 +199,7 @@ pub(super) async fn prepare(
 
 /// Checks whether sessions can have the planned number of connections.
 fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result<(), SessionError> {
-    if plan.connections.connections_per_session == 1 {
+    if plan.sessions.connections.connections_per_session == 1 {
         return Ok(());
     }
     let at = endpoint.at();
@@ -217,7 +217,7 @@ fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result
 /// Checks the sizes of requests against the server's limits, which were unknown
 /// when the plan was made.
 fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
-    let workload = &plan.workload;
+    let workload = &plan.work.workload;
     let kinds = workload.kinds();
     let mut limits = [
         ("read", Direction::Read, server.max_read),

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::operations::Mix;
-use smbench_model::plan::Plan;
+use smbench_model::plan::{Plan, Work};
 use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
 
 use crate::machine::cancel::Cancel;
@@ -53,7 +53,7 @@ pub(crate) struct Means<C, T> {
 impl Assignment {
     /// Returns how long after the start of the load point a client begins.
     pub(crate) fn start(&self, client: u32) -> Nanos {
-        let Plan { ramp, ramp_up, .. } = *self.plan;
+        let Work { ramp, ramp_up, .. } = self.plan.work;
         ramp.start(client, self.clients, self.clients_before, ramp_up)
             .into()
     }

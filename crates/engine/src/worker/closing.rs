@@ -30,7 +30,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     mut groups: Vec<Group<D, S>>,
     outcome: &mut Outcome,
 ) -> Vec<Group<D, S>> {
-    if !worker.plan.workload.closes() || worker.cancel.is_cancelled() {
+    if !worker.plan.work.workload.closes() || worker.cancel.is_cancelled() {
         return groups;
     }
     for group in &mut groups {

@@ -53,25 +53,25 @@ impl Pace {
         clients: u32,
         starts: Nanos,
     ) -> Self {
-        match plan.load {
-            LoadModel::Closed { think: None } => match plan.workload.replay() {
+        match plan.work.load {
+            LoadModel::Closed { think: None } => match plan.work.workload.replay() {
                 Some(replay) if replay.trace.has_pauses() => Self::Pausing(Pauses::new(replay)),
                 _ if mix.has_delays() => {
-                    Self::Bursts(Bursts::new(mix, client_key(plan.seed, client), starts))
+                    Self::Bursts(Bursts::new(mix, client_key(plan.work.seed, client), starts))
                 }
                 _ => Self::Closed,
             },
-            LoadModel::Recorded => match plan.workload.replay() {
+            LoadModel::Recorded => match plan.work.workload.replay() {
                 Some(replay) => Self::Recorded(Instants::new(replay, starts)),
                 None => Self::Closed,
             },
             LoadModel::Closed { think: Some(think) } => {
                 let mean_ns = think.mean.as_nanos() as f64;
-                Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.seed, client))
+                Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.work.seed, client))
             }
             LoadModel::Rate { rate, arrivals } => {
                 let mean_ns = 1e9 / rate.of_client(clients);
-                let gaps = Gaps::new(mean_ns, arrivals, plan.seed, client);
+                let gaps = Gaps::new(mean_ns, arrivals, plan.work.seed, client);
                 // At a constant rate, the clients take turns at even distances.
                 let turn = f64::from(client) / f64::from(clients.max(1));
                 Self::Rate(Arrivals::new(gaps, starts, turn))

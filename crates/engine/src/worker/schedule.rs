@@ -50,14 +50,14 @@ impl Place {
 
 impl Schedule {
     pub(crate) fn new(begin: Nanos, plan: &Plan) -> Self {
-        let open = begin + plan.ramp_up.into();
-        let close = open + plan.duration.into();
+        let open = begin + plan.work.ramp_up.into();
+        let close = open + plan.work.duration.into();
         Self {
             begin,
             open,
             close,
-            stop: close + plan.ramp_down.into(),
-            interval: Series::interval_of(plan.duration).into(),
+            stop: close + plan.work.ramp_down.into(),
+            interval: Series::interval_of(plan.work.duration).into(),
         }
     }
 

@@ -129,9 +129,9 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
     let opened = means.connector.open(clients).await?;
-    let verified = match plan.verify {
-        Verify::ReadBack if plan.workload.uses_files() => {
-            Some(match plan.workload.kinds().contains(&OpKind::Write) {
+    let verified = match plan.work.verify {
+        Verify::ReadBack if plan.work.workload.uses_files() => {
+            Some(match plan.work.workload.kinds().contains(&OpKind::Write) {
                 true => Others::Write,
                 false => Others::Read,
             })
@@ -143,11 +143,11 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
         .map(|&number| {
             let operations = means.supplies.of_client(number);
             let writes @ (run, salt) = (worker.generation_run, worker.salt);
-            let files = &plan.workload.files;
+            let files = &plan.work.workload.files;
             let ledger =
                 verified.map(|others| Box::new(Ledger::beside(others, files, number, run, salt)));
             Member::new(number, writes, operations, ledger)
         })
         .collect();
-    Ok(opened.map(|driver| Group::new(driver, members, plan.outstanding, &worker.mix)))
+    Ok(opened.map(|driver| Group::new(driver, members, plan.work.outstanding, &worker.mix)))
 }

@@ -31,7 +31,7 @@ pub(super) struct Standing<D, S> {
 impl<D: Driver, S: Supply> Standing<D, S> {
     pub(crate) fn new(worker: &Assignment) -> Self {
         Self {
-            caching: worker.plan.caching,
+            caching: worker.plan.sessions.caching,
             waiting: Vec::with_capacity(worker.groups.len()),
             attentive: JoinSet::new(),
         }

@@ -129,7 +129,7 @@ pub(crate) struct Operations<T> {
 impl<T: Streams> Operations<Foreign<T>> {
     /// Makes the operations from streams of an embedding program.
     pub(crate) fn of(streams: T, plan: &Plan) -> Self {
-        let mix = Mix::new(&plan.workload);
+        let mix = Mix::new(&plan.work.workload);
         Self {
             origin: streams.origin(plan),
             supplies: Foreign::new(streams, plan, &mix),
@@ -208,9 +208,9 @@ impl<T: Streams> Foreign<T> {
             streams,
             bounds: Arc::new(Bounds {
                 mix: Arc::clone(mix),
-                files: plan.workload.files,
+                files: plan.work.workload.files,
                 largest: plan.largest_request(),
-                unit: match plan.verify {
+                unit: match plan.work.verify {
                     Verify::Off => 1,
                     Verify::ReadBack => BLOCK_BYTES as u32,
                 },

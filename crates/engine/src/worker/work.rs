@@ -128,9 +128,9 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome: &mut Outcome,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
-    let replay = plan.workload.replay();
+    let replay = plan.work.workload.replay();
     let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
-    let alarm = match plan.load.is_paced() || pauses || plan.ramp != Ramp::Full {
+    let alarm = match plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full {
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
@@ -159,7 +159,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     shared.borrow_mut().desk.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
     let mut running = JoinSet::new();
-    let caches = plan.caching != Caching::None;
+    let caches = plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
@@ -217,7 +217,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome.dropouts.extend(dropouts);
     outcome.figures.merge(&figures.borrow());
     outcome.workers.push(gauge.borrow().record(worker.cpu));
-    if !plan.workload.closes() {
+    if !plan.work.workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().desk.leave(clock::now());
     }

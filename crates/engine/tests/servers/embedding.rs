@@ -126,8 +126,8 @@ fn run(plan: &Plan, connector: impl Connector, streams: impl Streams) -> RunReco
 
 fn drawn(plan: &Plan) -> Drawn {
     Drawn {
-        mix: Mix::new(&plan.workload),
-        seed: plan.seed,
+        mix: Mix::new(&plan.work.workload),
+        seed: plan.work.seed,
     }
 }
 
@@ -257,7 +257,7 @@ fn operations_of_ones_own_run_on_a_share() {
         ..short()
     };
     let plan = Plan::of(&profile, target(&server.url(), server.password())).unwrap();
-    let mix = Mix::new(&plan.workload);
+    let mix = Mix::new(&plan.work.workload);
     let write = mix.operation(OpKind::Write, 0, 0, 512).unwrap();
     let read = mix.operation(OpKind::Read, 0, 4096, 1024).unwrap();
     let streams = move |_| {

@@ -35,8 +35,8 @@ fn of_text(text: &str, options: &RunOptions, target: Target) -> Plan {
 
 /// Returns the requests of the plan's first client, in order.
 fn expected(plan: &Plan, count: usize) -> Vec<(u16, u64, u32)> {
-    let mix = Mix::new(&plan.workload);
-    let seed = plan.seed;
+    let mix = Mix::new(&plan.work.workload);
+    let seed = plan.work.seed;
     let mut stream = Drawn { mix, seed }.of_client(0);
     let request = |operation: Operation| {
         let command = match operation.kind {
@@ -62,7 +62,7 @@ fn requests(conversation: &Conversation) -> Vec<(u16, u64, u32)> {
 /// Returns the maximum number of bursts during the load; late delays only reduce
 /// it.
 fn bursts_max(plan: &Plan) -> u64 {
-    let load = plan.ramp_up + plan.duration + plan.ramp_down;
+    let load = plan.work.ramp_up + plan.work.duration + plan.work.ramp_down;
     (load.as_micros() / DELAY.as_micros()) as u64 + 1
 }
 

@@ -21,7 +21,7 @@ fn assert_clean(record: &record::RunRecord, points: usize) {
         assert_eq!(point.invalid, None, "{} clients", point.clients);
         assert_eq!(point.ops.errors(), 0);
         assert!(point.ops.window_all().count() > 0);
-        assert_eq!(point.window, record.plan.duration);
+        assert_eq!(point.window, record.plan.work.duration);
         assert_eq!(point.setup.session.len(), u64::from(point.clients));
     }
 }
@@ -102,7 +102,7 @@ fn intervals_add_up_to_the_window() {
         assert_eq!(point.fairness.clients(), point.clients);
         let served = point.fairness.mean() * f64::from(point.clients);
         assert_eq!(served.round() as u64, all.count());
-        let slots = point.clients * plan.outstanding;
+        let slots = point.clients * plan.work.outstanding;
         assert!(point.in_flight > Duration::ZERO);
         assert!(point.in_flight <= point.window * slots);
     }

@@ -152,7 +152,7 @@ fn a_server_that_goes_away_ends_the_run_with_what_was_measured() {
     assert_eq!(record.load_points.len(), 1);
     let point = &record.load_points[0];
     assert_eq!(point.dropouts.len(), 3);
-    assert!(point.window < plan.duration);
+    assert!(point.window < plan.work.duration);
     assert!(point.ops.whole(OpKind::Read).count > 0);
     let Outcome::Aborted(reason) = &record.outcome else {
         panic!("{:?}", record.outcome);

@@ -165,8 +165,8 @@ fn withheld(duration: Duration) -> Plan {
 
 fn run(plan: &Plan, connector: Withholding, cancel: &Cancel) -> Result<RunRecord, RunError> {
     let streams = Drawn {
-        mix: Mix::new(&plan.workload),
-        seed: plan.seed,
+        mix: Mix::new(&plan.work.workload),
+        seed: plan.work.seed,
     };
     let server = ServerFacts::other("withholding://here");
     execute_on(plan, server, connector, streams, &mut Unobserved, cancel)
@@ -183,8 +183,8 @@ fn check_waits(point: &LoadPointRecord) {
 #[test]
 fn waiting_counts_until_the_window_closes() {
     let mut plan = withheld(Duration::from_secs(1));
-    plan.ramp_up = Duration::from_millis(100);
-    plan.ramp_down = Duration::from_millis(300);
+    plan.work.ramp_up = Duration::from_millis(100);
+    plan.work.ramp_down = Duration::from_millis(300);
     let record = run(&plan, Withholding::new(Wakes::Often), &Cancel::default()).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     let point = &record.load_points[0];

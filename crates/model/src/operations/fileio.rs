@@ -179,7 +179,7 @@ mod tests {
             fileio: Some(test.clone()),
             ..Profile::from_spec("fileio", Spec::default())
         };
-        Plan::of(&profile, Target::none()).unwrap().workload
+        Plan::of(&profile, Target::none()).unwrap().work.workload
     }
 
     #[test]

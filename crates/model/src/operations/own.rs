@@ -70,7 +70,7 @@ impl Streams for Drawn {
     }
 
     fn origin(&self, plan: &Plan) -> Origin {
-        match self.seed == plan.seed && self.mix == Mix::new(&plan.workload) {
+        match self.seed == plan.work.seed && self.mix == Mix::new(&plan.work.workload) {
             true => Origin::Plan,
             false => Origin::Own,
         }

@@ -16,47 +16,47 @@ impl Plan {
         self.check_numbers().map_err(|(_, problem)| problem)?;
         self.check_order()?;
         let (largest, charge) = (self.largest_request(), self.largest_charge());
-        let dialects = self.session.dialects;
-        let checked = self.connections.check(largest, charge, dialects);
+        let dialects = self.sessions.options.dialects;
+        let checked = self.sessions.connections.check(largest, charge, dialects);
         checked.map_err(|(_, problem)| problem.into())
     }
 
     /// Finds the first number out of bounds. The error names its option.
     pub(super) fn check_numbers(&self) -> Result<(), (&'static str, Problem)> {
-        if self.load_points.is_empty() {
+        if self.work.load_points.is_empty() {
             return Err(("clients", Problem::NoLoadPoints));
         }
-        let mut points = self.load_points.iter().copied();
+        let mut points = self.work.load_points.iter().copied();
         if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
             return Err(("clients", Problem::Clients(clients)));
         }
-        if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
-            return Err(("outstanding", Problem::Outstanding(self.outstanding)));
+        if !(1..=OUTSTANDING_MAX).contains(&self.work.outstanding) {
+            return Err(("outstanding", Problem::Outstanding(self.work.outstanding)));
         }
-        if self.repeat == 0 {
+        if self.work.repeat == 0 {
             return Err(("repeat", Problem::RepeatZero));
         }
-        if self.repeat > REPEAT_MAX {
-            return Err(("repeat", Problem::RepeatTooLarge(self.repeat)));
+        if self.work.repeat > REPEAT_MAX {
+            return Err(("repeat", Problem::RepeatTooLarge(self.work.repeat)));
         }
-        if !(1..=THREADS_MAX).contains(&self.threads) {
-            return Err(("threads", Problem::Threads(self.threads)));
+        if !(1..=THREADS_MAX).contains(&self.generator.threads) {
+            return Err(("threads", Problem::Threads(self.generator.threads)));
         }
-        if let Some(rate) = self.setup_rate
+        if let Some(rate) = self.generator.setup_rate
             && !(1..=SETUP_RATE_MAX).contains(&rate)
         {
             return Err(("setup_rate", Problem::SetupRate(rate)));
         }
-        if self.duration.is_zero() {
+        if self.work.duration.is_zero() {
             return Err(("duration", Problem::DurationZero));
         }
-        if self.ramp == Ramp::Linear && self.ramp_up.is_zero() {
+        if self.work.ramp == Ramp::Linear && self.work.ramp_up.is_zero() {
             return Err(("ramp", Problem::Without("ramp linear", "ramp_up")));
         }
         for (name, period) in [
-            ("duration", self.duration),
-            ("ramp_up", self.ramp_up),
-            ("ramp_down", self.ramp_down),
+            ("duration", self.work.duration),
+            ("ramp_up", self.work.ramp_up),
+            ("ramp_down", self.work.ramp_down),
         ] {
             if period > PERIOD_MAX {
                 return Err((name, Problem::PeriodTooLong { name, period }));
@@ -67,8 +67,8 @@ impl Plan {
 
     /// Checks that each operation that depends on an earlier one waits for it.
     pub(super) fn check_order(&self) -> Result<(), Problem> {
-        match self.workload.requests {
-            _ if self.outstanding == 1 => Ok(()),
+        match self.work.workload.requests {
+            _ if self.work.outstanding == 1 => Ok(()),
             Requests::Replay(_) => Err(Problem::InReplay {
                 what: "outstanding",
                 why: "operations depend on those before them; give outstanding 1",
@@ -93,50 +93,53 @@ mod tests {
     fn a_plan_that_was_changed_is_told_of_its_first_fault() {
         let changes: [(Change, &str); 14] = [
             (
-                |plan| plan.load_points.clear(),
+                |plan| plan.work.load_points.clear(),
                 "there are no load points: give one or more numbers of clients",
             ),
             (
-                |plan| plan.load_points.push(0),
+                |plan| plan.work.load_points.push(0),
                 "a load point has 0 clients: give 1 to 100000",
             ),
             (
-                |plan| plan.load_points = vec![1, 100_001],
+                |plan| plan.work.load_points = vec![1, 100_001],
                 "a load point has 100001 clients: give 1 to 100000",
             ),
             (
-                |plan| plan.outstanding = 0,
+                |plan| plan.work.outstanding = 0,
                 "outstanding is 0: give 1 to 1024",
             ),
-            (|plan| plan.repeat = 0, "repeat is 0: the least is 1"),
+            (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),
             (
-                |plan| plan.repeat = 1001,
+                |plan| plan.work.repeat = 1001,
                 "repeat is 1001: the most is 1000",
             ),
-            (|plan| plan.threads = 0, "threads is 0: give 1 to 1024"),
             (
-                |plan| plan.setup_rate = Some(0),
+                |plan| plan.generator.threads = 0,
+                "threads is 0: give 1 to 1024",
+            ),
+            (
+                |plan| plan.generator.setup_rate = Some(0),
                 "setup_rate is 0: give 1 to 1000000 sessions per second",
             ),
             (
-                |plan| plan.duration = Duration::ZERO,
+                |plan| plan.work.duration = Duration::ZERO,
                 "duration is zero: the measured window needs a length, such as 30s",
             ),
             (
-                |plan| (plan.ramp, plan.ramp_up) = (Ramp::Linear, Duration::ZERO),
+                |plan| (plan.work.ramp, plan.work.ramp_up) = (Ramp::Linear, Duration::ZERO),
                 "ramp linear means nothing without ramp_up: give that as well, or drop it",
             ),
-            (|plan| plan.ramp_down = Duration::MAX, "ramp_down is "),
+            (|plan| plan.work.ramp_down = Duration::MAX, "ramp_down is "),
             (
-                |plan| plan.connections.sessions_per_connection = 0,
+                |plan| plan.sessions.connections.sessions_per_connection = 0,
                 "sessions_per_connection is 0: give 1 to 256",
             ),
             (
-                |plan| plan.connections.connections_per_session = 0,
+                |plan| plan.sessions.connections.connections_per_session = 0,
                 "connections_per_session is 0: give 1 to 32",
             ),
             (
-                |plan| plan.connections.credits = Some(0),
+                |plan| plan.sessions.connections.credits = Some(0),
                 "credits is 0: give 1 to 8192",
             ),
         ];
@@ -153,7 +156,7 @@ mod tests {
     fn a_replay_has_one_request_in_flight() {
         let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
         assert_eq!(plan.check(), Ok(()));
-        plan.outstanding = 2;
+        plan.work.outstanding = 2;
         assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));
     }
 }

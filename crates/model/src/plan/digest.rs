@@ -21,7 +21,7 @@ use crate::workload::{Requests, Workload};
 /// here: the server and account, the number of threads, the driver, the limits of
 /// waits, and the name of the profile.
 #[derive(Serialize)]
-struct Work<'a> {
+struct Digested<'a> {
     /// Version of the meaning of the fields. It is raised when the same fields
     /// begin to mean other operations.
     version: u32,
@@ -146,30 +146,34 @@ impl Plan {
 
     /// Returns one line of JSON with its keys in a fixed order.
     fn canonical_json(&self) -> String {
-        let work = Work {
+        let digested = Digested {
             version: 2,
-            workload: Requested::from(&self.workload),
-            load_points: &self.load_points,
-            repeat: self.repeat,
-            outstanding: self.outstanding,
-            ramp_up_ns: self.ramp_up.as_nanos(),
-            duration_ns: self.duration.as_nanos(),
-            ramp_down_ns: self.ramp_down.as_nanos(),
-            seed: self.seed,
-            dialects: self.session.dialects.to_string(),
-            signing: self.session.signing,
-            signing_algorithm: self.session.signing_algorithm.map(SigningAlgorithm::name),
-            encryption: self.session.encryption,
-            ciphers: self.session.ciphers.to_string(),
-            verify: self.verify == Verify::ReadBack,
-            credits: self.connections.credits,
-            oplock: (self.caching != Caching::None).then(|| self.caching.name()),
-            sessions_per_connection: several(self.connections.sessions_per_connection),
-            connections_per_session: several(self.connections.connections_per_session),
-            load: load(&self.load),
-            ramp: (self.ramp == Ramp::Linear).then_some("linear"),
+            workload: Requested::from(&self.work.workload),
+            load_points: &self.work.load_points,
+            repeat: self.work.repeat,
+            outstanding: self.work.outstanding,
+            ramp_up_ns: self.work.ramp_up.as_nanos(),
+            duration_ns: self.work.duration.as_nanos(),
+            ramp_down_ns: self.work.ramp_down.as_nanos(),
+            seed: self.work.seed,
+            dialects: self.sessions.options.dialects.to_string(),
+            signing: self.sessions.options.signing,
+            signing_algorithm: self
+                .sessions
+                .options
+                .signing_algorithm
+                .map(SigningAlgorithm::name),
+            encryption: self.sessions.options.encryption,
+            ciphers: self.sessions.options.ciphers.to_string(),
+            verify: self.work.verify == Verify::ReadBack,
+            credits: self.sessions.connections.credits,
+            oplock: (self.sessions.caching != Caching::None).then(|| self.sessions.caching.name()),
+            sessions_per_connection: several(self.sessions.connections.sessions_per_connection),
+            connections_per_session: several(self.sessions.connections.connections_per_session),
+            load: load(&self.work.load),
+            ramp: (self.work.ramp == Ramp::Linear).then_some("linear"),
         };
-        serde_json::to_string(&work)
+        serde_json::to_string(&digested)
             .unwrap_or_else(|error| unreachable!("plain fields always serialise: {error}"))
     }
 }
@@ -240,35 +244,35 @@ mod tests {
     fn whatever_changes_the_work_changes_the_digest() {
         let changes: [fn(&mut Plan); 26] = [
             |_| {},
-            |plan| plan.workload.sizes[0].size = 8192,
-            |plan| plan.workload.requests = data(50.0, None),
+            |plan| plan.work.workload.sizes[0].size = 8192,
+            |plan| plan.work.workload.requests = data(50.0, None),
             |plan| {
-                plan.workload.requests = Requests::Divided {
+                plan.work.workload.requests = Requests::Divided {
                     readers_percent: 50.0,
                 };
             },
-            |plan| plan.workload.requests = mix(Action::Read { unbuffered: false }),
-            |plan| plan.workload.requests = mix(Action::Read { unbuffered: true }),
-            |plan| plan.workload.requests = mix(Action::Echo),
-            |plan| plan.workload.access = Access::Sequential,
-            |plan| plan.workload.requests = data(100.0, Some(1)),
-            |plan| plan.workload.files.scope = Scope::Private,
-            |plan| plan.workload.files.size = 1 << 21,
-            |plan| plan.load_points = vec![1, 4, 8],
-            |plan| plan.repeat = 2,
-            |plan| plan.outstanding = 2,
-            |plan| plan.duration = Duration::from_millis(3001),
-            |plan| plan.seed = 2,
-            |plan| plan.session.dialects = Dialect::Smb21.into(),
-            |plan| plan.session.signing = Mode::Required,
-            |plan| plan.session.signing_algorithm = Some(SigningAlgorithm::AesCmac),
-            |plan| plan.session.encryption = Mode::Required,
-            |plan| plan.session.ciphers = CipherList::only(Cipher::Aes256Gcm),
-            |plan| plan.verify = Verify::ReadBack,
-            |plan| plan.connections.credits = Some(1),
-            |plan| plan.connections.sessions_per_connection = 2,
-            |plan| plan.connections.connections_per_session = 2,
-            |plan| plan.ramp_up = Duration::ZERO,
+            |plan| plan.work.workload.requests = mix(Action::Read { unbuffered: false }),
+            |plan| plan.work.workload.requests = mix(Action::Read { unbuffered: true }),
+            |plan| plan.work.workload.requests = mix(Action::Echo),
+            |plan| plan.work.workload.access = Access::Sequential,
+            |plan| plan.work.workload.requests = data(100.0, Some(1)),
+            |plan| plan.work.workload.files.scope = Scope::Private,
+            |plan| plan.work.workload.files.size = 1 << 21,
+            |plan| plan.work.load_points = vec![1, 4, 8],
+            |plan| plan.work.repeat = 2,
+            |plan| plan.work.outstanding = 2,
+            |plan| plan.work.duration = Duration::from_millis(3001),
+            |plan| plan.work.seed = 2,
+            |plan| plan.sessions.options.dialects = Dialect::Smb21.into(),
+            |plan| plan.sessions.options.signing = Mode::Required,
+            |plan| plan.sessions.options.signing_algorithm = Some(SigningAlgorithm::AesCmac),
+            |plan| plan.sessions.options.encryption = Mode::Required,
+            |plan| plan.sessions.options.ciphers = CipherList::only(Cipher::Aes256Gcm),
+            |plan| plan.work.verify = Verify::ReadBack,
+            |plan| plan.sessions.connections.credits = Some(1),
+            |plan| plan.sessions.connections.sessions_per_connection = 2,
+            |plan| plan.sessions.connections.connections_per_session = 2,
+            |plan| plan.work.ramp_up = Duration::ZERO,
         ];
         let digests: HashSet<_> = changes
             .iter()
@@ -286,15 +290,15 @@ mod tests {
     fn where_and_as_whom_it_runs_does_not() {
         let plain = plan("file-server");
         let mut other = plain.clone();
-        other.target.host = "elsewhere".into();
-        other.target.user = "bob".into();
-        other.target.password = Secret::new("other");
-        other.threads += 1;
-        other.pinning = Pinning::Pinned;
-        other.setup_rate = Some(7);
-        other.server_cpu = CpuSource::Off;
-        other.connections.sources = Some("127.0.0.2".parse().unwrap());
-        other.profile = "renamed".into();
+        other.sessions.target.host = "elsewhere".into();
+        other.sessions.target.user = "bob".into();
+        other.sessions.target.password = Secret::new("other");
+        other.generator.threads += 1;
+        other.generator.pinning = Pinning::Pinned;
+        other.generator.setup_rate = Some(7);
+        other.generator.server_cpu = CpuSource::Off;
+        other.sessions.connections.sources = Some("127.0.0.2".parse().unwrap());
+        other.work.profile = "renamed".into();
         other.limits = Limits {
             operation: Duration::from_secs(1),
             ..Limits::default()
@@ -305,7 +309,7 @@ mod tests {
     #[test]
     fn the_password_is_in_no_output() {
         let plan = plan("file-server");
-        let password = plan.target.password.expose();
+        let password = plan.sessions.target.password.expose();
         assert_eq!(password, "hunter2");
         for shown in [
             format!("{plan:?} {plan:#?}"),

@@ -22,14 +22,16 @@ use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX, SIZES_MAX, THREADS_MAX, VERIFY
 use crate::contents::block::BLOCK_BYTES;
 use crate::contents::{Verify, verify};
 use crate::files::{FileSet, Scope};
+use crate::generator::Generator;
 use crate::limits::Limits;
 use crate::load::{LoadModel, THINK_TIME_MAX, ThinkTime};
 use crate::plan::{Place, PlanError, Problem};
 use crate::profile::Profile;
-use crate::sessions::{Connections, SessionOptions};
+use crate::sessions::{Connections, SessionOptions, Sessions};
 use crate::spec::RunOptions;
 use crate::target::Target;
 use crate::units::Size;
+use crate::work::Work;
 use crate::workload::{Requests, Timing, Workload};
 
 /// Default time limit of a replay with `loops` and of a `fileio` test.
@@ -62,7 +64,7 @@ impl Plan {
     /// };
     /// let target = Target::with_password("smb://alice@files.example/bench", "secret")?;
     /// let plan = Plan::of(&Profile::from_spec("nightly", spec), target)?;
-    /// assert_eq!(plan.load_points, [1, 8]);
+    /// assert_eq!(plan.work.load_points, [1, 8]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -118,38 +120,44 @@ impl Plan {
             None => vec![1, 4, 8, 16],
         };
         let plan = Self {
-            profile: profile.name(),
-            workload,
-            target,
-            load_points,
-            repeat: merged.repeat.unwrap_or(1),
-            outstanding: merged.outstanding.unwrap_or(1),
-            load,
-            ramp: merged.ramp.unwrap_or_default(),
-            ramp_up: merged.ramp_up.unwrap_or(ramp),
-            duration: merged.duration.unwrap_or(duration),
-            ramp_down: merged.ramp_down.unwrap_or(ramp_down),
-            seed: merged.seed.unwrap_or(1),
-            threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
-            pinning: merged.pin_threads.unwrap_or_default(),
-            setup_rate: merged.setup_rate,
-            server_cpu: merged.server_cpu.unwrap_or_default(),
-            driver: merged.driver.unwrap_or_default(),
-            caching: merged.oplock.unwrap_or_default(),
-            session: SessionOptions {
-                dialects: merged.dialect.unwrap_or_default(),
-                signing: merged.sign.unwrap_or_default(),
-                signing_algorithm: merged.signing_algorithm,
-                encryption: merged.encrypt.unwrap_or_default(),
-                ciphers: merged.cipher.unwrap_or_default(),
+            work: Work {
+                profile: profile.name(),
+                workload,
+                load_points,
+                repeat: merged.repeat.unwrap_or(1),
+                outstanding: merged.outstanding.unwrap_or(1),
+                load,
+                ramp: merged.ramp.unwrap_or_default(),
+                ramp_up: merged.ramp_up.unwrap_or(ramp),
+                duration: merged.duration.unwrap_or(duration),
+                ramp_down: merged.ramp_down.unwrap_or(ramp_down),
+                seed: merged.seed.unwrap_or(1),
+                verify: merged.verify.unwrap_or_default(),
             },
-            connections: Connections {
-                sessions_per_connection: merged.sessions_per_connection.unwrap_or(1),
-                connections_per_session: merged.connections_per_session.unwrap_or(1),
-                credits: merged.credits,
-                sources: merged.source_ip,
+            sessions: Sessions {
+                target,
+                options: SessionOptions {
+                    dialects: merged.dialect.unwrap_or_default(),
+                    signing: merged.sign.unwrap_or_default(),
+                    signing_algorithm: merged.signing_algorithm,
+                    encryption: merged.encrypt.unwrap_or_default(),
+                    ciphers: merged.cipher.unwrap_or_default(),
+                },
+                connections: Connections {
+                    sessions_per_connection: merged.sessions_per_connection.unwrap_or(1),
+                    connections_per_session: merged.connections_per_session.unwrap_or(1),
+                    credits: merged.credits,
+                    sources: merged.source_ip,
+                },
+                caching: merged.oplock.unwrap_or_default(),
             },
-            verify: merged.verify.unwrap_or_default(),
+            generator: Generator {
+                threads: merged.threads.unwrap_or(cores.clamp(1, THREADS_MAX)),
+                pinning: merged.pin_threads.unwrap_or_default(),
+                setup_rate: merged.setup_rate,
+                driver: merged.driver.unwrap_or_default(),
+                server_cpu: merged.server_cpu.unwrap_or_default(),
+            },
             limits,
         };
         written.check_run(&plan)?;
@@ -404,10 +412,10 @@ impl Written<'_> {
     }
 
     fn check_connections(&self, plan: &Plan) -> Result<(), PlanError> {
-        let checked = plan.connections.check(
+        let checked = plan.sessions.connections.check(
             plan.largest_request(),
             plan.largest_charge(),
-            plan.session.dialects,
+            plan.sessions.options.dialects,
         );
         checked.map_err(|(field, problem)| {
             let options = self.options;
@@ -429,11 +437,11 @@ impl Written<'_> {
     }
 
     fn check_verify(&self, plan: &Plan) -> Result<(), PlanError> {
-        if plan.verify == Verify::Off {
+        if plan.work.verify == Verify::Off {
             return Ok(());
         }
         let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES as u64);
-        let files = &plan.workload.files;
+        let files = &plan.work.workload.files;
         if !is_whole(files.size) {
             return Err(self.in_file_size(Problem::Unverifiable {
                 what: "file size",
@@ -447,8 +455,12 @@ impl Written<'_> {
                 memory: Size(memory),
             }));
         }
-        let sizes = plan.workload.request_sizes().map(|size| ("size", size));
-        let lines = plan.workload.pattern().unwrap_or_default().iter();
+        let sizes = plan
+            .work
+            .workload
+            .request_sizes()
+            .map(|size| ("size", size));
+        let lines = plan.work.workload.pattern().unwrap_or_default().iter();
         let mut units = sizes.chain(lines.map(|line| ("align", line.align)));
         match units.find(|&(_, unit)| !is_whole(unit.into())) {
             None => Ok(()),

@@ -55,10 +55,10 @@ impl RunDoc {
     /// Builds the document of a run, finished or not.
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
-        let asked = record.plan.caching != Caching::None;
-        let paced = record.plan.load.is_paced();
+        let asked = record.plan.sessions.caching != Caching::None;
+        let paced = record.plan.work.load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
-        let verified = record.plan.verify == Verify::ReadBack;
+        let verified = record.plan.work.verify == Verify::ReadBack;
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -87,7 +87,7 @@ impl RunDoc {
             outcome_reason,
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: match record.plan.load {
+            pacing: match record.plan.work.load {
                 LoadModel::Closed { .. } => LoopDoc::Closed,
                 LoadModel::Rate { .. } => LoopDoc::Rate,
                 LoadModel::Recorded => LoopDoc::Recorded,
@@ -265,14 +265,16 @@ const RATE_MISSED_S: f64 = 0.1;
 /// number of operations leaves the arrivals after the last one uncounted.
 fn is_at_rate(plan: &Plan) -> bool {
     let by_count = plan
+        .work
         .workload
         .fileio()
         .is_some_and(|test| test.events.is_some())
         || plan
+            .work
             .workload
             .replay()
             .is_some_and(|replay| replay.loops.is_some());
-    matches!(plan.load, LoadModel::Rate { .. }) && !by_count
+    matches!(plan.work.load, LoadModel::Rate { .. }) && !by_count
 }
 
 fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {

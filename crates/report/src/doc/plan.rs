@@ -278,18 +278,18 @@ impl PlanDoc {
 
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
-        let (rate, think) = match plan.load {
+        let (rate, think) = match plan.work.load {
             LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
             LoadModel::Closed { think } => (None, think),
             LoadModel::Recorded => (None, None),
         };
         Self {
-            profile: plan.profile.clone(),
+            profile: plan.work.profile.clone(),
             digest: plan.digest(),
-            workload: WorkloadDoc::from(&plan.workload),
-            load_points: plan.load_points.clone(),
-            repeat: plan.repeat,
-            outstanding: plan.outstanding,
+            workload: WorkloadDoc::from(&plan.work.workload),
+            load_points: plan.work.load_points.clone(),
+            repeat: plan.work.repeat,
+            outstanding: plan.work.outstanding,
             rate_per_s: rate.map(|(rate, _)| rate.per_second),
             rate_scope: rate.map(|(rate, _)| {
                 match rate.scope {
@@ -301,41 +301,49 @@ impl From<&Plan> for PlanDoc {
             arrivals: rate.map(|(_, arrivals)| arrivals.of_arrivals().to_owned()),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| think.spacing.of_think_times().to_owned()),
-            ramp: (plan.ramp == Ramp::Linear).then(|| "linear".to_owned()),
-            ramp_up_s: plan.ramp_up.as_secs_f64(),
-            duration_s: plan.duration.as_secs_f64(),
-            ramp_down_s: plan.ramp_down.as_secs_f64(),
-            seed: plan.seed,
-            threads: plan.threads,
-            pin_threads: Some(plan.pinning == Pinning::Pinned),
-            setup_rate: plan.setup_rate,
-            driver: Some(plan.driver.name().to_owned()),
+            ramp: (plan.work.ramp == Ramp::Linear).then(|| "linear".to_owned()),
+            ramp_up_s: plan.work.ramp_up.as_secs_f64(),
+            duration_s: plan.work.duration.as_secs_f64(),
+            ramp_down_s: plan.work.ramp_down.as_secs_f64(),
+            seed: plan.work.seed,
+            threads: plan.generator.threads,
+            pin_threads: Some(plan.generator.pinning == Pinning::Pinned),
+            setup_rate: plan.generator.setup_rate,
+            driver: Some(plan.generator.driver.name().to_owned()),
             operations: None,
-            oplock: (plan.caching != Caching::None).then(|| plan.caching.to_string()),
-            dialect: match plan.session.dialects {
+            oplock: (plan.sessions.caching != Caching::None)
+                .then(|| plan.sessions.caching.to_string()),
+            dialect: match plan.sessions.options.dialects {
                 all if all == SessionOptions::default().dialects => "auto".to_owned(),
                 dialects => dialects.to_string(),
             },
-            signing: ModeDoc::from(plan.session.signing),
+            signing: ModeDoc::from(plan.sessions.options.signing),
             signing_algorithm: Some(
-                plan.session
+                plan.sessions
+                    .options
                     .signing_algorithm
                     .map_or("auto", |algorithm| algorithm.name())
                     .to_owned(),
             ),
-            encryption: Some(ModeDoc::from(plan.session.encryption)),
+            encryption: Some(ModeDoc::from(plan.sessions.options.encryption)),
             ciphers: Some(
-                plan.session
+                plan.sessions
+                    .options
                     .ciphers
                     .iter()
                     .map(|cipher| cipher.name().to_owned())
                     .collect(),
             ),
-            sessions_per_connection: Some(plan.connections.sessions_per_connection),
-            connections_per_session: Some(plan.connections.connections_per_session),
-            credits: plan.connections.credits,
-            source_ip: plan.connections.sources.as_ref().map(ToString::to_string),
-            verify: match plan.verify {
+            sessions_per_connection: Some(plan.sessions.connections.sessions_per_connection),
+            connections_per_session: Some(plan.sessions.connections.connections_per_session),
+            credits: plan.sessions.connections.credits,
+            source_ip: plan
+                .sessions
+                .connections
+                .sources
+                .as_ref()
+                .map(ToString::to_string),
+            verify: match plan.work.verify {
                 Verify::Off => VerifyDoc::Off,
                 Verify::ReadBack => VerifyDoc::ReadBack,
             },

@@ -214,8 +214,8 @@ fn details_have_every_number() {
 #[test]
 fn what_differs_is_told_apart_as_subject_and_as_warning() {
     let mut other = run(vec![point(4, 1, 800), point(8, 1, 1600)]);
-    other.plan.outstanding = 1;
-    other.plan.session.signing = Mode::Off;
+    other.plan.work.outstanding = 1;
+    other.plan.sessions.options.signing = Mode::Off;
     other.server.signing = None;
     let found = pair(passes(&[1600]), document(&other));
     let keys = |differences: &[smbench_report::compare::Difference]| {

@@ -227,7 +227,7 @@ fn reads_that_were_verified_are_counted_by_what_came_of_it() {
     let mut record = run(vec![verified]);
     let said = |record: &RunRecord| json(&document(record))["load_points"][0].clone();
     assert_eq!(said(&record).get("verification"), None);
-    record.plan.verify = Verify::ReadBack;
+    record.plan.work.verify = Verify::ReadBack;
     let expected = serde_json::json!({"checked": 2, "unjudged": 1, "wrong": 1});
     assert_eq!(said(&record)["verification"], expected);
     let text = render(&document(&record));
@@ -348,7 +348,7 @@ fn a_run_says_how_it_ended() {
 #[test]
 fn no_document_holds_the_password() {
     let record = curve();
-    assert_eq!(record.plan.target.password.expose(), PASSWORD);
+    assert_eq!(record.plan.sessions.target.password.expose(), PASSWORD);
     assert!(!document(&record).to_json().contains(PASSWORD));
 }
 

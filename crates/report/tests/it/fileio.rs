@@ -41,9 +41,9 @@ fn tested(
     measured.window = window;
     measured.drain = Duration::ZERO;
     let mut run = run(vec![measured]);
-    run.plan.workload.files.count = 128;
-    run.plan.workload.files.size = 40 << 20;
-    run.plan.workload.requests = Requests::Fileio(Fileio {
+    run.plan.work.workload.files.count = 128;
+    run.plan.work.workload.files.size = 40 << 20;
+    run.plan.work.workload.requests = Requests::Fileio(Fileio {
         mode: TestMode::RndRw,
         files: 128,
         total: Size(5 << 30),
@@ -310,7 +310,7 @@ fn total_time_lasts_until_the_last_flush() {
 #[test]
 fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
-    if let Requests::Fileio(test) = &mut run.plan.workload.requests {
+    if let Requests::Fileio(test) = &mut run.plan.work.workload.requests {
         test.events = Some(100);
     }
     let told = |run: &RunRecord| {
@@ -320,7 +320,7 @@ fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
         )
     };
     assert!(told(&run));
-    run.plan.ramp_up = Duration::ZERO;
+    run.plan.work.ramp_up = Duration::ZERO;
     assert!(!told(&run));
 }
 

@@ -7,8 +7,9 @@ use smbench_model::cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
 use smbench_model::login::Login;
 use smbench_model::plan::action::QueryClass;
 use smbench_model::plan::{
-    Access, Action, Connections, DriverKind, FileSet, Limits, LoadModel, Mode, Pinning, Plan, Ramp,
-    Requests, Scope, SessionOptions, SizeWeight, Verify, WeightedAction, Workload,
+    Access, Action, Connections, DriverKind, FileSet, Generator, Limits, LoadModel, Mode, Pinning,
+    Plan, Ramp, Requests, Scope, SessionOptions, Sessions, SizeWeight, Verify, WeightedAction,
+    Work, Workload,
 };
 use smbench_model::record::{
     ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Origin, Outcome,
@@ -24,61 +25,67 @@ pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";
 
 pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
     Plan {
-        profile: "file-server".to_owned(),
-        workload: Workload {
-            sizes: vec![
-                SizeWeight {
-                    size: 4096,
-                    weight: 90.0,
+        work: Work {
+            profile: "file-server".to_owned(),
+            workload: Workload {
+                sizes: vec![
+                    SizeWeight {
+                        size: 4096,
+                        weight: 90.0,
+                    },
+                    SizeWeight {
+                        size: 65_536,
+                        weight: 10.0,
+                    },
+                ],
+                requests: Requests::Data {
+                    read_percent: 80.0,
+                    flush_every_writes: Some(100),
                 },
-                SizeWeight {
-                    size: 65_536,
-                    weight: 10.0,
+                access: Access::Sequential,
+                files: FileSet {
+                    scope: Scope::Private,
+                    count: 1,
+                    size: 1 << 20,
                 },
-            ],
-            requests: Requests::Data {
-                read_percent: 80.0,
-                flush_every_writes: Some(100),
             },
-            access: Access::Sequential,
-            files: FileSet {
-                scope: Scope::Private,
-                count: 1,
-                size: 1 << 20,
+            load_points: load_points.to_vec(),
+            repeat,
+            outstanding: 4,
+            load: LoadModel::default(),
+            ramp: Ramp::Full,
+            ramp_up: Duration::from_secs(2),
+            duration: Duration::from_secs(10),
+            ramp_down: Duration::from_millis(500),
+            seed: 42,
+            verify: Verify::Off,
+        },
+        sessions: Sessions {
+            target: Target {
+                domain: String::new(),
+                user: "bench".to_owned(),
+                host: "files.example".to_owned(),
+                port: 445,
+                share: "data".to_owned(),
+                path: String::new(),
+                password: Secret::new(PASSWORD),
+                login: Login::Ntlm,
             },
+            options: SessionOptions {
+                dialects: Dialect::Smb311.into(),
+                signing: Mode::Auto,
+                ..SessionOptions::default()
+            },
+            connections: Connections::default(),
+            caching: smbench_model::plan::Caching::None,
         },
-        target: Target {
-            domain: String::new(),
-            user: "bench".to_owned(),
-            host: "files.example".to_owned(),
-            port: 445,
-            share: "data".to_owned(),
-            path: String::new(),
-            password: Secret::new(PASSWORD),
-            login: Login::Ntlm,
+        generator: Generator {
+            threads: 2,
+            pinning: Pinning::Pinned,
+            setup_rate: Some(500),
+            server_cpu: CpuSource::Processes,
+            driver: DriverKind::Native,
         },
-        load_points: load_points.to_vec(),
-        repeat,
-        outstanding: 4,
-        load: LoadModel::default(),
-        ramp: Ramp::Full,
-        ramp_up: Duration::from_secs(2),
-        duration: Duration::from_secs(10),
-        ramp_down: Duration::from_millis(500),
-        seed: 42,
-        threads: 2,
-        pinning: Pinning::Pinned,
-        setup_rate: Some(500),
-        server_cpu: CpuSource::Processes,
-        driver: DriverKind::Native,
-        caching: smbench_model::plan::Caching::None,
-        session: SessionOptions {
-            dialects: Dialect::Smb311.into(),
-            signing: Mode::Auto,
-            ..SessionOptions::default()
-        },
-        connections: Connections::default(),
-        verify: Verify::Off,
         limits: Limits::default(),
     }
 }
@@ -128,9 +135,9 @@ fn generator() -> GeneratorRecord {
 pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
     let weighted = |action, weight| WeightedAction { action, weight };
     let mut plan = plan(load_points, 1);
-    plan.profile = "metadata".to_owned();
-    plan.workload.sizes = Vec::new();
-    plan.workload.requests = Requests::Mix(vec![
+    plan.work.profile = "metadata".to_owned();
+    plan.work.workload.sizes = Vec::new();
+    plan.work.workload.requests = Requests::Mix(vec![
         weighted(
             Action::QueryInfo {
                 class: QueryClass::FsSize,

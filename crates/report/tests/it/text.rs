@@ -245,8 +245,8 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
         });
     });
     let mut record = run(vec![replayed]);
-    record.plan.workload.sizes.clear();
-    record.plan.workload.requests = Requests::Replay(Replay {
+    record.plan.work.workload.sizes.clear();
+    record.plan.work.workload.requests = Requests::Replay(Replay {
         trace: Arc::new(trace),
         timing: Timing::Fast,
         loops: Some(1),
@@ -301,7 +301,7 @@ fn a_run_without_load_points_says_so() {
 #[test]
 fn the_header_is_true_to_what_ran() {
     let mut record = run(vec![point(1, 1, 4), dropped(point(1, 2, 4), 1)]);
-    record.plan.threads = 8;
+    record.plan.generator.threads = 8;
     let text = render(&document(&record));
     assert!(text.contains("complete, 1 of 2 load points not valid\n"));
     assert!(text.contains("outstanding per client, 1 thread, seed"));

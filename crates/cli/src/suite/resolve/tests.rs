@@ -261,8 +261,12 @@ fn digests_of_suite(name: &str) -> Vec<(String, String)> {
     let digest = |plans: &Vec<Plan>| {
         let plan = plans.first().unwrap();
         let same = plans.iter().all(|other| other.digest() == plan.digest());
-        assert!(same, "{name}, {}: one digest on all servers", plan.profile);
-        (plan.profile.clone(), plan.digest())
+        assert!(
+            same,
+            "{name}, {}: one digest on all servers",
+            plan.work.profile
+        );
+        (plan.work.profile.clone(), plan.digest())
     };
     suite.plans.iter().map(digest).collect()
 }

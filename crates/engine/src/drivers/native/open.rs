@@ -32,7 +32,7 @@ pub(super) async fn hold(
 ) -> Result<(Held, Vec<Caching>), SessionError> {
     let actions = site.mix.actions();
     check_dialect(actions, session)?;
-    check_leases(site.plan.caching, session)?;
+    check_leases(site.plan.sessions.caching, session)?;
     let mut held = Held {
         session: index,
         credentials: session.credentials().clone(),
@@ -42,7 +42,7 @@ pub(super) async fn hold(
         directory: FileId::default(),
     };
     let mut granted = Vec::new();
-    let paths: Vec<_> = (0..site.plan.workload.files.count)
+    let paths: Vec<_> = (0..site.plan.work.workload.files.count)
         .map(|file| path(site, &site.plan.file_name(client, file)))
         .collect();
     if actions.iter().any(Action::holds_file) {
@@ -103,7 +103,7 @@ pub(super) async fn places(
     let uses_scratch = actions.iter().any(Action::uses_scratch);
     let mut places = Vec::new();
     for &client in clients {
-        for slot in 0..site.plan.outstanding {
+        for slot in 0..site.plan.work.outstanding {
             let mut place = Place::default();
             if uses_scratch {
                 let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));

@@ -199,20 +199,20 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
     let dialect = dialect_from(negotiation.dialect_rev);
     // Without this capability smb-rs sends a request only after the answer to the
     // previous one.
-    if plan.outstanding > 1 && !negotiation.caps.large_mtu() {
+    if plan.work.outstanding > 1 && !negotiation.caps.large_mtu() {
         return Err(incapable(
             endpoint,
             "with this server it sends one request at a time; use --outstanding 1 or --driver native",
         ));
     }
-    if plan.session.encryption == Mode::Off && form == Form::Encrypted {
+    if plan.sessions.options.encryption == Mode::Off && form == Form::Encrypted {
         return Err(handshake(endpoint, HandshakeError::EncryptionRequired));
     }
-    if plan.session.signing == Mode::Required && form == Form::Plain {
+    if plan.sessions.options.signing == Mode::Required && form == Form::Plain {
         return Err(incapable(endpoint, "it does not sign this session"));
     }
     let facts = ServerFacts {
-        url: plan.target.redacted(),
+        url: plan.sessions.target.redacted(),
         is_here: endpoint.here().is_some(),
         // smb-rs refuses guest sessions.
         logon: Some(Logon::Ntlm),

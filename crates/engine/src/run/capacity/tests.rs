@@ -13,11 +13,11 @@ fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let options = RunOptions::default();
     let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2);
     let mut plan = plan.unwrap();
-    plan.load_points = vec![1, clients];
-    plan.repeat = repeat;
-    plan.duration = Duration::from_secs(duration_s);
-    plan.ramp_up = Duration::ZERO;
-    plan.ramp_down = Duration::ZERO;
+    plan.work.load_points = vec![1, clients];
+    plan.work.repeat = repeat;
+    plan.work.duration = Duration::from_secs(duration_s);
+    plan.work.ramp_up = Duration::ZERO;
+    plan.work.ramp_down = Duration::ZERO;
     plan
 }
 
@@ -73,14 +73,14 @@ fn more_of_anything_needs_more_memory() {
         Needed::by(&plan, Carrier::Own).memory()
     };
     for (name, needed) in [
-        ("clients", more(|plan| plan.load_points = vec![101])),
-        ("outstanding", more(|plan| plan.outstanding = 2)),
-        ("threads", more(|plan| plan.threads += 1)),
-        ("verify", more(|plan| plan.verify = Verify::ReadBack)),
+        ("clients", more(|plan| plan.work.load_points = vec![101])),
+        ("outstanding", more(|plan| plan.work.outstanding = 2)),
+        ("threads", more(|plan| plan.generator.threads += 1)),
+        ("verify", more(|plan| plan.work.verify = Verify::ReadBack)),
         (
             "rate",
             more(|plan| {
-                plan.load = LoadModel::Rate {
+                plan.work.load = LoadModel::Rate {
                     rate: "10".parse().unwrap(),
                     arrivals: Spacing::Fixed,
                 }
@@ -108,14 +108,14 @@ fn nothing_is_assumed_of_a_connector_from_outside() {
 #[test]
 fn address_space_that_cannot_do_is_refused() {
     let mut plan = large(64, 1, 1);
-    plan.threads = 64;
+    plan.generator.threads = 64;
     let needed = Needed::by(&plan, Carrier::Own);
     assert!(needed.address_space() > 64 * (STACK_BYTES + WORKER_BYTES));
     let check = |left: &[_]| address_space(&plan, &needed, left);
     assert_eq!(check(&[]), Ok(()));
     assert_eq!(check(&[(needed.address_space(), "ulimit -v")]), Ok(()));
     let mut shared = plan.clone();
-    shared.connections.sessions_per_connection = 32;
+    shared.sessions.connections.sessions_per_connection = 32;
     let of_two = Needed::by(&shared, Carrier::Own);
     assert_eq!(of_two.stacks, 3 * STACK_BYTES, "two connections");
     let error = check(&[(u64::MAX, "ulimit -d"), (100 << 20, "ulimit -v")]);
@@ -133,7 +133,7 @@ fn address_space_that_cannot_do_is_refused() {
 #[test]
 fn threads_that_cannot_start_are_refused() {
     let mut plan = large(100, 1, 1);
-    plan.threads = 50;
+    plan.generator.threads = 50;
     assert_eq!(threads(&plan, &[]), Ok(()));
     assert_eq!(threads(&plan, &[(58, "x"), (1000, "y")]), Ok(()));
     let error = threads(&plan, &[(57, "pids.max of its control group"), (1000, "y")]);

@@ -18,29 +18,32 @@ type Change = fn(&mut Plan);
 fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
     let changes: [(Change, &str); 8] = [
         (
-            |plan| plan.load_points.clear(),
+            |plan| plan.work.load_points.clear(),
             "there are no load points: give one or more numbers of clients",
         ),
         (
-            |plan| plan.load_points = vec![0],
+            |plan| plan.work.load_points = vec![0],
             "a load point has 0 clients: give 1 to 100000",
         ),
         (
-            |plan| plan.outstanding = 0,
+            |plan| plan.work.outstanding = 0,
             "outstanding is 0: give 1 to 1024",
         ),
-        (|plan| plan.repeat = 0, "repeat is 0: the least is 1"),
-        (|plan| plan.threads = 0, "threads is 0: give 1 to 1024"),
+        (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),
         (
-            |plan| plan.setup_rate = Some(0),
+            |plan| plan.generator.threads = 0,
+            "threads is 0: give 1 to 1024",
+        ),
+        (
+            |plan| plan.generator.setup_rate = Some(0),
             "setup_rate is 0: give 1 to 1000000 sessions per second",
         ),
         (
-            |plan| plan.duration = Duration::ZERO,
+            |plan| plan.work.duration = Duration::ZERO,
             "duration is zero: the measured window needs a length, such as 30s",
         ),
         (
-            |plan| plan.connections.sessions_per_connection = 0,
+            |plan| plan.sessions.connections.sessions_per_connection = 0,
             "sessions_per_connection is 0: give 1 to 256",
         ),
     ];

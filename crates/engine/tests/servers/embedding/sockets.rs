@@ -39,7 +39,7 @@ fn bare_sockets_move_every_byte() {
         };
         let plan = Plan::resolve(&profile, &options, Target::none(), Limits::default(), 2).unwrap();
         let drawn = Drawn {
-            mix: Mix::new(&plan.workload),
+            mix: Mix::new(&plan.work.workload),
             seed: 1,
         };
         let record = run(&plan, Loopback { server }, drawn);
@@ -66,12 +66,10 @@ fn an_end_that_says_too_much_or_goes_away_drops_the_client() {
         &Profile::from_spec("loopback", profile::load("read-4k").unwrap().spec),
         Target::none(),
     );
-    let plan = Plan {
-        load_points: vec![1],
-        duration: Duration::from_millis(100),
-        ramp_up: Duration::ZERO,
-        ..plan.unwrap()
-    };
+    let mut plan = plan.unwrap();
+    plan.work.load_points = vec![1];
+    plan.work.duration = Duration::from_millis(100);
+    plan.work.ramp_up = Duration::ZERO;
     for (answer, words) in [
         (&[0; 8192][..], "more than was asked for"),
         (&[], "closed the connection"),
@@ -85,7 +83,7 @@ fn an_end_that_says_too_much_or_goes_away_drops_the_client() {
             stream.write_all(answer).unwrap();
         });
         let drawn = Drawn {
-            mix: Mix::new(&plan.workload),
+            mix: Mix::new(&plan.work.workload),
             seed: 1,
         };
         let record = run(&plan, Loopback { server }, drawn);

@@ -76,9 +76,9 @@ fn the_published_patterns_have_their_shares_in_either_form() {
                 reply: None,
             })
             .collect();
-        let target = plan(name).target;
+        let target = plan(name).sessions.target;
         let as_pattern = crate::plan::Plan::of(&written, target).unwrap();
-        for workload in [&plan(name).workload, &as_pattern.workload] {
+        for workload in [&plan(name).work.workload, &as_pattern.work.workload] {
             let operations = take(&mut OpStream::new(&Mix::new(workload), 11, 5), OPERATIONS);
             let share = |is: &dyn Fn(&Operation) -> bool| {
                 percent(operations.iter().filter(|op| is(op)).count(), OPERATIONS)

@@ -31,7 +31,7 @@ struct Objection {
 
 impl crate::plan::resolve::Written<'_> {
     pub(super) fn check_driver(&self, plan: &Plan) -> Result<(), PlanError> {
-        let objection = match plan.driver {
+        let objection = match plan.generator.driver {
             DriverKind::Native => None,
             #[cfg(feature = "smb-rs")]
             DriverKind::SmbRs => smb_rs_objection(plan),
@@ -44,7 +44,7 @@ impl crate::plan::resolve::Written<'_> {
                 why,
             }) => {
                 let problem = Problem::Driver {
-                    driver: plan.driver,
+                    driver: plan.generator.driver,
                     why,
                 };
                 Err(self.in_option(field, is_given(self.options), problem))
@@ -56,15 +56,15 @@ impl crate::plan::resolve::Written<'_> {
 /// Returns the first option that smb-rs 0.12 has no setting for.
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
-    let session = &plan.session;
-    if plan.workload.replay().is_some() {
+    let session = &plan.sessions.options;
+    if plan.work.workload.replay().is_some() {
         return Some(Objection {
             field: "driver",
             is_given: |options| options.driver.is_some(),
             why: Cow::Borrowed("does not replay: use --driver native"),
         });
     }
-    let actions = plan.workload.actions();
+    let actions = plan.work.workload.actions();
     let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
     if !missing.is_empty() {
         let what = Vec::from_iter(missing).join(", ");
@@ -73,11 +73,11 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             is_given: |options| options.driver.is_some(),
             why: Cow::Owned(format!(
                 "has no call for {what} of profile {}: use --driver native",
-                plan.profile
+                plan.work.profile
             )),
         });
     }
-    if plan.target.login != Login::Ntlm {
+    if plan.sessions.target.login != Login::Ntlm {
         return Some(Objection {
             field: "auth",
             // A profile cannot contain this option.
@@ -85,7 +85,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             why: Cow::Borrowed("logs on by NTLM only: give ntlm, or use --driver native"),
         });
     }
-    if plan.caching != Caching::None {
+    if plan.sessions.caching != Caching::None {
         return Some(Objection {
             field: "oplock",
             is_given: |options| options.oplock.is_some(),
@@ -122,7 +122,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             ),
         });
     }
-    if plan.connections.sessions_per_connection > 1 {
+    if plan.sessions.connections.sessions_per_connection > 1 {
         return Some(Objection {
             field: "sessions_per_connection",
             is_given: |options| options.sessions_per_connection.is_some(),
@@ -131,7 +131,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             ),
         });
     }
-    if plan.connections.connections_per_session > 1 {
+    if plan.sessions.connections.connections_per_session > 1 {
         return Some(Objection {
             field: "connections_per_session",
             is_given: |options| options.connections_per_session.is_some(),
@@ -140,7 +140,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             ),
         });
     }
-    if plan.connections.credits.is_some() {
+    if plan.sessions.connections.credits.is_some() {
         return Some(Objection {
             field: "credits",
             is_given: |options| options.credits.is_some(),
@@ -149,7 +149,7 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             ),
         });
     }
-    if session.dialects.newest() == Dialect::Smb202 && plan.outstanding > 1 {
+    if session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1 {
         return Some(Objection {
             field: "outstanding",
             is_given: |options| options.outstanding.is_some(),

@@ -30,12 +30,12 @@ impl Written<'_> {
     }
 
     pub(super) fn check_fileio(&self, plan: &Plan) -> Result<(), PlanError> {
-        let Some(test) = plan.workload.fileio() else {
+        let Some(test) = plan.work.workload.fileio() else {
             return Ok(());
         };
         plan.check_order()
             .map_err(|problem| self.in_option("outstanding", true, problem))?;
-        let duration = plan.duration;
+        let duration = plan.work.duration;
         match test.time {
             Some(time) if time != duration => {
                 Err(self.in_test("time", FileioProblem::Time { time, duration }))

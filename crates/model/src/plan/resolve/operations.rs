@@ -53,8 +53,8 @@ impl Written<'_> {
 
     /// Checks that every command of the mix exists in at least one offered dialect.
     pub(super) fn check_dialects(&self, plan: &Plan) -> Result<(), PlanError> {
-        let dialects = plan.session.dialects;
-        for action in plan.workload.actions() {
+        let dialects = plan.sessions.options.dialects;
+        for action in plan.work.workload.actions() {
             let Some(DialectNeed { what, needs, has }) = dialect_needed(&action) else {
                 continue;
             };

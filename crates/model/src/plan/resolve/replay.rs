@@ -113,19 +113,23 @@ impl Written<'_> {
 
     pub(super) fn check_replay(&self, plan: &Plan) -> Result<(), PlanError> {
         let options = self.options;
-        let Some(replay) = plan.workload.replay() else {
+        let Some(replay) = plan.work.workload.replay() else {
             return Ok(());
         };
         let is_given = options.outstanding.is_some();
         plan.check_order()
             .map_err(|problem| self.in_option("outstanding", is_given, problem))?;
-        if plan.verify != Verify::Off {
+        if plan.work.verify != Verify::Off {
             let why = "nobody recorded the data; drop it";
             return Err(self.not_in_replay("verify", options.verify.is_some(), why));
         }
         for (name, ramp, given) in [
-            ("ramp_up", plan.ramp_up, options.ramp_up.is_some()),
-            ("ramp_down", plan.ramp_down, options.ramp_down.is_some()),
+            ("ramp_up", plan.work.ramp_up, options.ramp_up.is_some()),
+            (
+                "ramp_down",
+                plan.work.ramp_down,
+                options.ramp_down.is_some(),
+            ),
         ] {
             if replay.loops.is_some() && !ramp.is_zero() {
                 let why = "with loops everything is measured; give 0s";

@@ -47,20 +47,23 @@ pub(super) fn refusal(text: &str, options: &RunOptions) -> String {
 #[test]
 fn built_in_defaults_hold_when_nobody_says_otherwise() {
     let plan = plan("file-server");
-    assert_eq!(plan.profile, "file-server");
-    assert_eq!(plan.load_points, [1, 4, 8, 16]);
-    assert_eq!((plan.outstanding, plan.repeat, plan.seed), (1, 1, 1));
-    assert_eq!(plan.duration, Duration::from_secs(3));
-    assert_eq!(plan.ramp_up, Duration::from_secs(1));
-    assert_eq!(plan.ramp_down, Duration::from_millis(500));
-    assert_eq!((plan.threads, plan.verify), (2, Verify::Off));
-    assert_eq!(plan.session.signing, Mode::Auto);
-    assert_eq!(plan.session.dialects, DialectRange::ALL);
-    assert_eq!(plan.workload.sizes.len(), 8);
+    assert_eq!(plan.work.profile, "file-server");
+    assert_eq!(plan.work.load_points, [1, 4, 8, 16]);
+    assert_eq!(
+        (plan.work.outstanding, plan.work.repeat, plan.work.seed),
+        (1, 1, 1)
+    );
+    assert_eq!(plan.work.duration, Duration::from_secs(3));
+    assert_eq!(plan.work.ramp_up, Duration::from_secs(1));
+    assert_eq!(plan.work.ramp_down, Duration::from_millis(500));
+    assert_eq!((plan.generator.threads, plan.work.verify), (2, Verify::Off));
+    assert_eq!(plan.sessions.options.signing, Mode::Auto);
+    assert_eq!(plan.sessions.options.dialects, DialectRange::ALL);
+    assert_eq!(plan.work.workload.sizes.len(), 8);
     assert_eq!(plan.max_clients(), 16);
     assert_eq!(plan.bytes_on_share(), 16 << 20);
     assert_eq!(plan.files().count(), 16);
-    assert!(plan.workload.kinds().contains(&OpKind::Write));
+    assert!(plan.work.workload.kinds().contains(&OpKind::Write));
 }
 
 #[test]
@@ -74,8 +77,8 @@ fn every_builtin_profile_runs_and_can_be_verified() {
     builtin.retain(|name| !name.starts_with("netbench-like"));
     for name in builtin {
         let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
-        assert_eq!(plan.profile, name);
-        let writes = plan.workload.kinds().contains(&OpKind::Write);
+        assert_eq!(plan.work.profile, name);
+        let writes = plan.work.workload.kinds().contains(&OpKind::Write);
         let expected = ["file-server", "all-commands"].contains(&name);
         assert_eq!(writes, expected, "{name}");
     }
@@ -140,10 +143,10 @@ fn what_a_replay_cannot_have_is_refused() {
     };
     let plan = resolve(&replay, &loops).unwrap();
     assert_eq!(
-        (plan.ramp_up, plan.ramp_down),
+        (plan.work.ramp_up, plan.work.ramp_down),
         (Duration::ZERO, Duration::ZERO)
     );
-    assert_eq!(plan.duration, Duration::from_secs(3600));
+    assert_eq!(plan.work.duration, Duration::from_secs(3600));
     assert_eq!(
         resolve(&Profile::builtin("read-4k").unwrap(), &loops)
             .unwrap_err()
@@ -188,13 +191,19 @@ fn the_command_line_goes_before_the_file_and_that_before_defaults() {
         ..RunOptions::default()
     };
     let plan = resolve(&profile, &options).unwrap();
-    assert_eq!(plan.profile, "x");
-    assert_eq!(plan.load_points, [7, 9]);
-    assert_eq!((plan.seed, plan.outstanding, plan.repeat), (6, 3, 1));
-    assert_eq!(plan.workload.files.size, 8192);
-    assert_eq!(plan.session.dialects, DialectRange::only(Dialect::Smb21));
-    assert_eq!(plan.session.signing, Mode::Off);
-    assert!(!plan.workload.kinds().contains(&OpKind::Write));
+    assert_eq!(plan.work.profile, "x");
+    assert_eq!(plan.work.load_points, [7, 9]);
+    assert_eq!(
+        (plan.work.seed, plan.work.outstanding, plan.work.repeat),
+        (6, 3, 1)
+    );
+    assert_eq!(plan.work.workload.files.size, 8192);
+    assert_eq!(
+        plan.sessions.options.dialects,
+        DialectRange::only(Dialect::Smb21)
+    );
+    assert_eq!(plan.sessions.options.signing, Mode::Off);
+    assert!(!plan.work.workload.kinds().contains(&OpKind::Write));
 }
 
 const SIZES: &str = "sizes = [{ size = 512, weight = 100 }]\n";
@@ -328,7 +337,7 @@ fn credits_must_pay_for_the_largest_request() {
         ..RunOptions::default()
     };
     let plan = resolve(&Profile::parse("x.toml", profile).unwrap(), &options).unwrap();
-    assert_eq!(plan.connections.credits, Some(16));
+    assert_eq!(plan.sessions.connections.credits, Some(16));
 }
 
 /// Each case is a wrong option, on the command line and in the profile.

@@ -24,7 +24,7 @@ fn only(table: &str) -> Action {
     let text = |sizes: &str| format!("{sizes}\noperations = [{{ {table}, weight = 100 }}]");
     let profile = Profile::parse("x.toml", &text(sizes)).unwrap();
     let plan = resolve(&profile, &RunOptions::default()).unwrap_or_else(|_| plan(&text("")));
-    let Requests::Mix(mix) = plan.workload.requests else {
+    let Requests::Mix(mix) = plan.work.workload.requests else {
         panic!("{table} is a mix");
     };
     mix[0].action.clone()
@@ -308,7 +308,7 @@ fn kinds_are_those_of_every_request_once() {
          { op = \"set_info\", class = \"delete\", weight = 50 }]",
     );
     assert_eq!(
-        plan.workload.kinds(),
+        plan.work.workload.kinds(),
         [OpKind::Create, OpKind::Close, OpKind::Delete]
     );
 }

@@ -19,18 +19,21 @@ fn the_profiles_in_the_readme_run() {
             resolve(&profile, &RunOptions::default()).unwrap()
         })
         .collect();
-    let names: Vec<_> = plans.iter().map(|plan| plan.profile.as_str()).collect();
+    let names: Vec<_> = plans
+        .iter()
+        .map(|plan| plan.work.profile.as_str())
+        .collect();
     assert_eq!(names, ["database-like", "office-like", "bursts"]);
-    assert_eq!(plans[0].workload.flush_every_writes(), Some(100));
-    assert_eq!(plans[1].workload.actions().len(), 4);
-    assert_eq!(plans[2].workload.pattern().map(<[_]>::len), Some(2));
+    assert_eq!(plans[0].work.workload.flush_every_writes(), Some(100));
+    assert_eq!(plans[1].work.workload.actions().len(), 4);
+    assert_eq!(plans[2].work.workload.pattern().map(<[_]>::len), Some(2));
 }
 
 #[test]
 fn the_readme_has_every_operation_and_class() {
     let readme = include_str!("../../../../../../README.md");
     let word = |value: serde_json::Value| format!("`{}`", value.as_str().unwrap());
-    for action in plan("all-commands").workload.actions() {
+    for action in plan("all-commands").work.workload.actions() {
         let op = Action::name(&action);
         assert!(readme.contains(&format!("`{op}`")), "{op}");
         for kind in action.kinds() {
