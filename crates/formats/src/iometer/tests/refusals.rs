@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_makes_no_sense_or_is_not_supported_is_told_by_line() {
+fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
     for (lines, expected) in [
         ("", "x.icf:4: the % of size of `A` add up to 0, not to 100"),
         (
@@ -54,6 +54,15 @@ fn what_makes_no_sense_or_is_not_supported_is_told_by_line() {
     ] {
         assert_eq!(refusal(&minimal(lines)), expected);
     }
+    let many = "512,0,0,0,0,1,0,0\n".repeat(101);
+    assert_eq!(
+        refusal(&minimal(&many)),
+        "x.icf:106: `A` has more than 100 lines, as many as are possible"
+    );
+}
+
+#[test]
+fn a_file_that_makes_no_sense_is_told_by_line() {
     let whole = minimal("512,100,0,0,0,1,0,0\n");
     for (from, to, expected) in [
         (
@@ -102,11 +111,6 @@ fn what_makes_no_sense_or_is_not_supported_is_told_by_line() {
         refusal("Version 1.1.0\n"),
         "x.icf:1: the file ends without an access specification: save it in Iometer with its access \
          specifications"
-    );
-    let many = "512,0,0,0,0,1,0,0\n".repeat(101);
-    assert_eq!(
-        refusal(&minimal(&many)),
-        "x.icf:106: `A` has more than 100 lines, as many as are possible"
     );
 }
 

@@ -79,6 +79,10 @@ fn what_makes_no_sense_is_named_with_its_line() {
         assert!(told.starts_with(&expected), "{told}");
         assert!(!told.contains('\n'));
     }
+}
+
+#[test]
+fn what_is_no_loadfile_is_refused() {
     assert_eq!(error("# nothing\n\n"), "loadfile my.txt holds no operation");
     assert!(error(&"x".repeat(70_000)).ends_with("this is no loadfile"));
     let missing = read("/no/such/file", Unknown::Refuse)
