@@ -6,9 +6,9 @@ use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer
 use smbench_publish::report;
 use smbench_report::doc::ServerCpuDoc;
 use smbench_report::latency::{Hdr, pool};
-use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
+use smbench_report::study::{Study, TransferMode};
 
-use crate::samples::{dropped, full, point, run, study};
+use crate::samples::{dropped, full, point, result, run, study, transfer};
 
 /// Returns a plot of the report on a study.
 fn plot(study: &Study, name: &str) -> Plot {
@@ -399,23 +399,11 @@ fn transfers() -> Study {
         (TransferMode::Transmit, 4096),
         (TransferMode::Receive, 4096),
     ];
-    study.doc.transfers = transfers
-        .map(|(mode, bytes)| TransferDoc {
-            profile: format!("{}-{bytes}", mode.name()),
-            mode,
-            bytes,
-            generators_per_client: 1,
-        })
-        .into();
+    study.doc.transfers = transfers.map(|(mode, bytes)| transfer(mode, bytes)).into();
     let names = study.doc.transfers.iter().map(|made| made.profile.clone());
     study.doc.profiles = names.collect();
     let mut small = of(20.0, Some(("machine", 40.0)));
     small.load_points[0].generator_limited = Some(true);
-    let result = |server, profile, run| StudyResult {
-        server,
-        profile,
-        run,
-    };
     study.results.extend([
         result(0, 1, small),
         result(1, 1, of(30.0, None)),
