@@ -21,8 +21,9 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::memory::MemoryOptions;
 use crate::options::check_name;
-use crate::{Fault, LabError, MemoryOptions, MemoryShare, Password, ShareAccess, Signing};
+use crate::{Fault, LabError, MemoryShare, Password, ShareAccess, Signing};
 
 /// Largest read and write that the server negotiates, in bytes. It is the
 /// largest that `smb-server` supports.
@@ -49,7 +50,8 @@ pub struct EmbeddedOptions {
     pub password: Option<Password>,
     /// Names of the shares. There is at least one, and each has its own files.
     pub shares: Vec<String>,
-    /// Capacity of each share; see [`MemoryOptions::capacity_bytes`].
+    /// Capacity of each share for all files together in bytes, including the holes
+    /// of files. Further writes fail with `STATUS_DISK_FULL`. `None` means 1 TiB.
     pub capacity_bytes: Option<u64>,
     /// The access of clients to the shares.
     pub access: ShareAccess,

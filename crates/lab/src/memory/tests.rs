@@ -50,6 +50,17 @@ fn path(text: &str) -> SmbPath {
     text.parse().unwrap()
 }
 
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        Self {
+            name: "bench".to_owned(),
+            capacity_bytes: None,
+            access: ShareAccess::ReadWrite,
+            fault: Fault::None,
+        }
+    }
+}
+
 impl Lab {
     fn new(options: MemoryOptions) -> Self {
         Self {
