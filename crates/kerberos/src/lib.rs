@@ -5,6 +5,10 @@
 //! libraries support neither keytabs nor caches nor HMAC-SHA-2, and panic on
 //! some malformed tokens. Nothing here does I/O or reads a clock.
 //!
+//! In the order of use: a [`TicketRequest`] of a [`Principal`] starts from a
+//! password, a [`Keytab`] or a [`CredentialCache`]. It goes on by [`TicketStep`]s to a
+//! [`ServiceTicket`].
+//!
 //! Not here: FAST, PKINIT, user-to-user, and the encryption types DES and RC4.
 
 mod ccache;
