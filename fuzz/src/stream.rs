@@ -7,13 +7,13 @@ use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::connection::EMPTY_BODY;
+use smbench_protocol::connection::Reauthentication;
 use smbench_protocol::crypto::{NONCE_LEN_MAX, PreauthHash, Signer};
 use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
 use smbench_protocol::fuzzing::{self, Shield};
 use smbench_protocol::header::{Command, HEADER_LEN};
 use smbench_protocol::{
-    Cipher, Connection, Event, FileId, Reauthentication, SessionConfig, SessionIndex,
-    SigningAlgorithm,
+    Cipher, Connection, Event, FileId, SessionConfig, SessionIndex, SigningAlgorithm,
 };
 
 use crate::handshake::config;

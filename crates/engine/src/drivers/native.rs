@@ -23,8 +23,9 @@ use smbench_model::plan::Plan;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
+use smbench_protocol::connection::TreeId;
 use smbench_protocol::frame::Payload;
-use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, SessionIndex, TreeId};
+use smbench_protocol::{Credentials, Event, FileId, NtStatus, ProtocolError, SessionIndex};
 
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,

@@ -9,8 +9,9 @@ use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
 };
 use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, LeaseState, NtStatus};
+use smbench_protocol::{Dialect, NtStatus};
 
 use crate::hostile::forge::{STATUS, with};
 use crate::hostile::relay::{Of, Reaction, Relay};

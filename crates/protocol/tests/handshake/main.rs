@@ -8,11 +8,12 @@ use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 use smbench_protocol::handshake::Demand;
+use smbench_protocol::handshake::{Opened, Opening};
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{
     Account, Channels, CipherList, Connection, Credentials, Dialect, DialectRange, Event,
-    Handshake, HandshakeError, Logon, NtStatus, Opened, Opening, Policy, Progress, ProtocolError,
-    SessionConfig, SessionIndex,
+    Handshake, HandshakeError, Logon, NtStatus, Policy, Progress, ProtocolError, SessionConfig,
+    SessionIndex,
 };
 
 const SIGNING_REQUIRED: u16 = 2;

@@ -1,10 +1,8 @@
 //! Reauthentication of a session that has expired on the server.
 
+use smbench_protocol::connection::{Reauthentication, ReauthenticationError};
 use smbench_protocol::header::Command;
-use smbench_protocol::{
-    Credentials, Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError,
-    SessionIndex,
-};
+use smbench_protocol::{Credentials, Event, HandshakeError, NtStatus, SessionIndex};
 
 use super::{Session, SessionError, State};
 use crate::machine::clock;
