@@ -6,7 +6,7 @@
 //! some malformed tokens. Nothing here does I/O or reads a clock.
 //!
 //! In the order of use: a [`TicketRequest`] of a [`Principal`] starts from a
-//! password, a [`Keytab`] or a [`CredentialCache`]. It goes on by [`TicketStep`]s to a
+//! password, a [`Keytab`] or a [`CredentialCache`]. It advances by [`TicketStep`]s to a
 //! [`ServiceTicket`].
 //!
 //! Not here: FAST, PKINIT, user-to-user, and the encryption types DES and RC4.
