@@ -8,7 +8,7 @@ use smbench_engine::plan::{Plan, Verify};
 use smbench_engine::record::OpKind;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};
@@ -82,13 +82,7 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
 fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut servers = vec![target(&server.url(), server.password())];
-    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    };
+    let samba = ScratchSamba::or_skip(SambaOptions::default());
     servers.extend(
         samba
             .iter()
@@ -117,10 +111,9 @@ fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
 /// Each connection has one in flight at a time.
 #[test]
 fn requests_of_8_mib_run_on_the_credits_of_one() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(
         profile.path(),

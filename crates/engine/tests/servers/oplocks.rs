@@ -12,7 +12,7 @@ use smbench_engine::record::{LoadPointRecord, OpKind};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
 use smbench_engine::target::Target;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_protocol::Dialect;
 
 use crate::support::{plan, short, target};
@@ -78,10 +78,9 @@ const OPENS_AND_WRITES: &str = "[[operations]]\nop = \"create\"\nweight = 50\n\
 
 #[test]
 fn one_client_is_granted_what_it_asks_for() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("private", OPENS);
     for (caching, _) in Caching::ALL {
@@ -107,10 +106,9 @@ fn one_client_is_granted_what_it_asks_for() {
 
 #[test]
 fn two_clients_fight_over_one_file() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mut all_answered = 0;
     for (caching, operations) in [
@@ -139,10 +137,9 @@ fn two_clients_fight_over_one_file() {
 #[test]
 fn breaks_are_answered_under_signatures_and_ciphers() {
     use smbench_engine::plan::Mode;
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("shared", OPENS);
     let required = Some(Mode::Required);
@@ -160,10 +157,9 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
 /// lack of credits, neither under load nor while others set up.
 #[test]
 fn one_credit_is_enough_to_agree_and_to_go_on() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("shared", OPENS_AND_WRITES);
     for caching in ["batch", "lease-rwh"] {
@@ -182,10 +178,9 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
 /// session that has the open, on any connection.
 #[test]
 fn breaks_are_answered_on_connections_that_are_shared() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     for caching in ["batch", "lease-rwh"] {
         let mix = profile("shared", OPENS_AND_WRITES);

@@ -7,7 +7,7 @@ use smbench_engine::plan::{Pinning, Verify};
 use smbench_engine::record::{OpKind, Outcome};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::spec::RunOptions;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 
 use crate::support::{plan, short, target};
 
@@ -49,10 +49,9 @@ fn a_thousand_clients_on_the_embedded_server() {
 
 #[test]
 fn five_hundred_clients_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let plan = plan(
         "file-server",
         &RunOptions {
