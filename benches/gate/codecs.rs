@@ -6,6 +6,7 @@
 
 use std::hint::black_box;
 
+use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::command::close::CloseResponse;
@@ -13,6 +14,7 @@ use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
 };
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::lock::{LockElement, LockRequest, LockResponse, lock_flags};
 use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, QueryDirectoryResponse, query_directory_flags,
@@ -23,7 +25,6 @@ use smbench_protocol::command::query_info::{
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest, SetInfoResponse};
 use smbench_protocol::command::write::WriteResponse;
 use smbench_protocol::header::{Command, Header};
-use smbench_protocol::{FileId, LeaseKey, LeaseState};
 
 use crate::compounds::{self, Middle};
 use crate::exchange::counted;

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::stream::auth_tokens(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::handshake::auth_tokens(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::stream::handshake_answers(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::handshake::handshake_answers(data));

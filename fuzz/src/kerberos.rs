@@ -9,8 +9,8 @@ use smbench_protocol::kerberos::{
 };
 use smbench_protocol::{Credentials, fuzzing};
 
+use crate::handshake;
 use crate::peer::record;
-use crate::stream;
 
 const REALM: &str = "EXAMPLE.COM";
 
@@ -102,10 +102,10 @@ pub fn kerberos_opened(data: &[u8]) {
 /// key, so it cannot prove its identity.
 pub fn kerberos_tokens(data: &[u8]) {
     let credentials = Credentials::Kerberos(Arc::new(ticket()));
-    stream::log_on(credentials, now(), data);
+    handshake::log_on(credentials, now(), data);
 }
 
 /// Logs on anonymously at a server that sends these tokens.
 pub fn anonymous_tokens(data: &[u8]) {
-    stream::log_on(Credentials::Anonymous, now(), data);
+    handshake::log_on(Credentials::Anonymous, now(), data);
 }

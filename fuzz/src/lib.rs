@@ -4,8 +4,9 @@
 //! invariant does not hold.
 //!
 //! - [`codec`]: decoders of single messages
-//! - [`stream`]: the byte stream cut into messages, and whole connections and
-//!   handshakes with arbitrary servers
+//! - [`stream`]: the byte stream cut into messages, and whole connections with
+//!   arbitrary servers
+//! - [`handshake`]: handshakes with arbitrary servers, and the tokens of log-ons
 //! - [`kerberos`]: keytabs, ticket caches, KDCs and the tokens of file servers
 //! - [`text`]: texts of users: profiles, files of other programs, URLs, lists,
 //!   names, sizes, durations
@@ -23,6 +24,7 @@
 pub mod codec;
 pub mod document;
 pub mod foreign;
+pub mod handshake;
 pub mod kerberos;
 pub mod peer;
 pub mod stream;
@@ -61,9 +63,9 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("connection_plain", stream::connection_plain),
     ("connection_signed", stream::connection_signed),
     ("connection_encrypted", stream::connection_encrypted),
-    ("handshake_bytes", stream::handshake_bytes),
-    ("handshake_answers", stream::handshake_answers),
-    ("auth_tokens", stream::auth_tokens),
+    ("handshake_bytes", handshake::handshake_bytes),
+    ("handshake_answers", handshake::handshake_answers),
+    ("auth_tokens", handshake::auth_tokens),
     ("kerberos_tokens", kerberos::kerberos_tokens),
     ("anonymous_tokens", kerberos::anonymous_tokens),
     ("kerberos_opened", kerberos::kerberos_opened),

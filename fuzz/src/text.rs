@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use smbench_formats::iometer;
-use smbench_formats::loadfile::{self, Unknown};
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::{iometer, loadfile, profile};
 use smbench_model::lists::clients::ClientList;
 use smbench_model::lists::sources::{SOURCES_MAX, SourceList};
 use smbench_model::login::KdcAddress;
@@ -29,7 +29,7 @@ fn resolve(profile: &Profile) -> Result<Plan, PlanError> {
 
 /// Reads a profile and makes its plan.
 pub fn profile(data: &[u8]) {
-    let Ok(profile) = Profile::parse("fuzzed.toml", text(data)) else {
+    let Ok(profile) = profile::parse("fuzzed.toml", text(data)) else {
         return;
     };
     if let Ok(plan) = resolve(&profile) {

@@ -7,9 +7,8 @@ mod witness;
 use smbench_model::limits::Limits;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
-use smbench_protocol::{
-    Cipher, CipherList, Dialect, Negotiated, SessionIndex, SessionTerms, SigningAlgorithm,
-};
+use smbench_protocol::connection::{Negotiated, SessionTerms};
+use smbench_protocol::{Cipher, CipherList, Dialect, SessionIndex, SigningAlgorithm};
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;

@@ -4,7 +4,9 @@
 //! * [`profile`] finds a profile: a built-in one, a file, or a loadfile.
 //! * [`loadfile`] reads a loadfile of dbench as a trace.
 //! * [`iometer`] reads a test setup of Iometer as profiles.
+//! * [`netbench`] generates a trace from the statistics of NetBench captures.
 
 pub mod iometer;
 pub mod loadfile;
+pub mod netbench;
 pub mod profile;

@@ -13,6 +13,7 @@ pub use smbench_model::profile::{BUILTIN, DEFAULT, MalformedProfile, Profile, bu
 use smbench_model::spec::Spec;
 
 use crate::loadfile::{self, LoadfileError, Unknown};
+use crate::netbench;
 
 /// The prefix of the path of a loadfile.
 pub const LOADFILE: &str = "loadfile:";
@@ -78,7 +79,7 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         });
     }
     if let Some(text) = builtin(name_or_path) {
-        return Ok(Profile::parse(name_or_path, text)?);
+        return Ok(parse(name_or_path, text)?);
     }
     if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
         return Err(ProfileError::Unknown(name_or_path.to_owned()));
@@ -87,7 +88,19 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         path: name_or_path.to_owned(),
         reason,
     })?;
-    Ok(Profile::parse(name_or_path, &text)?)
+    Ok(parse(name_or_path, &text)?)
+}
+
+/// Parses the text of a profile. Messages call it `origin`.
+///
+/// # Errors
+/// When the text is not a profile.
+pub fn parse(origin: &str, text: &str) -> Result<Profile, MalformedProfile> {
+    let profile = Profile::parse(origin, text)?;
+    Ok(Profile {
+        netbench: Some(netbench::generate),
+        ..profile
+    })
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -105,6 +118,9 @@ fn read(path: &Path) -> io::Result<String> {
 mod tests {
     use smbench_model::access::Access;
     use smbench_model::files::Scope;
+    use smbench_model::kind::OpKind;
+    use smbench_model::plan::Plan;
+    use smbench_model::target::Target;
     use smbench_model::units::Size;
 
     use super::*;
@@ -174,6 +190,19 @@ mod tests {
             assert!(profile.spec.description.is_some());
         }
         assert!(builtin(DEFAULT).is_some());
+    }
+
+    #[test]
+    fn the_replays_among_the_builtin_profiles_run() {
+        for name in ["netbench-like", "netbench-like-oplocks"] {
+            let target = Target::with_password("smb://ann@host/share", "secret").unwrap();
+            let plan = Plan::of(&load(name).unwrap(), target).unwrap();
+            assert_eq!(plan.work.profile, name);
+            assert!(plan.work.workload.kinds().contains(&OpKind::Write));
+            let replay = plan.work.workload.replay().unwrap();
+            let source = &replay.trace.summary().source;
+            assert!(source.starts_with("netbench-like ("), "{source}");
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use super::enctype::{Key, fill_random};
 use super::error::KerberosError;
-use super::messages::{self, ApReplyPart, Authenticator, KrbError, MUTUAL_REQUIRED, usage};
+use super::messages::reply::{self, ApReplyPart, KrbError};
+use super::messages::{self, Authenticator, MUTUAL_REQUIRED, usage};
 use super::ticket::{ServiceTicket, Stamp};
 use crate::decode::DecodeError;
 use crate::spnego;
@@ -104,7 +105,7 @@ impl Initiator {
             }
             _ => return Err(self.unproven()),
         }
-        let part = messages::ap_reply(message)?
+        let part = reply::ap_reply(message)?
             .decrypt(&self.ticket.ticket.key, usage::AP_REP)
             .ok_or_else(|| self.unproven())?;
         let part = ApReplyPart::decode(&part)?;

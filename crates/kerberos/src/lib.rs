@@ -5,6 +5,10 @@
 //! libraries support neither keytabs nor caches nor HMAC-SHA-2, and panic on
 //! some malformed tokens. Nothing here does I/O or reads a clock.
 //!
+//! In the order of use: a [`TicketRequest`] of a [`Principal`] starts from a
+//! password, a [`Keytab`] or a [`CredentialCache`]. It advances by [`TicketStep`]s to a
+//! [`ServiceTicket`].
+//!
 //! Not here: FAST, PKINIT, user-to-user, and the encryption types DES and RC4.
 
 mod ccache;
@@ -39,9 +43,9 @@ pub use ticket::ServiceTicket;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub fn decode_opened(bytes: &[u8]) {
-    let _ = messages::ReplyPart::decode(bytes);
-    let _ = messages::ApReplyPart::decode(bytes);
-    let _ = messages::etype_info(bytes);
+    let _ = messages::reply::ReplyPart::decode(bytes);
+    let _ = messages::reply::ApReplyPart::decode(bytes);
+    let _ = messages::reply::etype_info(bytes);
 }
 
 #[cfg(test)]

@@ -4,15 +4,17 @@
 //! Not here: I/O and the clock. A [`TicketRequest`] returns the message to send
 //! and the realm of the KDC, and takes the KDC's answer.
 
+mod refusal;
+
 use std::time::{Duration, SystemTime};
 
 use super::ccache::CredentialCache;
 use super::enctype::{Enctype, Key, fill_random};
 use super::error::KerberosError;
 use super::keytab::Keytab;
+use super::messages::reply::{self, EtypeInfo, KdcAnswer, KdcReply, ReplyPart};
 use super::messages::{
-    self, AS_REP, AS_REQ, Authenticator, CANONICALIZE, EtypeInfo, KdcAnswer, KdcReply, KdcRequest,
-    KrbError, ReplyPart, TGS_REP, TGS_REQ, preauth, usage,
+    self, AS_REP, AS_REQ, Authenticator, CANONICALIZE, KdcRequest, TGS_REP, TGS_REQ, preauth, usage,
 };
 use super::principal::Principal;
 use super::ticket::{ServiceTicket, Stamp, Ticket};
@@ -22,22 +24,6 @@ const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// Number of referrals between realms that are followed before they count as
 /// endless.
 const REFERRALS_MAX: u32 = 8;
-
-/// Error codes that are handled specially (RFC 4120 7.5.9).
-mod code {
-    pub(super) const CLIENT_EXPIRED: i64 = 1;
-    pub(super) const CLIENT_UNKNOWN: i64 = 6;
-    pub(super) const SERVICE_UNKNOWN: i64 = 7;
-    pub(super) const ENCTYPE_UNSUPPORTED: i64 = 14;
-    pub(super) const CLIENT_REVOKED: i64 = 18;
-    pub(super) const PASSWORD_EXPIRED: i64 = 23;
-    pub(super) const PREAUTH_FAILED: i64 = 24;
-    pub(super) const PREAUTH_REQUIRED: i64 = 25;
-    pub(super) const BAD_INTEGRITY: i64 = 31;
-    pub(super) const TICKET_EXPIRED: i64 = 32;
-    pub(super) const SKEW: i64 = 37;
-    pub(super) const WRONG_REALM: i64 = 68;
-}
 
 /// The proof of the user's identity. It is not `Debug`, because it holds secrets.
 enum Proof {
@@ -252,7 +238,7 @@ impl TicketRequest {
                     .iter()
                     .find(|(k, _)| *k == preauth::ETYPE_INFO2);
                 let infos = match info {
-                    Some((_, info)) => messages::etype_info(info)?,
+                    Some((_, info)) => reply::etype_info(info)?,
                     None => defaults(reply.part.enctype),
                 };
                 // There should be one entry of the reply's type (RFC 4120 5.2.7.5).
@@ -369,82 +355,6 @@ impl TicketRequest {
         };
         TicketStep::Ask { realm, message }
     }
-
-    fn refused(
-        &mut self,
-        error: &KrbError<'_>,
-        now: SystemTime,
-    ) -> Result<TicketStep, KerberosError> {
-        if let (
-            code::PREAUTH_REQUIRED,
-            Stage::User {
-                proof,
-                proven: None,
-            },
-        ) = (error.code, &self.stage)
-        {
-            let key = self.key_for(proof, error)?;
-            let stamp = messages::timestamp(Stamp::from(now));
-            let stamp = messages::encrypted(&key, usage::AS_REQ_TIMESTAMP, &stamp);
-            if let Stage::User { proven, .. } = &mut self.stage {
-                *proven = Some(key);
-            }
-            return Ok(self.ask_for_user(&[(preauth::ENC_TIMESTAMP, stamp)], now));
-        }
-        Err(self.refusal(error, now))
-    }
-
-    /// Returns the key for the proof that the KDC accepts.
-    fn key_for(&self, proof: &Proof, error: &KrbError<'_>) -> Result<Key, KerberosError> {
-        let methods = error.methods()?;
-        let value = |kind| methods.iter().find(|(found, _)| *found == kind);
-        let (Some(_), Some((_, info))) =
-            (value(preauth::ENC_TIMESTAMP), value(preauth::ETYPE_INFO2))
-        else {
-            return Err(KerberosError::OtherProof(self.user.clone()));
-        };
-        messages::etype_info(info)?
-            .iter()
-            .find_map(|info| proof.key(&self.user, info))
-            .ok_or_else(|| KerberosError::NoSharedEncryption(self.user.clone()))
-    }
-
-    fn refusal(&self, error: &KrbError<'_>, now: SystemTime) -> KerberosError {
-        let user = || self.user.clone();
-        match (&self.stage, error.code) {
-            (_, code::SKEW) => KerberosError::ClockSkew(distance(now, error.time)),
-            (_, code::CLIENT_UNKNOWN) => KerberosError::UnknownUser(user()),
-            (_, code::CLIENT_EXPIRED | code::CLIENT_REVOKED) => {
-                KerberosError::AccountClosed(user())
-            }
-            (_, code::PASSWORD_EXPIRED) => KerberosError::PasswordExpired(user()),
-            (Stage::User { proof, .. }, code::PREAUTH_FAILED | code::BAD_INTEGRITY) => {
-                proof.wrong(&self.user)
-            }
-            (_, code::PREAUTH_REQUIRED) => KerberosError::OtherProof(user()),
-            (Stage::User { .. }, code::WRONG_REALM) => KerberosError::WrongRealm {
-                user: user(),
-                realm: error.client_realm.unwrap_or("another").to_owned(),
-            },
-            (Stage::User { .. }, code::ENCTYPE_UNSUPPORTED) => {
-                KerberosError::NoSharedEncryption(user())
-            }
-            (_, code::ENCTYPE_UNSUPPORTED) => {
-                KerberosError::NoSharedEncryption(self.service.clone())
-            }
-            (Stage::Service { .. }, code::SERVICE_UNKNOWN) => {
-                KerberosError::UnknownService(self.service.clone())
-            }
-            (Stage::Service { granting, .. }, code::TICKET_EXPIRED) => KerberosError::Expired {
-                user: user(),
-                ago: now.duration_since(granting.expires).unwrap_or_default(),
-            },
-            (_, code) => KerberosError::Refused {
-                code,
-                text: error.text.to_owned(),
-            },
-        }
-    }
 }
 
 /// Returns the default key parameters, for a KDC that names none.
@@ -457,11 +367,6 @@ fn defaults(enctype: i64) -> Vec<EtypeInfo<'static>> {
         })
         .into_iter()
         .collect()
-}
-
-fn distance(one: SystemTime, other: SystemTime) -> Duration {
-    one.duration_since(other)
-        .unwrap_or_else(|error| error.duration())
 }
 
 /// Makes a random number that is positive as signed and as unsigned.

@@ -30,7 +30,7 @@ mod tools;
 pub use embedded::{EmbeddedOptions, EmbeddedServer};
 pub use error::LabError;
 pub use kdc::{KdcOptions, ScratchKdc};
-pub use memory::{Fault, MemoryCounts, MemoryOptions, MemoryShare, NOMINAL_CAPACITY_BYTES};
+pub use memory::{Fault, MemoryCounts, MemoryShare};
 pub use options::{ShareAccess, Signing};
 pub use password::Password;
 pub use samba::{PreparedSamba, SambaKerberos, SambaOptions, SambaShare, ScratchSamba};

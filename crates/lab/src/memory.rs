@@ -37,32 +37,21 @@ use crate::lock::{read, write};
 
 /// Default capacity of a share in bytes: 1 TiB. A benchmark on one machine
 /// cannot fill it, and clients still display it sensibly.
-pub const NOMINAL_CAPACITY_BYTES: u64 = 1 << 40;
+pub(crate) const NOMINAL_CAPACITY_BYTES: u64 = 1 << 40;
 
 /// Options of a [`MemoryShare`].
 #[derive(Debug, Clone)]
-pub struct MemoryOptions {
+pub(crate) struct MemoryOptions {
     /// Name of the share and of its root.
-    pub name: String,
+    pub(crate) name: String,
     /// Capacity for all files together in bytes, including the holes of files.
     /// Further writes fail with `STATUS_DISK_FULL`. `None` means
     /// [`NOMINAL_CAPACITY_BYTES`].
-    pub capacity_bytes: Option<u64>,
+    pub(crate) capacity_bytes: Option<u64>,
     /// The access of clients.
-    pub access: ShareAccess,
+    pub(crate) access: ShareAccess,
     /// The fault that the share injects.
-    pub fault: Fault,
-}
-
-impl Default for MemoryOptions {
-    fn default() -> Self {
-        Self {
-            name: "bench".to_owned(),
-            capacity_bytes: None,
-            access: ShareAccess::ReadWrite,
-            fault: Fault::None,
-        }
-    }
+    pub(crate) fault: Fault,
 }
 
 /// The operations that have reached a share.
@@ -118,7 +107,7 @@ fn count(counter: &AtomicU64, by: u64) -> u64 {
 impl MemoryShare {
     /// Makes an empty share.
     #[must_use]
-    pub fn new(options: MemoryOptions) -> Self {
+    pub(crate) fn new(options: MemoryOptions) -> Self {
         let space = Arc::new(Space::new(
             options.capacity_bytes.unwrap_or(NOMINAL_CAPACITY_BYTES),
         ));

@@ -37,7 +37,7 @@ use self::options::with_main_share;
 pub use self::options::{SambaKerberos, SambaOptions, SambaShare};
 use crate::port::reserve_port;
 use crate::process::{ProcessGroup, output};
-use crate::{LabError, Password, Tool};
+use crate::{LabError, Password, Tool, require};
 
 /// Name of the share that every instance has.
 const MAIN_SHARE: &str = "bench";
@@ -130,6 +130,22 @@ impl ScratchSamba {
     /// - [`LabError::Io`] otherwise.
     pub fn start(options: SambaOptions) -> Result<Self, LabError> {
         Self::prepare(options)?.start()
+    }
+
+    /// Starts a server for a test. If Samba is not installed, it prints a message
+    /// and returns `None`.
+    ///
+    /// # Panics
+    /// Panics if the server does not start. Also panics if Samba is not installed
+    /// and the environment variable `CI` is set.
+    #[must_use]
+    #[expect(clippy::print_stderr, reason = "a skipped test has a message")]
+    pub fn or_skip(options: SambaOptions) -> Option<Self> {
+        if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+            eprintln!("{skip}");
+            return None;
+        }
+        Some(Self::start(options).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// Makes the folder of a server before any process runs in it. So the

@@ -1,13 +1,15 @@
 //! The values of a run: the work that a user asks for and the measurements of it.
 //!
-//! * A [`spec`] is a description as written, a [`profile`] is a named one, and a
-//!   [`plan`] is a complete, valid one.
-//! * [`operations`] are the requests of each client, a function of plan and seed.
-//! * A [`record`] has the measurements of a run.
+//! In the order of use:
 //!
-//! The modules from [`access`] to [`workload`] hold the parts of a plan. Not here:
-//! time, files, sockets and threads. [`Plan::of`](plan::Plan::of) alone asks the
-//! system for its number of CPUs.
+//! 1. A [`Spec`] is a description as written, with [`RunOptions`]. A [`Profile`] is a
+//!    named one.
+//! 2. A [`Plan`] is a complete, valid description, for a [`Target`].
+//! 3. [`operations`] are the requests of each client, a function of plan and seed.
+//! 4. A [`RunRecord`] has the measurements of a run.
+//!
+//! The modules hold the parts of these. Not here: time, files, sockets and threads.
+//! [`Plan::of`] alone asks the system for its number of CPUs.
 
 pub mod access;
 pub mod action;
@@ -24,7 +26,6 @@ pub mod lists;
 pub mod load;
 pub mod login;
 mod nanos;
-pub mod netbench;
 pub mod operations;
 mod options;
 pub mod plan;
@@ -44,3 +45,8 @@ pub mod work;
 pub mod workload;
 
 pub use nanos::Nanos;
+pub use plan::Plan;
+pub use profile::Profile;
+pub use record::RunRecord;
+pub use spec::{RunOptions, Spec};
+pub use target::Target;

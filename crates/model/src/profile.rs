@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::fileio::Fileio;
 use crate::spec::{Spec, SyntaxError};
 use crate::trace::Trace;
+use crate::workload::NetbenchCapture;
 
 /// The profile that runs when the user names none.
 pub const DEFAULT: &str = "file-server";
@@ -31,7 +32,7 @@ pub const BUILTIN: [(&str, &str); 7] = [
 ];
 
 /// A profile and its source.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Profile {
     /// A built-in profile's name, or the path as given. Messages name it as the
     /// place of a mistake.
@@ -40,6 +41,9 @@ pub struct Profile {
     pub spec: Spec,
     /// The trace to replay instead of the content.
     pub trace: Option<Arc<Trace>>,
+    /// Generates the trace of a profile with the key `netbench`, from the seed of the
+    /// plan.
+    pub netbench: Option<fn(NetbenchCapture, u64) -> Trace>,
     /// The `sysbench fileio` test to run instead of the content.
     pub fileio: Option<Fileio>,
 }
@@ -62,6 +66,7 @@ impl Profile {
             origin: name.to_owned(),
             spec,
             trace: None,
+            netbench: None,
             fileio: None,
         }
     }

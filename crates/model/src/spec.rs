@@ -58,10 +58,10 @@ use crate::access::{Access, Split};
 use crate::action::WeightedAction;
 use crate::files::Scope;
 pub use crate::generator::GeneratorSpec;
-use crate::netbench::Variant;
 pub use crate::sessions::SessionsSpec;
 use crate::units::Size;
 pub use crate::work::WorkSpec;
+use crate::workload::NetbenchCapture;
 pub use pattern::PatternSpec;
 pub use run::RunOptions;
 
@@ -95,7 +95,7 @@ pub struct Spec {
     pub pattern: Vec<PatternSpec>,
     /// An office workload, `without-cache` or `oplocks`. It replaces every other
     /// description of requests.
-    pub netbench: Option<Variant>,
+    pub netbench: Option<NetbenchCapture>,
     /// Defaults for options that are missing on the command line.
     pub run: RunOptions,
 }

@@ -3,8 +3,8 @@
 //!
 //! A trace is read or generated once. It is then immutable, and all clients of a
 //! run share it. A `Record` has 24 bytes. Each name is stored once, in the encoding
-//! of SMB2. Not here: the sources of records (a loadfile,
-//! [`crate::netbench`]) and their requests on the wire (the driver).
+//! of SMB2. Not here: the sources of records (the formats) and their requests on the
+//! wire (the driver).
 
 mod builder;
 mod path;

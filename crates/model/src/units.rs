@@ -2,7 +2,7 @@
 //!
 //! This is the only module that prints a byte count. Multiples are powers of 1024
 //! in both directions, as in fio and Iometer, and the printed unit says so (`KiB`).
-//! Not here: rates (decimal megabits), which the report prints.
+//! Not here: rates (decimal megabits) and sysbench's amounts, which the report prints.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,35 +67,50 @@ impl FromStr for Size {
     }
 }
 
+impl Size {
+    /// Returns the largest unit that fits, as an index into [`UNITS`] and in bytes.
+    const fn unit(self) -> (usize, u64) {
+        let exponent = (self.0 | 1).ilog2() / 10;
+        let exponent = if exponent < 4 { exponent } else { 4 };
+        (exponent as usize, 1 << (10 * exponent))
+    }
+
+    /// Formats the size in the largest unit that fits: with three significant
+    /// digits, or as a whole number if it is one: `1.50 GiB`, `64 KiB`.
+    #[must_use]
+    pub fn three_digits(self) -> String {
+        let (unit, scale) = self.unit();
+        let value = self.0 as f64 / scale as f64;
+        let decimals = match value {
+            _ if self.0.is_multiple_of(scale) => 0,
+            ..9.995 => 2,
+            ..99.95 => 1,
+            _ => 0,
+        };
+        format!("{value:.decimals$} {}", UNITS[unit])
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            let exponent = (self.0.trailing_zeros() / 10).min(4);
-            let (number, exponent) = match self.0 {
-                0 => (0, 0),
-                bytes => (bytes >> (10 * exponent), exponent),
+            let exponent = match self.0 {
+                0 => 0,
+                bytes => (bytes.trailing_zeros() / 10).min(4),
             };
+            let number = self.0 >> (10 * exponent);
             return write!(f, "{number} {}", UNITS[exponent as usize]);
         }
-        if self.0 < 1024 {
-            return write!(f, "{} B", self.0);
-        }
-        let mut tenths = 0;
-        let mut unit = 0;
+        let (mut unit, scale) = self.unit();
+        let scale = u128::from(scale);
+        let mut tenths = (u128::from(self.0) * 10 + scale / 2) / scale;
         // Rounding can carry into the next unit: 1,048,575 B is 1 MiB.
-        for (exponent, name) in UNITS.iter().enumerate().skip(1) {
-            let scale = 1_u128 << (10 * exponent);
-            tenths = (u128::from(self.0) * 10 + scale / 2) / scale;
-            unit = exponent;
-            if tenths < 10_240 || *name == "TiB" {
-                break;
-            }
+        if tenths >= 10_240 && unit + 1 < UNITS.len() {
+            (tenths, unit) = (10, unit + 1);
         }
-        let (whole, tenth) = (tenths / 10, tenths % 10);
-        if tenth == 0 {
-            write!(f, "{whole} {}", UNITS[unit])
-        } else {
-            write!(f, "{whole}.{tenth} {}", UNITS[unit])
+        match (tenths / 10, tenths % 10) {
+            (whole, 0) => write!(f, "{whole} {}", UNITS[unit]),
+            (whole, tenth) => write!(f, "{whole}.{tenth} {}", UNITS[unit]),
         }
     }
 }
@@ -211,6 +226,21 @@ mod tests {
             (u64::MAX, "16777216 TiB"),
         ] {
             assert_eq!(Size(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn three_digits_are_exact_where_they_can_be() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (65_536, "64 KiB"),
+            (1_048_576, "1 MiB"),
+            (1_610_612_736, "1.50 GiB"),
+            (u64::MAX, "16777216 TiB"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(Size(bytes).three_digits(), text);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The work of each client: its requests and their shares, their sizes, and their
 //! files.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,26 @@ pub enum Timing {
     /// At its recorded time, or as soon as the previous operation has ended if that
     /// is later.
     Recorded,
+}
+
+/// A capture of NetBench clients. Generated traces follow its statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetbenchCapture {
+    /// Clients cached nothing: they read small pieces, again and again.
+    WithoutCache,
+    /// Clients had oplocks and cached. The server sees mainly opens, names and
+    /// large requests.
+    Oplocks,
+}
+
+impl fmt::Display for NetbenchCapture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WithoutCache => "without-cache",
+            Self::Oplocks => "oplocks",
+        })
+    }
 }
 
 /// The plain read of a workload without a mix.

@@ -23,19 +23,16 @@ mod further;
 mod negotiated;
 mod protection;
 mod reauthentication;
+mod receive;
 mod session;
 mod setup;
 
-use std::hint;
-
-use crate::command::oplock_break::{BreakAcknowledgement, BreakNotification};
+use crate::command::oplock_break::BreakAcknowledgement;
 use crate::command::read::ReadRequest;
 use crate::command::write::WriteRequest;
 use crate::credit::{CreditLedger, Payment, charge_for};
 use crate::crypto::PreauthHash;
-use crate::frame::{Frame, Message, Messages, Secrecy};
-use crate::header::{Command, Flags, Header, UNSOLICITED};
-use crate::status::NtStatus;
+use crate::header::{Command, Header};
 
 pub use crate::command::bodyless::EMPTY_BODY;
 use cancel::Interim;
@@ -315,151 +312,6 @@ impl Connection {
         self.in_flight.truncate(mark.in_flight);
         out.truncate(mark.out_len);
     }
-
-    /// Returns the messages of a received frame, decrypted in place.
-    ///
-    /// # Errors
-    /// Returns an error if the frame is encrypted and cannot be decrypted. The
-    /// connection is unusable then.
-    #[inline]
-    pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
-        let of_session = |session_id| {
-            let mut sessions = self.sessions.iter();
-            sessions
-                .find(|channel| channel.session_id == session_id)
-                .and_then(|channel| channel.protection.transform())
-        };
-        Ok(frame.open(of_session)?)
-    }
-
-    /// Processes one received message.
-    ///
-    /// # Errors
-    /// Returns an error if the message breaks the protocol. The connection is
-    /// unusable then.
-    pub fn receive<'a>(&mut self, message: Message<'a>) -> Result<Event<'a>, ProtocolError> {
-        let Message {
-            bytes,
-            total_len,
-            secrecy,
-        } = message;
-        let header = Header::decode(bytes)?;
-        if !header.flags.contains(Flags::RESPONSE) {
-            hint::cold_path();
-            return Err(ProtocolError::NotAResponse);
-        }
-        if header.message_id == UNSOLICITED {
-            hint::cold_path();
-            return unsolicited(&header, bytes);
-        }
-        let at = self
-            .in_flight
-            .iter()
-            .position(|entry| entry.message_id == header.message_id)
-            .ok_or_else(|| {
-                hint::cold_path();
-                ProtocolError::Unasked(header.message_id)
-            })?;
-        let entry = self.in_flight[at];
-        if entry.command != header.command {
-            hint::cold_path();
-            return Err(ProtocolError::WrongCommand {
-                asked: entry.command.name(),
-                got: header.command.name(),
-            });
-        }
-        let interim = header.status == NtStatus::PENDING && header.flags.contains(Flags::ASYNC);
-        let channel = &self.sessions[entry.session.at()];
-        if header.session_id != channel.session_id && !channel.protection.is_opening() {
-            hint::cold_path();
-            return Err(ProtocolError::NotAResponse);
-        }
-        // The key of another session proves nothing (MS-SMB2 3.2.5.1.1.1).
-        if let Secrecy::Encrypted { session_id } = secrecy
-            && session_id != header.session_id
-        {
-            hint::cold_path();
-            return Err(ProtocolError::NotAResponse);
-        }
-        match &channel.protection {
-            Protection::Encrypted(_) if secrecy == Secrecy::Plain => {
-                return Err(match header.status {
-                    NtStatus::USER_SESSION_DELETED => ProtocolError::SessionEnded(header.status),
-                    _ => ProtocolError::Unencrypted(header.command.name()),
-                });
-            }
-            Protection::Signed(_)
-                if header.status == NtStatus::USER_SESSION_DELETED
-                    && !header.flags.contains(Flags::SIGNED) =>
-            {
-                return Err(ProtocolError::SessionEnded(header.status));
-            }
-            // Interim answers are never signed (MS-SMB2 3.2.5.1.3). Some
-            // servers do not sign a challenge during re-authentication, as in
-            // the first authentication.
-            Protection::Signed(signer)
-                if !interim && !is_unsigned_challenge(&header) && !signer.verify(bytes) =>
-            {
-                return Err(ProtocolError::Signature(header.command.name()));
-            }
-            Protection::None
-                if !interim
-                    && !channel.is_signed_where_due(self.negotiated.dialect, &header, bytes) =>
-            {
-                return Err(ProtocolError::Signature(header.command.name()));
-            }
-            Protection::Opening(keys)
-                if interim && keys.shield == Shield::Encryption && secrecy == Secrecy::Plain =>
-            {
-                return Err(ProtocolError::Unencrypted(header.command.name()));
-            }
-            _ => {}
-        }
-        self.credits.answered(entry.payment, header.credits);
-        if interim {
-            self.in_flight[at].payment = Payment::default();
-            self.went_async(entry, &header);
-            return Ok(Event::Pending { tag: entry.tag });
-        }
-        self.in_flight.swap_remove(at);
-        if !self.interim.is_empty() {
-            hint::cold_path();
-            self.interim
-                .retain(|known| known.message_id != header.message_id);
-        }
-        if entry.command == Command::SessionSetup && !self.is_opening(entry.session) {
-            hint::cold_path();
-            let session = entry.session;
-            let progress = self.reauthenticated(session, header.status, bytes)?;
-            return Ok(Event::Reauthentication { session, progress });
-        }
-        Ok(Event::Completed(Completion {
-            tag: entry.tag,
-            command: entry.command,
-            status: header.status,
-            bytes,
-            total_len,
-            secrecy,
-        }))
-    }
-}
-
-/// Returns whether a message is an unsigned request for more proof during
-/// re-authentication. It may be unsigned, because a signed answer decides in
-/// the end.
-fn is_unsigned_challenge(header: &Header) -> bool {
-    header.command == Command::SessionSetup
-        && header.status == NtStatus::MORE_PROCESSING_REQUIRED
-        && !header.flags.contains(Flags::SIGNED)
-}
-
-/// Decodes a message without a request, which can only be a break (MS-SMB2
-/// 2.2.23). It is unsigned, and a lease break belongs to no session.
-fn unsolicited<'a>(header: &Header, bytes: &[u8]) -> Result<Event<'a>, ProtocolError> {
-    if header.command != Command::OplockBreak {
-        return Err(ProtocolError::Unasked(UNSOLICITED));
-    }
-    Ok(Event::Break(BreakNotification::decode(bytes)?))
 }
 
 #[cfg(test)]

@@ -3,17 +3,22 @@
 //! The caller owns the socket and the clock. Decoders read hostile bytes. They
 //! never panic, and they never allocate memory by a length that the peer states.
 //!
-//! A connection starts as a [`handshake::Handshake`] and becomes a
-//! [`connection::Connection`]. [`handshake::Opening`] adds sessions to it.
-//! [`frame::Inbound`] cuts the received stream into messages for all of these.
+//! In the order of use:
+//!
+//! 1. [`Handshake`] negotiates and logs on with [`Credentials`], by the options of a
+//!    [`SessionConfig`].
+//! 2. [`frame::Inbound`] cuts the received stream into messages.
+//! 3. [`Connection`] encodes the requests in [`command`], and turns messages into
+//!    [`Event`]s.
+//! 4. [`handshake::Opening`] adds sessions to a connection.
 
-mod algorithm;
+pub mod algorithm;
 mod auth;
 pub mod command;
 pub mod connection;
 pub mod credit;
 pub mod crypto;
-mod dialect;
+pub mod dialect;
 pub mod directory;
 pub mod frame;
 #[cfg(feature = "fuzzing")]
@@ -25,19 +30,16 @@ mod setup;
 mod status;
 mod wire;
 
-pub use algorithm::{Cipher, CipherList, SigningAlgorithm, UnknownCipher, UnknownSigning};
+pub use handshake::{Channels, Handshake, HandshakeError, Policy, Progress, SessionConfig};
+
 pub use auth::{Account, AuthError, Credentials, Logon};
-pub use command::FileId;
-pub use command::lease::{LeaseKey, LeaseState, UnknownLease};
-pub use connection::{
-    Binding, Chain, Completion, Connection, Event, Negotiated, NoCredit, NotInFlight,
-    ProtocolError, Reauthentication, ReauthenticationError, RequestError, SessionIndex,
-    SessionTerms, TreeId,
-};
-pub use dialect::{Dialect, DialectRange, UnknownDialect};
-pub use handshake::{
-    Channels, Handshake, HandshakeError, Opened, Opening, Policy, Progress, SessionConfig,
-};
 pub use smbench_kerberos as kerberos;
+
+pub use algorithm::{Cipher, CipherList, SigningAlgorithm};
+pub use dialect::{Dialect, DialectRange};
+
+pub use connection::{Completion, Connection, Event, ProtocolError, SessionIndex};
+
+pub use command::FileId;
 pub use status::NtStatus;
 pub use wire::DecodeError;

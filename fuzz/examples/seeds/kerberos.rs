@@ -14,7 +14,79 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     der
 }
 
+fn integer(value: u8) -> Vec<u8> {
+    der(2, &[&[value]])
+}
+
+fn octets(bytes: &[u8]) -> Vec<u8> {
+    der(4, &[bytes])
+}
+
+fn string(text: &str) -> Vec<u8> {
+    der(0x1b, &[text.as_bytes()])
+}
+
+fn time() -> Vec<u8> {
+    der(0x18, &[b"20270115080000Z"])
+}
+
+/// Encodes a sequence of fields, each with its number.
+fn fields(fields: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let fields: Vec<_> = fields
+        .iter()
+        .flat_map(|(number, value)| der(0xa0 | number, &[value]))
+        .collect();
+    der(0x30, &[&fields])
+}
+
+fn principal(names: &[&str]) -> Vec<u8> {
+    let names: Vec<_> = names.iter().flat_map(|name| string(name)).collect();
+    fields(&[(0, integer(1)), (1, der(0x30, &[&names]))])
+}
+
+/// Encodes the parameters of the user's key, in a list of one.
+fn infos() -> Vec<u8> {
+    der(0x30, &[&fields(&[(0, integer(18)), (1, string("salt"))])])
+}
+
+fn encrypted() -> Vec<u8> {
+    fields(&[(0, integer(18)), (2, octets(&[7; 60]))])
+}
+
+/// Encodes the error by which a KDC asks for a proof.
+fn error() -> Vec<u8> {
+    let data = |kind: u8, value: &[u8]| fields(&[(1, integer(kind)), (2, octets(value))]);
+    let methods = der(0x30, &[&data(19, &infos()), &data(2, b"")]);
+    let error = fields(&[
+        (0, integer(5)),
+        (1, integer(30)),
+        (4, time()),
+        (5, integer(0)),
+        (6, integer(25)),
+        (9, string("EXAMPLE.COM")),
+        (10, principal(&["krbtgt", "EXAMPLE.COM"])),
+        (12, octets(&methods)),
+    ]);
+    der(0x7e, &[&error])
+}
+
 pub(crate) fn seeds() {
+    files();
+    let reply = fields(&[
+        (0, integer(5)),
+        (1, integer(11)),
+        (3, string("EXAMPLE.COM")),
+        (4, principal(&["alice"])),
+        (5, der(0x61, &[b"ticket"])),
+        (6, encrypted()),
+    ]);
+    let answers = [record(&error()), record(&der(0x6b, &[&reply]))].concat();
+    seed("kdc_answers", "proof-then-reply", &answers);
+    opened();
+    tokens();
+}
+
+fn files() {
     seed(
         "credential_cache",
         "alice",
@@ -26,136 +98,43 @@ pub(crate) fn seeds() {
     entry.extend([0x55; 16]);
     let keytab = [&[5, 2, 0, 0, 0, entry.len() as u8], &entry[..]].concat();
     seed("keytab", "alice", &keytab);
+}
 
-    let integer = |value: u8| der(2, &[&[value]]);
-    let string = |text: &str| der(0x1b, &[text.as_bytes()]);
-    let time = der(0x18, &[b"20270115080000Z"]);
-    let principal = |names: &[&str]| {
-        let names: Vec<_> = names.iter().flat_map(|name| string(name)).collect();
-        let kind = der(0xa0, &[&integer(1)]);
-        der(0x30, &[&kind, &der(0xa1, &[&der(0x30, &[&names])])])
-    };
-    let info = der(
-        0x30,
-        &[&der(0xa0, &[&integer(18)]), &der(0xa1, &[&string("salt")])],
-    );
-    let data = |kind: u8, value: &[u8]| {
-        der(
-            0x30,
-            &[
-                &der(0xa1, &[&integer(kind)]),
-                &der(0xa2, &[&der(4, &[value])]),
-            ],
-        )
-    };
-    let infos = der(0x30, &[&info]);
-    let methods = der(0x30, &[&data(19, &infos), &data(2, b"")]);
-    let error = der(
-        0x7e,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(30)]),
-                &der(0xa4, &[&time]),
-                &der(0xa5, &[&integer(0)]),
-                &der(0xa6, &[&integer(25)]),
-                &der(0xa9, &[&string("EXAMPLE.COM")]),
-                &der(0xaa, &[&principal(&["krbtgt", "EXAMPLE.COM"])]),
-                &der(0xac, &[&der(4, &[&methods])]),
-            ],
-        )],
-    );
-    let encrypted = der(
-        0x30,
-        &[
-            &der(0xa0, &[&integer(18)]),
-            &der(0xa2, &[&der(4, &[&[7; 60]])]),
-        ],
-    );
-    let reply = der(
-        0x6b,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(11)]),
-                &der(0xa3, &[&string("EXAMPLE.COM")]),
-                &der(0xa4, &[&principal(&["alice"])]),
-                &der(0xa5, &[&der(0x61, &[b"ticket"])]),
-                &der(0xa6, &[&encrypted]),
-            ],
-        )],
-    );
-    let answers = [record(&error), record(&reply)].concat();
-    seed("kdc_answers", "proof-then-reply", &answers);
-    let key = der(
-        0x30,
-        &[
-            &der(0xa0, &[&integer(17)]),
-            &der(0xa1, &[&der(4, &[&[5; 16]])]),
-        ],
-    );
-    let part = der(
-        0x7b,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&time]),
-                &der(0xa1, &[&integer(9)]),
-                &der(0xa2, &[&key]),
-            ],
-        )],
-    );
-    seed("kerberos_opened", "ap-reply", &part);
-    seed("kerberos_opened", "infos", &infos);
-    let part = der(
-        0x79,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&key]),
-                &der(0xa1, &[&der(0x30, &[])]),
-                &der(0xa2, &[&integer(1)]),
-                &der(0xa4, &[&der(3, &[&[0; 5]])]),
-                &der(0xa5, &[&time]),
-                &der(0xa7, &[&time]),
-                &der(0xa9, &[&string("EXAMPLE.COM")]),
-                &der(0xaa, &[&principal(&["cifs", "server"])]),
-            ],
-        )],
-    );
-    seed("kerberos_opened", "reply", &part);
-    // AP-REP in GSS-API in SPNEGO: once complete, once incomplete.
+/// Makes message parts that are only readable with a key.
+fn opened() {
+    let key = fields(&[(0, integer(17)), (1, octets(&[5; 16]))]);
+    let part = fields(&[(0, time()), (1, integer(9)), (2, key.clone())]);
+    seed("kerberos_opened", "ap-reply", &der(0x7b, &[&part]));
+    seed("kerberos_opened", "infos", &infos());
+    let part = fields(&[
+        (0, key),
+        (1, der(0x30, &[])),
+        (2, integer(1)),
+        (4, der(3, &[&[0; 5]])),
+        (5, time()),
+        (7, time()),
+        (9, string("EXAMPLE.COM")),
+        (10, principal(&["cifs", "server"])),
+    ]);
+    seed("kerberos_opened", "reply", &der(0x79, &[&part]));
+}
+
+/// Makes AP-REP in GSS-API in SPNEGO: once complete, once incomplete.
+fn tokens() {
     let mechanism = [
         0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01, 0x02, 0x02,
     ];
-    let ap_reply = der(
-        0x6f,
-        &[&der(
-            0x30,
-            &[
-                &der(0xa0, &[&integer(5)]),
-                &der(0xa1, &[&integer(15)]),
-                &der(0xa2, &[&encrypted]),
-            ],
-        )],
-    );
+    let ap_reply = fields(&[(0, integer(5)), (1, integer(15)), (2, encrypted())]);
+    let (ap_reply, error) = (der(0x6f, &[&ap_reply]), error());
     for (state, message) in [(0, &ap_reply), (1, &ap_reply), (1, &error)] {
         let id = if message == &error { [3, 0] } else { [2, 0] };
         let gss = der(0x60, &[&mechanism, &id, message]);
-        let token = der(
-            0xa1,
-            &[&der(
-                0x30,
-                &[
-                    &der(0xa0, &[&der(10, &[&[state]])]),
-                    &der(0xa1, &[&mechanism]),
-                    &der(0xa2, &[&der(4, &[&gss])]),
-                ],
-            )],
-        );
-        let input = [&[1 - state], &record(&token)[..]].concat();
+        let token = fields(&[
+            (0, der(10, &[&[state]])),
+            (1, mechanism.to_vec()),
+            (2, octets(&gss)),
+        ]);
+        let input = [&[1 - state], &record(&der(0xa1, &[&token]))[..]].concat();
         let name = format!("{state}-{}", message.len());
         seed("kerberos_tokens", &name, &input);
         seed("anonymous_tokens", &name, &input);

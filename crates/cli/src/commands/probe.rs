@@ -260,7 +260,9 @@ fn guid(bytes: [u8; 16]) -> String {
 #[cfg(test)]
 mod tests {
     use smbench_engine::probe::SessionFacts;
-    use smbench_protocol::{Dialect, LeaseState, Negotiated, SessionTerms, SigningAlgorithm};
+    use smbench_protocol::command::lease::LeaseState;
+    use smbench_protocol::connection::{Negotiated, SessionTerms};
+    use smbench_protocol::{Dialect, SigningAlgorithm};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::SystemTime;
 
 use smbench_formats::profile;
-use smbench_model::lists::clients::{ClientList, ClientListError};
+use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Limits, Place, Plan, PlanError};
 use smbench_model::profile::Profile;
 use smbench_model::spec::{RunOptions, WorkSpec};
@@ -296,7 +296,7 @@ fn sessions(points: &[u32], chosen: &Chosen, place: &str) -> Result<ClientList, 
         .iter()
         .map(|clients| clients.saturating_mul(generators).to_string());
     let points: Vec<_> = points.collect();
-    points.join(",").parse().map_err(|error: ClientListError| {
+    points.join(",").parse::<ClientList>().map_err(|error| {
         Failure::Usage(format!(
             "{place}, with {generators} sessions for each client: {error}"
         ))

@@ -19,7 +19,7 @@ use super::spec::TransfersEntry;
 const FILE_SIZE: Size = Size(1 << 20);
 
 /// A generated profile, and its description in the study.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Transfer {
     pub(super) profile: Profile,
     pub(super) doc: TransferDoc,

@@ -4,17 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
-use smbench_lab::{SambaOptions, SambaShare, ScratchSamba, ShareAccess, Tool, require};
+use smbench_lab::{SambaOptions, SambaShare, ScratchSamba, ShareAccess};
 
 use crate::support::{Place, run_args, wait_until};
 
 /// Starts a Samba with a read-only share; `None` if Samba is missing.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn samba() -> Option<ScratchSamba> {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        eprintln!("{skip}");
-        return None;
-    }
     let read_only = SambaShare {
         name: "fixed".to_owned(),
         access: ShareAccess::ReadOnly,
@@ -24,7 +19,7 @@ fn samba() -> Option<ScratchSamba> {
         shares: vec![read_only],
         ..SambaOptions::default()
     };
-    Some(ScratchSamba::start(options).unwrap())
+    ScratchSamba::or_skip(options)
 }
 
 fn count(folder: &Path) -> usize {

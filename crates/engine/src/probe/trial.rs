@@ -14,10 +14,11 @@ use smbench_protocol::command::create::{
 };
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedLease};
 use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus};
+use smbench_protocol::{Dialect, FileId, NtStatus};
 
 use super::unless;
 use crate::machine::cancel::Cancel;

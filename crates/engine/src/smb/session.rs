@@ -16,11 +16,13 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
+use smbench_protocol::connection::{Binding, SessionTerms};
 use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
+use smbench_protocol::handshake::Opening;
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Binding, Connection, Credentials, FileId, Handshake, HandshakeError, NtStatus, Opening,
-    Progress, ProtocolError, SessionConfig, SessionIndex, SessionTerms,
+    Connection, Credentials, FileId, Handshake, HandshakeError, NtStatus, Progress, ProtocolError,
+    SessionConfig, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -82,10 +82,10 @@ fn check(shape: Shape, record: RunRecord) -> RunRecord {
     record
 }
 
-fn samba() -> (ScratchSamba, Target) {
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+fn samba() -> Option<(ScratchSamba, Target)> {
+    let samba = ScratchSamba::or_skip(SambaOptions::default())?;
     let server = target(&samba.url(), samba.password());
-    (samba, server)
+    Some((samba, server))
 }
 
 /// Returns all ways to protect messages in a dialect that has channels.
@@ -154,38 +154,34 @@ fn check_everywhere(server: &Target, shapes: &[Shape]) {
 
 #[test]
 fn sessions_share_connections_under_every_protection() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     check_everywhere(&server, &[shape(4, 4, 1, 1), shape(6, 4, 1, 2)]);
 }
 
 #[test]
 fn sessions_have_several_connections_under_every_protection() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     check_everywhere(&server, &[shape(2, 1, 2, 4), shape(1, 1, 4, 4)]);
 }
 
 #[test]
 fn both_go_together_under_every_protection() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     check_everywhere(&server, &[shape(5, 3, 2, 4)]);
 }
 
 /// Older dialects have no channels, but sessions may share a connection.
 #[test]
 fn sessions_share_connections_in_older_dialects() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     let shape = shape(4, 4, 1, 1);
     for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb302] {
         for sign in [Mode::Off, Mode::Required] {
@@ -206,10 +202,9 @@ fn sessions_share_connections_in_older_dialects() {
 /// connection.
 #[test]
 fn every_command_runs_in_shared_sessions_over_several_connections() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     let shape = shape(3, 3, 2, 2);
     for encrypt in [Mode::Off, Mode::Required] {
         let options = RunOptions {
@@ -237,10 +232,9 @@ fn every_command_runs_in_shared_sessions_over_several_connections() {
 /// Both connections are used, even if each has few credits.
 #[test]
 fn a_cap_on_credits_holds_for_each_connection() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let (_samba, server) = samba();
+    let Some((_samba, server)) = samba() else {
+        return;
+    };
     let shape = shape(2, 2, 2, 2);
     let options = RunOptions {
         sessions: SessionsSpec {

@@ -5,11 +5,10 @@ use std::net::IpAddr;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Plan, Verify};
 use smbench_model::record::OpKind;
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::{SessionsSpec, WorkSpec};
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};
@@ -89,13 +88,7 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
 fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut servers = vec![target(&server.url(), server.password())];
-    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    };
+    let samba = ScratchSamba::or_skip(SambaOptions::default());
     servers.extend(
         samba
             .iter()
@@ -130,10 +123,9 @@ fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
 /// Each connection has one in flight at a time.
 #[test]
 fn requests_of_8_mib_run_on_the_credits_of_one() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     std::fs::write(
         profile.path(),

@@ -91,10 +91,9 @@ fn failures(point: &LoadPointRecord) -> BTreeMap<(OpKind, Failure), u64> {
 
 #[test]
 fn samba_does_every_command_in_every_dialect_however_protected() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let server = target(&samba.url(), samba.password());
     for (dialect, sign, encrypt) in [
         (Dialect::Smb202, Mode::Off, Mode::Off),
@@ -169,13 +168,7 @@ fn what_the_embedded_server_lacks_is_counted_by_status() {
 fn metadata_runs_clean_on_both_servers() {
     let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut servers = vec![target(&embedded.url(), embedded.password())];
-    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    };
+    let samba = ScratchSamba::or_skip(SambaOptions::default());
     servers.extend(
         samba
             .iter()
@@ -270,13 +263,7 @@ fn log_ons_are_operations_like_others() {
         [[operations]]\nop = \"read\"\nweight = 50\n[[operations]]\nop = \"log_on\"\nweight = 50\n";
     let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut servers = vec![(target(&embedded.url(), embedded.password()), 1)];
-    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    };
+    let samba = ScratchSamba::or_skip(SambaOptions::default());
     let of_samba = |samba: &ScratchSamba| (target(&samba.url(), samba.password()), 2);
     servers.extend(samba.iter().map(of_samba));
     for (server, connections) in servers {

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Caching, Plan};
 use smbench_model::record::{LoadPointRecord, OpKind};
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::{SessionsSpec, WorkSpec};
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::Dialect;
 
@@ -85,10 +84,9 @@ const OPENS_AND_WRITES: &str = "[[operations]]\nop = \"create\"\nweight = 50\n\
 
 #[test]
 fn one_client_is_granted_what_it_asks_for() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("private", OPENS);
     for (caching, _) in Caching::ALL {
@@ -114,10 +112,9 @@ fn one_client_is_granted_what_it_asks_for() {
 
 #[test]
 fn two_clients_fight_over_one_file() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mut all_answered = 0;
     for (caching, operations) in [
@@ -146,10 +143,9 @@ fn two_clients_fight_over_one_file() {
 #[test]
 fn breaks_are_answered_under_signatures_and_ciphers() {
     use smbench_model::plan::Mode;
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("shared", OPENS);
     let required = Some(Mode::Required);
@@ -170,10 +166,9 @@ fn breaks_are_answered_under_signatures_and_ciphers() {
 /// lack of credits, neither under load nor while others set up.
 #[test]
 fn one_credit_is_enough_to_agree_and_to_go_on() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     let mix = profile("shared", OPENS_AND_WRITES);
     for caching in ["batch", "lease-rwh"] {
@@ -198,10 +193,9 @@ fn one_credit_is_enough_to_agree_and_to_go_on() {
 /// session that has the open, on any connection.
 #[test]
 fn breaks_are_answered_on_connections_that_are_shared() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let target = target(&samba.url(), samba.password());
     for caching in ["batch", "lease-rwh"] {
         let mix = profile("shared", OPENS_AND_WRITES);

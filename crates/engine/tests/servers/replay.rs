@@ -30,11 +30,6 @@ const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// end of the file.
 const LINES: usize = 12_000;
 
-fn samba() -> Result<ScratchSamba, String> {
-    require(&[Tool::SMBD, Tool::PDBEDIT]).map_err(|skip| skip.to_string())?;
-    Ok(ScratchSamba::start(SambaOptions::default()).unwrap())
-}
-
 fn profile_of(loadfile: &str) -> Profile {
     let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
@@ -92,9 +87,8 @@ fn recorded(summary: &BTreeMap<Verb, u64>, times: u64) -> BTreeMap<OpKind, u64> 
 
 #[test]
 fn debians_client_txt_goes_as_recorded_on_samba() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     if let Err(skip) = require(&[Tool::new("dbench", "dbench")]) {
         return eprintln!("{skip}");
@@ -176,9 +170,8 @@ Deltree "\clients\client1" NT_STATUS_OK
 
 #[test]
 fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let profile = profile_of(TIDY);
     let trace = profile.trace.as_ref().unwrap();
@@ -206,9 +199,8 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
 
 #[test]
 fn what_a_file_expects_is_there_at_every_load_point() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let profile = profile_of(
         r#"
@@ -268,12 +260,9 @@ Close 1 NT_STATUS_OK
     let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut of_all = vec![points(&embedded.url(), embedded.password())];
     assert_eq!(embedded.memory().paths(), Vec::<String>::new());
-    match samba() {
-        Ok(samba) => {
-            of_all.push(points(&samba.url(), samba.password()));
-            assert!(is_clean(&samba));
-        }
-        Err(skip) => eprintln!("{skip}"),
+    if let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) {
+        of_all.push(points(&samba.url(), samba.password()));
+        assert!(is_clean(&samba));
     }
     for points in of_all {
         assert_eq!(points.len(), 2);
@@ -286,9 +275,8 @@ Close 1 NT_STATUS_OK
 
 #[test]
 fn operations_wait_for_the_instants_that_were_recorded() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let profile = profile_of(
         r#"
@@ -322,9 +310,8 @@ fn operations_wait_for_the_instants_that_were_recorded() {
 
 #[test]
 fn office_clients_go_as_made_up() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     for name in ["netbench-like", "netbench-like-oplocks"] {
         let profile = profile::load(name).unwrap();

@@ -5,14 +5,11 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
-use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
-};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing};
 use smbench_model::plan::{Mode, Verify};
 use smbench_model::record;
 use smbench_model::record::{IntervalSummary, OpKind, Outcome};
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::{Dialect, SigningAlgorithm};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
@@ -121,10 +118,9 @@ fn intervals_add_up_to_the_window() {
 
 #[test]
 fn the_file_server_profile_runs_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let options = RunOptions {
         work: WorkSpec {
             clients: Some("1,4".parse().unwrap()),
@@ -173,13 +169,7 @@ fn requests_of_many_credits_carry_the_right_data() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let plan_on = |url: &str, password: &str| plan(path, &options, target(url, password));
     let mut plans = vec![plan_on(&server.url(), server.password())];
-    let samba = match require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        Ok(()) => Some(ScratchSamba::start(SambaOptions::default()).unwrap()),
-        Err(skip) => {
-            eprintln!("{skip}");
-            None
-        }
-    };
+    let samba = ScratchSamba::or_skip(SambaOptions::default());
     plans.extend(
         samba
             .iter()
@@ -198,10 +188,9 @@ fn requests_of_many_credits_carry_the_right_data() {
 
 #[test]
 fn every_dialect_runs_signed_and_unsigned_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let lax = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(lax) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let strict = ScratchSamba::start(SambaOptions {
         signing: Signing::Required,
         ..SambaOptions::default()

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Pinning, Verify};
 use smbench_model::record::{OpKind, Outcome};
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::{GeneratorSpec, WorkSpec};
+use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 
 use crate::support::{plan, short, target};
 
@@ -56,10 +55,9 @@ fn a_thousand_clients_on_the_embedded_server() {
 
 #[test]
 fn five_hundred_clients_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let plan = plan(
         "file-server",
         &RunOptions {

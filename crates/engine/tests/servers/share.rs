@@ -4,9 +4,7 @@ use smbench_engine::Cancel;
 use smbench_engine::probe::Cleanup;
 use smbench_engine::probe::{cleanup, probe};
 use smbench_engine::run::{Unobserved, execute};
-use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
-};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
 use smbench_model::plan::{Limits, Mode, SessionOptions};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, NtStatus, SigningAlgorithm};
@@ -19,10 +17,9 @@ const LEFTOVER: &str = "smbench-0123456789abcdef";
 
 #[test]
 fn cleanup_removes_leftovers_and_nothing_else() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let data = samba.data_dir();
     let leftover = data.join(LEFTOVER);
     let foreign = data.join("smbench-fedcba9876543210");
@@ -108,10 +105,9 @@ impl smbench_engine::run::Observer for CleanUpMeanwhile {
 
 #[test]
 fn cleanup_leaves_a_living_run_alone() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     for target in [
         target(&samba.url(), samba.password()),

@@ -95,10 +95,9 @@ fn both_drivers_do_the_same_work_on_the_embedded_server() {
 
 #[test]
 fn both_drivers_do_the_same_work_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     run_both(&target(&samba.url(), samba.password()));
     assert_eq!(std::fs::read_dir(samba.data_dir()).unwrap().count(), 0);
 }
@@ -145,10 +144,9 @@ fn expected(plan: &Plan, actions: u64) -> [u64; OpKind::ALL.len()] {
 /// as its speed allows, and no other requests.
 #[test]
 fn both_drivers_do_the_same_operations_on_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let server = target(&samba.url(), samba.password());
     let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
     let operations = CALLS.map(|call| format!("[[operations]]\n{call}\nweight = 5\n"));
@@ -284,10 +282,9 @@ impl Observer for Disk<'_> {
 
 #[test]
 fn what_smb_rs_writes_is_on_the_disk_of_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let options = by_smb_rs(RunOptions {
         work: WorkSpec {
             clients: Some("3".parse().unwrap()),
@@ -382,10 +379,9 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
 
 #[test]
 fn smb_rs_speaks_every_dialect_to_samba() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     let server = target(&samba.url(), samba.password());
     check_dialects(&server, SigningAlgorithm::AesGmac, Cipher::Aes128Gcm);
 }

@@ -9,13 +9,10 @@ use crate::proxy::{Proxy, Trouble};
 use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
-use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
-};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Limits, Mode, Plan, Verify};
 use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
-use smbench_model::spec::RunOptions;
-use smbench_model::spec::{SessionsSpec, WorkSpec};
+use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 
 fn embedded(fault: Fault) -> EmbeddedServer {
@@ -242,10 +239,9 @@ fn only_entry(folder: &Path) -> PathBuf {
 
 #[test]
 fn files_that_somebody_removes_are_not_blamed_on_the_url() {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        return eprintln!("{skip}");
-    }
-    let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
     for (whole, what) in [(false, "it"), (true, "its directory")] {
         let mut observer = RemoveFiles {
             share: samba.data_dir(),

@@ -263,10 +263,6 @@ struct Arguments<'a, 'w> {
 }
 
 impl<'a> Arguments<'a, '_> {
-    fn text(&self, at: usize) -> &'a str {
-        self.words[at]
-    }
-
     /// Parses a number: decimal, or hexadecimal after `0x`.
     fn number<T: TryFrom<i128>>(
         &self,
@@ -274,7 +270,7 @@ impl<'a> Arguments<'a, '_> {
         what: &'static str,
         expected: &'static str,
     ) -> Result<T, LineError> {
-        let word = self.text(at);
+        let word = self.words[at];
         let number = match word.strip_prefix("0x").or(word.strip_prefix("0X")) {
             // A minus sign is not allowed after the prefix.
             Some(digits) => u64::from_str_radix(digits, 16).ok().map(i128::from),
@@ -304,7 +300,7 @@ impl<'a> Arguments<'a, '_> {
 
     /// Returns the name of one file or directory; a search pattern is an error.
     fn no_pattern(&self, at: usize) -> Result<&'a str, LineError> {
-        let name = self.text(at);
+        let name = self.words[at];
         match name.contains(WILDCARDS) {
             true => Err(LineError::Wildcards {
                 verb: self.verb,
@@ -326,7 +322,7 @@ impl<'a> Arguments<'a, '_> {
 fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
     Ok(match given.verb {
         Verb::Create => Step::Create {
-            path: given.text(0),
+            path: given.words[0],
             options: given.u32(1, "create_options")?,
             disposition: given.number(2, "disposition", "a number, 0 to 5")?,
             handle: given.handle(3)?,
@@ -366,11 +362,11 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             from: given.no_pattern(0)?,
             to: given.no_pattern(1)?,
         },
-        Verb::Mkdir => Step::Mkdir(given.text(0)),
-        Verb::Rmdir => Step::Rmdir(given.text(0)),
-        Verb::Deltree => Step::Deltree(given.text(0)),
+        Verb::Mkdir => Step::Mkdir(given.words[0]),
+        Verb::Rmdir => Step::Rmdir(given.words[0]),
+        Verb::Deltree => Step::Deltree(given.words[0]),
         Verb::QueryPath => Step::QueryPath {
-            path: given.text(0),
+            path: given.words[0],
             class: given.class(1, level::query)?,
         },
         Verb::QueryFile => Step::QueryFile {
@@ -389,15 +385,14 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             // not used.
             given.u32(3, "count")?;
             Step::Find {
-                pattern: given.text(0),
+                pattern: given.words[0],
                 class: given.class(1, level::listing)?,
                 most: given.u32(2, "maxcount")?,
             }
         }
-        Verb::Sleep => Step::Sleep(Duration::from_micros(given.number(
-            0,
-            "microseconds",
-            "a number",
-        )?)),
+        Verb::Sleep => {
+            let microseconds = given.number(0, "microseconds", "a number")?;
+            Step::Sleep(Duration::from_micros(microseconds))
+        }
     })
 }

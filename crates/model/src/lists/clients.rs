@@ -1,202 +1,76 @@
 //! The `--clients` list: the number of clients at each load point.
 //!
-//! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds at
-//! least one load point. It holds no zero and no number twice.
+//! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds no zero.
 
-use std::collections::HashSet;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
+use super::{List, ListError, Value};
 
 /// The largest number of clients that one load point may have.
 pub const CLIENTS_MAX: u32 = 100_000;
 
 /// The number of clients at each load point, in the order in which the points run.
 ///
-/// Elements are separated by commas. An element is a number, `FIRST..LAST` (in
-/// steps of 1) or `FIRST..LAST:STEP`. LAST is included only if the steps meet it.
-/// The canonical text writes three or more evenly rising numbers as a range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ClientList(Vec<u32>);
+/// An element is a number, `FIRST..LAST` (in steps of 1) or `FIRST..LAST:STEP`. LAST
+/// is included only if the steps meet it.
+pub type ClientList = List<u32>;
 
-/// The reason why a text is not a list of clients.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientListError {
-    /// Nothing between two commas, or nothing at all.
-    #[error(
-        "client list `{list}` has an empty element: write numbers or ranges, such as 1,4..60:4"
-    )]
-    Empty {
-        /// The whole list.
-        list: String,
-    },
-    /// Neither a number nor a range.
-    #[error("`{element}` in the client list is neither a number nor FIRST..LAST[:STEP]")]
-    Malformed {
-        /// The element as written.
-        element: String,
-    },
-    /// A load point without clients.
-    #[error("`{element}` in the client list asks for zero clients: the least is 1")]
-    Zero {
-        /// The element as written.
-        element: String,
-    },
-    /// More clients than [`CLIENTS_MAX`].
-    #[error("`{element}` in the client list asks for more than {CLIENTS_MAX} clients")]
-    TooMany {
-        /// The element as written.
-        element: String,
-    },
-    /// A range that ends before it starts.
-    #[error("range `{element}` in the client list is reversed: write the smaller number first")]
-    Reversed {
-        /// The element as written.
-        element: String,
-    },
-    /// A range with step 0, which never advances.
-    #[error("range `{element}` in the client list has step 0: the least is 1")]
-    StepZero {
-        /// The element as written.
-        element: String,
-    },
-    /// A number that is listed twice. Results are keyed by clients and pass, so a
-    /// point runs once per pass.
-    #[error("{clients} clients are listed twice: use repeat to run the series again")]
-    Twice {
-        /// The repeated number.
-        clients: u32,
-    },
-}
+impl Value for u32 {
+    const LIST: &str = "client list";
+    const EXAMPLE: &str = "1,4..60:4";
+    const WORD: &str = "number";
+    const WORDS: &str = "numbers";
+    const TO: &str = "..";
+    const STEP_MAX: u128 = u128::MAX;
+    const LENGTH_MAX: usize = usize::MAX;
 
-impl ClientList {
-    /// Returns the load points, in the order in which they run. Never empty.
-    #[must_use]
-    pub fn as_slice(&self) -> &[u32] {
-        &self.0
-    }
-}
-
-impl From<ClientList> for Vec<u32> {
-    fn from(list: ClientList) -> Self {
-        list.0
-    }
-}
-
-impl TryFrom<String> for ClientList {
-    type Error = ClientListError;
-
-    fn try_from(text: String) -> Result<Self, ClientListError> {
-        text.parse()
-    }
-}
-
-impl From<ClientList> for String {
-    fn from(list: ClientList) -> Self {
-        list.to_string()
-    }
-}
-
-impl FromStr for ClientList {
-    type Err = ClientListError;
-
-    fn from_str(text: &str) -> Result<Self, ClientListError> {
-        let mut points = Vec::new();
-        let mut seen = HashSet::new();
-        for element in text.split(',').map(str::trim) {
-            if element.is_empty() {
-                return Err(ClientListError::Empty {
-                    list: text.to_owned(),
-                });
-            }
-            for clients in expand(element)? {
-                if !seen.insert(clients) {
-                    return Err(ClientListError::Twice { clients });
-                }
-                points.push(clients);
-            }
-        }
-        Ok(Self(points))
-    }
-}
-
-/// Returns the numbers that one element stands for.
-fn expand(element: &str) -> Result<impl Iterator<Item = u32>, ClientListError> {
-    let named = || element.to_owned();
-    let number = |text: &str| parse_number(element, text);
-    let (first, last, step) = match element.split_once("..") {
-        None => (number(element)?, number(element)?, 1),
-        Some((first, rest)) => match rest.split_once(':') {
+    fn parse(element: &str) -> Result<(Self, Self, usize), ListError> {
+        let number = |text| number(element, text);
+        let (first, rest) = element.split_once("..").unwrap_or((element, element));
+        Ok(match rest.split_once(':') {
             None => (number(first)?, number(rest)?, 1),
-            Some((last, step)) => (number(first)?, number(last)?, number(step)?),
-        },
-    };
-    if first == 0 {
-        return Err(ClientListError::Zero { element: named() });
+            Some((last, step)) => (number(first)?, number(last)?, number(step)? as usize),
+        })
     }
-    if last < first {
-        return Err(ClientListError::Reversed { element: named() });
+
+    fn check(element: &str, first: Self, _: Self) -> Result<(), ListError> {
+        match first {
+            0 => Err(ListError(format!(
+                "`{element}` in the client list asks for zero clients: the least is 1"
+            ))),
+            _ => Ok(()),
+        }
     }
-    if step == 0 {
-        return Err(ClientListError::StepZero { element: named() });
+
+    fn distance(self, later: Self) -> Option<u128> {
+        later.checked_sub(self).map(u128::from)
     }
-    Ok((first..=last).step_by(step as usize))
+
+    fn after(self, distance: u128) -> Self {
+        self + distance as Self
+    }
+
+    /// Results are keyed by clients and pass, so a point runs once per pass.
+    fn twice(self) -> ListError {
+        ListError(format!(
+            "{self} clients are listed twice: use repeat to run the series again"
+        ))
+    }
 }
 
-fn parse_number(element: &str, text: &str) -> Result<u32, ClientListError> {
+fn number(element: &str, text: &str) -> Result<u32, ListError> {
     let digits = text.trim();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(ClientListError::Malformed {
-            element: element.to_owned(),
-        });
+        return Err(ListError(format!(
+            "`{element}` in the client list is neither a number nor FIRST..LAST[:STEP]"
+        )));
     }
-    match digits.parse() {
-        Ok(number) if number <= CLIENTS_MAX => Ok(number),
-        _ => Err(ClientListError::TooMany {
-            element: element.to_owned(),
-        }),
-    }
-}
-
-impl fmt::Display for ClientList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0.as_slice();
-        let mut separator = "";
-        while let [first, tail @ ..] = rest {
-            f.write_str(separator)?;
-            separator = ",";
-            let (length, step) = rising_run(rest);
-            if length < 3 {
-                write!(f, "{first}")?;
-                rest = tail;
-                continue;
-            }
-            write!(f, "{first}..{}", rest[length - 1])?;
-            if step != 1 {
-                write!(f, ":{step}")?;
-            }
-            rest = &rest[length..];
-        }
-        Ok(())
-    }
-}
-
-/// Returns how many of the leading numbers rise by the same step, and that step.
-fn rising_run(points: &[u32]) -> (usize, u32) {
-    let [first, second, ..] = points else {
-        return (points.len(), 1);
-    };
-    if second <= first {
-        return (1, 1);
-    }
-    let step = second - first;
-    let more = points
-        .windows(2)
-        .take_while(|pair| pair[1].checked_sub(pair[0]) == Some(step))
-        .count();
-    (more + 1, step)
+    let number = digits.parse().ok();
+    number
+        .filter(|number| *number <= CLIENTS_MAX)
+        .ok_or_else(|| {
+            ListError(format!(
+                "`{element}` in the client list asks for more than {CLIENTS_MAX} clients"
+            ))
+        })
 }
 
 #[cfg(test)]
@@ -318,7 +192,7 @@ mod tests {
         fn a_printed_list_reads_back(
             set in proptest::collection::hash_set(1..=60_u32, 1..40),
         ) {
-            let list = ClientList(set.into_iter().collect());
+            let list = List(set.into_iter().collect());
             prop_assert_eq!(list.to_string().parse(), Ok(list));
         }
 

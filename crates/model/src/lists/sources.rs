@@ -2,79 +2,22 @@
 //!
 //! It serves servers that limit connections per address, and machines with several
 //! networks. `192.0.2.1,192.0.2.10-192.0.2.20` is one address and then eleven more.
-//! A list holds at least one address and no address twice. Only connecting shows
-//! whether an address belongs to this machine.
+//! Only connecting shows whether an address belongs to this machine.
 
-use std::collections::HashSet;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use super::{List, ListError, Value};
 
 /// The largest number of addresses in a list.
 pub const SOURCES_MAX: usize = 4096;
 
 /// Local addresses of connections, in the order in which they are used.
 ///
-/// Elements are separated by commas. An element is an IPv4 or IPv6 address, or
-/// `FIRST-LAST` with both ends of one family. The canonical text writes three or
-/// more consecutive addresses as a range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SourceList(Vec<IpAddr>);
-
-/// The reason why a text is not a list of source addresses.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SourceListError {
-    /// Nothing between two commas, or nothing at all.
-    #[error(
-        "address list `{list}` has an empty element: write addresses or ranges, such as \
-         192.0.2.1,192.0.2.10-192.0.2.20"
-    )]
-    Empty {
-        /// The whole list.
-        list: String,
-    },
-    /// Neither an address nor a range.
-    #[error("`{element}` in the address list is neither an IP address nor FIRST-LAST")]
-    Malformed {
-        /// The element as written.
-        element: String,
-    },
-    /// An address that no connection can come from.
-    #[error("`{element}` in the address list has an address that no connection can come from")]
-    Unusable {
-        /// The element as written.
-        element: String,
-    },
-    /// A range that starts in one address family and ends in the other.
-    #[error("range `{element}` in the address list mixes IPv4 and IPv6")]
-    Mixed {
-        /// The element as written.
-        element: String,
-    },
-    /// A range that ends before it starts.
-    #[error("range `{element}` in the address list is reversed: write the smaller address first")]
-    Reversed {
-        /// The element as written.
-        element: String,
-    },
-    /// More addresses than [`SOURCES_MAX`].
-    #[error("the address list has more than {SOURCES_MAX} addresses")]
-    TooMany,
-    /// An address that is listed twice.
-    #[error("address {0} is listed twice: connections go round the list evenly")]
-    Twice(IpAddr),
-}
+/// An element is an IPv4 or IPv6 address, or `FIRST-LAST` with both ends of one
+/// family.
+pub type SourceList = List<IpAddr>;
 
 impl SourceList {
-    /// Returns the addresses, in the order in which they are used. Never empty.
-    #[must_use]
-    pub fn as_slice(&self) -> &[IpAddr] {
-        &self.0
-    }
-
     /// Returns the address of a connection, by its number from 0. Connections use
     /// the addresses of the list in turn.
     #[must_use]
@@ -83,139 +26,68 @@ impl SourceList {
     }
 }
 
-impl TryFrom<String> for SourceList {
-    type Error = SourceListError;
+impl Value for IpAddr {
+    const LIST: &str = "address list";
+    const EXAMPLE: &str = "192.0.2.1,192.0.2.10-192.0.2.20";
+    const WORD: &str = "address";
+    const WORDS: &str = "addresses";
+    const TO: &str = "-";
+    const STEP_MAX: u128 = 1;
+    const LENGTH_MAX: usize = SOURCES_MAX;
 
-    fn try_from(text: String) -> Result<Self, SourceListError> {
-        text.parse()
-    }
-}
-
-impl From<SourceList> for String {
-    fn from(list: SourceList) -> Self {
-        list.to_string()
-    }
-}
-
-impl FromStr for SourceList {
-    type Err = SourceListError;
-
-    fn from_str(text: &str) -> Result<Self, SourceListError> {
-        let mut addresses = Vec::new();
-        let mut seen = HashSet::new();
-        for element in text.split(',').map(str::trim) {
-            if element.is_empty() {
-                return Err(SourceListError::Empty {
-                    list: text.to_owned(),
-                });
-            }
-            let range = Range::parse(element)?;
-            if range.len() > (SOURCES_MAX - addresses.len()) as u128 {
-                return Err(SourceListError::TooMany);
-            }
-            for address in range.addresses() {
-                if !seen.insert(address) {
-                    return Err(SourceListError::Twice(address));
-                }
-                addresses.push(address);
-            }
-        }
-        Ok(Self(addresses))
-    }
-}
-
-/// A range of addresses of one family, as numbers.
-struct Range {
-    make: fn(u128) -> IpAddr,
-    first: u128,
-    last: u128,
-}
-
-impl Range {
-    fn parse(element: &str) -> Result<Self, SourceListError> {
-        let named = || element.to_owned();
+    fn parse(element: &str) -> Result<(Self, Self, usize), ListError> {
         let address = |text: &str| {
-            let parsed = text.trim().parse::<IpAddr>();
-            parsed.map_err(|_| SourceListError::Malformed { element: named() })
+            text.trim().parse::<Self>().map_err(|_| {
+                ListError(format!(
+                    "`{element}` in the address list is neither an IP address nor FIRST-LAST"
+                ))
+            })
         };
-        let (first, last) = match element.split_once('-') {
-            None => (address(element)?, address(element)?),
-            Some((first, last)) => (address(first)?, address(last)?),
-        };
-        if first.is_ipv4() != last.is_ipv4() {
-            return Err(SourceListError::Mixed { element: named() });
+        let (first, last) = element.split_once('-').unwrap_or((element, element));
+        let (first, last) = (address(first)?, address(last)?);
+        match first.is_ipv4() == last.is_ipv4() {
+            true => Ok((first, last, 1)),
+            false => Err(ListError(format!(
+                "range `{element}` in the address list mixes IPv4 and IPv6"
+            ))),
         }
-        if last < first {
-            return Err(SourceListError::Reversed { element: named() });
+    }
+
+    /// Refuses addresses that no connection can come from. Unspecified addresses lie
+    /// at the start of their address space, multicast and broadcast addresses at its
+    /// end. Checking both ends is therefore enough.
+    fn check(element: &str, first: Self, last: Self) -> Result<(), ListError> {
+        let is_broadcast = matches!(last, Self::V4(last) if last.is_broadcast());
+        match first.is_unspecified() || last.is_multicast() || is_broadcast {
+            true => Err(ListError(format!(
+                "`{element}` in the address list has an address that no connection can come from"
+            ))),
+            false => Ok(()),
         }
-        // Unspecified addresses lie at the start of their address space, multicast
-        // and broadcast addresses at its end. Checking both ends is therefore
-        // enough.
-        if first.is_unspecified() || last.is_multicast() || is_broadcast(last) {
-            return Err(SourceListError::Unusable { element: named() });
-        }
-        Ok(Self {
-            make: maker(first),
-            first: number(first),
-            last: number(last),
-        })
     }
 
-    const fn len(&self) -> u128 {
-        (self.last - self.first).saturating_add(1)
-    }
-
-    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        (self.first..=self.last).map(self.make)
-    }
-}
-
-fn is_broadcast(address: IpAddr) -> bool {
-    matches!(address, IpAddr::V4(address) if address.is_broadcast())
-}
-
-fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => address.to_bits().into(),
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-/// Returns the function that turns a number into an address of the same family.
-fn maker(address: IpAddr) -> fn(u128) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => |number| IpAddr::V4(Ipv4Addr::from_bits(number as u32)),
-        IpAddr::V6(_) => |number| IpAddr::V6(Ipv6Addr::from_bits(number)),
-    }
-}
-
-impl fmt::Display for SourceList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0.as_slice();
-        let mut separator = "";
-        while let [first, tail @ ..] = rest {
-            f.write_str(separator)?;
-            separator = ",";
-            let length = consecutive(rest);
-            if length < 3 {
-                write!(f, "{first}")?;
-                rest = tail;
-            } else {
-                write!(f, "{first}-{}", rest[length - 1])?;
-                rest = &rest[length..];
+    fn distance(self, later: Self) -> Option<u128> {
+        match (self, later) {
+            (Self::V4(first), Self::V4(later)) => {
+                later.to_bits().checked_sub(first.to_bits()).map(u128::from)
             }
+            (Self::V6(first), Self::V6(later)) => later.to_bits().checked_sub(first.to_bits()),
+            _ => None,
         }
-        Ok(())
     }
-}
 
-/// Returns how many of the leading addresses are consecutive.
-fn consecutive(addresses: &[IpAddr]) -> usize {
-    let follows = |pair: &&[IpAddr]| {
-        pair[0].is_ipv4() == pair[1].is_ipv4()
-            && number(pair[0]).checked_add(1) == Some(number(pair[1]))
-    };
-    addresses.windows(2).take_while(follows).count() + 1
+    fn after(self, distance: u128) -> Self {
+        match self {
+            Self::V4(first) => Ipv4Addr::from_bits(first.to_bits() + distance as u32).into(),
+            Self::V6(first) => Ipv6Addr::from_bits(first.to_bits() + distance).into(),
+        }
+    }
+
+    fn twice(self) -> ListError {
+        ListError(format!(
+            "address {self} is listed twice: connections go round the list evenly"
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -364,7 +236,7 @@ mod tests {
         ) {
             let v4 = v4.into_iter().map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)));
             let v6 = v6.into_iter().map(|bits| IpAddr::V6(Ipv6Addr::from_bits(bits)));
-            let list = SourceList(v4.chain(v6).collect());
+            let list = List(v4.chain(v6).collect());
             prop_assert_eq!(list.to_string().parse(), Ok(list));
         }
 

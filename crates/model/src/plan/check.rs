@@ -46,7 +46,8 @@ mod tests {
 
     use super::*;
     use crate::load::Ramp;
-    use crate::plan::resolve::tests::plan;
+    use crate::plan::resolve::tests::{plan, recorded, resolve};
+    use crate::spec::RunOptions;
 
     type Change = fn(&mut Plan);
 
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_replay_has_one_request_in_flight() {
-        let mut plan = plan("netbench-like");
+        let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
         assert_eq!(plan.check(), Ok(()));
         plan.work.outstanding = 2;
         assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));

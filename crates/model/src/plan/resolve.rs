@@ -45,11 +45,9 @@ impl Plan {
     /// options are those of the profile ([`Spec::run`](crate::spec::Spec)).
     ///
     /// ```
-    /// use smbench_model::plan::Plan;
-    /// use smbench_model::profile::Profile;
-    /// use smbench_model::spec::{RunOptions, SizeSpec, Spec, WorkSpec};
-    /// use smbench_model::target::Target;
+    /// use smbench_model::spec::{SizeSpec, WorkSpec};
     /// use smbench_model::units::Size;
+    /// use smbench_model::{Plan, Profile, RunOptions, Spec, Target};
     ///
     /// let spec = Spec {
     ///     read_percent: Some(70.0),

@@ -51,7 +51,7 @@ impl CachingRecord {
 
 #[cfg(test)]
 mod tests {
-    use smbench_protocol::LeaseState;
+    use smbench_protocol::command::lease::LeaseState;
 
     use super::*;
 

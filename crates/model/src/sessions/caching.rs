@@ -8,8 +8,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use smbench_protocol::LeaseState;
 use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::lease::LeaseState;
 
 /// The caching that every open of a file asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -76,20 +76,15 @@ impl Builder {
     }
 
     /// Makes a file of this size exist before the first operation.
-    pub(crate) fn expect_file(&mut self, path: &str, size: u64) {
+    pub fn expect_file(&mut self, path: &str, size: u64) {
         if let Ok((_, node)) = self.path(path) {
             self.names.found(node, Made::File(0));
             self.names.read_to(node, size);
         }
     }
 
-    /// Returns the number of operations so far.
-    pub(crate) const fn len(&self) -> usize {
-        self.records.len()
-    }
-
     /// Begins an episode. Episodes may run in any order.
-    pub(crate) fn begin_episode(&mut self) {
+    pub fn begin_episode(&mut self) {
         self.episodes.push(self.records.len() as u32);
     }
 

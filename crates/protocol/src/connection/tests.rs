@@ -9,12 +9,15 @@ mod sessions;
 use super::*;
 use crate::algorithm::{Cipher, CipherList, SigningAlgorithm};
 use crate::auth::Logon;
+use crate::command::oplock_break::BreakNotification;
 use crate::crypto::{
     KeySource, NONCE_SEED_LEN, PreauthHash, Signer, TRANSFORM_HEADER_LEN, Transform,
 };
 use crate::dialect::Dialect;
-use crate::frame::{Inbound, PREFIX_LEN, Payload, Undecipherable};
+use crate::frame::{Inbound, PREFIX_LEN, Payload, Secrecy, Undecipherable};
+use crate::header::Flags;
 use crate::negotiate::LARGE_MTU;
+use crate::status::NtStatus;
 
 fn transform(cipher: Cipher) -> Transform {
     let keys = KeySource {

@@ -10,11 +10,12 @@ use smbench_protocol::command::change_notify::{
 };
 use smbench_protocol::command::create::{CreateRequest, CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::oplock_break::{
     BreakNotification, LeaseBreakResponse, OplockBreak, OplockBreakResponse,
 };
 use smbench_protocol::header::Command;
-use smbench_protocol::{Dialect, FileId, LeaseKey, LeaseState, NtStatus, SessionIndex};
+use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use crate::peer::{Peer, Site, file, name, root};
 use crate::{SHIELDS, Shield, samba};

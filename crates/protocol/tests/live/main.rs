@@ -11,17 +11,12 @@ mod chains;
 mod commands;
 mod peer;
 
-use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_protocol::{Dialect, Policy};
 
 /// Starts a Samba. Returns `None` with a message if Samba is not installed, and
 /// the test passes.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn samba() -> Option<ScratchSamba> {
-    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-        eprintln!("{skip}");
-        return None;
-    }
     let options = SambaOptions {
         extra_global: vec![
             "server multi channel support = yes".to_owned(),
@@ -31,7 +26,7 @@ fn samba() -> Option<ScratchSamba> {
         extra_share: vec!["kernel oplocks = no".to_owned()],
         ..SambaOptions::default()
     };
-    Some(ScratchSamba::start(options).expect("Samba starts"))
+    ScratchSamba::or_skip(options)
 }
 
 /// The protection of a session's messages.

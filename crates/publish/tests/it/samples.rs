@@ -1,17 +1,18 @@
 //! Studies with round numbers, made from a kept document.
 
+#[path = "../../../report/tests/it/samples/study.rs"]
+mod parts;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use smbench_model::record::latency_histogram;
 use smbench_report::RunDoc;
-use smbench_report::doc::{
-    ColumnsDoc, DropoutDoc, LoadPointDoc, SCHEMA_VERSION, SeriesDoc, ToolDoc,
-};
+use smbench_report::doc::{ColumnsDoc, DropoutDoc, LoadPointDoc, SeriesDoc};
 use smbench_report::latency::{Hdr, LatencyDoc};
-use smbench_report::study::{
-    ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyResult, StudyServerDoc,
-};
+use smbench_report::study::{ComparisonKind, Study, StudyDoc};
+
+pub(crate) use parts::{comparison, result, server, study_doc, transfer};
 
 /// Reads the document that all others are made from.
 pub(crate) fn kept() -> RunDoc {
@@ -92,52 +93,18 @@ pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
     let mut load_points: Vec<_> = points.map(|point| point.clients).collect();
     load_points.sort_unstable();
     load_points.dedup();
+    let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
     let results = servers.iter().enumerate();
     Study {
         calibration: None,
         unread: Vec::new(),
         results: results
-            .map(|(server, (_, run))| StudyResult {
-                server,
-                profile: 0,
-                run: run.clone(),
-            })
+            .map(|(server, (_, run))| result(server, 0, run.clone()))
             .collect(),
         doc: StudyDoc {
-            schema_version: SCHEMA_VERSION,
-            tool: ToolDoc::this(),
-            name: "sample".to_owned(),
-            title: "A sample study".to_owned(),
-            started: "2026-01-31T12:00:00Z".to_owned(),
-            command: ["smbench", "suite", "my suite.toml"]
-                .map(str::to_owned)
-                .into(),
-            profiles: vec!["file-server".to_owned()],
             load_points,
-            passes: 1,
-            servers: servers.iter().map(|(name, _)| server(name)).collect(),
-            transfers: Vec::new(),
-            comparisons: Vec::new(),
+            ..study_doc(&names)
         },
-    }
-}
-
-pub(crate) fn server(name: &str) -> StudyServerDoc {
-    StudyServerDoc {
-        name: name.to_owned(),
-        url: None,
-        notes: vec!["the note of the study".to_owned()],
-        settings: vec!["strict sync = yes".to_owned()],
-        client: Vec::new(),
-    }
-}
-
-pub(crate) fn comparison(title: &str, kind: ComparisonKind, servers: &[&str]) -> ComparisonDoc {
-    ComparisonDoc {
-        title: title.to_owned(),
-        kind,
-        baseline: None,
-        servers: servers.iter().copied().map(str::to_owned).collect(),
     }
 }
 

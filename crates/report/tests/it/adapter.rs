@@ -2,23 +2,13 @@
 
 use smbench_model::cpu::CpuScope;
 use smbench_report::RunDoc;
-use smbench_report::doc::{LoadPointDoc, Named, SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::{LoadPointDoc, Named};
 use smbench_report::published::{adapter, tables};
-use smbench_report::study::{
-    Study, StudyDoc, StudyResult, StudyServerDoc, TransferDoc, TransferMode,
+use smbench_report::study::{Study, StudyDoc, TransferMode};
+
+use crate::samples::{
+    document, metadata_point, on_a_busy_server, point, result, run, study_doc, transfer,
 };
-
-use crate::samples::{document, metadata_point, on_a_busy_server, point, run};
-
-fn server(name: &str) -> StudyServerDoc {
-    StudyServerDoc {
-        name: name.to_owned(),
-        url: None,
-        notes: Vec::new(),
-        settings: Vec::new(),
-        client: Vec::new(),
-    }
-}
 
 /// Returns a run with this number of reads per second on a server with this CPU
 /// utilisation.
@@ -38,38 +28,19 @@ fn of(reads: u64, percent: f64) -> RunDoc {
 }
 
 fn study() -> Study {
-    let transfer = |mode: TransferMode, bytes: u32| TransferDoc {
-        profile: format!("{}-{bytes}", mode.name()),
-        mode,
-        bytes,
-        generators_per_client: if mode == TransferMode::Duplex { 2 } else { 1 },
-    };
     let transfers = vec![
         transfer(TransferMode::Transmit, 4096),
         transfer(TransferMode::Duplex, 8 << 20),
     ];
     let mut profiles: Vec<_> = transfers.iter().map(|made| made.profile.clone()).collect();
     profiles.push("web-server".to_owned());
-    let result = |server, profile, run| StudyResult {
-        server,
-        profile,
-        run,
-    };
     let unknown = document(&run(vec![point(20, 1, 800)]));
     Study {
         doc: StudyDoc {
-            schema_version: SCHEMA_VERSION,
-            tool: ToolDoc::this(),
-            name: "adapter".to_owned(),
-            title: "Adapters".to_owned(),
-            started: "2026-01-31T12:00:00Z".to_owned(),
-            command: vec!["smbench".to_owned()],
             profiles,
             load_points: vec![20],
-            passes: 1,
-            servers: ["fast", "frugal", "unknown"].map(server).into(),
             transfers,
-            comparisons: Vec::new(),
+            ..study_doc(&["fast", "frugal", "unknown"])
         },
         calibration: None,
         unread: Vec::new(),

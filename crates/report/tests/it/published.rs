@@ -6,14 +6,12 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use smbench_report::doc::{LoadPointDoc, SCHEMA_VERSION, ToolDoc};
+use smbench_report::doc::LoadPointDoc;
 use smbench_report::published::{Contender, comparison, tables};
-use smbench_report::study::{
-    ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyResult, StudyServerDoc,
-};
+use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
 use smbench_report::table::Table;
 
-use crate::samples::{document, point, run};
+use crate::samples::{self, document, point, result, run, study_doc};
 
 /// Returns the percentages that a table of these peaks prints, without the first
 /// row.
@@ -96,51 +94,29 @@ fn tuning_is_held_against_the_baseline_with_a_sign() {
     );
 }
 
-fn server(name: &str) -> StudyServerDoc {
-    StudyServerDoc {
-        name: name.to_owned(),
-        url: None,
-        notes: Vec::new(),
-        settings: Vec::new(),
-        client: Vec::new(),
-    }
-}
-
 /// Returns a study of two settings and one that has not run yet. It has two passes
 /// over several load points.
 pub(crate) fn study(folder: &Path) -> Study {
-    let part = |title: &str, kind, baseline: Option<&str>, servers: &[&str]| ComparisonDoc {
-        title: title.to_owned(),
-        kind,
-        baseline: baseline.map(str::to_owned),
-        servers: servers.iter().map(|&name| name.to_owned()).collect(),
-    };
     let doc = StudyDoc {
-        schema_version: SCHEMA_VERSION,
-        tool: ToolDoc::this(),
-        name: "flush".to_owned(),
-        title: "What a flush does".to_owned(),
-        started: "2026-01-31T12:00:00Z".to_owned(),
         command: Vec::new(),
-        profiles: vec!["file-server".to_owned()],
         load_points: vec![4, 8, 12, 16],
         passes: 2,
-        servers: ["ignores", "honours", "to come"].map(server).to_vec(),
-        transfers: Vec::new(),
         comparisons: vec![
-            part(
-                "flush ignored",
-                ComparisonKind::Change,
-                Some("honours"),
-                &["ignores", "honours", "to come"],
-            ),
-            part(
+            ComparisonDoc {
+                baseline: Some("honours".to_owned()),
+                ..samples::comparison(
+                    "flush ignored",
+                    ComparisonKind::Change,
+                    &["ignores", "honours", "to come"],
+                )
+            },
+            samples::comparison(
                 "one change at a time",
                 ComparisonKind::Scaling,
-                None,
                 &["honours", "ignores"],
             ),
         ],
+        ..study_doc(&["ignores", "honours", "to come"])
     };
     doc.save(folder).unwrap();
     for (server, loads) in [
@@ -257,11 +233,7 @@ fn several_profiles_have_tables_of_their_own() {
     study.doc.profiles.push("web-server".to_owned());
     study.doc.profiles.push("to come".to_owned());
     let alone = document(&run(vec![point(4, 1, 400)]));
-    study.results.push(StudyResult {
-        server: 0,
-        profile: 1,
-        run: alone,
-    });
+    study.results.push(result(0, 1, alone));
     let titles: Vec<_> = tables(&study)
         .into_iter()
         .map(|table| table.title)

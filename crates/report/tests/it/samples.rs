@@ -1,5 +1,7 @@
 //! Records as a run makes them, with round numbers.
 
+mod study;
+
 use std::time::{Duration, SystemTime};
 
 use smbench_model::Nanos;
@@ -19,6 +21,7 @@ use smbench_model::record::{
 use smbench_model::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
+pub(crate) use study::{comparison, result, study_doc, transfer};
 
 /// Occurs nowhere else, so a search for it finds a leak.
 pub(crate) const PASSWORD: &str = "hunter2-must-not-leak";

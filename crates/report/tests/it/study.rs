@@ -5,40 +5,22 @@ use std::path::Path;
 
 use smbench_report::RunDoc;
 use smbench_report::compare::Input;
-use smbench_report::doc::{OutcomeDoc, SCHEMA_VERSION, ToolDoc};
-use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc, StudyServerDoc};
+use smbench_report::doc::OutcomeDoc;
+use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
 
-use crate::samples::{curve, document, point, run};
-
-fn server(name: &str) -> StudyServerDoc {
-    StudyServerDoc {
-        name: name.to_owned(),
-        url: None,
-        notes: Vec::new(),
-        settings: vec!["strict sync = yes".to_owned()],
-        client: Vec::new(),
-    }
-}
+use crate::samples::{comparison, curve, document, point, run, study_doc};
 
 fn study() -> StudyDoc {
+    let servers = ["../Samba/ignores", "Samba, honours"];
     StudyDoc {
-        schema_version: SCHEMA_VERSION,
-        tool: ToolDoc::this(),
-        name: "flush".to_owned(),
-        title: "What a flush does".to_owned(),
-        started: "2026-01-31T12:00:00Z".to_owned(),
-        command: vec!["smbench".to_owned(), "suite".to_owned()],
         profiles: vec!["file-server".to_owned(), "web-server".to_owned()],
         load_points: vec![1, 4],
         passes: 2,
-        servers: vec![server("Samba, honours"), server("../Samba/ignores")],
-        transfers: Vec::new(),
         comparisons: vec![ComparisonDoc {
-            title: "as shipped".to_owned(),
-            kind: ComparisonKind::Change,
             baseline: Some("Samba, honours".to_owned()),
-            servers: vec!["../Samba/ignores".to_owned(), "Samba, honours".to_owned()],
+            ..comparison("as shipped", ComparisonKind::Change, &servers)
         }],
+        ..study_doc(&["Samba, honours", "../Samba/ignores"])
     }
 }
 

@@ -9,9 +9,10 @@
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
+use smbench_protocol::handshake::{Opened, Opening};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Completion, Connection, HandshakeError, NtStatus, Opened, Opening, ProtocolError, SessionIndex,
+    Completion, Connection, HandshakeError, NtStatus, ProtocolError, SessionIndex,
 };
 
 use super::Native;

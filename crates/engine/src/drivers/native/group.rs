@@ -7,8 +7,9 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::command::oplock_break::BreakNotification;
+use smbench_protocol::connection::TreeId;
 use smbench_protocol::{
-    Completion, Connection, Credentials, FileId, NtStatus, ProtocolError, SessionIndex, TreeId,
+    Completion, Connection, Credentials, FileId, NtStatus, ProtocolError, SessionIndex,
 };
 
 use super::answer;

@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
-use smbench_protocol::{Credentials, NtStatus, Reauthentication, SessionIndex};
+use smbench_protocol::connection::Reauthentication;
+use smbench_protocol::{Credentials, NtStatus, SessionIndex};
 
 use super::Native;
 use super::group::Held;

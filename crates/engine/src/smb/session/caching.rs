@@ -19,12 +19,13 @@ use smbench_model::files::ScratchName;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
+use smbench_protocol::command::lease::LeaseKey;
 use smbench_protocol::command::oplock_break::{
     BreakAcknowledgement, BreakNotification, OplockBreak,
 };
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Completion, Connection, DecodeError, Dialect, FileId, LeaseKey, NtStatus, SessionIndex,
+    Completion, Connection, DecodeError, Dialect, FileId, NtStatus, SessionIndex,
 };
 
 /// First tag of acknowledgements; slots have the tags below it.

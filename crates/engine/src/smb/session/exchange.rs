@@ -5,12 +5,14 @@
 //! request. A late answer could otherwise be taken for the answer to another
 //! request.
 
+use smbench_protocol::connection::Chain;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
+use smbench_protocol::handshake::{Opened, Opening};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Chain, Channels, Connection, Credentials, Event, HandshakeError, NtStatus, Opened, Opening,
-    ProtocolError, SessionConfig, SessionIndex,
+    Channels, Connection, Credentials, Event, HandshakeError, NtStatus, ProtocolError,
+    SessionConfig, SessionIndex,
 };
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;

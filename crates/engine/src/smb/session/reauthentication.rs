@@ -1,10 +1,8 @@
 //! Reauthentication of a session that has expired on the server.
 
+use smbench_protocol::connection::{Reauthentication, ReauthenticationError};
 use smbench_protocol::header::Command;
-use smbench_protocol::{
-    Credentials, Event, HandshakeError, NtStatus, Reauthentication, ReauthenticationError,
-    SessionIndex,
-};
+use smbench_protocol::{Credentials, Event, HandshakeError, NtStatus, SessionIndex};
 
 use super::{Session, SessionError, State};
 use crate::machine::clock;
@@ -202,10 +200,9 @@ mod tests {
 
     #[test]
     fn samba_takes_ntlm_again_but_no_wrong_password() {
-        if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
-            return eprintln!("{skip}");
-        }
-        let samba = ScratchSamba::start(SambaOptions::default()).unwrap();
+        let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+            return;
+        };
         let target = ntlm(&samba.url(), samba.password());
         block_on(async {
             reauthenticates_by_ntlm(&target).await;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::record::{Difference, Failure, OpKind};
 use smbench_protocol::NtStatus;
 
-use super::{counts, is_clean, options, plan, profile_of, run, samba};
+use super::{counts, is_clean, options, plan, profile_of, run};
 
 /// Operations that Samba answers otherwise than recorded.
 const OTHERWISE: &str = r#"
@@ -29,9 +30,8 @@ Rmdir "\clients\client1" NT_STATUS_DIRECTORY_NOT_EMPTY
 
 #[test]
 fn what_goes_otherwise_is_counted_and_ends_nothing() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let profile = profile_of(OTHERWISE);
     let record = run(&plan(&profile, &options("2", 1), &samba));

@@ -6,11 +6,12 @@ use smbench_engine::Cancel;
 use smbench_engine::probe::cleanup;
 use smbench_engine::run::{Observer, Progress, execute};
 use smbench_formats::profile;
+use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::plan::Limits;
 use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
 
-use super::{TIDY, is_clean, options, plan, profile_of, samba};
+use super::{TIDY, is_clean, options, plan, profile_of};
 use crate::support::target;
 
 /// Cancels a run once the first operations are measured.
@@ -28,9 +29,8 @@ impl Observer for Impatient {
 
 #[test]
 fn an_interrupted_replay_leaves_nothing() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let mut profile = profile_of(TIDY);
     for name in ["my", "netbench-like-oplocks"] {
@@ -56,9 +56,8 @@ fn an_interrupted_replay_leaves_nothing() {
 
 #[test]
 fn cleanup_removes_what_a_dead_replay_left() {
-    let samba = match samba() {
-        Ok(samba) => samba,
-        Err(skip) => return eprintln!("{skip}"),
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
     };
     let run = samba.data_dir().join("smbench-0123456789abcdef");
     let deep = run.join("replay/clients/client7/~dmtmp/WORD");

@@ -9,7 +9,6 @@ use crate::access::Access;
 use crate::contents::Verify;
 use crate::files::{FileSet, Scope};
 use crate::load::LoadModel;
-use crate::netbench;
 use crate::plan::{Plan, PlanError, Problem};
 use crate::trace::Trace;
 use crate::work::WorkSpec;
@@ -19,7 +18,7 @@ impl Written<'_> {
     /// Returns the recording of the profile, if it has one.
     pub(super) fn trace(&self, merged: &WorkSpec) -> Result<Option<Arc<Trace>>, PlanError> {
         let profile = self.profile;
-        let Some(variant) = profile.spec.netbench else {
+        let Some(capture) = profile.spec.netbench else {
             return Ok(profile.trace.clone());
         };
         let spec = &profile.spec;
@@ -39,8 +38,11 @@ impl Written<'_> {
                 }));
             }
         }
-        let seed = merged.seed.unwrap_or(1);
-        Ok(Some(Arc::new(netbench::generate(variant, seed))))
+        let Some(generate) = profile.netbench else {
+            let problem = Problem::Without("netbench", "a generator of its trace");
+            return Err(self.in_profile(problem));
+        };
+        Ok(Some(Arc::new(generate(capture, merged.seed.unwrap_or(1)))))
     }
 
     /// Resolves a replay of this recording with the options given.

@@ -2,27 +2,41 @@
 
 mod readme;
 
-use smbench_protocol::{Dialect, DialectRange};
+use std::sync::Arc;
+
+use smbench_protocol::{Dialect, DialectRange, NtStatus};
 
 use super::*;
 #[cfg(feature = "smb-rs")]
 use crate::generator::DriverKind;
 use crate::kind::OpKind;
 use crate::sessions::Mode;
-use crate::spec::{GeneratorSpec, SessionsSpec};
+use crate::spec::{GeneratorSpec, SessionsSpec, Spec};
+use crate::trace::{Builder, Step};
 
 fn target() -> Target {
     let (target, _) = Target::parse("smb://ann:hunter2@host/share").unwrap();
     target
 }
 
-pub(super) fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
+pub(in crate::plan) fn resolve(profile: &Profile, options: &RunOptions) -> Result<Plan, PlanError> {
     Plan::resolve(profile, options, target(), Limits::default(), 2)
 }
 
 /// Resolves a built-in profile without command-line options.
 pub(in crate::plan) fn plan(name: &str) -> Plan {
     resolve(&Profile::builtin(name).unwrap(), &RunOptions::default()).unwrap()
+}
+
+/// Returns a profile that replays a recording without times.
+pub(in crate::plan) fn recorded() -> Profile {
+    let mut trace = Builder::default();
+    let step = Step::Mkdir(r"\made");
+    trace.push(&step, NtStatus::SUCCESS, None).unwrap();
+    Profile {
+        trace: Some(Arc::new(trace.finish("my.txt".to_owned(), 1, [0; 32]))),
+        ..Profile::from_spec("my", Spec::default())
+    }
 }
 
 pub(super) fn refusal(text: &str, options: &RunOptions) -> String {
@@ -54,20 +68,21 @@ fn built_in_defaults_hold_when_nobody_says_otherwise() {
 
 #[test]
 fn every_builtin_profile_runs_and_can_be_verified() {
-    for (name, _) in crate::profile::BUILTIN {
-        // The contents of a replay's files are unknown, so they cannot be verified.
-        let is_replay = name.starts_with("netbench-like");
-        let options = RunOptions {
-            work: WorkSpec {
-                verify: (!is_replay).then_some(Verify::ReadBack),
-                ..WorkSpec::default()
-            },
-            ..RunOptions::default()
-        };
+    let options = RunOptions {
+        work: WorkSpec {
+            verify: Some(Verify::ReadBack),
+            ..WorkSpec::default()
+        },
+        ..RunOptions::default()
+    };
+    let mut builtin = crate::profile::BUILTIN.map(|(name, _)| name).to_vec();
+    // The contents of a replay's files are unknown, so they cannot be verified.
+    builtin.retain(|name| !name.starts_with("netbench-like"));
+    for name in builtin {
         let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
         assert_eq!(plan.work.profile, name);
         let writes = plan.work.workload.kinds().contains(&OpKind::Write);
-        let expected = is_replay || ["file-server", "all-commands"].contains(&name);
+        let expected = ["file-server", "all-commands"].contains(&name);
         assert_eq!(writes, expected, "{name}");
     }
 }
@@ -75,7 +90,7 @@ fn every_builtin_profile_runs_and_can_be_verified() {
 /// Each case is an option that a replay does not support, with its message.
 #[test]
 fn what_a_replay_cannot_have_is_refused() {
-    let office = Profile::builtin("netbench-like").unwrap();
+    let replay = recorded();
     let none = RunOptions::default;
     for (options, told) in [
         (
@@ -138,11 +153,10 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--timing: timing is recorded, but netbench-like (without-cache) has no times: give fast, or \
-             a file with times",
+            "--timing: timing is recorded, but my.txt has no times: give fast, or a file with times",
         ),
     ] {
-        assert_eq!(resolve(&office, &options).unwrap_err().to_string(), told);
+        assert_eq!(resolve(&replay, &options).unwrap_err().to_string(), told);
     }
     let loops = RunOptions {
         work: WorkSpec {
@@ -151,7 +165,7 @@ fn what_a_replay_cannot_have_is_refused() {
         },
         ..none()
     };
-    let plan = resolve(&office, &loops).unwrap();
+    let plan = resolve(&replay, &loops).unwrap();
     assert_eq!(
         (plan.work.ramp_up, plan.work.ramp_down),
         (Duration::ZERO, Duration::ZERO)
@@ -168,6 +182,11 @@ fn what_a_replay_cannot_have_is_refused() {
         resolve(&two, &none()).unwrap_err().to_string(),
         "profile x.toml: read_percent cannot be had in a replay: netbench says what is done; drop one \
          of them"
+    );
+    assert_eq!(
+        refusal("netbench = \"oplocks\"", &none()),
+        "profile x.toml: netbench means nothing without a generator of its trace: give that as \
+         well, or drop it"
     );
 }
 

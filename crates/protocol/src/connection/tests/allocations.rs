@@ -14,6 +14,7 @@ use crate::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, QueryDirectoryResponse,
 };
 use crate::command::set_info::{Existing, SetInfo, SetInfoRequest};
+use crate::frame::Message;
 
 const FILE: FileId = FileId {
     persistent: 1,
@@ -41,14 +42,19 @@ impl Warm {
 
     /// Sends one request of each kind, in chains and alone.
     fn send(&mut self, n: u32) {
+        self.out.clear();
+        self.name.set("another name").unwrap();
+        self.send_chain(n);
+        self.send_alone(n);
+    }
+
+    fn send_chain(&mut self, n: u32) {
         let Self {
             connection,
             out,
             name,
             ..
         } = self;
-        out.clear();
-        name.set("another name").unwrap();
         let contexts = [
             CreateContext::LeaseV2 {
                 key: LeaseKey([n as u8; 16]),
@@ -85,6 +91,15 @@ impl Warm {
             .request(Command::Close, 1, 2, |out| close.encode(out))
             .finish()
             .unwrap();
+    }
+
+    fn send_alone(&mut self, n: u32) {
+        let Self {
+            connection,
+            out,
+            name,
+            ..
+        } = self;
         let info = SetInfo::Rename {
             to: name,
             existing: Existing::Replace,

@@ -5,6 +5,7 @@ use crate::FileId;
 use crate::command::create::OplockLevel;
 use crate::command::lease::{LeaseKey, LeaseState};
 use crate::command::oplock_break::{LeaseBreak, OplockBreak};
+use crate::header::UNSOLICITED;
 use crate::wire::DecodeError;
 
 const FILE: FileId = FileId {

@@ -9,13 +9,14 @@ use proptest::prelude::*;
 use smb_fscc::{FileAccessMask, FileAttributes};
 use smb_msg as theirs;
 use smb_msg::{CreateContextRequestData as Request, CreateContextResponse, RequestLease};
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::FileTime;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel};
 use smbench_protocol::command::create_context::{
     CreateContext, DiskId, GrantedContexts, GrantedDurable, GrantedLease, MaximalAccess,
 };
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::header::Command;
-use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
 
 use super::{read_by_them, written_by_them};
 

@@ -1,7 +1,7 @@
 //! OPLOCK_BREAK for oplocks and for leases.
 
-use smbench_protocol::LeaseState;
 use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::oplock_break::{
     ACK_REQUIRED, BreakNotification, LeaseBreak, LeaseBreakResponse, OplockBreak,
     OplockBreakResponse,

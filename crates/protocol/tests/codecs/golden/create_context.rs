@@ -1,5 +1,6 @@
 //! Contexts of CREATE: requests of smbtorture and answers of Samba.
 
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
@@ -7,8 +8,8 @@ use smbench_protocol::command::create::{
 use smbench_protocol::command::create_context::{
     CreateContext, GrantedContexts, GrantedDurable, GrantedLease, MaximalAccess,
 };
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::header::HEADER_LEN;
-use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
 
 use super::{body, id};
 

@@ -1,10 +1,11 @@
 //! Contexts of CREATE responses: valid ones of any kind, and wrong ones.
 
 use proptest::prelude::*;
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::create_context::{
     DiskId, GrantedContexts, GrantedDurable, GrantedLease, MaximalAccess,
 };
-use smbench_protocol::{LeaseKey, LeaseState, NtStatus};
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 
 use super::Body;
 

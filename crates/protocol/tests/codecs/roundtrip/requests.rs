@@ -1,14 +1,15 @@
 //! Requests: the places of their parts, and fields that are too long.
 
 use proptest::prelude::*;
+use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
     CREATE_REQUEST_FIXED, CreateRequest, Disposition, OplockLevel,
 };
 use smbench_protocol::command::create_context::CreateContext;
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::lock::{LockElement, LockRequest};
 use smbench_protocol::header::HEADER_LEN;
-use smbench_protocol::{FileId, LeaseKey, LeaseState};
 
 fn contexts() -> impl Strategy<Value = Vec<CreateContext>> {
     prop::sample::subsequence(

@@ -4,10 +4,10 @@ use smbench_model::cpu::CpuScope;
 use smbench_publish::plot::{Doubt, Quantity};
 use smbench_publish::report;
 use smbench_report::doc::{Named, ServerCpuDoc};
-use smbench_report::study::{Study, StudyResult, TransferDoc, TransferMode};
+use smbench_report::study::{Study, TransferMode};
 
 use super::{numbers, plot};
-use crate::samples::{point, run, study};
+use crate::samples::{point, result, run, study, transfer};
 
 /// Returns transfers of two sizes in one direction, and of one size in another. One
 /// server has measured CPU figures, the other has none.
@@ -41,23 +41,11 @@ fn transfers() -> Study {
         (TransferMode::Transmit, 4096),
         (TransferMode::Receive, 4096),
     ];
-    study.doc.transfers = transfers
-        .map(|(mode, bytes)| TransferDoc {
-            profile: format!("{}-{bytes}", mode.name()),
-            mode,
-            bytes,
-            generators_per_client: 1,
-        })
-        .into();
+    study.doc.transfers = transfers.map(|(mode, bytes)| transfer(mode, bytes)).into();
     let names = study.doc.transfers.iter().map(|made| made.profile.clone());
     study.doc.profiles = names.collect();
     let mut small = of(20.0, Some((CpuScope::Machine, 40.0)));
     small.load_points[0].generator_limited = Some(true);
-    let result = |server, profile, run| StudyResult {
-        server,
-        profile,
-        run,
-    };
     study.results.extend([
         result(0, 1, small),
         result(1, 1, of(30.0, None)),

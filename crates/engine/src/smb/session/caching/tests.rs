@@ -1,4 +1,4 @@
-use smbench_protocol::LeaseState;
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::oplock_break::{ACK_REQUIRED, LeaseBreak};
 
 use super::*;

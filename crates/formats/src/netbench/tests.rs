@@ -2,15 +2,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::operations::replay::Replays;
+use smbench_model::trace::{Made, NO_HANDLE, Verb};
+use smbench_model::workload::Replay;
 
 use super::*;
-use crate::kind::OpKind;
-use crate::operations::Operation;
-use crate::operations::replay::Replays;
-use crate::trace::{NO_HANDLE, Verb};
-use crate::workload::Replay;
 
-const VARIANTS: [Variant; 2] = [Variant::WithoutCache, Variant::Oplocks];
+const CAPTURES: [NetbenchCapture; 2] = [NetbenchCapture::WithoutCache, NetbenchCapture::Oplocks];
 
 /// Returns the operations by kind, and the bytes read and written of a client.
 fn tally(operations: impl Iterator<Item = Operation>) -> (BTreeMap<OpKind, u64>, [u64; 2]) {
@@ -28,10 +28,10 @@ fn tally(operations: impl Iterator<Item = Operation>) -> (BTreeMap<OpKind, u64>,
 
 /// Returns the published table in percent, its number of operations, and their
 /// bytes.
-fn published(variant: Variant) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
+fn published(capture: NetbenchCapture) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
     use OpKind as K;
-    match variant {
-        Variant::WithoutCache => (
+    match capture {
+        NetbenchCapture::WithoutCache => (
             [
                 (K::Read, 53.66),
                 (K::Write, 11.45),
@@ -48,7 +48,7 @@ fn published(variant: Variant) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
             122_877,
             [204_815_235, 136_325_491],
         ),
-        Variant::Oplocks => (
+        NetbenchCapture::Oplocks => (
             [
                 (K::Read, 28.62),
                 (K::Write, 11.96),
@@ -68,19 +68,19 @@ fn published(variant: Variant) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
     }
 }
 
-fn player(variant: Variant, seed: u64, client: u32) -> impl Iterator<Item = Operation> {
-    let trace = Arc::new(generate(variant, seed));
+fn player(capture: NetbenchCapture, seed: u64, client: u32) -> impl Iterator<Item = Operation> {
+    let trace = Arc::new(generate(capture, seed));
     Replays::new(Replay::new(trace), seed).of_client(client)
 }
 
 /// All episodes together are the capture, except for rounding.
 #[test]
 fn one_turn_is_the_capture() {
-    for variant in VARIANTS {
-        let (shares, of, bytes) = published(variant);
-        let trace = generate(variant, 1);
+    for capture in CAPTURES {
+        let (shares, of, bytes) = published(capture);
+        let trace = generate(capture, 1);
         assert!(trace.len().abs_diff(of as usize) <= 30, "{}", trace.len());
-        let (counts, moved) = tally(player(variant, 1, 3).take(trace.len()));
+        let (counts, moved) = tally(player(capture, 1, 3).take(trace.len()));
         assert_eq!(counts.len(), shares.len());
         for (kind, percent) in shares {
             let share = counts[&kind] as f64 / trace.len() as f64 * 100.0;
@@ -105,13 +105,13 @@ proptest! {
     /// point of the table. Bytes per operation are within three percent.
     #[test]
     fn shares_and_bytes_are_those_of_the_table(
-        variant in proptest::sample::select(&VARIANTS),
+        capture in proptest::sample::select(&CAPTURES),
         seed in any::<u64>(),
         client in 0u32..100_000,
         length in 20_000usize..200_000,
     ) {
-        let (shares, of, bytes) = published(variant);
-        let (counts, moved) = tally(player(variant, seed, client).take(length));
+        let (shares, of, bytes) = published(capture);
+        let (counts, moved) = tally(player(capture, seed, client).take(length));
         for (kind, percent) in shares {
             let share = counts[&kind] as f64 / length as f64 * 100.0;
             prop_assert!((share - percent).abs() < 1.0, "{kind:?}: {share} instead of {percent}");
@@ -128,11 +128,11 @@ proptest! {
     /// file. No file stays open, and no file is left behind.
     #[test]
     fn what_a_client_does_makes_sense(
-        variant in proptest::sample::select(&VARIANTS),
+        capture in proptest::sample::select(&CAPTURES),
         seed in any::<u64>(),
         client in 0u32..1000,
     ) {
-        let trace = Arc::new(generate(variant, seed));
+        let trace = Arc::new(generate(capture, seed));
         let population = trace.population.made.iter();
         let mut there: HashSet<u32> = population.map(|(path, _)| *path).collect();
         let before = there.clone();
@@ -154,7 +154,7 @@ proptest! {
                 Verb::Read => {
                     let path = open[&record.subject];
                     let made = trace.population.made.iter().find(|(made, _)| *made == path);
-                    let Some((_, crate::trace::Made::File(size))) = made else {
+                    let Some((_, Made::File(size))) = made else {
                         return Err(TestCaseError::fail("reads what it has not been given"));
                     };
                     prop_assert!(record.offset + u64::from(record.length) <= *size);
@@ -180,17 +180,20 @@ proptest! {
 #[test]
 fn seed_and_client_say_what_is_done_and_nothing_else_does() {
     let first = |seed, client| {
-        player(Variant::Oplocks, seed, client)
+        player(NetbenchCapture::Oplocks, seed, client)
             .take(500)
             .collect::<Vec<_>>()
     };
     assert_eq!(first(1, 7), first(1, 7));
     assert_ne!(first(1, 7), first(1, 8));
     assert_ne!(first(1, 7), first(2, 7));
-    let digest = |variant, seed| generate(variant, seed).digest();
-    assert_ne!(digest(Variant::Oplocks, 1), digest(Variant::Oplocks, 2));
+    let digest = |capture, seed| generate(capture, seed).digest();
     assert_ne!(
-        digest(Variant::Oplocks, 1),
-        digest(Variant::WithoutCache, 1)
+        digest(NetbenchCapture::Oplocks, 1),
+        digest(NetbenchCapture::Oplocks, 2)
+    );
+    assert_ne!(
+        digest(NetbenchCapture::Oplocks, 1),
+        digest(NetbenchCapture::WithoutCache, 1)
     );
 }

@@ -1,6 +1,6 @@
 //! Random numbers, and sizes of requests.
 
-use crate::random::{below, draw};
+use smbench_model::random::{below, draw};
 
 /// A sequence of random numbers.
 pub(super) struct Random {

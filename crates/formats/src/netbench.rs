@@ -18,36 +18,14 @@
 mod sizes;
 mod statistics;
 
-use std::fmt;
-
 use aws_lc_rs::digest::{SHA256, digest};
-use serde::Deserialize;
+use smbench_model::random::finalise;
+use smbench_model::trace::{Builder, Handle, Step, Trace};
+use smbench_model::workload::NetbenchCapture;
 use smbench_protocol::NtStatus;
 
-use crate::random::finalise;
-use crate::trace::{Builder, Handle, Step, Trace};
 use sizes::{Random, Sizes};
-use statistics::Counts;
-
-/// The capture to follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// Clients cached nothing: they read small pieces, again and again.
-    WithoutCache,
-    /// Clients had oplocks and cached. The server sees mainly opens, names and
-    /// large requests.
-    Oplocks,
-}
-
-impl fmt::Display for Variant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::WithoutCache => "without-cache",
-            Self::Oplocks => "oplocks",
-        })
-    }
-}
+use statistics::{Counts, statistics};
 
 /// The directories of the documents.
 const DIRECTORIES: [&str; 6] = ["word", "sheets", "slides", "drawings", "tables", "mail"];
@@ -95,15 +73,15 @@ const BOTH_NAMES: u8 = 3;
 /// The largest number of names that a listing asks for.
 const NAMES: u32 = 1366;
 
-/// Generates the trace of a variant and a seed.
+/// Generates the trace that follows a capture, from a seed.
 #[must_use]
-pub fn generate(variant: Variant, seed: u64) -> Trace {
-    let statistics = variant.statistics();
+pub fn generate(capture: NetbenchCapture, seed: u64) -> Trace {
+    let statistics = statistics(capture);
     let counts = statistics.counts;
     let mut office = Office {
         builder: Builder::default(),
         random: Random {
-            key: finalise(seed) ^ variant as u64,
+            key: finalise(seed) ^ capture as u64,
             drawn: 0,
         },
         reads: Sizes::new(&READ_SIZES, LARGE_READ, statistics.bytes_read, counts.reads),
@@ -114,6 +92,7 @@ pub fn generate(variant: Variant, seed: u64) -> Trace {
             counts.writes,
         ),
         handle: 0,
+        steps: 0,
     };
     for directory in DIRECTORIES {
         for document in 0..DOCUMENTS {
@@ -129,12 +108,11 @@ pub fn generate(variant: Variant, seed: u64) -> Trace {
         office.builder.begin_episode();
         office.episode(counts.part(at, episodes));
     }
-    let text = format!("netbench-like 1 {variant} {seed}");
+    let text = format!("netbench-like 1 {capture} {seed}");
     let mut of_text = [0; 32];
     of_text.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
-    let builder = office.builder;
-    let lines = builder.len() as u64;
-    builder.finish(format!("netbench-like ({variant})"), lines, of_text)
+    let source = format!("netbench-like ({capture})");
+    office.builder.finish(source, office.steps, of_text)
 }
 
 fn path(directory: &str, name: &str) -> String {
@@ -157,12 +135,14 @@ struct Office {
     reads: Sizes,
     writes: Sizes,
     handle: Handle,
+    steps: u64,
 }
 
 impl Office {
     fn push(&mut self, step: &Step<'_>, status: NtStatus) {
         let pushed = self.builder.push(step, status, None);
         debug_assert_eq!(pushed, Ok(()));
+        self.steps += 1;
     }
 
     fn done(&mut self, step: &Step<'_>) {
