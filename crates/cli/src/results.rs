@@ -26,6 +26,9 @@ const NAME_BYTES_MAX: usize = 100;
 /// results.
 const NAMESAKES_MAX: u32 = 10_000;
 
+/// Highest number of attempts to make a folder that other runs make and remove.
+const FOLDER_ATTEMPTS: u32 = 5;
+
 /// The files of one run's document.
 #[derive(Debug)]
 pub(crate) struct Results {
@@ -202,14 +205,19 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes `folder` and does `work` in it. Tries again once if the folder is missing then:
+/// Makes `folder` and does `work` in it. Tries again if the folder vanishes meanwhile:
 /// another run that had made the same folder removed it while it was still empty.
 fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let mut attempt = || make_folder(folder).and_then(|()| work());
-    match attempt() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => attempt(),
-        done => done,
+    for _ in 1..FOLDER_ATTEMPTS {
+        match attempt() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It was there, and had vanished when it was looked at.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done,
+        }
     }
+    attempt()
 }
 
 /// Opens a file for writing without a lasting change: its contents stay, and the

@@ -107,7 +107,7 @@ fn a_folder_that_another_run_removes_while_it_is_empty_is_made_again() {
         Err(io::ErrorKind::NotFound.into())
     });
     assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
-    assert_eq!(attempts, 2);
+    assert_eq!(attempts, FOLDER_ATTEMPTS);
 }
 
 #[test]
@@ -225,11 +225,11 @@ fn results_of_runs_at_once_do_not_mix() {
     const RUNS: usize = 8;
     let folder = tempfile::tempdir().unwrap();
     let output = output(folder.path());
+    let prepare = |_| Results::prepare(&output, "x", SystemTime::UNIX_EPOCH).unwrap();
+    let runs: Vec<_> = (0..RUNS).map(prepare).collect();
     thread::scope(|scope| {
-        for _ in 0..RUNS {
-            scope.spawn(|| {
-                let now = SystemTime::UNIX_EPOCH;
-                let mut results = Results::prepare(&output, "x", now).unwrap();
+        for mut results in runs {
+            scope.spawn(move || {
                 results.save(&doc()).unwrap();
                 assert_eq!(RunDoc::load(results.path().unwrap()).unwrap(), doc());
             });
