@@ -11,8 +11,6 @@
 //! Invariant: a finished load point is never lost. It is in the record, and shown
 //! to the observer, before anything else that can fail is tried.
 
-#[cfg(test)]
-mod allocations;
 mod capacity;
 mod carrier;
 mod context;
@@ -223,3 +221,6 @@ fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
         (None, None) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;
