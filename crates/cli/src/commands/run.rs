@@ -40,7 +40,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         interim: None,
         render: &render,
     };
-    carry_out(requests, &args.output, presentation)
+    carry_out(&requests, &args.output, presentation)
 }
 
 /// Fails if several results would be written to one file.
@@ -75,7 +75,7 @@ type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 /// Runs all requests one after the other on one server, then saves and prints the
 /// results.
 pub(crate) fn carry_out(
-    requests: Vec<Request>,
+    requests: &[Request],
     output: &OutputArgs,
     presentation: Presentation<'_>,
 ) -> Result<Exit, Failure> {
@@ -99,7 +99,7 @@ pub(crate) fn carry_out(
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
     let are_several = requests.len() > 1;
-    for request in &requests {
+    for request in requests {
         if cancel.is_cancelled() {
             // This profile was requested, too, but will not run.
             worst = Exit::Interrupted;

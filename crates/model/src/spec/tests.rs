@@ -12,6 +12,7 @@ use crate::sessions::Mode;
 use crate::workload::Timing;
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_full_profile_is_read() {
     let spec = Spec::parse(
         r#"

@@ -60,7 +60,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         interim: interim(args, &test),
         render: &text,
     };
-    carry_out(vec![request], &args.output, presentation)
+    carry_out(&[request], &args.output, presentation)
 }
 
 fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {

@@ -28,6 +28,7 @@ fn opening() -> Opening {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn each_table_becomes_its_action() {
     use CreateDisposition as D;
     for (table, expected) in [
@@ -142,6 +143,7 @@ fn an_operation_has_the_name_of_its_action() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn a_mistake_is_placed_and_names_operation_and_parameter() {
     for (table, message) in [
         (

@@ -49,10 +49,9 @@ impl Written<'_> {
     }
 }
 
-/// Returns the first option that smb-rs 0.12 has no setting for.
+/// Returns why smb-rs 0.12 cannot run this plan.
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
-    let session = &plan.sessions.options;
     if plan.work.workload.replay().is_some() {
         return Some(Objection {
             option: "driver",
@@ -71,78 +70,67 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
             )),
         });
     }
-    if plan.sessions.target.login != Login::Ntlm {
-        return Some(Objection {
-            option: LOGIN,
-            why: Cow::Borrowed("logs on by NTLM only: give ntlm, or use --driver native"),
-        });
-    }
-    if plan.sessions.caching != Caching::None {
-        return Some(Objection {
-            option: "oplock",
-            why: Cow::Borrowed(
-                "asks for no oplocks or leases: leave it out, or use --driver native",
-            ),
-        });
-    }
-    if session.signing == Mode::Off {
-        return Some(Objection {
-            option: "sign",
-            why: Cow::Borrowed(
-                "signs whatever it does not encrypt: give auto or required, or use --driver native",
-            ),
-        });
-    }
-    if session.signing_algorithm.is_some() {
-        return Some(Objection {
-            option: "signing_algorithm",
-            why: Cow::Borrowed(
-                "leaves the signing algorithm to the server: leave it out, or use --driver native",
-            ),
-        });
-    }
-    // The same ciphers in another order are also a choice by the user.
-    if session.ciphers != CipherList::default() {
-        return Some(Objection {
-            option: "cipher",
-            why: Cow::Borrowed(
-                "leaves the cipher to the server: leave it out, or use --driver native",
-            ),
-        });
-    }
-    if plan.sessions.connections.sessions_per_connection > 1 {
-        return Some(Objection {
-            option: "sessions_per_connection",
-            why: Cow::Borrowed(
-                "has one session on each connection: leave it out, or use --driver native",
-            ),
-        });
-    }
-    if plan.sessions.connections.connections_per_session > 1 {
-        return Some(Objection {
-            option: "connections_per_session",
-            why: Cow::Borrowed(
-                "has one connection for each session: leave it out, or use --driver native",
-            ),
-        });
-    }
-    if plan.sessions.connections.credits.is_some() {
-        return Some(Objection {
-            option: "credits",
-            why: Cow::Borrowed(
-                "uses as many credits as it is granted: leave it out, or use --driver native",
-            ),
-        });
-    }
-    if session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1 {
-        return Some(Objection {
-            option: "outstanding",
-            why: Cow::Borrowed(
-                "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
-            ),
-        });
-    }
-    None
+    objection_to_settings(plan)
+}
+
+/// Returns the first setting that smb-rs 0.12 does not have.
+#[cfg(feature = "smb-rs")]
+fn objection_to_settings(plan: &Plan) -> Option<Objection> {
+    let session = &plan.sessions.options;
+    let (sessions, connections) = (&plan.sessions, &plan.sessions.connections);
+    let objections = [
+        (
+            sessions.target.login != Login::Ntlm,
+            LOGIN,
+            "logs on by NTLM only: give ntlm, or use --driver native",
+        ),
+        (
+            sessions.caching != Caching::None,
+            "oplock",
+            "asks for no oplocks or leases: leave it out, or use --driver native",
+        ),
+        (
+            session.signing == Mode::Off,
+            "sign",
+            "signs whatever it does not encrypt: give auto or required, or use --driver native",
+        ),
+        (
+            session.signing_algorithm.is_some(),
+            "signing_algorithm",
+            "leaves the signing algorithm to the server: leave it out, or use --driver native",
+        ),
+        // The same ciphers in another order are also a choice by the user.
+        (
+            session.ciphers != CipherList::default(),
+            "cipher",
+            "leaves the cipher to the server: leave it out, or use --driver native",
+        ),
+        (
+            connections.sessions_per_connection > 1,
+            "sessions_per_connection",
+            "has one session on each connection: leave it out, or use --driver native",
+        ),
+        (
+            connections.connections_per_session > 1,
+            "connections_per_session",
+            "has one connection for each session: leave it out, or use --driver native",
+        ),
+        (
+            connections.credits.is_some(),
+            "credits",
+            "uses as many credits as it is granted: leave it out, or use --driver native",
+        ),
+        (
+            session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1,
+            "outstanding",
+            "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
+        ),
+    ];
+    let first = objections.into_iter().find(|(applies, ..)| *applies);
+    first.map(|(_, option, why)| Objection {
+        option,
+        why: Cow::Borrowed(why),
+    })
 }
 
 /// Returns the part of an action that smb-rs cannot do in a single request. It

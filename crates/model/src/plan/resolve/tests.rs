@@ -89,6 +89,7 @@ fn every_builtin_profile_runs_and_can_be_verified() {
 
 /// Each case is an option that a replay does not support, with its message.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_a_replay_cannot_have_is_refused() {
     let replay = recorded();
     let none = RunOptions::default;
@@ -375,6 +376,7 @@ fn credits_must_pay_for_the_largest_request() {
 
 /// Each case is a wrong option, on the command line and in the profile.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn an_option_is_refused_where_it_was_given() {
     for (run, options, field, message) in [
         (
@@ -542,6 +544,7 @@ fn verification_of_more_than_memory_holds_is_refused() {
 
 #[cfg(feature = "smb-rs")]
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn what_smb_rs_cannot_honour_is_refused() {
     use smbench_protocol::{Cipher, CipherList, SigningAlgorithm};
 
