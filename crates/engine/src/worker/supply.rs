@@ -110,8 +110,8 @@ impl Supply for fileio::Player {
         Self::close(self)
     }
 
-    fn after(&self, _: &Operation, _: Went, _: NtStatus) -> Option<Operation> {
-        None
+    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+        self.mix().after(last, went)
     }
 
     fn fault(&self) -> Dropped {

@@ -28,6 +28,7 @@ pub struct Sequences {
 
 struct Shared {
     sequence: Sequence,
+    mix: Arc<Mix>,
     actions: Actions,
     files: u32,
     events: Option<u64>,
@@ -45,7 +46,7 @@ struct Actions {
 
 impl Sequences {
     /// Makes the operations of a test and a seed.
-    pub fn new(test: &Fileio, seed: u64, mix: &Mix) -> Self {
+    pub fn new(test: &Fileio, seed: u64, mix: &Arc<Mix>) -> Self {
         let action = |kind| {
             let mut actions = mix.actions().iter();
             let at = actions.position(|action| action.first() == kind);
@@ -53,6 +54,7 @@ impl Sequences {
         };
         let shared = Shared {
             sequence: Sequence::new(test, seed),
+            mix: Arc::clone(mix),
             actions: Actions {
                 read: action(OpKind::Read),
                 write: action(OpKind::Write),
@@ -124,6 +126,13 @@ impl Player {
             offset: place.offset,
             length: place.length,
         })
+    }
+
+    /// Returns the mix with the actions of the operations.
+    #[inline]
+    #[must_use]
+    pub fn mix(&self) -> &Mix {
+        &self.of.shared.mix
     }
 
     /// Switches to the operations after the load (final flushes). Returns whether
