@@ -12,14 +12,14 @@ use crate::options::{from_text, options};
 options! {
     /// The options of the load generator as written.
     GeneratorSpec {
-        /// Worker threads, 1 to [`THREADS_MAX`](crate::bounds::THREADS_MAX). When
+        /// Worker threads, 1 to [`THREADS_MAX`]. When
         /// absent, the number of CPUs that this process may use.
         threads: u32,
         /// Whether each worker thread stays on one CPU; `true` or `false` in a file.
         #[serde(deserialize_with = "pinning")]
         pin_threads: Pinning,
         /// Maximum number of sessions to set up per second, over all threads, 1 to
-        /// [`SETUP_RATE_MAX`](crate::bounds::SETUP_RATE_MAX). When absent, the server
+        /// [`SETUP_RATE_MAX`]. When absent, the server
         /// alone limits it.
         setup_rate: u32,
         /// The driver that sends the operations, such as `native`.
