@@ -2,7 +2,8 @@
 //!
 //! A [`Target`] from [`Target::parse`] holds only share and folder names that SMB
 //! allows. No error and no output of this module repeats the password, or a part of
-//! the URL that could be one. Not here: passwords from other sources than the URL,
+//! the URL that could be one. URLs are parsed by hand, because the `url` crate silently
+//! resolves `..`. Not here: passwords from other sources than the URL,
 //! which the caller looks up.
 
 use std::fmt;

@@ -77,7 +77,7 @@ pub(crate) struct Place {
 }
 
 impl<E> GroupState<E> {
-    /// Returns where the request of a call goes on the chosen connection.
+    /// Returns the session, tag and buffer of a call's request on the chosen connection.
     #[inline]
     pub(super) fn to<'a>(&self, links: &'a mut Links, call: &Call, out: &'a mut Vec<u8>) -> To<'a> {
         To {

@@ -222,7 +222,7 @@ fn the_verdict_of_an_older_release_is_read_for_what_it_meant() {
     );
 }
 
-/// What is wrong with a load point that is not valid is said beside it.
+/// The reason of an invalid load point is beside it, not among the cautions.
 #[test]
 fn cautions_are_about_valid_load_points() {
     let mut limited = dropped(point(16, 1, 1600), 1);
