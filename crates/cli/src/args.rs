@@ -214,7 +214,7 @@ mod tests {
             panic!("run is run");
         };
         let request = Request::resolve_all(&args).unwrap().remove(0);
-        let Plan { work, limits, .. } = request.draft().unwrap();
+        let Plan { work, limits, .. } = request.draft;
         let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
         let run = command.find_subcommand_mut("run").unwrap();
@@ -258,7 +258,7 @@ mod tests {
             let parsed = Cli::try_parse_from(&args).unwrap().command;
             if let CliCommand::Run(args) = parsed {
                 let request = Request::resolve_all(&args).unwrap().remove(0);
-                let plan = request.draft().unwrap();
+                let plan = request.draft;
                 assert_eq!(plan.limits.connect, Duration::from_secs(2));
                 assert_eq!(plan.limits.setup, Duration::from_secs(3));
             }

@@ -7,7 +7,7 @@ use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
 use smbench_model::login::Login;
-use smbench_model::plan::{Limits, Plan};
+use smbench_model::plan::{Limits, Plan, Sessions};
 use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
 use smbench_model::spec::{GeneratorSpec, RunOptions};
@@ -29,12 +29,12 @@ const SHARED: &str = "server and load generator share this machine";
 const IN_MEMORY: &str =
     "server and load generator share this machine; files are in memory: not for quoting";
 
-/// A checked run. Its plan is made when the server runs and the password is known.
+/// A checked run.
 #[derive(Debug)]
 pub(crate) struct Request {
-    pub(crate) profile: Profile,
-    pub(crate) options: RunOptions,
-    limits: Limits,
+    /// The plan without a password, and without the address of a server that is
+    /// started for the run.
+    pub(crate) draft: Plan,
     pub(crate) server: Server,
     /// The server's flush policy as stated by the user.
     flush: FlushDoc,
@@ -102,12 +102,12 @@ impl Request {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
-        Self::of(profile, args.options(), &args.server, &args.output)
+        Self::of(&profile, args.options(), &args.server, &args.output)
     }
 
     /// Builds the run of a profile with these options, on the server in `args`.
     pub(crate) fn of(
-        profile: Profile,
+        profile: &Profile,
         options: RunOptions,
         args: &ServerArgs,
         output: &OutputArgs,
@@ -124,33 +124,30 @@ impl Request {
             sessions: args.session.options().or(options.sessions),
             ..options
         };
-        let request = Self {
-            profile,
-            options,
-            limits: limits(args),
+        let target = match &server {
+            Server::Embedded => embedded(),
+            Server::Given(server) => server.target.clone(),
+        };
+        // If the system does not provide the number, one thread always works.
+        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        Ok(Self {
+            draft: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
             flush: args.server_flush.unwrap_or_default(),
             ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
-        };
-        request.draft()?;
-        Ok(request)
-    }
-
-    /// Makes the plan of the run on this server.
-    pub(crate) fn plan(&self, target: Target) -> Result<Plan, Failure> {
-        // If the system does not provide the number, one thread always works.
-        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let plan = Plan::resolve(&self.profile, &self.options, target, self.limits, cores)?;
-        Ok(plan)
-    }
-
-    /// Returns the plan without a password, and without the address of a server that
-    /// is started for the run.
-    pub(crate) fn draft(&self) -> Result<Plan, Failure> {
-        self.plan(match &self.server {
-            Server::Embedded => embedded(),
-            Server::Given(server) => server.target.clone(),
         })
+    }
+
+    /// Returns the plan of the run on this server.
+    pub(crate) fn plan(&self, target: Target) -> Plan {
+        let draft = self.draft.clone();
+        Plan {
+            sessions: Sessions {
+                target,
+                ..draft.sessions
+            },
+            ..draft
+        }
     }
 
     /// Returns the facts that readers of the results need, as far as they are known

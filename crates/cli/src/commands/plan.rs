@@ -27,7 +27,7 @@ pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn describe(request: &Request) -> Result<String, Failure> {
-    let plan = &request.draft()?;
+    let plan = &request.draft;
     let doc = PlanDoc::from(plan);
     let server = match request.server {
         Server::Embedded => "embedded, started on this machine for the run".to_owned(),

@@ -111,7 +111,7 @@ pub(crate) fn carry_out(
         let context = RunContext {
             output,
             render,
-            name: are_several.then(|| request.profile.name()),
+            name: are_several.then(|| request.draft.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
         };
@@ -209,10 +209,8 @@ fn run_one<'a>(
         unsaved,
         ..
     } = context;
-    let mut results = Results::prepare(output, &request.profile.name(), SystemTime::now())?;
-    if let Some(source) = &request.options.generator.server_cpu {
-        run::check_server_cpu(source)?;
-    }
+    let mut results = Results::prepare(output, &request.draft.work.profile, SystemTime::now())?;
+    run::check_server_cpu(&request.draft.generator.server_cpu)?;
     let (server, target) = match target {
         Some(target) => (None, target),
         None => {
@@ -220,7 +218,7 @@ fn run_one<'a>(
             (Some(server), target)
         }
     };
-    let plan = request.plan(target)?;
+    let plan = request.plan(target);
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
     let watch = Watch::new(line, &mut results, log, request.disclosure(), unsaved);
     let mut watch = watch.with_intervals(interim);

@@ -37,7 +37,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = Request::of(profile, options(args, &test)?, &args.server, &args.output);
+    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output);
     let request = request.map_err(in_sysbench_terms)?;
     if test.home == Home::Own {
         check_memory(&test)?;
