@@ -115,10 +115,14 @@ fn signed(percent: f64) -> String {
     }
 }
 
-/// Formats a duration in seconds: `10 s`, `0.5 s`.
+/// Formats a duration in seconds, to the millisecond: `10 s`, `0.5 s`. One below
+/// 100 ms is in milliseconds, to the nanosecond: `1.5 ms`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
-    format!("{} s", short(value))
+    match value > 0.0 && value < 0.1 {
+        true => format!("{} ms", (value * 1e9).round() / 1e6),
+        false => format!("{} s", (value * 1e3).round() / 1e3),
+    }
 }
 
 /// Formats a size in bytes with a binary unit: `512 B`, `64 KiB`, `1.50 GiB`.
@@ -303,6 +307,11 @@ mod tests {
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(seconds(0.5), "0.5 s");
         assert_eq!(seconds(600.0), "600 s");
+        assert_eq!(seconds(2.125), "2.125 s");
+        assert_eq!(seconds(0.001), "1 ms");
+        assert_eq!(seconds(0.015), "15 ms");
+        assert_eq!(seconds(0.000_001_5), "0.0015 ms");
+        assert_eq!(seconds(0.0), "0 s");
         assert_eq!(counted(1, "client"), "1 client");
         assert_eq!(counted(0, "client"), "0 clients");
     }

@@ -121,7 +121,8 @@ fn pattern(line: &PatternDoc) -> String {
 
 /// Describes a replay, verb by verb.
 fn replay(replay: &ReplayDoc) -> Vec<String> {
-    let operations: u64 = replay.operations.values().sum();
+    let operations = replay.operations.values().copied();
+    let operations = operations.fold(0, u64::saturating_add);
     let mut verbs: Vec<_> = replay.operations.iter().collect();
     verbs.sort_by_key(|(_, count)| Reverse(**count));
     let verbs = verbs.into_iter().map(|(verb, &count)| {
