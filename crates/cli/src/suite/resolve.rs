@@ -10,6 +10,7 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::{StudyDoc, TransferDoc};
+use smbench_report::units::counted;
 
 use super::client;
 use super::comparisons::comparison;
@@ -262,6 +263,16 @@ fn plan(
         ..RunOptions::default()
     };
     let written = own.or(run.clone()).or(source.spec.run.clone());
+    if let Some(doc) = &chosen.doc
+        && let Some(sessions) = written.sessions.sessions_per_connection
+        && sessions != doc.generators_per_client
+    {
+        return Err(Failure::Usage(format!(
+            "{place}: sessions_per_connection is {sessions}, but a client of this transfer has {}: \
+             leave the key out",
+            counted(doc.generators_per_client.into(), "session")
+        )));
+    }
     let options = given.clone().or(quick.clone()).or(fixed).or(written);
     Plan::resolve(
         profile,

@@ -134,6 +134,13 @@ fn work_that_makes_no_sense_is_refused() {
                  asks for more than 100000 clients",
             ],
         ),
+        (
+            "[run]\nsessions_per_connection = 1\n[transfers]\nsizes = [\"4KiB\"]\nmodes = [\"duplex\"]",
+            &[
+                "profile duplex-4KiB: sessions_per_connection is 1, but a client of this transfer \
+                 has 2 sessions: leave the key out",
+            ],
+        ),
     ] {
         refused_text(&format!("{spec}\n{URL}"), &[], parts);
     }
