@@ -132,11 +132,11 @@ impl Sources {
                     path,
                     "its first line is to be the password, and is empty",
                 )),
-                password => Ok(Some(("--password-file", Secret::new(password)))),
+                password => Ok(Some(("the password file", Secret::new(password)))),
             };
         }
         if let Some(password) = &self.authentication_file {
-            return Ok(Some(("--authentication-file", password.clone())));
+            return Ok(Some(("the authentication file", password.clone())));
         }
         match env::var(&self.variable) {
             Ok(password) => Ok(Some((&self.variable, Secret::new(password)))),
@@ -289,7 +289,7 @@ mod tests {
             (
                 "right",
                 from_password_file("stale\n"),
-                differs("--password-file".to_owned()),
+                differs("the password file".to_owned()),
             ),
             (
                 "right",
@@ -299,7 +299,7 @@ mod tests {
             (
                 "right",
                 from_authentication_file("password = stale"),
-                differs("--authentication-file".to_owned()),
+                differs("the authentication file".to_owned()),
             ),
         ] {
             let (mut target, found) = Target::parse("smb://ann:x@host/share").unwrap();
@@ -335,7 +335,7 @@ mod tests {
                     password_file: Some(path.clone()),
                     ..SecretArgs::default()
                 },
-                " (--password-file)",
+                " (the password file)",
             ),
             (
                 "smb://ann@host/share",
@@ -343,7 +343,7 @@ mod tests {
                     authentication_file: Some(path),
                     ..SecretArgs::default()
                 },
-                " (--authentication-file)",
+                " (the authentication file)",
             ),
             (
                 "smb://ann@host/share",
