@@ -1,4 +1,6 @@
-//! The options that set the amount and kind of load.
+//! The options that set the amount and kind of load. Options of the workload, of
+//! connections and of results are in [`super::run`], those of the server in
+//! [`super::server`].
 
 use std::time::Duration;
 
