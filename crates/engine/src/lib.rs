@@ -5,7 +5,7 @@
 //! | item | for |
 //! |---|---|
 //! | [`Target`] | the share, and the account that logs on |
-//! | [`Profile`] | the workload: built in, from a file, or made in code |
+//! | [`Profile`] | the workload. [`smbench_formats::profile::load`] returns a built-in one or reads a file |
 //! | [`RunOptions`] | the options of a run; a profile has them in `spec.run` |
 //! | [`Plan`] | profile and target, resolved: complete and valid |
 //! | [`execute()`] | runs a plan, and blocks its thread |
@@ -15,10 +15,11 @@
 //! | [`RunError`] | why nothing could be measured |
 //!
 //! ```no_run
-//! use smbench_engine::{Cancel, Plan, Profile, Target, Unobserved, execute};
+//! use smbench_engine::{Cancel, Plan, Target, Unobserved, execute};
+//! use smbench_formats::profile;
 //!
 //! let target = Target::with_password("smb://alice@nas/bench", "secret")?;
-//! let profile = Profile::builtin("file-server").ok_or("no such profile")?;
+//! let profile = profile::load("file-server")?;
 //! let plan = Plan::of(&profile, target)?;
 //! let record = execute(&plan, &mut Unobserved, &Cancel::default())?;
 //! for point in &record.load_points {

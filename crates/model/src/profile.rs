@@ -71,14 +71,16 @@ impl Profile {
         }
     }
 
-    /// Returns the built-in profile with this name.
+    /// Returns the built-in profile with this name, parsed as by [`Profile::parse`].
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
         let text = builtin(name)?;
         Some(Self::parse(name, text).unwrap_or_else(|error| unreachable!("{error}")))
     }
 
-    /// Parses the text of a profile. Messages call it `origin`.
+    /// Parses the text of a profile. Messages call it `origin`. A profile with the
+    /// key `netbench` needs a generator of its trace, which
+    /// `smbench_formats::profile::parse` sets.
     ///
     /// # Errors
     /// When the text is not a profile.
