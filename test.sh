@@ -70,9 +70,12 @@ cargo clippy --locked --workspace --all-targets -- -D warnings
 cargo clippy --locked -p smbench --no-default-features -- -D warnings
 
 # Tests wait for servers much of the time; what they leave of the CPUs builds the
-# program that counts instructions.
+# program that counts instructions, and the documentation.
 gate=(--locked --quiet --release -p smbench-benches --bin smbench-gate)
-nice -n 19 cargo build "${gate[@]}" &
+{
+  nice -n 19 cargo build "${gate[@]}"
+  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
+} &
 building=$!
 trap 'kill "$building" 2>/dev/null || true' EXIT
 
@@ -82,13 +85,10 @@ export RUST_TEST_THREADS=$(($(nproc) + 1))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
 cargo test --locked --workspace --quiet
 
-step "instruction counts"
+step "documentation, instruction counts"
 wait "$building"
 trap - EXIT
 cargo run "${gate[@]}" -- check
-
-step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 if command -v cargo-deny >/dev/null; then
   step "dependencies"
