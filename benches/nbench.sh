@@ -65,7 +65,6 @@ head_for() {
 }
 
 smbench_replay() {
-  rm -f "$scratch/document.json"
   measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$(head_for "$clients")" \
     --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
     --out "$scratch/documents" --json "$scratch/document.json"

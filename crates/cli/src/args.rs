@@ -39,7 +39,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a condition of compare --fail-if failed
-  2    the command line or a given file makes no sense, or a file would be overwritten
+  2    the command line or a given file makes no sense, or import would overwrite a file
   3    the set-up failed: server, account, share, space on it, or output that cannot be written
   4    the run is not valid: it was given up, or a load point must not be quoted
   130  interrupted";
@@ -206,6 +206,27 @@ mod tests {
         ] {
             assert_eq!(message(args), expected);
         }
+    }
+
+    #[test]
+    fn a_url_where_a_file_belongs_is_refused_without_its_password() {
+        let url = "smb://ann:hunter2@host/share";
+        for args in [
+            &["smbench", "run", "--profile", url][..],
+            &["smbench", "run", "--json", url],
+            &["smbench", "run", "--csv", url],
+            &["smbench", "run", "--hlog", url],
+            &["smbench", "profiles", "show", url],
+        ] {
+            let message = message(args);
+            assert!(message.contains("invalid value 'smb://...'"), "{message}");
+            let expected = ": expected a file, not the URL of a server";
+            assert!(message.ends_with(expected), "{message}");
+        }
+        assert_eq!(
+            message(&["smbench", "run", "--hlog", "-"]),
+            "invalid value '-' for '--hlog <FILE>': expected a file, not standard output"
+        );
     }
 
     #[test]

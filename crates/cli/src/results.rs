@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //!
-//! - No older result is overwritten, not even if the user gave its name.
+//! - No older result is overwritten unless the user gave its name.
 //! - Before the run starts, it is known that results can be written.
 //! - A run that measured nothing leaves no file here, even if it is killed.
 
@@ -184,19 +184,6 @@ fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
     files.map(PathBuf::as_path)
 }
 
-/// Fails if a file that the user named holds something, because measurements would
-/// be lost. Pipes and devices can be written again and again.
-pub(crate) fn check_new(output: &OutputArgs) -> Result<(), Failure> {
-    let is_taken = |path: &&Path| fs::metadata(path).is_ok_and(|at| at.is_file() && at.len() > 0);
-    match named(output).find(is_taken) {
-        Some(path) => Err(Failure::Usage(format!(
-            "{} exists, and no result is replaced: delete it, or give another name",
-            path.display()
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// Makes the folder of `--out`.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(|error| match folder.is_file() {
@@ -225,9 +212,11 @@ fn in_folder(folder: &Path, mut work: impl FnMut() -> io::Result<()>) -> io::Res
 fn try_writing(path: &Path) -> io::Result<()> {
     match File::create_new(path) {
         Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            File::options().append(true).open(path).map(drop)
-        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::options()
+            .append(true)
+            .create(true)
+            .open(path)
+            .map(drop),
         Err(error) => Err(error),
     }
 }

@@ -122,19 +122,20 @@ impl ConnectionArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
-    /// Folder the result document is written to
+    /// Folder for the result document. Each run has a file of its own
     #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
     pub(crate) out: PathBuf,
-    /// Write the document here as well; - for standard output, in place of the table
+    /// Write the document to FILE as well, and replace FILE; - for standard output, in place of the
+    /// table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) json: Option<Destination>,
-    /// Write the load points as CSV; - for standard output, in place of the table
+    /// Write the load points as CSV, and replace FILE; - for standard output, in place of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
-    /// Write the load points as Iometer's result file, with its columns
+    /// Write the load points as Iometer's result file, with its columns. Replaces FILE
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) csv_iometer: Option<PathBuf>,
-    /// Write an HDR interval log: latencies per second and operation
+    /// Write an HDR interval log: latencies per second and operation. Replaces FILE
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) hlog: Option<PathBuf>,
     /// What this machine can generate at most, as `smbench calibrate` has written it, to hold the

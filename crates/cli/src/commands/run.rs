@@ -22,7 +22,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{Request, Server, document};
-use crate::results::{Results, check_new, save_csv, save_csv_iometer};
+use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
@@ -79,7 +79,6 @@ pub(crate) fn carry_out(
     output: &OutputArgs,
     presentation: Presentation<'_>,
 ) -> Result<Exit, Failure> {
-    check_new(output)?;
     let Presentation {
         remedy,
         mut interim,

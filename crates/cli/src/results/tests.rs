@@ -2,7 +2,6 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::failure::Exit;
 
 fn output(folder: &Path) -> OutputArgs {
     OutputArgs {
@@ -159,48 +158,6 @@ fn places_that_cannot_be_written_are_found_out_at_once() {
         assert!(error.starts_with(&expected), "{error}");
         assert!(!good.out.exists());
     }
-}
-
-#[test]
-fn a_file_that_a_run_was_told_to_write_keeps_the_result_of_an_earlier_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("named");
-    let destination = || Some(Destination::File(path.clone()));
-    let all = || {
-        [
-            OutputArgs {
-                json: destination(),
-                ..output(folder.path())
-            },
-            OutputArgs {
-                csv: destination(),
-                ..output(folder.path())
-            },
-            OutputArgs {
-                csv_iometer: Some(path.clone()),
-                ..output(folder.path())
-            },
-            OutputArgs {
-                hlog: Some(path.clone()),
-                ..output(folder.path())
-            },
-        ]
-    };
-    // As mktemp makes it.
-    fs::write(&path, "").unwrap();
-    all().iter().try_for_each(check_new).unwrap();
-    fs::write(&path, "an hour of work").unwrap();
-    for output in all() {
-        let refused = check_new(&output).unwrap_err();
-        assert_eq!(refused.exit(), Exit::Usage);
-        let expected = format!(
-            "{} exists, and no result is replaced: delete it, or give another name",
-            path.display()
-        );
-        assert_eq!(refused.to_string(), expected);
-    }
-    fs::remove_file(&path).unwrap();
-    all().iter().try_for_each(check_new).unwrap();
 }
 
 #[test]

@@ -121,25 +121,6 @@ fn a_folder_made_for_results_goes_with_a_run_that_fails() {
 }
 
 #[test]
-fn a_result_of_an_earlier_run_is_not_replaced() {
-    let place = Place::new();
-    // No server listens there, so any other order of checks would report that.
-    let url = format!("smb://ann@127.0.0.1:{}/share", free_port());
-    let before = place.write("before.json", "an hour of work\n");
-    let said = place.run(&url, "pw", &["--json=before.json"]);
-    refused(
-        &place,
-        &said,
-        2,
-        &["before.json exists", "no result is replaced"],
-    );
-    assert_eq!(
-        std::fs::read_to_string(before).unwrap(),
-        "an hour of work\n"
-    );
-}
-
-#[test]
 fn a_refused_port() {
     let place = Place::new();
     let port = free_port();
