@@ -32,6 +32,13 @@ pub enum Dropped {
     /// No operation is in flight, and none can be sent for lack of credits.
     #[error("the server left the client without credits")]
     NoCredits,
+    /// A request beside the operations, such as the acknowledgement of a break, has
+    /// no answer, and the credits suffice for no operation.
+    #[error(
+        "no answer to a request beside its operations within {}, and no credits for another",
+        humantime::format_duration((*.0).into())
+    )]
+    Unanswered(Nanos),
     /// The session expired, and could not be reauthenticated for this reason.
     #[error("the session expired: {0}")]
     NotRenewed(String),

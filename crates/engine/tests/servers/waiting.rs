@@ -210,7 +210,8 @@ fn waiting_counts_until_its_client_drops_out() {
         assert_eq!(
             reasons.collect::<Vec<_>>(),
             [
-                "the server left the client without credits",
+                "no answer to a request beside its operations within 100ms, \
+                 and no credits for another",
                 "its driver took no operation within 100ms"
             ]
         );

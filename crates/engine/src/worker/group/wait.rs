@@ -97,6 +97,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     "its driver took no operation within {}",
                     humantime::format_duration(limit.into())
                 )),
+                None if self.driver.is_awaited() => Dropped::Unanswered(limit),
                 None => Dropped::NoCredits,
             };
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
