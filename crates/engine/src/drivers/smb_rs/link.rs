@@ -23,7 +23,7 @@ use crate::smb::session::{Endpoint, SessionError, Who};
 const SET_UP: &str = "set up a session with smb-rs";
 
 /// A session that is connected to the share.
-pub(super) struct Link {
+pub(crate) struct Link {
     // The fields are in the order in which they must be dropped.
     pub(super) tree: Tree,
     pub(super) session: Session,
