@@ -15,9 +15,11 @@
 mod calls;
 mod link;
 pub(crate) mod mix;
+pub(crate) mod replay;
 mod translate;
 mod transport;
 
+use std::future::ready;
 use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -53,6 +55,8 @@ pub(crate) struct Done {
     /// Buffer of a READ, filled up to `moved`.
     buffer: Option<Vec<u8>>,
     made: Made,
+    /// Number of messages sent for it.
+    messages: u64,
 }
 
 /// The object that a call opened, for later calls.
@@ -66,6 +70,11 @@ pub(crate) enum Made {
 
 /// Makes the calls of one source's operations, and keeps what they open.
 pub(crate) trait Caller: Sized + 'static {
+    /// Creates on the share what a client needs, before its session is set up.
+    async fn prepare(&self, _site: &Site, _client: u32) -> Result<(), SessionError> {
+        Ok(())
+    }
+
     /// Opens in a client's session what it uses during the load point.
     async fn open(
         &mut self,
@@ -98,7 +107,7 @@ pub(crate) struct SmbRs<C> {
     running: FuturesUnordered<Running>,
     /// Calls that have been answered but not reported yet.
     done: Vec<Done>,
-    /// Number of messages sent during set-up, plus the answers since.
+    /// Number of messages sent during set-up, plus those of the calls answered since.
     accounted: u64,
     /// The reason why no further answer will arrive; reported after `done`.
     failed: Option<Dropped>,
@@ -124,6 +133,8 @@ where
         let mut links = Vec::with_capacity(clients.len());
         let mut session_setup = Vec::with_capacity(clients.len());
         for &client in clients {
+            let prepared = caller.prepare(site, client).await;
+            prepared.map_err(SessionError::of_own_file)?;
             let begin = clock::now();
             let link = Arc::new(Link::open(&site.endpoint.of_connection(client)).await?);
             session_setup.push(clock::now().since(begin));
@@ -179,7 +190,7 @@ impl<C: Caller> Driver for SmbRs<C> {
         {
             match outcome {
                 Ok(done) => {
-                    self.accounted += 1;
+                    self.accounted += done.messages;
                     self.done.push(done);
                 }
                 Err(failed) => self.failed = Some(failed),
@@ -269,7 +280,20 @@ fn ended(
         moved,
         buffer,
         made: Made::Nothing,
+        messages: 1,
     })
+}
+
+/// Answers a call for which smb-rs sends nothing.
+fn unsent(slot: u32, status: NtStatus) -> Running {
+    Box::pin(ready(Ok(Done {
+        slot,
+        status,
+        moved: 0,
+        buffer: None,
+        made: Made::Nothing,
+        messages: 0,
+    })))
 }
 
 #[cfg(test)]
@@ -283,6 +307,13 @@ mod tests {
             panic!("the clients of the call are to be dropped");
         };
         assert!(reason.contains("could not cope"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_call_that_sends_nothing_is_not_accounted_as_a_message() {
+        let done = unsent(3, NtStatus::FILE_CLOSED).await.ok().unwrap();
+        assert_eq!((done.slot, done.status), (3, NtStatus::FILE_CLOSED));
+        assert_eq!((done.moved, done.messages), (0, 0));
     }
 
     #[test]

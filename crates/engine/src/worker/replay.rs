@@ -20,7 +20,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::native::replay::TraceEncoder;
 use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
-use crate::drivers::smb_rs::mix::MixCaller;
+use crate::drivers::smb_rs::replay::TraceCaller;
 use crate::smb::session::SessionError;
 use crate::worker::slot::{Judged, Slot, Unfit, ends_session};
 use crate::worker::supply::{Supplies, Supply};
@@ -29,7 +29,7 @@ impl Supplies for Replays {
     type Supply = Player;
     type Encoder = TraceEncoder;
     #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
+    type Caller = TraceCaller;
 
     fn of_client(&self, client: u32) -> Player {
         self.player(client)
@@ -40,8 +40,8 @@ impl Supplies for Replays {
     }
 
     #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
-        MixCaller::new(site)
+    fn caller(&self, site: &Site) -> Result<TraceCaller, SessionError> {
+        Ok(TraceCaller::new(site, Arc::clone(self.trace())))
     }
 }
 
