@@ -14,9 +14,13 @@
 
 mod calls;
 mod link;
+pub(crate) mod mix;
+pub(crate) mod replay;
 mod translate;
 mod transport;
 
+use std::future::ready;
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,12 +28,8 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use smb::{File, Resource, Tree, UncPath};
+use smb::{Resource, Tree};
 use smbench_model::Nanos;
-use smbench_model::action::Action;
-use smbench_model::files::ScratchName;
-use smbench_model::kind::OpKind;
-use smbench_model::operations::Mix;
 use smbench_protocol::NtStatus;
 use tokio::time::timeout;
 
@@ -40,68 +40,74 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
-use crate::drivers::native::open::{held_access, kept};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::{LOGOFF_LIMIT, SessionError};
 
 /// A call in progress in smb-rs.
-type Running = Pin<Box<dyn Future<Output = Result<Done, Dropped>>>>;
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Done, Dropped>>>>;
 
 /// A call that has been answered.
-struct Done {
+pub(crate) struct Done {
     slot: u32,
     status: NtStatus,
     moved: u32,
     /// Buffer of a READ, filled up to `moved`.
     buffer: Option<Vec<u8>>,
     made: Made,
+    /// Number of messages sent for it.
+    messages: u64,
 }
 
-/// The object that a call opened, for the next requests of its action.
+/// The object that a call opened, for later calls.
 #[derive(Default)]
-enum Made {
+pub(crate) enum Made {
     #[default]
     Nothing,
-    Resource(Arc<Resource>),
+    Resource(Resource),
     Tree(Tree),
 }
 
-/// A client's session with its open files.
-struct Client {
-    link: Arc<Link>,
-    files: Box<[Arc<File>]>,
-    /// Paths of the files.
-    paths: Box<[Arc<str>]>,
-    /// Resume keys of the files as sources of copies; empty if no action copies.
-    resume_keys: Box<[[u8; 24]]>,
-}
+/// Makes the calls of one source's operations, and keeps what they open.
+pub(crate) trait Caller: Sized + 'static {
+    /// Creates on the share what a client needs, before its session is set up.
+    async fn prepare(&self, _site: &Site, _client: u32) -> Result<(), SessionError> {
+        Ok(())
+    }
 
-/// State of a slot.
-#[derive(Default)]
-struct Place {
-    /// Open that the CREATE of its action created.
-    resource: Option<Arc<Resource>>,
-    /// Tree that the TREE_CONNECT of its action connected.
-    tree: Option<Tree>,
-    /// Its scratch names, in the order of [`ScratchName::ALL`].
-    paths: Box<[Arc<str>]>,
+    /// Opens in a client's session what it uses during the load point.
+    async fn open(
+        &mut self,
+        site: &Site,
+        client: u32,
+        link: &Arc<Link>,
+    ) -> Result<(), SessionError>;
+
+    /// Begins a call. `buffers` has buffers for READs. `data` appends the bytes of a
+    /// WRITE.
+    fn begin(
+        &mut self,
+        call: &Call,
+        buffers: &mut Vec<Vec<u8>>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Running;
+
+    /// Keeps what the call of a slot has opened.
+    fn keep(&mut self, slot: u32, made: Made);
+
+    /// Closes what a member has open.
+    async fn close(&self, member: usize) -> smb::Result<()>;
 }
 
 /// The sessions of a group, each on a connection of its own.
-pub(crate) struct SmbRs {
-    mix: Arc<Mix>,
-    /// State of each member.
-    clients: Box<[Client]>,
-    /// State of each slot, in the order of the members.
-    places: Box<[Place]>,
-    share: Arc<UncPath>,
-    /// Size of each file in bytes.
-    file_size: u64,
+pub(crate) struct SmbRs<C> {
+    caller: C,
+    /// Session of each member.
+    links: Box<[Arc<Link>]>,
     running: FuturesUnordered<Running>,
     /// Calls that have been answered but not reported yet.
     done: Vec<Done>,
-    /// Number of messages sent during set-up, plus the answers since.
+    /// Number of messages sent during set-up, plus those of the calls answered since.
     accounted: u64,
     /// The reason why no further answer will arrive; reported after `done`.
     failed: Option<Dropped>,
@@ -109,51 +115,48 @@ pub(crate) struct SmbRs {
     spare: Vec<Vec<u8>>,
 }
 
-/// Sets up the sessions of a run's groups.
+/// Sets up the sessions of a run's groups. The second value makes the caller of a
+/// group.
 #[derive(Clone)]
-pub(crate) struct Connect(pub(crate) Arc<Site>);
+pub(crate) struct Connect<F>(pub(crate) Arc<Site>, pub(crate) F);
 
-impl Connector for Connect {
-    type Driver = SmbRs;
+impl<F, C> Connector for Connect<F>
+where
+    F: Fn(&Site) -> Result<C, SessionError> + Clone + Send + 'static,
+    C: Caller,
+{
+    type Driver = SmbRs<C>;
 
-    async fn open(&self, clients: &[u32]) -> Result<Opened<SmbRs>, SessionError> {
-        let site = &*self.0;
-        let mut opened = Vec::with_capacity(clients.len());
+    async fn open(&self, clients: &[u32]) -> Result<Opened<SmbRs<C>>, SessionError> {
+        let Self(site, caller) = self;
+        let mut caller = caller(site)?;
+        let mut links = Vec::with_capacity(clients.len());
         let mut session_setup = Vec::with_capacity(clients.len());
-        let mut places = Vec::new();
         for &client in clients {
+            let prepared = caller.prepare(site, client).await;
+            prepared.map_err(SessionError::of_own_file)?;
             let begin = clock::now();
-            let link = Link::open(&site.endpoint.of_connection(client)).await?;
+            let link = Arc::new(Link::open(&site.endpoint.of_connection(client)).await?);
             session_setup.push(clock::now().since(begin));
-            let held = hold(site, client, link).await;
-            let (client, own) = held.map_err(SessionError::of_own_file)?;
-            opened.push(client);
-            places.extend(own);
+            let opened = caller.open(site, client, &link).await;
+            opened.map_err(SessionError::of_own_file)?;
+            links.push(link);
         }
         let driver = SmbRs {
-            mix: Arc::clone(&site.mix),
-            places: places.into_boxed_slice(),
-            share: Arc::new(link::share_path(&site.endpoint)?),
-            file_size: site.plan.work.workload.files.size,
-            accounted: opened.iter().map(|client| client.link.line.sent()).sum(),
-            clients: opened.into_boxed_slice(),
+            caller,
+            accounted: links.iter().map(|link| link.line.sent()).sum(),
+            links: links.into_boxed_slice(),
             running: FuturesUnordered::new(),
             done: Vec::new(),
             failed: None,
             spare: Vec::new(),
         };
-        Ok(Opened {
-            driver,
-            session_setup,
-            granted: Vec::new(),
-            breaks: 0,
-            acknowledged: Vec::new(),
-            connections: clients.len() as u32,
-        })
+        let connections = clients.len() as u32;
+        Ok(Opened::new(driver, connections, session_setup))
     }
 }
 
-impl Driver for SmbRs {
+impl<C: Caller> Driver for SmbRs<C> {
     fn has_room(&self, _: &Scratch) -> bool {
         true
     }
@@ -164,43 +167,7 @@ impl Driver for SmbRs {
         _: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        let operation = call.operation;
-        let (slot, offset, length) = (call.slot, operation.offset, operation.length as usize);
-        let files = &self.clients[call.member].files;
-        let file = || Arc::clone(&files[operation.file as usize]);
-        let running = match operation.kind {
-            OpKind::Read => {
-                let unbuffered = matches!(
-                    self.mix.action(&operation),
-                    Action::Read { unbuffered: true }
-                );
-                let file = file();
-                let mut buffer = self.spare.pop().unwrap_or_default();
-                buffer.resize(length, 0);
-                guarded(async move {
-                    let read = file.read_block(&mut buffer, offset, None, unbuffered).await;
-                    ended(slot, read, Some(buffer))
-                })
-            }
-            OpKind::Write => {
-                let mut written = Vec::with_capacity(length);
-                data(&mut written);
-                let data: Arc<[u8]> = written.into();
-                let file = file();
-                guarded(async move {
-                    let written = file.write_block_zc(data, offset, None).await;
-                    ended(slot, written, None)
-                })
-            }
-            OpKind::Flush | OpKind::FinalFlush => {
-                let file = file();
-                guarded(async move {
-                    let flushed = file.flush().await;
-                    ended(slot, flushed.map(|()| 0), None)
-                })
-            }
-            _ => self.begin(call),
-        };
+        let running = self.caller.begin(call, &mut self.spare, data);
         self.running.push(running);
         Ok(())
     }
@@ -215,15 +182,15 @@ impl Driver for SmbRs {
         context: &mut Context<'_>,
         _: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        for client in &self.clients {
-            client.link.line.wake_when_lost(context.waker());
+        for link in &self.links {
+            link.line.wake_when_lost(context.waker());
         }
         while self.failed.is_none()
             && let Poll::Ready(Some(outcome)) = self.running.poll_next_unpin(context)
         {
             match outcome {
                 Ok(done) => {
-                    self.accounted += 1;
+                    self.accounted += done.messages;
                     self.done.push(done);
                 }
                 Err(failed) => self.failed = Some(failed),
@@ -233,10 +200,7 @@ impl Driver for SmbRs {
             return Poll::Ready(Ok(self.done.len()));
         }
         // If a connection was lost, that caused the other failures.
-        let mut lost = self
-            .clients
-            .iter()
-            .filter_map(|client| client.link.line.lost());
+        let mut lost = self.links.iter().filter_map(|link| link.line.lost());
         match lost.next().or_else(|| self.failed.clone()) {
             Some(reason) => Poll::Ready(Err(reason)),
             None => Poll::Pending,
@@ -251,11 +215,7 @@ impl Driver for SmbRs {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         for mut done in self.done.drain(..) {
-            match std::mem::take(&mut done.made) {
-                Made::Nothing => {}
-                Made::Resource(made) => self.places[done.slot as usize].resource = Some(made),
-                Made::Tree(made) => self.places[done.slot as usize].tree = Some(made),
-            }
+            self.caller.keep(done.slot, mem::take(&mut done.made));
             let filled = done.buffer.as_deref();
             sink.answer(&Answer {
                 slot: done.slot,
@@ -270,11 +230,7 @@ impl Driver for SmbRs {
     }
 
     fn why_overdue(&self) -> Option<Dropped> {
-        let sent: u64 = self
-            .clients
-            .iter()
-            .map(|client| client.link.line.sent())
-            .sum();
+        let sent: u64 = self.links.iter().map(|link| link.line.sent()).sum();
         (sent == self.accounted).then_some(Dropped::ClientCredits)
     }
 
@@ -282,13 +238,11 @@ impl Driver for SmbRs {
         // Operations still in progress after an interrupt are dropped.
         drop(self.running);
         let farewell = async {
-            for client in self.clients {
-                for file in &client.files {
-                    if file.close().await.is_err() {
-                        return;
-                    }
+            for (member, link) in self.links.iter().enumerate() {
+                if self.caller.close(member).await.is_err() {
+                    return;
                 }
-                client.link.log_off().await;
+                link.log_off().await;
             }
         };
         // If the server does not answer, closing the sockets is enough.
@@ -326,49 +280,20 @@ fn ended(
         moved,
         buffer,
         made: Made::Nothing,
+        messages: 1,
     })
 }
 
-/// Opens the files that a client uses during the load point, with the same rights
-/// as the native driver. Creates the entries that must exist for its slots.
-async fn hold(site: &Site, client: u32, link: Link) -> Result<(Client, Vec<Place>), SessionError> {
-    let (plan, endpoint) = (&*site.plan, &site.endpoint);
-    let actions = site.mix.actions();
-    let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", site.directory)) };
-    let files = 0..plan.work.workload.files.count;
-    let paths: Box<[_]> = files
-        .map(|file| path(&plan.file_name(client, file)))
-        .collect();
-    let (mut files, mut resume_keys) = (Vec::new(), Vec::new());
-    if actions.iter().any(Action::holds_file) {
-        for path in &paths {
-            let rights = held_access(actions);
-            let file = link.open_file(endpoint, path, rights).await?;
-            if actions.contains(&Action::CopyChunk) {
-                resume_keys.push(link.resume_key(endpoint, path, &file).await?);
-            }
-            files.push(Arc::new(file));
-        }
-    }
-    let mut places = Vec::new();
-    for slot in 0..plan.work.outstanding {
-        let mut place = Place::default();
-        if actions.iter().any(Action::uses_scratch) {
-            let paths = ScratchName::ALL.map(|name| path(&name.of(client, slot)));
-            for (name, kind) in kept(actions) {
-                link.make(endpoint, &paths[name as usize], kind).await?;
-            }
-            place.paths = Box::from(paths);
-        }
-        places.push(place);
-    }
-    let client = Client {
-        link: Arc::new(link),
-        files: files.into_boxed_slice(),
-        paths,
-        resume_keys: resume_keys.into_boxed_slice(),
-    };
-    Ok((client, places))
+/// Answers a call for which smb-rs sends nothing.
+fn unsent(slot: u32, status: NtStatus) -> Running {
+    Box::pin(ready(Ok(Done {
+        slot,
+        status,
+        moved: 0,
+        buffer: None,
+        made: Made::Nothing,
+        messages: 0,
+    })))
 }
 
 #[cfg(test)]
@@ -382,6 +307,13 @@ mod tests {
             panic!("the clients of the call are to be dropped");
         };
         assert!(reason.contains("could not cope"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_call_that_sends_nothing_is_not_accounted_as_a_message() {
+        let done = unsent(3, NtStatus::FILE_CLOSED).await.ok().unwrap();
+        assert_eq!((done.slot, done.status), (3, NtStatus::FILE_CLOSED));
+        assert_eq!((done.moved, done.messages), (0, 0));
     }
 
     #[test]

@@ -141,10 +141,13 @@ fn context<'a>(
                 })
             }
             #[cfg(feature = "smb-rs")]
-            DriverKind::SmbRs => hiring(Means {
-                connector: smb_rs::Connect(site),
-                supplies,
-            }),
+            DriverKind::SmbRs => {
+                let callers = supplies.clone();
+                hiring(Means {
+                    connector: smb_rs::Connect(site, move |site: &Site| callers.caller(site)),
+                    supplies,
+                })
+            }
         },
         server_cpu,
         mix,

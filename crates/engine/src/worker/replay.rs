@@ -19,6 +19,8 @@ use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::replay::TraceEncoder;
 use crate::drivers::site::Site;
+#[cfg(feature = "smb-rs")]
+use crate::drivers::smb_rs::replay::TraceCaller;
 use crate::smb::session::SessionError;
 use crate::worker::slot::{Judged, Slot, Unfit, ends_session};
 use crate::worker::supply::{Supplies, Supply};
@@ -26,6 +28,8 @@ use crate::worker::supply::{Supplies, Supply};
 impl Supplies for Replays {
     type Supply = Player;
     type Encoder = TraceEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = TraceCaller;
 
     fn of_client(&self, client: u32) -> Player {
         self.player(client)
@@ -33,6 +37,11 @@ impl Supplies for Replays {
 
     fn encoder(&self, site: &Site) -> Result<TraceEncoder, SessionError> {
         TraceEncoder::new(site, Arc::clone(self.trace()))
+    }
+
+    #[cfg(feature = "smb-rs")]
+    fn caller(&self, site: &Site) -> Result<TraceCaller, SessionError> {
+        Ok(TraceCaller::new(site, Arc::clone(self.trace())))
     }
 }
 

@@ -20,6 +20,8 @@ use crate::drivers::guest::{Part, in_guest};
 use crate::drivers::native::encode::Encode;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::site::Site;
+#[cfg(feature = "smb-rs")]
+use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::smb::session::SessionError;
 use crate::worker::slot::{self, Judged, Slot};
 
@@ -58,6 +60,9 @@ pub(crate) trait Supplies: Clone + Send + 'static {
     type Supply: Supply;
     /// Encodes its operations for the native driver.
     type Encoder: Encode;
+    /// Makes the calls of its operations for the smb-rs driver.
+    #[cfg(feature = "smb-rs")]
+    type Caller: Caller;
 
     /// Returns the source for the clients of one load point, shared by all workers.
     fn of_load_point(&self) -> Self {
@@ -68,6 +73,10 @@ pub(crate) trait Supplies: Clone + Send + 'static {
 
     /// Returns the encoder of a group of clients.
     fn encoder(&self, site: &Site) -> Result<Self::Encoder, SessionError>;
+
+    /// Returns the caller of a group of clients.
+    #[cfg(feature = "smb-rs")]
+    fn caller(&self, site: &Site) -> Result<Self::Caller, SessionError>;
 }
 
 impl Supply for OpStream {
@@ -87,6 +96,8 @@ impl Supply for OpStream {
 impl Supplies for Drawn {
     type Supply = OpStream;
     type Encoder = MixEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = MixCaller;
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
@@ -94,6 +105,11 @@ impl Supplies for Drawn {
 
     fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
         MixEncoder::new(site)
+    }
+
+    #[cfg(feature = "smb-rs")]
+    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
+        MixCaller::new(site)
     }
 }
 
@@ -122,6 +138,8 @@ impl Supply for fileio::Player {
 impl Supplies for Sequences {
     type Supply = fileio::Player;
     type Encoder = MixEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = MixCaller;
 
     fn of_load_point(&self) -> Self {
         Self::of_load_point(self)
@@ -133,6 +151,11 @@ impl Supplies for Sequences {
 
     fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
         MixEncoder::new(site)
+    }
+
+    #[cfg(feature = "smb-rs")]
+    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
+        MixCaller::new(site)
     }
 }
 
@@ -239,6 +262,8 @@ impl<T: Streams> Foreign<T> {
 impl<T: Streams> Supplies for Foreign<T> {
     type Supply = Checked<T::Stream>;
     type Encoder = MixEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = MixCaller;
 
     fn of_client(&self, client: u32) -> Self::Supply {
         Checked {
@@ -250,6 +275,11 @@ impl<T: Streams> Supplies for Foreign<T> {
 
     fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
         MixEncoder::new(site)
+    }
+
+    #[cfg(feature = "smb-rs")]
+    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
+        MixCaller::new(site)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The smb-rs driver compared with the native one: the same work on the same
 //! servers must succeed with both.
 
+mod replay;
 mod trouble;
 
 use std::time::Duration;

@@ -104,6 +104,25 @@ pub enum QueryClass {
 }
 
 impl QueryClass {
+    /// Every class.
+    pub const ALL: [Self; 15] = [
+        Self::Basic,
+        Self::Standard,
+        Self::Internal,
+        Self::Ea,
+        Self::All,
+        Self::Stream,
+        Self::NetworkOpen,
+        Self::AttributeTag,
+        Self::FsVolume,
+        Self::FsSize,
+        Self::FsDevice,
+        Self::FsAttribute,
+        Self::FsFullSize,
+        Self::FsSectorSize,
+        Self::Security,
+    ];
+
     /// Returns the kind under which the request is measured.
     #[must_use]
     pub const fn kind(self) -> OpKind {
@@ -124,6 +143,36 @@ impl QueryClass {
             | Self::FsSectorSize => OpKind::QueryFs,
             Self::Security => OpKind::QuerySecurity,
         }
+    }
+
+    /// Returns the number of the class in a request (MS-FSCC 2.4, 2.5); 0 for
+    /// [`Self::Security`], which has none.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Basic => 4,
+            Self::Standard => 5,
+            Self::Internal => 6,
+            Self::Ea => 7,
+            Self::All => 18,
+            Self::Stream => 22,
+            Self::NetworkOpen => 34,
+            Self::AttributeTag => 35,
+            Self::FsVolume => 1,
+            Self::FsSize => 3,
+            Self::FsDevice => 4,
+            Self::FsAttribute => 5,
+            Self::FsFullSize => 7,
+            Self::FsSectorSize => 11,
+            Self::Security => 0,
+        }
+    }
+
+    /// Returns the class of this kind with this number.
+    #[must_use]
+    pub fn numbered(kind: OpKind, number: u8) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|class| class.kind() == kind && class.number() == number)
     }
 }
 
@@ -212,4 +261,20 @@ pub enum Change {
     StreamSize,
     /// A named stream is written.
     StreamWrite,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_for_one_class_of_its_kind() {
+        for class in QueryClass::ALL {
+            let found = QueryClass::numbered(class.kind(), class.number());
+            assert_eq!(found, Some(class));
+        }
+        let fs_size = QueryClass::numbered(OpKind::QueryFs, 3);
+        assert_eq!(fs_size, Some(QueryClass::FsSize));
+        assert_eq!(QueryClass::numbered(OpKind::QueryFile, 3), None);
+    }
 }

@@ -10,7 +10,7 @@
 //! sent once more, so that nothing stays open.
 
 mod deltree;
-mod wire;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 

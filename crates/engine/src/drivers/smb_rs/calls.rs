@@ -1,55 +1,53 @@
-//! Operations of smb-rs other than READ, WRITE and FLUSH. Each is one request, so
-//! that a kind measures the same with both drivers. If a call of smb-rs takes
-//! several requests, the plan refuses it for this driver.
+//! Calls of smb-rs. Each is one request, so that a kind measures the same with both
+//! drivers. If a call of smb-rs takes several requests, the plan refuses it for this
+//! driver.
 //!
 //! The CREATE of smb-rs always requests the maximal access and the number on disk.
 
 use std::sync::Arc;
 
 use smb::{
-    AdditionalInfo, CreateDisposition, CreateOptions, FileAccessMask, FileAllInformation,
+    AdditionalInfo, CreateDisposition, CreateOptions, File, FileAccessMask, FileAllInformation,
     FileAllocationInformation, FileAttributeTagInformation, FileAttributes, FileBasicInformation,
     FileCreateArgs, FileDispositionInformation, FileEaInformation, FileEndOfFileInformation,
     FileFsAttributeInformation, FileFsDeviceInformation, FileFsFullSizeInformation,
     FileFsSectorSizeInformation, FileFsSizeInformation, FileFsVolumeInformation,
     FileInternalInformation, FileNetworkOpenInformation, FileRenameInformation,
-    FileStandardInformation, FileStreamInformation, Resource, ResourceHandle, SrvCopychunkCopy,
-    SrvCopychunkItem, Tree,
+    FileStandardInformation, FileStreamInformation, ResourceHandle,
 };
-use smbench_model::action::{Action, QueryClass, SetClass};
-use smbench_model::files::ScratchName;
-use smbench_model::kind::OpKind;
+use smbench_model::action::{QueryClass, SetClass};
+use smbench_model::operations::Operation;
 use smbench_protocol::command::create::{CreateRequest, Disposition};
+use smbench_protocol::command::read::read_flags;
 
-use super::{Client, Done, Made, Place, Running, SmbRs, ended, guarded};
+use super::link::Link;
+use super::{Done, Made, Running, ended, guarded};
 use crate::drivers::driver::Call;
-use crate::drivers::native::request::create::Name;
 use crate::drivers::native::request::info::TIME_SET;
-use crate::drivers::native::request::{copied_chunks, create};
 
 /// Result of an answer.
 #[derive(Default)]
-struct Outcome {
+pub(super) struct Outcome {
     moved: u32,
     made: Made,
 }
 
 impl Outcome {
-    fn made(made: Made) -> Self {
+    pub(super) fn made(made: Made) -> Self {
         Self { moved: 0, made }
     }
 
-    fn moved(moved: u32) -> Self {
+    pub(super) fn moved(moved: u32) -> Self {
         let made = Made::Nothing;
         Self { moved, made }
     }
 }
 
 /// Result of a call of smb-rs.
-type Ended = smb::Result<Outcome>;
+pub(super) type Ended = smb::Result<Outcome>;
 
 /// Wraps a call of smb-rs that answers for a slot.
-fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
+pub(super) fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
     guarded(async move {
         let outcome = call.await.map_err(std::io::Error::other);
         let (outcome, made) = match outcome {
@@ -60,100 +58,48 @@ fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
     })
 }
 
-impl SmbRs {
-    /// Begins a call that moves no data of the client.
-    pub(super) fn begin(&mut self, call: &Call) -> Running {
-        let slot = call.slot;
-        let client = &self.clients[call.member];
-        let action = self.mix.action(&call.operation);
-        match call.operation.kind {
-            OpKind::Create => {
-                let name = match create::name(action) {
-                    Name::File => &client.paths[call.operation.file as usize],
-                    Name::Scratch(name) => &self.places[slot as usize].paths[name as usize],
-                };
-                let arguments = arguments(&create::request(action, "", &[]));
-                let (link, name) = (Arc::clone(&client.link), Arc::clone(name));
-                running(slot, async move {
-                    let resource = link.tree.create(&name, &arguments).await?;
-                    Ok(Outcome::made(Made::Resource(Arc::new(resource))))
-                })
-            }
-            OpKind::Close => {
-                let resource = self.places[slot as usize].resource.take();
-                running(slot, async move {
-                    handle(&opened(resource)).close().await?;
-                    Ok(Outcome::default())
-                })
-            }
-            OpKind::QueryFile | OpKind::QueryFs | OpKind::QuerySecurity => {
-                let file = Arc::clone(&client.files[call.operation.file as usize]);
-                let Action::QueryInfo { class } = *action else {
-                    unreachable!("{action:?} asks nothing");
-                };
-                running(slot, async move { query(file.handle(), class).await })
-            }
-            OpKind::SetFile => {
-                let file = Arc::clone(&client.files[call.operation.file as usize]);
-                let (size, class) = (self.file_size, set_class(action));
-                running(
-                    slot,
-                    async move { set(file.handle(), class, size, "").await },
-                )
-            }
-            OpKind::Rename | OpKind::Delete => {
-                let Place {
-                    resource, paths, ..
-                } = &self.places[slot as usize];
-                let (resource, class) = (resource.clone(), set_class(action));
-                let renamed = Arc::clone(&paths[ScratchName::Renamed as usize]);
-                running(slot, async move {
-                    set(handle(&opened(resource)), class, 0, &renamed).await
-                })
-            }
-            OpKind::CopyChunk => {
-                let resource = self.places[slot as usize].resource.clone();
-                let request = copy(client, call);
-                running(slot, async move {
-                    let copied = handle(&opened(resource)).fsctl(request).await?;
-                    Ok(Outcome::moved(copied.total_bytes_written))
-                })
-            }
-            OpKind::TreeConnect => {
-                let (link, share) = (Arc::clone(&client.link), Arc::clone(&self.share));
-                running(slot, async move {
-                    let tree = link.session.tree_connect(&share).await?;
-                    Ok(Outcome::made(Made::Tree(tree)))
-                })
-            }
-            OpKind::TreeDisconnect => {
-                let tree = self.places[slot as usize].tree.take();
-                running(slot, async move { disconnect(tree).await })
-            }
-            // A plan for this driver has no other kinds.
-            kind => unreachable!("smb-rs is not asked to {}", kind.name()),
-        }
-    }
+/// Reads the range of a call into one of the `buffers`.
+pub(super) fn read(call: &Call, file: Arc<File>, flags: u8, buffers: &mut Vec<Vec<u8>>) -> Running {
+    let (slot, Operation { offset, length, .. }) = (call.slot, call.operation);
+    let mut buffer = buffers.pop().unwrap_or_default();
+    buffer.resize(length as usize, 0);
+    let unbuffered = flags & read_flags::UNBUFFERED != 0;
+    guarded(async move {
+        let read = file.read_block(&mut buffer, offset, None, unbuffered).await;
+        ended(slot, read, Some(buffer))
+    })
 }
 
-async fn disconnect(tree: Option<Tree>) -> Ended {
-    let Some(tree) = tree else {
-        unreachable!("only what was connected is disconnected");
-    };
-    tree.disconnect().await?;
-    Ok(Outcome::default())
+/// Writes the bytes that `data` appends to the range of a call.
+pub(super) fn write(call: &Call, file: Arc<File>, data: impl FnOnce(&mut Vec<u8>)) -> Running {
+    let (slot, Operation { offset, length, .. }) = (call.slot, call.operation);
+    let mut written = Vec::with_capacity(length as usize);
+    data(&mut written);
+    let data: Arc<[u8]> = written.into();
+    guarded(async move {
+        let written = file.write_block_zc(data, offset, None).await;
+        ended(slot, written, None)
+    })
 }
 
-fn opened(resource: Option<Arc<Resource>>) -> Arc<Resource> {
-    resource.unwrap_or_else(|| unreachable!("only what was opened is worked on"))
+pub(super) fn flush(slot: u32, file: Arc<File>) -> Running {
+    guarded(async move {
+        let flushed = file.flush().await;
+        ended(slot, flushed.map(|()| 0), None)
+    })
 }
 
-fn handle(resource: &Resource) -> &ResourceHandle {
-    match resource {
-        Resource::File(file) => file.handle(),
-        Resource::Directory(directory) => &directory.handle,
-        Resource::Pipe(pipe) => pipe.handle(),
-    }
+pub(super) fn create(
+    slot: u32,
+    link: &Arc<Link>,
+    name: Arc<str>,
+    arguments: FileCreateArgs,
+) -> Running {
+    let link = Arc::clone(link);
+    running(slot, async move {
+        let resource = link.tree.create(&name, &arguments).await?;
+        Ok(Outcome::made(Made::Resource(resource)))
+    })
 }
 
 /// Translates a CREATE into the terms of smb-rs. The plan refuses create contexts
@@ -174,15 +120,8 @@ pub(super) fn arguments<N: ?Sized>(request: &CreateRequest<'_, N>) -> FileCreate
     }
 }
 
-fn set_class(action: &Action) -> SetClass {
-    match action {
-        Action::SetInfo { class } => *class,
-        other => unreachable!("{other:?} sets nothing"),
-    }
-}
-
 /// Sends a query. The answer is decoded and dropped, as in the native driver.
-async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
+pub(super) async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
     macro_rules! ask {
         ($call:ident::<$info:ty>) => {
             handle.$call::<$info>().await.map(drop)
@@ -216,7 +155,12 @@ async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
 
 /// Changes a file of `size` bytes in the same way as the native driver. `renamed`
 /// is the new name, if the change is a rename.
-async fn set(handle: &ResourceHandle, class: SetClass, size: u64, renamed: &str) -> Ended {
+pub(super) async fn set(
+    handle: &ResourceHandle,
+    class: SetClass,
+    size: u64,
+    renamed: &str,
+) -> Ended {
     match class {
         SetClass::Basic => {
             let basic = FileBasicInformation {
@@ -251,16 +195,4 @@ async fn set(handle: &ResourceHandle, class: SetClass, size: u64, renamed: &str)
         SetClass::Security => unreachable!("smb-rs is not asked to set_security"),
     }?;
     Ok(Outcome::default())
-}
-
-fn copy(client: &Client, call: &Call) -> SrvCopychunkCopy {
-    let chunks = copied_chunks(&call.operation).map(|chunk| SrvCopychunkItem {
-        source_offset: chunk.source,
-        target_offset: chunk.target,
-        length: chunk.length,
-    });
-    SrvCopychunkCopy {
-        source_key: client.resume_keys[call.operation.file as usize],
-        chunks: chunks.collect(),
-    }
 }

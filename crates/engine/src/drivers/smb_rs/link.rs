@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use smb::{Connection, File, Guid, Resource, Session, SrvRequestResumeKeyRequest, Tree, UncPath};
+use smb::{
+    Connection, File, Guid, Resource, ResourceHandle, Session, SrvRequestResumeKeyRequest, Tree,
+    UncPath,
+};
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::sessions::Mode;
@@ -23,7 +26,7 @@ use crate::smb::session::{Endpoint, SessionError, Who};
 const SET_UP: &str = "set up a session with smb-rs";
 
 /// A session that is connected to the share.
-pub(super) struct Link {
+pub(crate) struct Link {
     // The fields are in the order in which they must be dropped.
     pub(super) tree: Tree,
     pub(super) session: Session,
@@ -89,6 +92,42 @@ impl Link {
                 reason: "it is not a file".to_owned(),
             }),
         }
+    }
+
+    /// Opens an existing directory.
+    pub(super) async fn open_directory(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+    ) -> Result<ResourceHandle, SessionError> {
+        let doing = format!("open directory '{path}' with smb-rs");
+        let rights =
+            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
+        let request = request(path, rights, options::FILE_DIRECTORY_FILE);
+        match self.create(endpoint, &doing, &request).await? {
+            Resource::Directory(directory) => Ok(directory.handle),
+            _ => Err(SessionError::Client {
+                doing,
+                at: endpoint.share(),
+                reason: "it is not a directory".to_owned(),
+            }),
+        }
+    }
+
+    /// Returns the handle of an existing directory, closed again.
+    pub(super) async fn closed_directory(
+        &self,
+        endpoint: &Endpoint,
+        path: &str,
+    ) -> Result<ResourceHandle, SessionError> {
+        let directory = self.open_directory(endpoint, path).await?;
+        let doing = format!("close directory '{path}' with smb-rs");
+        let closed = async {
+            let outcome = directory.close().await;
+            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
+        };
+        bounded(endpoint, &doing, closed).await?;
+        Ok(directory)
     }
 
     /// Creates a scratch file or directory if it does not exist.

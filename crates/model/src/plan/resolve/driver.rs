@@ -13,13 +13,15 @@ use smbench_protocol::{CipherList, Dialect};
 
 use super::{Written, on_command_line};
 #[cfg(feature = "smb-rs")]
-use crate::action::{Action, SetClass};
+use crate::action::{Action, QueryClass, SetClass};
 use crate::generator::DriverKind;
 #[cfg(feature = "smb-rs")]
 use crate::login::Login;
 use crate::plan::{Plan, PlanError, Problem};
 #[cfg(feature = "smb-rs")]
 use crate::sessions::{Caching, Mode};
+#[cfg(feature = "smb-rs")]
+use crate::trace::{Record, Verb};
 
 /// The option that chooses a log-on. A profile cannot have it.
 const LOGIN: &str = "auth";
@@ -52,16 +54,16 @@ impl Written<'_> {
 /// Returns why smb-rs 0.12 cannot run this plan.
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
-    if plan.work.workload.replay().is_some() {
-        return Some(Objection {
-            option: "driver",
-            why: Cow::Borrowed("does not replay: use --driver native"),
-        });
-    }
-    let actions = plan.work.workload.actions();
-    let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
-    if !missing.is_empty() {
-        let what = Vec::from_iter(missing).join(", ");
+    let missing = match plan.work.workload.replay() {
+        Some(replay) => replay.trace.records.iter().find_map(not_replayed),
+        None => {
+            let actions = plan.work.workload.actions();
+            let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
+            let is_any = !missing.is_empty();
+            is_any.then(|| Vec::from_iter(missing).join(", "))
+        }
+    };
+    if let Some(what) = missing {
         return Some(Objection {
             option: "driver",
             why: Cow::Owned(format!(
@@ -175,14 +177,48 @@ fn not_called(action: &Action) -> Option<String> {
     Some(format!("{parameter} of operation {}", action.name()))
 }
 
+/// Returns the part of a record that smb-rs cannot do in a single request.
+#[cfg(feature = "smb-rs")]
+fn not_replayed(record: &Record) -> Option<String> {
+    let Record { verb, class, .. } = *record;
+    match verb {
+        Verb::Create
+        | Verb::Close
+        | Verb::Read
+        | Verb::Write
+        | Verb::Flush
+        | Verb::SetFile
+        | Verb::Sleep => None,
+        Verb::QueryFile | Verb::QueryFs => match QueryClass::numbered(verb.kind()?, class) {
+            Some(_) => None,
+            None => Some(format!("class {class} of verb {verb}")),
+        },
+        Verb::Lock
+        | Verb::Unlock
+        | Verb::Unlink
+        | Verb::Rename
+        | Verb::Mkdir
+        | Verb::Rmdir
+        | Verb::Deltree
+        | Verb::QueryPath
+        | Verb::Find => Some(format!("verb {verb}")),
+    }
+}
+
 #[cfg(feature = "smb-rs")]
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use smbench_protocol::NtStatus;
+
     use super::*;
     use crate::limits::Limits;
     use crate::profile::Profile;
-    use crate::spec::RunOptions;
+    use crate::spec::{RunOptions, Spec};
     use crate::target::Target;
+    use crate::trace::{Builder, Step};
 
     /// Resolves a plan for smb-rs with this mix, and returns the error message if
     /// it fails.
@@ -236,6 +272,83 @@ mod tests {
             let refused = judged(&mix(other)).unwrap_err();
             let expected = format!(
                 "profile x.toml: the driver smb-rs has no call for {what} of profile x: \
+                 use --driver native"
+            );
+            assert_eq!(refused, expected);
+        }
+    }
+
+    /// Resolves a plan for smb-rs that replays these steps, and returns the error
+    /// message if it fails.
+    fn judged_replay(steps: &[Step<'_>]) -> Result<(), String> {
+        let mut trace = Builder::default();
+        for step in steps {
+            trace.push(step, NtStatus::SUCCESS, None).unwrap();
+        }
+        let profile = Profile {
+            trace: Some(Arc::new(trace.finish("my.txt".to_owned(), 1, [0; 32]))),
+            ..Profile::from_spec("my", Spec::default())
+        };
+        let (target, _) = Target::parse("smb://ann@host/share").unwrap();
+        let mut options = RunOptions::default();
+        options.generator.driver = Some(DriverKind::SmbRs);
+        Plan::resolve(&profile, &options, target, Limits::default(), 1)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_verb_of_a_trace_that_smb_rs_has_no_call_for_is_refused() {
+        let (handle, offset, length) = (1, 0, 4096);
+        let create = Step::Create {
+            path: r"\a",
+            options: 0x40,
+            disposition: 5,
+            handle,
+        };
+        let write = Step::Write {
+            handle,
+            offset,
+            length,
+            written: length,
+        };
+        let read = Step::Read {
+            handle,
+            offset,
+            length,
+            returned: length,
+        };
+        let query = |class| Step::QueryFile { handle, class };
+        let fine = [
+            create,
+            write,
+            read,
+            Step::Flush(handle),
+            query(18),
+            Step::QueryFs { class: 3 },
+            Step::SetFile { handle, class: 13 },
+            Step::Sleep(Duration::from_millis(1)),
+            Step::Close(handle),
+        ];
+        judged_replay(&fine).unwrap();
+        let lock = Step::Lock {
+            handle,
+            offset,
+            length,
+        };
+        for (step, what) in [
+            (lock, "verb LockX"),
+            (Step::Unlink(r"\b"), "verb Unlink"),
+            (Step::Deltree(r"\b"), "verb Deltree"),
+            (query(28), "class 28 of verb QUERY_FILE_INFORMATION"),
+            (
+                Step::QueryFs { class: 6 },
+                "class 6 of verb QUERY_FS_INFORMATION",
+            ),
+        ] {
+            let refused = judged_replay(&[create, step, Step::Mkdir(r"\c")]).unwrap_err();
+            let expected = format!(
+                "--driver: the driver smb-rs has no call for {what} of profile my: \
                  use --driver native"
             );
             assert_eq!(refused, expected);

@@ -51,7 +51,7 @@ impl To<'_> {
 }
 
 /// Returns a CREATE that opens an existing name.
-pub(super) const fn existing(name: &Name, rights: u32) -> CreateRequest<'_, Name> {
+pub(super) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     create::open(name, rights | access::SYNCHRONIZE)
 }
 
@@ -64,7 +64,7 @@ pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> 
 
 /// Returns the CREATE of a trace. The trace does not record the requested rights.
 /// It requests those to read and write, as the clients of dbench do.
-pub(super) fn recorded<'a>(record: &Record, name: &'a Name) -> CreateRequest<'a, Name> {
+pub(crate) fn recorded<'a, N: ?Sized>(record: &Record, name: &'a N) -> CreateRequest<'a, N> {
     /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
     const BY_ID: u32 = 0x2000;
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
@@ -102,19 +102,26 @@ pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest 
     }
 }
 
-/// Returns the SET_INFO of a trace. Values that were not recorded are chosen so
-/// that they change nothing recorded.
-pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
-    let class = match record.class {
-        13 => {
-            let info = SetInfo::Disposition(Deletion::Revoked);
-            return SetInfoRequest { file_id, info };
-        }
+/// Returns the class of a recorded SET_INFO; `None` if it revokes a deletion. Values
+/// that were not recorded are chosen so that they change nothing recorded.
+pub(crate) const fn set_class(record: &Record) -> Option<SetClass> {
+    Some(match record.class {
+        13 => return None,
         19 => SetClass::Allocation,
         20 => SetClass::EndOfFile,
         _ => SetClass::Basic,
-    };
-    info::set(class, file_id, record.offset, None)
+    })
+}
+
+/// Returns the SET_INFO of a trace.
+pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
+    match set_class(record) {
+        Some(class) => info::set(class, file_id, record.offset, None),
+        None => SetInfoRequest {
+            file_id,
+            info: SetInfo::Disposition(Deletion::Revoked),
+        },
+    }
 }
 
 pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryRequest<'a> {

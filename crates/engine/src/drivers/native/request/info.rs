@@ -2,6 +2,7 @@
 //! the numbers of MS-FSCC and MS-SMB2.
 
 use smbench_model::action::{Change, DirectoryClass, QueryClass, SetClass};
+use smbench_model::kind::OpKind;
 use smbench_protocol::FileId;
 use smbench_protocol::command::change_notify::{
     ChangeNotifyRequest, WATCH_TREE, completion_filter,
@@ -39,32 +40,19 @@ const DESCRIPTOR: [u8; 48] = [
 /// Returns a query about a file (MS-FSCC 2.4), its volume (MS-FSCC 2.5) or its
 /// security.
 pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
-    let (info_type, class, additional) = match class {
-        QueryClass::Basic => (InfoType::File, 4, 0),
-        QueryClass::Standard => (InfoType::File, 5, 0),
-        QueryClass::Internal => (InfoType::File, 6, 0),
-        QueryClass::Ea => (InfoType::File, 7, 0),
-        QueryClass::All => (InfoType::File, 18, 0),
-        QueryClass::Stream => (InfoType::File, 22, 0),
-        QueryClass::NetworkOpen => (InfoType::File, 34, 0),
-        QueryClass::AttributeTag => (InfoType::File, 35, 0),
-        QueryClass::FsVolume => (InfoType::FileSystem, 1, 0),
-        QueryClass::FsSize => (InfoType::FileSystem, 3, 0),
-        QueryClass::FsDevice => (InfoType::FileSystem, 4, 0),
-        QueryClass::FsAttribute => (InfoType::FileSystem, 5, 0),
-        QueryClass::FsFullSize => (InfoType::FileSystem, 7, 0),
-        QueryClass::FsSectorSize => (InfoType::FileSystem, 11, 0),
-        QueryClass::Security => (
+    let (info_type, additional) = match class.kind() {
+        OpKind::QueryFs => (InfoType::FileSystem, 0),
+        OpKind::QuerySecurity => (
             InfoType::Security,
-            0,
             security::OWNER_SECURITY_INFORMATION
                 | security::GROUP_SECURITY_INFORMATION
                 | security::DACL_SECURITY_INFORMATION,
         ),
+        _ => (InfoType::File, 0),
     };
     QueryInfoRequest {
         info_type,
-        class,
+        class: class.number(),
         output_length: ANSWER_LEN,
         additional,
         file_id,

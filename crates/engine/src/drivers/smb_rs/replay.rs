@@ -1,0 +1,207 @@
+//! Carries out the operations of a trace with smb-rs.
+//!
+//! Not here: operations by name, and locks. The native driver sends an operation by
+//! name as CREATE, a request and CLOSE in one frame. smb-rs has no such frames and
+//! no LOCK, so the plan refuses traces with those verbs.
+//!
+//! Two kinds of calls send nothing, because smb-rs does not send them. A call on a
+//! handle that is not open ends with STATUS_FILE_CLOSED, as servers answer the
+//! native driver. A READ or WRITE of no bytes succeeds.
+//!
+//! A [`File`] of smb-rs keeps the length that the file had when it was opened, and
+//! reads nothing beyond it. Traces read what they have written. Each handle
+//! therefore has a `File` of unlimited length, which takes over the open of every
+//! CREATE.
+
+use std::mem;
+use std::sync::Arc;
+
+use smb::{File, FileDispositionInformation, Resource, ResourceHandle};
+use smbench_model::action::QueryClass;
+use smbench_model::kind::OpKind;
+use smbench_model::trace::{Record, Trace};
+use smbench_protocol::NtStatus;
+
+use super::calls::{self, Ended, Outcome, arguments, running};
+use super::link::Link;
+use super::{Caller, Made, Running, unsent};
+use crate::drivers::driver::Call;
+use crate::drivers::native::replay::wire::{recorded, set_class};
+use crate::drivers::site::Site;
+use crate::smb::session::{Session, SessionError};
+use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
+
+/// Makes the calls of a trace.
+pub(crate) struct TraceCaller {
+    trace: Arc<Trace>,
+    /// The directory of all clients.
+    root: String,
+    /// State of each member.
+    players: Vec<Player>,
+}
+
+/// State of one client. It has one slot.
+struct Player {
+    client: u32,
+    link: Arc<Link>,
+    /// The directory of all clients.
+    root: Arc<File>,
+    /// Handles of the trace, and one for files that are opened against the record.
+    handles: Box<[Handle]>,
+    /// Index of the handle that the last CREATE was to open.
+    created: usize,
+}
+
+/// A handle of the trace.
+struct Handle {
+    file: Arc<File>,
+    is_open: bool,
+}
+
+impl TraceCaller {
+    pub(crate) fn new(site: &Site, trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            root: join(&site.directory, REPLAY_DIRECTORY),
+            players: Vec::new(),
+        }
+    }
+}
+
+impl Caller for TraceCaller {
+    /// Creates the files that a client needs at the start, in a session of our own.
+    async fn prepare(&self, site: &Site, client: u32) -> Result<(), SessionError> {
+        let mut session = Session::open(&site.endpoint.of_connection(client)).await?;
+        populate(&mut session, &self.root, client, &self.trace, site.salt).await?;
+        session.log_off().await;
+        Ok(())
+    }
+
+    async fn open(
+        &mut self,
+        site: &Site,
+        client: u32,
+        link: &Arc<Link>,
+    ) -> Result<(), SessionError> {
+        let root = link.open_directory(&site.endpoint, &self.root).await?;
+        let mut handles = Vec::new();
+        for _ in 0..=self.trace.handles {
+            let closed = link.closed_directory(&site.endpoint, &self.root).await?;
+            handles.push(Handle {
+                file: unlimited(closed),
+                is_open: false,
+            });
+        }
+        self.players.push(Player {
+            client,
+            link: Arc::clone(link),
+            root: unlimited(root),
+            handles: handles.into_boxed_slice(),
+            created: 0,
+        });
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        call: &Call,
+        buffers: &mut Vec<Vec<u8>>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Running {
+        let (slot, operation) = (call.slot, &call.operation);
+        let record = self.trace.records[operation.action as usize];
+        let player = &mut self.players[call.member];
+        let handle = match operation.kind {
+            OpKind::Create => {
+                player.created = operation.file as usize;
+                let path = &self.trace.paths[record.subject as usize];
+                let name = join(&self.root, &path.display(player.client));
+                let arguments = arguments(&recorded(&record, ""));
+                return calls::create(slot, &player.link, name.into(), arguments);
+            }
+            OpKind::QueryFs => return query(call, &record, &player.root),
+            _ => &mut player.handles[operation.file as usize],
+        };
+        if !handle.is_open {
+            return unsent(slot, NtStatus::FILE_CLOSED);
+        }
+        let file = Arc::clone(&handle.file);
+        match operation.kind {
+            OpKind::Read | OpKind::Write if operation.length == 0 => {
+                unsent(slot, NtStatus::SUCCESS)
+            }
+            OpKind::Read => calls::read(call, file, 0, buffers),
+            OpKind::Write => calls::write(call, file, data),
+            OpKind::Flush => calls::flush(slot, file),
+            OpKind::Close => {
+                handle.is_open = false;
+                running(slot, async move {
+                    file.close().await?;
+                    Ok(Outcome::default())
+                })
+            }
+            OpKind::QueryFile => query(call, &record, &file),
+            OpKind::SetFile => running(slot, async move { set(&file, &record).await }),
+            // A plan for this driver has no other kinds.
+            kind => unreachable!("smb-rs is not asked to {}", kind.name()),
+        }
+    }
+
+    fn keep(&mut self, slot: u32, made: Made) {
+        let Made::Resource(mut made) = made else {
+            return;
+        };
+        let player = &mut self.players[slot as usize];
+        let Handle { file, is_open } = &mut player.handles[player.created];
+        let Some(file) = Arc::get_mut(file) else {
+            unreachable!("a client has one call at a time");
+        };
+        // The closed handle that was here goes with `made`.
+        mem::swap::<ResourceHandle>(file, handle_of(&mut made));
+        *is_open = true;
+    }
+
+    async fn close(&self, member: usize) -> smb::Result<()> {
+        let player = &self.players[member];
+        for handle in player.handles.iter().filter(|handle| handle.is_open) {
+            handle.file.close().await?;
+        }
+        player.root.close().await
+    }
+}
+
+/// Makes a file that READs do not take for shorter than they ask.
+fn unlimited(handle: ResourceHandle) -> Arc<File> {
+    Arc::new(File::new(handle, u64::MAX))
+}
+
+fn handle_of(resource: &mut Resource) -> &mut ResourceHandle {
+    match resource {
+        Resource::File(file) => file,
+        Resource::Directory(directory) => directory,
+        Resource::Pipe(pipe) => pipe,
+    }
+}
+
+fn query(call: &Call, record: &Record, file: &Arc<File>) -> Running {
+    let Some(class) = QueryClass::numbered(call.operation.kind, record.class) else {
+        unreachable!("smb-rs is not asked for class {}", record.class);
+    };
+    let file = Arc::clone(file);
+    running(call.slot, async move {
+        calls::query(file.handle(), class).await
+    })
+}
+
+/// Sends the SET_INFO of a trace, with the values that the native driver chooses.
+async fn set(file: &File, record: &Record) -> Ended {
+    match set_class(record) {
+        Some(class) => calls::set(file.handle(), class, record.offset, "").await,
+        None => {
+            let delete_pending = false.into();
+            file.set_info(FileDispositionInformation { delete_pending })
+                .await?;
+            Ok(Outcome::default())
+        }
+    }
+}
