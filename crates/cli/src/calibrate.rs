@@ -101,10 +101,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let is_text = args.json != Some(Destination::Stdout);
     // Do both even if one fails, so that neither result is lost.
     let saved = doc.save(&path);
-    print(&match is_text {
-        true => text(&doc),
-        false => doc.to_json(),
-    })?;
+    print(&if is_text { text(&doc) } else { doc.to_json() })?;
     saved?;
     if let Some(Destination::File(path)) = &args.json {
         std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;

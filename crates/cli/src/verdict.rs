@@ -42,10 +42,7 @@ pub(crate) enum MissedRate {
 impl MissedRate {
     /// Returns the effect for this value of `--allow-missed-rate`.
     pub(crate) const fn given(allowed: bool) -> Self {
-        match allowed {
-            true => Self::Allowed,
-            false => Self::Fails,
-        }
+        if allowed { Self::Allowed } else { Self::Fails }
     }
 
     /// Returns the exit code and reason of a valid run that fails because of its
@@ -70,10 +67,7 @@ pub(crate) enum ClientLimited {
 impl ClientLimited {
     /// Returns the effect for this value of `--strict`.
     pub(crate) const fn given(strict: bool) -> Self {
-        match strict {
-            true => Self::Fails,
-            false => Self::Allowed,
-        }
+        if strict { Self::Fails } else { Self::Allowed }
     }
 
     /// Returns the exit code and reason of a valid run that fails because it is

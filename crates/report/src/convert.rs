@@ -25,6 +25,7 @@ use crate::doc::{
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::passes::summary;
+use crate::statistics::per;
 use load::{concurrency, is_at_rate, latency_noise, offered, steady};
 use operations::{by_kind, caching, differences, failures, op, totals, verification};
 
@@ -222,11 +223,7 @@ fn throughput_mbps(bytes: u64, window: Duration) -> f64 {
 }
 
 fn per_second(amount: f64, window: Duration) -> f64 {
-    if window.is_zero() {
-        0.0
-    } else {
-        amount / window.as_secs_f64()
-    }
+    per(amount, window.as_secs_f64())
 }
 
 fn client(usage: ClientUsage, operations: u64) -> ClientDoc {

@@ -9,42 +9,17 @@
 use std::io::Write;
 use std::iter;
 
-use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, is_of_window, per};
+use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, is_of_window};
 use crate::latency::LatencyDoc;
+use crate::statistics::per;
 use crate::study::Study;
 
-const HEADER: [&str; 30] = [
-    "clients",
-    "repeat",
-    "valid",
-    "window_s",
-    "op",
-    "count",
-    "bytes",
-    "errors",
-    "throughput_mbps",
-    "ops_per_s",
-    "response_mean_ns",
-    "response_min_ns",
-    "response_max_ns",
-    "response_p50_ns",
-    "response_p90_ns",
-    "response_p95_ns",
-    "response_p99_ns",
-    "response_p999_ns",
-    "client_cpu_us_per_op",
-    "client_max_rss_bytes",
-    "client_cpu_cores",
-    "client_cpu_percent",
-    "client_mbps_per_percent",
-    "client_ops_per_s_per_percent",
-    "server_cpu_scope",
-    "server_cpu_cores",
-    "server_cpu_percent",
-    "server_cpu_us_per_op",
-    "server_mbps_per_percent",
-    "server_ops_per_s_per_percent",
-];
+const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throughput_mbps,ops_per_s,\
+    response_mean_ns,response_min_ns,response_max_ns,response_p50_ns,response_p90_ns,\
+    response_p95_ns,response_p99_ns,response_p999_ns,client_cpu_us_per_op,\
+    client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,\
+    client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
+    server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -62,7 +37,7 @@ struct Cells<'a> {
 /// When `output` cannot be written.
 pub fn write_csv(doc: &RunDoc, output: impl Write) -> Result<(), ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(output);
-    writer.write_record(HEADER)?;
+    writer.write_record(HEADER.split(','))?;
     for row in rows(doc) {
         writer.write_record(row)?;
     }
@@ -78,7 +53,7 @@ pub fn write_csv(doc: &RunDoc, output: impl Write) -> Result<(), ::csv::Error> {
 /// When `output` cannot be written.
 pub fn write_study_csv(study: &Study, output: impl Write) -> Result<(), ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(output);
-    writer.write_record(["server", "profile"].iter().chain(&HEADER))?;
+    writer.write_record(["server", "profile"].into_iter().chain(HEADER.split(',')))?;
     for result in &study.results {
         let server = study.doc.servers.get(result.server);
         let server = server.map_or("", |server| &server.name);
@@ -93,7 +68,7 @@ pub fn write_study_csv(study: &Study, output: impl Write) -> Result<(), ::csv::E
     Ok(())
 }
 
-fn rows(doc: &RunDoc) -> impl Iterator<Item = [String; HEADER.len()]> {
+fn rows(doc: &RunDoc) -> impl Iterator<Item = Vec<String>> {
     doc.load_points.iter().flat_map(|point| {
         let ops = point.ops.iter().map(|(name, op)| Cells {
             op: name,
@@ -117,11 +92,7 @@ fn all(point: &LoadPointDoc) -> Cells<'static> {
     }
 }
 
-fn record(
-    point: &LoadPointDoc,
-    cells: &Cells<'_>,
-    machine: Option<&MachineDoc>,
-) -> [String; HEADER.len()] {
+fn record(point: &LoadPointDoc, cells: &Cells<'_>, machine: Option<&MachineDoc>) -> Vec<String> {
     let window_s = Some(point.window_s).filter(|&length| length > 0.0 && is_of_window(cells.op));
     let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
@@ -137,7 +108,7 @@ fn record(
     let for_each = |value: f64| or_empty(percent.map(|percent| per(value, percent)));
     let server = point.server_cpu.as_ref().filter(|_| whole_point);
     let of_server = |of: fn(&ServerCpuDoc) -> Option<f64>| or_empty(server.and_then(of));
-    [
+    vec![
         point.clients.to_string(),
         point.repeat.to_string(),
         point.valid.to_string(),

@@ -47,7 +47,6 @@ pub(crate) use point::{OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
-pub(crate) use server_cpu::per;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};
 pub use workload::{OperationDoc, ReplayDoc, SizeDoc, WorkloadDoc};

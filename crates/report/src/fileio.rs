@@ -23,6 +23,7 @@ use smbench_model::record::OpKind;
 
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
+use crate::statistics::per;
 use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, plain};
 pub use interim::Interim;
@@ -173,16 +174,9 @@ fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
     count(point, OpKind::Read) + count(point, OpKind::Write) + flushes
 }
 
-fn per_second(seconds: f64, amount: f64) -> f64 {
-    match seconds > 0.0 {
-        true => amount / seconds,
-        false => 0.0,
-    }
-}
-
 fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
     let total_s = total_s(point);
-    let rate = |amount: f64| per_second(counted_s(point), amount);
+    let rate = |amount: f64| per(amount, counted_s(point));
     let flushes = count(point, OpKind::Flush) + count(point, OpKind::FinalFlush);
     let mut text = String::new();
     // Writing to a String cannot fail, here and below.
@@ -203,7 +197,7 @@ fn figures(test: &FileioDoc, point: &LoadPointDoc) -> String {
         rate(count(point, OpKind::Read) as f64),
         rate(count(point, OpKind::Write) as f64),
         // Some sessions already flush while others wait for their last request.
-        per_second(total_s, flushes as f64),
+        per(flushes as f64, total_s),
         rate(point.bytes_read as f64 / MIB),
         rate(point.bytes_written as f64 / MIB),
         events(test, point),
@@ -216,10 +210,7 @@ fn fairness(test: &FileioDoc, point: &LoadPointDoc) -> String {
     // If each write has its own flush, the two are one event.
     let share = |operations: f64| {
         let all: u64 = point.asked_for().map(|op| op.count).sum();
-        match all {
-            0 => 0.0,
-            all => operations * events(test, point) as f64 / all as f64,
-        }
+        per(operations * events(test, point) as f64, all as f64)
     };
     format!(
         "Threads fairness:\n\
@@ -243,6 +234,7 @@ fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String
         _ => ", without the flushes at the end",
     };
     let (read, written) = (point.bytes_read as f64, point.bytes_written as f64);
+    let rate = |amount: f64| per(amount, counted_s(point));
     let mut text = format!(
         "Operations performed:  {reads} Read, {writes} Write, {flushes} Other = {} Total{at_end}\n\
          Read {}  Written {}  Total transferred {}  ({}/sec)\n\
@@ -251,8 +243,8 @@ fn totals(test: &FileioDoc, point: &LoadPointDoc, percentiles: &[f64]) -> String
         amount(read),
         amount(written),
         amount(read + written),
-        amount(per_second(counted_s(point), read + written)),
-        per_second(counted_s(point), (reads + writes) as f64),
+        amount(rate(read + written)),
+        rate((reads + writes) as f64),
     );
     // It timed a write together with its own flush. Of that, only the mean is known
     // here.

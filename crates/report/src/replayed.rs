@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::curve::{Row, total};
 use crate::doc::is_asked_for;
+use crate::statistics::per;
 use crate::units::{percent, plain};
 
 /// Share of all operations below which differences affect no number. Example: every
@@ -82,10 +83,7 @@ impl Replayed {
     }
 
     fn share_of(&self, count: u64) -> f64 {
-        match self.all {
-            0 => 0.0,
-            all => count as f64 / all as f64,
-        }
+        per(count as f64, self.all as f64)
     }
 }
 

@@ -4,6 +4,12 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
+/// Returns the value for each unit of `whole`; 0 if there is none of it, such as no
+/// second of a window, or 0 percent of a CPU.
+pub(crate) fn per(value: f64, whole: f64) -> f64 {
+    if whole > 0.0 { value / whole } else { 0.0 }
+}
+
 /// A mean over passes with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {

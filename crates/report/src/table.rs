@@ -83,7 +83,7 @@ impl Cell {
 
     /// Creates a cell from a number formatted by `print`, or a dash if there is
     /// none.
-    pub fn of(exact: Option<f64>, print: fn(f64) -> String) -> Self {
+    pub fn of(exact: Option<f64>, print: impl Fn(f64) -> String) -> Self {
         Self::or_dash(exact.map(|exact| Self::number(exact, print(exact))))
     }
 

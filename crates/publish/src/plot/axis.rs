@@ -116,10 +116,7 @@ impl Axis {
     /// Returns a frame from 0 to a round number of `unit`s that is not below
     /// `high`.
     fn linear(&self, high: f64, steps: Steps, unit: Option<&str>, scale: f64) -> Frame {
-        let high = match high > 0.0 {
-            true => high / scale,
-            false => 1.0,
-        };
+        let high = if high > 0.0 { high / scale } else { 1.0 };
         let step = match steps {
             Steps::Upright => round_step(high / STEPS),
             Steps::Across => round_step(high / STEPS_ACROSS),

@@ -10,27 +10,9 @@ use super::held::{Held, MetricChange};
 use super::pair::Pair;
 use crate::change::Noise;
 
-const HEADER: [&str; 19] = [
-    "baseline",
-    "other",
-    "profile",
-    "place",
-    "baseline_clients",
-    "other_clients",
-    "op",
-    "metric",
-    "unit",
-    "baseline_value",
-    "other_value",
-    "change_percent",
-    "low_percent",
-    "high_percent",
-    "noise",
-    "shows_from_percent",
-    "verdict",
-    "baseline_passes",
-    "other_passes",
-];
+const HEADER: &str = "baseline,other,profile,place,baseline_clients,other_clients,op,metric,unit,\
+    baseline_value,other_value,change_percent,low_percent,high_percent,noise,\
+    shows_from_percent,verdict,baseline_passes,other_passes";
 
 /// Writes a header line and the rows: for each pair the peaks, then the load
 /// points.
@@ -40,7 +22,7 @@ const HEADER: [&str; 19] = [
 /// When `output` cannot be written.
 pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(output);
-    writer.write_record(HEADER)?;
+    writer.write_record(HEADER.split(','))?;
     for pair in &comparison.pairs {
         let peak = pair.peak.iter().map(|held| ("peak", held));
         let points = pair.load_points.iter().map(|held| ("load point", held));
@@ -58,13 +40,7 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
     Ok(())
 }
 
-fn record(
-    pair: &Pair,
-    place: &str,
-    held: &Held,
-    op: &str,
-    change: &MetricChange,
-) -> [String; HEADER.len()] {
+fn record(pair: &Pair, place: &str, held: &Held, op: &str, change: &MetricChange) -> [String; 19] {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let noise = change.noise.map_or("", |noise| match noise {
         Noise::Passes => "passes",

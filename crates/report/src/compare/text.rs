@@ -172,11 +172,8 @@ fn columns_of_changes(pair: &Pair) -> Vec<Column> {
 }
 
 fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
-    let value = |value: Option<f64>| {
-        Cell::or_dash(value.map(|value| Cell::number(value, found.metric.print(value))))
-    };
-    let percent =
-        |value: Option<f64>| Cell::or_dash(value.map(|value| Cell::number(value, change(value))));
+    let value = |value: Option<f64>| Cell::of(value, |value| found.metric.print(value));
+    let percent = |value: Option<f64>| Cell::of(value, change);
     let mark = match found.noise {
         Some(Noise::Window) => " *",
         _ => "",

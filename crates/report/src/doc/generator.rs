@@ -1,9 +1,13 @@
 //! The generator's condition in the window of a load point, and whether it was the
 //! limit.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{LoadPointRecord, WorkerRecord};
+
+use crate::statistics::per;
 
 /// The generator in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,18 +81,15 @@ impl From<&LoadPointRecord> for GeneratorDoc {
     fn from(record: &LoadPointRecord) -> Self {
         let generator = &record.generator;
         let clients_s = record.window.as_secs_f64() * f64::from(record.clients);
-        let share = |wait_s: f64| match clients_s > 0.0 {
-            true => wait_s / clients_s,
-            false => 0.0,
-        };
+        let share = |wait: Duration| per(wait.as_secs_f64(), clients_s);
         Self {
             limited: generator.limited.is_some(),
             reason: generator.limited.clone(),
             shared_cpus: generator.shared_cpus.clone(),
             back_pressure: generator.back_pressure.clone(),
             machine_busy_share: generator.machine_busy,
-            credit_starved_share: share(record.credit_starved.as_secs_f64()),
-            held_back_share: share(record.held_back.as_secs_f64()),
+            credit_starved_share: share(record.credit_starved),
+            held_back_share: share(record.held_back),
             lateness_ns: LatenessDoc::of(&generator.lateness()),
             workers: generator.workers.iter().map(WorkerDoc::from).collect(),
         }

@@ -5,6 +5,7 @@ use smbench_model::cpu::CpuScope;
 use smbench_model::record::LoadPointRecord;
 
 use super::named::Named;
+use crate::statistics::per;
 
 /// The server's CPU use in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,13 +60,5 @@ impl ServerCpuDoc {
             mbps_per_percent: efficiency(throughput_mbps),
             ops_per_s_per_percent: efficiency(ops_per_s),
         }
-    }
-}
-
-/// Returns the value per percent; 0 if the percentage is 0, as Iometer does.
-pub(crate) fn per(value: f64, percent: f64) -> f64 {
-    match percent > 0.0 {
-        true => value / percent,
-        false => 0.0,
     }
 }

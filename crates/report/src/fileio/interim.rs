@@ -5,6 +5,7 @@ use smbench_model::record::{Direction, OpKind, OpRecord, Recorder};
 
 use super::latency::quantile;
 use super::{MIB, NS_PER_MS};
+use crate::statistics::per;
 
 /// Operations that completed in a part of the window.
 #[derive(Clone, Debug)]
@@ -59,10 +60,7 @@ impl Interim {
     /// opened. Ends with a newline.
     #[must_use]
     pub fn line(&self, end_s: f64, percentiles: &[f64]) -> String {
-        let rate = |amount: f64| match self.length_s > 0.0 {
-            true => amount / self.length_s,
-            false => 0.0,
-        };
+        let rate = |amount: f64| per(amount, self.length_s);
         let names: Vec<_> = percentiles.iter().map(|p| format!("{p}%")).collect();
         let latency = |title: &str, of: &OpRecord| {
             let values = percentiles.iter().map(|&percentile| {

@@ -5,30 +5,13 @@ use smbench_model::record::{Direction, OpKind};
 use crate::curve::total;
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
 use crate::latency::{Hdr, LatencyDoc, pool};
+use crate::statistics::per;
 
-/// Upper ends of the bins of response times, in nanoseconds; the last bin has no
+/// Upper ends of the bins of response times, in microseconds; the last bin has no
 /// end.
-const BINS_END_NS: [u64; 20] = [
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    15_000_000,
-    20_000_000,
-    30_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-    4_700_000_000,
-    5_000_000_000,
-    10_000_000_000,
+const BINS_END_US: [u64; 20] = [
+    50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000,
+    200_000, 500_000, 1_000_000, 2_000_000, 4_700_000, 5_000_000, 10_000_000,
 ];
 const SECTOR_BYTES: u64 = 512;
 /// Unit of raw times: nanoseconds.
@@ -171,10 +154,7 @@ impl Row<'_> {
             writes,
             ..
         } = self;
-        let per_second = |amount: u64| match point.window_s > 0.0 {
-            true => amount as f64 / point.window_s,
-            false => 0.0,
-        };
+        let per_second = |amount: u64| per(amount as f64, point.window_s);
         let mut rates = vec![
             point.ops_per_s,
             per_second(reads.count()),
@@ -300,11 +280,11 @@ fn response_times(times: Times) -> [String; 10] {
     ]
 }
 
-fn bins<'a>(hdrs: impl Iterator<Item = &'a Hdr>) -> [u64; BINS_END_NS.len() + 1] {
-    let mut bins = [0; BINS_END_NS.len() + 1];
+fn bins<'a>(hdrs: impl Iterator<Item = &'a Hdr>) -> [u64; BINS_END_US.len() + 1] {
+    let mut bins = [0; BINS_END_US.len() + 1];
     for bucket in pool(hdrs).iter_recorded() {
         let latency = bucket.value_iterated_to();
-        let bin = BINS_END_NS.partition_point(|&end| end <= latency);
+        let bin = BINS_END_US.partition_point(|&end_us| end_us * 1000 <= latency);
         bins[bin] += bucket.count_at_value();
     }
     bins

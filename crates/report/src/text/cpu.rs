@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::curve::{Curve, Row};
-use crate::doc::{ServerCpuDoc, per};
+use crate::doc::ServerCpuDoc;
 use crate::metric::Metric;
 use crate::published::{Efficiency, Merit, cpu_of, is_mixed};
 use crate::server_cpu::CpuOf;
+use crate::statistics::per;
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 

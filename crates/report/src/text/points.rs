@@ -102,10 +102,7 @@ fn mark(row: &Row<'_>) -> String {
         .filter(|(is_so, _)| *is_so)
         .map(|(_, mark)| *mark)
         .collect();
-    match marks.is_empty() {
-        true => marks,
-        false => marks + " ",
-    }
+    if marks.is_empty() { marks } else { marks + " " }
 }
 
 fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
