@@ -9,19 +9,19 @@ use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Header};
 use smbench_protocol::{
-    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake, Policy,
-    Progress, SessionConfig, SessionIndex,
+    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake,
+    HandshakeProgress, Policy, SessionConfig, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::Failure;
+use crate::FloorFailure;
 
 /// Length of one write in bytes.
 const CHUNK_LEN: u32 = 64 * 1024;
 
 /// The address of a server and an account on it.
-pub(crate) struct Site {
+pub(crate) struct FloorSite {
     target: Target,
     password: String,
 }
@@ -39,23 +39,23 @@ pub(crate) struct LoggedOn {
 /// The file to read. It is deleted when this session ends.
 pub(crate) struct File {
     pub(crate) name: String,
-    session: Session,
+    session: FloorSession,
 }
 
-struct Session {
+struct FloorSession {
     stream: TcpStream,
     inbound: Inbound,
     connection: Connection,
 }
 
-impl Site {
-    pub(crate) fn new(url: &str, password: String) -> Result<Self, Failure> {
+impl FloorSite {
+    pub(crate) fn new(url: &str, password: String) -> Result<Self, FloorFailure> {
         let (target, _) = Target::parse(url)?;
         Ok(Self { target, password })
     }
 
     /// Creates the file with `len` bytes.
-    pub(crate) async fn make_file(&self, len: u64) -> Result<File, Failure> {
+    pub(crate) async fn make_file(&self, len: u64) -> Result<File, FloorFailure> {
         let mut session = self.log_on().await?;
         let name = format!("smbench-floor-{}.dat", std::process::id());
         let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::DELETE;
@@ -82,7 +82,7 @@ impl Site {
     }
 
     /// Logs on and opens the file for reading.
-    pub(crate) async fn open(&self, name: &str) -> Result<LoggedOn, Failure> {
+    pub(crate) async fn open(&self, name: &str) -> Result<LoggedOn, FloorFailure> {
         let mut session = self.log_on().await?;
         let rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
         let how = options::FILE_NON_DIRECTORY_FILE;
@@ -103,7 +103,7 @@ impl Site {
         })
     }
 
-    async fn log_on(&self) -> Result<Session, Failure> {
+    async fn log_on(&self) -> Result<FloorSession, FloorFailure> {
         let target = &self.target;
         let mut stream = TcpStream::connect((target.host.as_str(), target.port)).await?;
         stream.set_nodelay(true)?;
@@ -143,8 +143,10 @@ impl Site {
             while let Some(frame) = inbound.next(&mut input, Payload::Keep)? {
                 let mut messages = handshake.open(frame)?;
                 while let Some(message) = messages.next_message()? {
-                    if let Progress::Ready(connection) = handshake.receive(message, &mut out)? {
-                        return Ok(Session {
+                    if let HandshakeProgress::Ready(connection) =
+                        handshake.receive(message, &mut out)?
+                    {
+                        return Ok(FloorSession {
                             stream,
                             inbound,
                             connection,
@@ -158,20 +160,20 @@ impl Site {
 
 impl File {
     /// Ends the session that keeps the file open, which deletes the file.
-    pub(crate) async fn remove(self) -> Result<(), Failure> {
+    pub(crate) async fn remove(self) -> Result<(), FloorFailure> {
         let mut stream = self.session.stream;
         Ok(stream.shutdown().await?)
     }
 }
 
-impl Session {
+impl FloorSession {
     async fn create(
         &mut self,
         name: &str,
         desired_access: u32,
         disposition: Disposition,
         options: u32,
-    ) -> Result<FileId, Failure> {
+    ) -> Result<FileId, FloorFailure> {
         let mut body = Vec::new();
         CreateRequest {
             name,
@@ -196,7 +198,7 @@ impl Session {
         command: Command,
         payload_len: u32,
         body: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Vec<u8>, FloorFailure> {
         let mut out = Vec::new();
         self.connection.request(
             SessionIndex::FIRST,

@@ -32,7 +32,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::LocalOptions;
 
-use log_on::{LoggedOn, Site};
+use log_on::{FloorSite, LoggedOn};
 
 const BLOCK_LEN: u32 = 4096;
 const FILE_LEN: u64 = 1 << 20;
@@ -49,7 +49,7 @@ const OFFSET: std::ops::Range<usize> = PREFIX_LEN + 64 + 8..PREFIX_LEN + 64 + 16
 /// Time under load before the measured time.
 const RAMP_UP: Duration = Duration::from_millis(500);
 
-type Failure = Box<dyn Error>;
+type FloorFailure = Box<dyn Error>;
 
 fn main() -> ExitCode {
     match run() {
@@ -69,20 +69,20 @@ fn say(line: &str) {
     println!("{line}");
 }
 
-fn run() -> Result<String, Failure> {
+fn run() -> Result<String, FloorFailure> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, url, clients, seconds] = &arguments[..] else {
         return Err("usage: smbench-floor URL CLIENTS SECONDS".into());
     };
     let (clients, seconds): (u32, u64) = (clients.parse()?, seconds.parse()?);
-    let site = Site::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
+    let site = FloorSite::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())?;
     runtime.block_on(measure(&site, clients, seconds))
 }
 
-async fn measure(site: &Site, clients: u32, seconds: u64) -> Result<String, Failure> {
+async fn measure(site: &FloorSite, clients: u32, seconds: u64) -> Result<String, FloorFailure> {
     let file = site.make_file(FILE_LEN).await?;
     let mut sessions = Vec::new();
     for _ in 0..clients {

@@ -10,7 +10,7 @@ use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
-use smbench_protocol::fuzzing::{self, SESSION_ID, Shield};
+use smbench_protocol::fuzzing::{self, FuzzProtection, SESSION_ID};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 use smbench_protocol::{Completion, Connection, Event, FileId, NtStatus, SessionIndex};
 
@@ -29,7 +29,7 @@ pub(crate) enum Middle {
 
 /// Exchanges [`CALLS`] frames.
 pub(crate) fn run(middle: Middle) {
-    let mut peers = Peers::new(middle);
+    let mut peers = CompoundPeers::new(middle);
     // The first exchanges are not counted, because they do some work only once.
     for _ in 0..4 {
         peers.exchange(|work| work());
@@ -40,7 +40,7 @@ pub(crate) fn run(middle: Middle) {
 }
 
 /// Both ends of a connection.
-struct Peers {
+struct CompoundPeers {
     middle: Middle,
     connection: Connection,
     path: WireName,
@@ -53,7 +53,7 @@ struct Peers {
     answer: Vec<u8>,
 }
 
-impl Peers {
+impl CompoundPeers {
     fn new(middle: Middle) -> Self {
         let body = |message: &[u8]| message[HEADER_LEN..].to_vec();
         let of_middle = match middle {
@@ -69,7 +69,7 @@ impl Peers {
         };
         Self {
             middle,
-            connection: fuzzing::connection(Shield::None),
+            connection: fuzzing::connection(FuzzProtection::None),
             path: path(),
             answers: [
                 (Command::Create, body(&captured!("2.1/create-response"))),

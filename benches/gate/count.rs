@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::cases::Case;
 use crate::codecs::{self, APART, CALLS};
-use crate::exchange::{COUNTED, Exchange, Part};
+use crate::exchange::{COUNTED, CountedPart, Exchange};
 
 const FEW: u64 = 1_000;
 /// Number of calls of a long run. A run of the worker loop has costs that
@@ -26,7 +26,10 @@ pub(crate) fn instructions_per_call(case: &Case) -> Result<f64, String> {
 }
 
 /// Counts the marked part of an exchange, without the rest of the process.
-pub(crate) fn instructions_per_exchange(exchange: &Exchange, part: Part) -> Result<f64, String> {
+pub(crate) fn instructions_per_exchange(
+    exchange: &Exchange,
+    part: CountedPart,
+) -> Result<f64, String> {
     let mark = format!("--toggle-collect={COUNTED}");
     let (name, part) = (exchange.name(), part.name());
     let all = collected(&[&mark], &["exchange", &name, part, &EXCHANGES.to_string()])?;

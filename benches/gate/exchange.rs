@@ -17,10 +17,11 @@ use smbench_model::contents::block::{self, Salt, Stamp};
 use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::crypto::{
-    Aead, NONCE_LEN_MAX, Opened, PreauthHash, Signer, TRANSFORM_HEADER_LEN, TRANSFORM_PROTOCOL_ID,
+    Aead, Decrypted, NONCE_LEN_MAX, PreauthHash, Signer, TRANSFORM_HEADER_LEN,
+    TRANSFORM_PROTOCOL_ID,
 };
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
-use smbench_protocol::fuzzing::{self, SESSION_ID, Shield};
+use smbench_protocol::fuzzing::{self, FuzzProtection, SESSION_ID};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 use smbench_protocol::{
     Cipher, Connection, Event, FileId, NtStatus, SessionIndex, SigningAlgorithm,
@@ -32,12 +33,12 @@ use smbench_benches::READ_LEN;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
     pub(crate) command: Command,
-    pub(crate) shield: Shield,
+    pub(crate) shield: FuzzProtection,
 }
 
 /// The part of an exchange to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CountedPart {
     /// The whole exchange.
     Whole,
     /// Only the signing or encryption of the request, and the check or
@@ -45,7 +46,7 @@ pub(crate) enum Part {
     Protecting,
 }
 
-impl Part {
+impl CountedPart {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Whole => "whole",
@@ -65,9 +66,12 @@ pub(crate) const COUNTED: &str = "*exchange*counted*";
 
 impl Exchange {
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let signed = SigningAlgorithm::ALL.map(Shield::Signed);
-        let encrypted = [Cipher::Aes128Gcm, Cipher::Aes128Ccm].map(Shield::Encrypted);
-        let shields = [Shield::None].into_iter().chain(signed).chain(encrypted);
+        let signed = SigningAlgorithm::ALL.map(FuzzProtection::Signed);
+        let encrypted = [Cipher::Aes128Gcm, Cipher::Aes128Ccm].map(FuzzProtection::Encrypted);
+        let shields = [FuzzProtection::None]
+            .into_iter()
+            .chain(signed)
+            .chain(encrypted);
         shields.flat_map(|shield| {
             [Command::Read, Command::Write].map(|command| Self { command, shield })
         })
@@ -76,29 +80,29 @@ impl Exchange {
     pub(crate) fn name(&self) -> String {
         let name = format!("{} of 4 KiB and its answer", self.command.name());
         match self.shield {
-            Shield::None => name,
-            Shield::Signed(algorithm) => format!("{name}, {algorithm}"),
-            Shield::Encrypted(cipher) => format!("{name}, {cipher}"),
+            FuzzProtection::None => name,
+            FuzzProtection::Signed(algorithm) => format!("{name}, {algorithm}"),
+            FuzzProtection::Encrypted(cipher) => format!("{name}, {cipher}"),
         }
     }
 
     /// Runs the exchange, or the given part of it, `times` times.
-    pub(crate) fn run(self, part: Part, times: u64) {
+    pub(crate) fn run(self, part: CountedPart, times: u64) {
         let mut peers = Peers::new(self);
         // The first exchanges are not counted, because they do some work only once.
         for _ in 0..4 {
             peers.exchange(|work| work());
         }
         match part {
-            Part::Whole => (0..times).for_each(|_| peers.exchange(|work| counted(work))),
-            Part::Protecting => (0..times).for_each(|_| peers.protect()),
+            CountedPart::Whole => (0..times).for_each(|_| peers.exchange(|work| counted(work))),
+            CountedPart::Protecting => (0..times).for_each(|_| peers.protect()),
         }
     }
 }
 
 pub(crate) fn run(name: &str, part: &str, times: &str) -> Result<(), String> {
     let times = times.parse().map_err(|_| "times is a number".to_owned())?;
-    let part = [Part::Whole, Part::Protecting]
+    let part = [CountedPart::Whole, CountedPart::Protecting]
         .into_iter()
         .find(|known| known.name() == part)
         .ok_or_else(|| format!("no part `{part}`"))?;
@@ -135,11 +139,11 @@ impl Peers {
             what,
             connection: fuzzing::connection(what.shield),
             server: match what.shield {
-                Shield::None => Protector::None,
-                Shield::Signed(algorithm) => {
+                FuzzProtection::None => Protector::None,
+                FuzzProtection::Signed(algorithm) => {
                     Protector::Signed(Signer::new(algorithm, &keys.signing()))
                 }
-                Shield::Encrypted(cipher) => {
+                FuzzProtection::Encrypted(cipher) => {
                     let ends = keys
                         .encryption(cipher)
                         .map(|key: Vec<u8>| Aead::new(cipher, &key));
@@ -258,7 +262,7 @@ impl Peers {
         let mut input = black_box(answer.as_mut_slice());
         // The payload is discarded if possible, as in a run without verification.
         let payload = match what.shield {
-            Shield::None => Payload::Discard,
+            FuzzProtection::None => Payload::Discard,
             _ => Payload::Keep,
         };
         let mut inbound = Inbound::default();
@@ -299,7 +303,7 @@ impl Peers {
                     tag.copy_from_slice(&tagged[4..20]);
                     // A failed decryption would cost the same, but must not happen.
                     let opened = server.open(nonce(id), &tagged[20..], &tag, black_box(sealed));
-                    assert_eq!(opened, Opened::Genuine);
+                    assert_eq!(opened, Decrypted::Genuine);
                 });
             }
         }

@@ -19,8 +19,8 @@ mod worker_loop;
 use std::process::ExitCode;
 
 use baseline::Baselines;
-use exchange::{Exchange, Part};
-use smbench_protocol::fuzzing::Shield;
+use exchange::{CountedPart, Exchange};
+use smbench_protocol::fuzzing::FuzzProtection;
 
 /// Growth that fails a check, in percent.
 const TOLERANCE_PERCENT: f64 = 3.0;
@@ -61,10 +61,10 @@ fn count_all(mut each: impl FnMut(&str, f64) -> Result<(), String>) -> Result<()
         each(codec.name, counted)?;
     }
     for exchange in Exchange::all() {
-        let whole = count::instructions_per_exchange(&exchange, Part::Whole)?;
+        let whole = count::instructions_per_exchange(&exchange, CountedPart::Whole)?;
         each(&exchange.name(), whole)?;
-        if !matches!(exchange.shield, Shield::None) {
-            let protecting = count::instructions_per_exchange(&exchange, Part::Protecting)?;
+        if !matches!(exchange.shield, FuzzProtection::None) {
+            let protecting = count::instructions_per_exchange(&exchange, CountedPart::Protecting)?;
             let name = format!("{}, the rest", exchange.name());
             each(&name, whole - protecting)?;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::sample::{Link, Place};
+use crate::sample::{CounterPlace, LinkRates};
 use crate::say;
 
 /// Start of a transfer that iperf3 omits (`-O`), because TCP is still speeding up.
@@ -19,12 +19,12 @@ const TRIES: u32 = 20;
 
 /// The result of one direction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Carried {
+pub(crate) struct Goodput {
     /// `up` is the direction from the load to the server.
     pub(crate) direction: String,
     /// Application data in Mbit/s (10^6 bits).
     pub(crate) goodput_mbps: f64,
-    pub(crate) link: Link,
+    pub(crate) link: LinkRates,
 }
 
 pub(crate) fn run(netns: &str, address: &str, seconds: &str) -> Result<(), String> {
@@ -42,7 +42,7 @@ fn direction_of(
     seconds: u64,
     direction: &str,
     flag: Option<&str>,
-) -> Result<Carried, String> {
+) -> Result<Goodput, String> {
     let mut server = Command::new("ip")
         .args(["netns", "exec", netns, "iperf3", "--server", "--one-off"])
         .args(["--bind", address])
@@ -61,7 +61,7 @@ fn direction_of(
     }
     let _ = server.wait();
     let (goodput_mbps, link) = measured?;
-    Ok(Carried {
+    Ok(Goodput {
         direction: direction.to_owned(),
         goodput_mbps,
         link,
@@ -74,8 +74,8 @@ fn client(
     address: &str,
     seconds: u64,
     flag: Option<&str>,
-) -> Result<Option<(f64, Link)>, String> {
-    let place = Place {
+) -> Result<Option<(f64, LinkRates)>, String> {
+    let place = CounterPlace {
         netns,
         server: None,
     };
@@ -98,7 +98,7 @@ fn client(
     let value: Value = serde_json::from_slice(&output.stdout).map_err(failed)?;
     let received = value["end"]["sum_received"]["bits_per_second"].as_f64();
     let goodput = received.ok_or_else(|| format!("iperf3 failed: {}", value["error"]))?;
-    Ok(Some((goodput * 1e-6, Link::between(&first, &last)?)))
+    Ok(Some((goodput * 1e-6, LinkRates::between(&first, &last)?)))
 }
 
 fn has_failed(client: &mut Child) -> bool {

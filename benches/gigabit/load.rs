@@ -10,12 +10,12 @@ use smbench_model::plan::Mode;
 use smbench_model::record::{Direction, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 
-use crate::sample::{Link, Place, Sample};
+use crate::sample::{CounterPlace, LinkRates, Sample};
 use crate::say;
 
 /// The result of one load point.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Carried {
+pub(crate) struct PointResult {
     pub(crate) profile: String,
     pub(crate) clients: u32,
     pub(crate) ops_per_s: f64,
@@ -25,19 +25,19 @@ pub(crate) struct Carried {
     pub(crate) down_mbps: f64,
     /// CPU seconds per second of the generator.
     pub(crate) generator_cores: f64,
-    pub(crate) link: Link,
+    pub(crate) link: LinkRates,
 }
 
 /// Reads the counters during the windows. Keeps the first and the last reading
 /// of each load point.
-struct Watch<'a> {
-    place: Place<'a>,
+struct CounterWatch<'a> {
+    place: CounterPlace<'a>,
     /// The first and last reading, by load point.
     seen: Vec<(Sample, Sample)>,
     problem: Option<String>,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for CounterWatch<'_> {
     fn progress(&mut self, progress: &Progress) {
         let Progress::Running {
             point,
@@ -89,8 +89,8 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
     };
     let password = std::env::var("SMBENCH_PASSWORD").map_err(|_| "SMBENCH_PASSWORD is not set")?;
     let plan = plan_for(url, &password, profile, &options)?;
-    let mut watch = Watch {
-        place: Place {
+    let mut watch = CounterWatch {
+        place: CounterPlace {
             netns,
             server: Some(
                 pid.parse()
@@ -111,14 +111,14 @@ pub(crate) fn run(netns: &str, url: &str, what: [&str; 3], pid: &str) -> Result<
         let window_s = point.window.as_secs_f64();
         let mbps = |direction| point.ops.window_bytes(direction) as f64 * 8e-6 / window_s;
         let cpu = point.client.cpu_user + point.client.cpu_system;
-        let carried = Carried {
+        let carried = PointResult {
             profile: plan.work.profile.clone(),
             clients: point.clients,
             ops_per_s: point.ops.window_all().count() as f64 / window_s,
             up_mbps: mbps(Direction::Write),
             down_mbps: mbps(Direction::Read),
             generator_cores: cpu.as_secs_f64() / window_s,
-            link: Link::between(first, last)?,
+            link: LinkRates::between(first, last)?,
         };
         say(&serde_json::to_string(&carried).map_err(|error| error.to_string())?);
     }

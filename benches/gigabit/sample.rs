@@ -19,7 +19,7 @@ const TICKS_PER_S: f64 = 100.0;
 const SHORTEST: Duration = Duration::from_millis(500);
 
 /// The place where counters are read.
-pub(crate) struct Place<'a> {
+pub(crate) struct CounterPlace<'a> {
     /// The server's network namespace. The load's is the namespace of this process.
     pub(crate) netns: &'a str,
     /// The server's first process, if its CPU time is needed.
@@ -29,19 +29,19 @@ pub(crate) struct Place<'a> {
 /// Counters at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    up_bytes: Reading,
-    down_bytes: Reading,
-    server_cpu_s: Reading,
+    up_bytes: CounterReading,
+    down_bytes: CounterReading,
+    server_cpu_s: CounterReading,
 }
 
 /// A counter and the time of its reading.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct CounterReading {
     at: Instant,
     value: f64,
 }
 
-impl Reading {
+impl CounterReading {
     /// Reads a counter. This starts a program, which can be slow on a busy
     /// machine. So the middle of that time counts as the time of the reading.
     fn take(read: impl FnOnce() -> Result<f64, String>) -> Result<Self, String> {
@@ -61,7 +61,7 @@ impl Reading {
 
 /// Rates between two samples.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Link {
+pub(crate) struct LinkRates {
     /// From the load to the server, in Mbit/s (10^6 bits) of Ethernet frames.
     pub(crate) up_mbps: f64,
     /// From the server to the load, in the same unit.
@@ -70,25 +70,25 @@ pub(crate) struct Link {
     pub(crate) server_cores: f64,
 }
 
-impl Place<'_> {
+impl CounterPlace<'_> {
     pub(crate) fn sample(&self) -> Result<Sample, String> {
         let [load, serve] = DEVICES;
         Ok(Sample {
-            up_bytes: Reading::take(|| shaped(&["-s", "-j", "qdisc", "show", "dev", load]))?,
-            down_bytes: Reading::take(|| {
+            up_bytes: CounterReading::take(|| shaped(&["-s", "-j", "qdisc", "show", "dev", load]))?,
+            down_bytes: CounterReading::take(|| {
                 shaped(&["-n", self.netns, "-s", "-j", "qdisc", "show", "dev", serve])
             })?,
-            server_cpu_s: Reading::take(|| self.server.map_or(Ok(0.0), cpu_of_tree))?,
+            server_cpu_s: CounterReading::take(|| self.server.map_or(Ok(0.0), cpu_of_tree))?,
         })
     }
 }
 
-impl Link {
+impl LinkRates {
     pub(crate) fn between(first: &Sample, last: &Sample) -> Result<Self, String> {
         if last.up_bytes.at - first.up_bytes.at < SHORTEST {
             return Err("too short a time to count bytes in: measure 4 seconds or more".into());
         }
-        let mbps = |first: &Reading, last: &Reading| first.rate(last) * 8e-6;
+        let mbps = |first: &CounterReading, last: &CounterReading| first.rate(last) * 8e-6;
         Ok(Self {
             up_mbps: mbps(&first.up_bytes, &last.up_bytes),
             down_mbps: mbps(&first.down_bytes, &last.down_bytes),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use crate::iperf;
-use crate::load::Carried;
+use crate::load::PointResult;
 use crate::say;
 
 const SERVERS: [(&str, &str); 2] = [("samba", "scratch Samba"), ("embedded", "embedded server")];
@@ -23,21 +23,21 @@ const GENERATOR_CORES: f64 = 0.5;
 
 /// The results of iperf3.
 struct Yardstick {
-    up: iperf::Carried,
-    down: iperf::Carried,
+    up: iperf::Goodput,
+    down: iperf::Goodput,
 }
 
 /// The results of a server in one round, and of iperf3 directly before.
 struct Round {
     yardstick: Yardstick,
-    points: Vec<Carried>,
+    points: Vec<PointResult>,
 }
 
 /// A load point over all rounds.
-struct Point<'a> {
+struct LoadPoint<'a> {
     profile: &'a str,
     clients: u32,
-    rounds: Vec<(&'a Carried, &'a Yardstick)>,
+    rounds: Vec<(&'a PointResult, &'a Yardstick)>,
 }
 
 /// Prints the results in a folder. Returns whether each requirement is met with
@@ -60,7 +60,7 @@ pub(crate) fn print(folder: &str) -> Result<bool, String> {
                 "iperf3, {:<4}  {:>6.1} Mbit/s of data, {:>6.1} Mbit/s on the link",
                 carried[0].direction,
                 median(carried.iter().map(|one| one.goodput_mbps)),
-                median(carried.iter().map(iperf::Carried::link_mbps)),
+                median(carried.iter().map(iperf::Goodput::link_mbps)),
             ));
         }
         say(&format!(
@@ -68,7 +68,7 @@ pub(crate) fn print(folder: &str) -> Result<bool, String> {
              {:<15} {:>7} {:>8} | data {:>6} {:>6} {:>6} | link {:>6} {:>6} {:>6} | generator   server",
             "profile", "clients", "ops/s", "down", "up", "share", "down", "up", "share"
         ));
-        let points = Point::of(&rounds);
+        let points = LoadPoint::of(&rounds);
         for point in &points {
             point.tell();
         }
@@ -95,17 +95,17 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-impl<'a> Point<'a> {
+impl<'a> LoadPoint<'a> {
     /// Returns all load points in the order of the first round. Each round must
     /// have all of them.
     fn of(rounds: &'a [Round]) -> Vec<Self> {
-        let of = |first: &'a Carried| Point {
+        let of = |first: &'a PointResult| LoadPoint {
             profile: &first.profile,
             clients: first.clients,
             rounds: rounds
                 .iter()
                 .filter_map(|round| {
-                    let same = |one: &&Carried| {
+                    let same = |one: &&PointResult| {
                         (&one.profile, one.clients) == (&first.profile, first.clients)
                     };
                     Some((round.points.iter().find(same)?, &round.yardstick))
@@ -118,12 +118,12 @@ impl<'a> Point<'a> {
             .collect()
     }
 
-    fn over(&self, of: impl Fn(&Carried) -> f64) -> f64 {
+    fn over(&self, of: impl Fn(&PointResult) -> f64) -> f64 {
         median(self.rounds.iter().map(|(point, _)| of(point)))
     }
 
     /// Returns the lowest, the median and the highest share over all rounds.
-    fn share(&self, of: impl Fn(&Yardstick, &Carried) -> f64) -> [f64; 3] {
+    fn share(&self, of: impl Fn(&Yardstick, &PointResult) -> f64) -> [f64; 3] {
         let shares = self.rounds.iter().map(|(point, by)| of(by, point));
         [
             shares.clone().fold(f64::INFINITY, f64::min),
@@ -158,9 +158,9 @@ impl<'a> Point<'a> {
     }
 }
 
-fn judge_sequential(server: &str, points: &[Point<'_>]) -> Result<bool, String> {
+fn judge_sequential(server: &str, points: &[LoadPoint<'_>]) -> Result<bool, String> {
     let mut points = points.iter().filter(|point| point.profile == SEQUENTIAL);
-    let share = |point: &Point<'_>| point.goodput_share()[1];
+    let share = |point: &LoadPoint<'_>| point.goodput_share()[1];
     let best = points
         .clone()
         .max_by(|one, other| share(one).total_cmp(&share(other)))
@@ -177,7 +177,7 @@ fn judge_sequential(server: &str, points: &[Point<'_>]) -> Result<bool, String> 
     Ok(enough.is_some())
 }
 
-fn judge_file_server(server: &str, points: &[Point<'_>]) -> Result<bool, String> {
+fn judge_file_server(server: &str, points: &[LoadPoint<'_>]) -> Result<bool, String> {
     let point = points
         .iter()
         .find(|point| point.profile == FILE_SERVER && point.clients == CLIENTS)
@@ -212,7 +212,7 @@ fn verdict(met: bool) -> &'static str {
     if met { "holds      " } else { "falls short" }
 }
 
-impl iperf::Carried {
+impl iperf::Goodput {
     /// Returns the link rate in the measured direction.
     fn link_mbps(&self) -> f64 {
         self.link.busier_mbps()
@@ -221,7 +221,7 @@ impl iperf::Carried {
 
 impl Yardstick {
     fn load(path: &Path) -> Result<Self, String> {
-        let mut carried: Vec<iperf::Carried> = lines(path)?;
+        let mut carried: Vec<iperf::Goodput> = lines(path)?;
         let mut of = |direction: &str| {
             let at = carried.iter().position(|one| one.direction == direction);
             at.map(|at| carried.swap_remove(at))
@@ -234,18 +234,18 @@ impl Yardstick {
     }
 
     /// Returns iperf3's result for the direction that a load point uses more.
-    fn busier(&self, point: &Carried) -> &iperf::Carried {
+    fn busier(&self, point: &PointResult) -> &iperf::Goodput {
         match point.link.up_mbps > point.link.down_mbps {
             true => &self.up,
             false => &self.down,
         }
     }
 
-    fn goodput_share(&self, point: &Carried) -> f64 {
+    fn goodput_share(&self, point: &PointResult) -> f64 {
         point.up_mbps.max(point.down_mbps) / self.busier(point).goodput_mbps
     }
 
-    fn link_share(&self, point: &Carried) -> f64 {
+    fn link_share(&self, point: &PointResult) -> f64 {
         point.link.busier_mbps() / self.busier(point).link_mbps()
     }
 }

@@ -26,7 +26,7 @@ const WINDOWS: [(&str, &str); 2] = [
 ];
 
 /// A requirement.
-struct Bar {
+struct Requirement {
     what: &'static str,
     value: f64,
     limit: f64,
@@ -63,8 +63,8 @@ fn report(folder: &str) -> Result<bool, String> {
     table(&rounds, &WINDOWS)?;
     say("");
     let bars = bars(&rounds)?;
-    bars.iter().for_each(Bar::tell);
-    Ok(bars.iter().all(Bar::holds))
+    bars.iter().for_each(Requirement::tell);
+    Ok(bars.iter().all(Requirement::holds))
 }
 
 fn table(rounds: &Rounds, rows: &[(&str, &str)]) -> Result<(), String> {
@@ -87,31 +87,31 @@ fn table(rounds: &Rounds, rows: &[(&str, &str)]) -> Result<(), String> {
     Ok(())
 }
 
-fn bars(rounds: &Rounds) -> Result<Vec<Bar>, String> {
+fn bars(rounds: &Rounds) -> Result<Vec<Requirement>, String> {
     let cpu = |of, to| Ok::<_, String>(rounds.ratio(of, to, Figure::Cpu)?.median());
     Ok(vec![
-        Bar {
+        Requirement {
             what: "CPU per read, of the floor's",
             value: cpu("native", "floor")?,
             limit: 1.15,
             unit: "x",
             at_least: false,
         },
-        Bar {
+        Requirement {
             what: "CPU per read, of smb-rs's, both signed",
             value: cpu("native-signed", "smb-rs")?,
             limit: 0.5,
             unit: "x",
             at_least: false,
         },
-        Bar {
+        Requirement {
             what: "CPU per read in user mode",
             value: rounds.of("native", Figure::User)?.median(),
             limit: 1.5,
             unit: " us",
             at_least: false,
         },
-        Bar {
+        Requirement {
             what: "operations per CPU second, 16 outstanding over 1",
             value: cpu("outstanding-1", "outstanding-16")?,
             limit: 1.5,
@@ -121,7 +121,7 @@ fn bars(rounds: &Rounds) -> Result<Vec<Bar>, String> {
     ])
 }
 
-impl Bar {
+impl Requirement {
     fn holds(&self) -> bool {
         match self.at_least {
             true => self.value >= self.limit,

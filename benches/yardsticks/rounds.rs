@@ -21,7 +21,7 @@ pub(crate) enum Figure {
 
 /// The figures of one program in one round.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
+struct RoundSample {
     cpu_us: f64,
     user_us: f64,
     rate: f64,
@@ -29,11 +29,11 @@ struct Sample {
 
 /// All samples, by program and round.
 pub(crate) struct Rounds {
-    samples: BTreeMap<String, BTreeMap<u32, Sample>>,
+    samples: BTreeMap<String, BTreeMap<u32, RoundSample>>,
 }
 
 /// The values of a figure over the rounds, in ascending order.
-pub(crate) struct Over(Vec<f64>);
+pub(crate) struct SortedValues(Vec<f64>);
 
 impl Rounds {
     /// Reads all files `round-<number>-<program>.json` of a folder.
@@ -45,7 +45,8 @@ impl Rounds {
             let Some((round, program)) = named(&path) else {
                 continue;
             };
-            let sample = Sample::load(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+            let sample =
+                RoundSample::load(&path).map_err(|why| format!("{}: {why}", path.display()))?;
             samples.entry(program).or_default().insert(round, sample);
         }
         match samples.is_empty() {
@@ -58,16 +59,16 @@ impl Rounds {
         self.samples.values().map(BTreeMap::len).max().unwrap_or(0)
     }
 
-    pub(crate) fn of(&self, program: &str, figure: Figure) -> Result<Over, String> {
+    pub(crate) fn of(&self, program: &str, figure: Figure) -> Result<SortedValues, String> {
         let values = self.program(program)?.values();
-        Ok(Over::new(
+        Ok(SortedValues::new(
             values.map(|sample| sample.figure(figure)).collect(),
         ))
     }
 
     /// Returns a figure of one program as a multiple of another program's in
     /// the same round.
-    pub(crate) fn ratio(&self, of: &str, to: &str, figure: Figure) -> Result<Over, String> {
+    pub(crate) fn ratio(&self, of: &str, to: &str, figure: Figure) -> Result<SortedValues, String> {
         let others = self.program(to)?;
         let ratios = self.program(of)?.iter().filter_map(|(round, sample)| {
             let other = others.get(round)?;
@@ -76,11 +77,11 @@ impl Rounds {
         let ratios: Vec<f64> = ratios.collect();
         match ratios.is_empty() {
             true => Err(format!("no round has both {of} and {to}")),
-            false => Ok(Over::new(ratios)),
+            false => Ok(SortedValues::new(ratios)),
         }
     }
 
-    fn program(&self, name: &str) -> Result<&BTreeMap<u32, Sample>, String> {
+    fn program(&self, name: &str) -> Result<&BTreeMap<u32, RoundSample>, String> {
         self.samples
             .get(name)
             .ok_or_else(|| format!("no round has {name}"))
@@ -97,7 +98,7 @@ fn named(path: &Path) -> Option<(u32, String)> {
     Some((round.parse().ok()?, program.to_owned()))
 }
 
-impl Sample {
+impl RoundSample {
     fn load(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         let value: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
@@ -154,7 +155,7 @@ fn number(object: &Value, key: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("no `{key}`"))
 }
 
-impl Over {
+impl SortedValues {
     fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self(values)

@@ -6,8 +6,8 @@ use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::Flags;
 use smbench_protocol::{
-    Account, Channels, CipherList, Credentials, Dialect, DialectRange, Handshake, NtStatus, Policy,
-    Progress, SessionConfig,
+    Account, Channels, CipherList, Credentials, Dialect, DialectRange, Handshake,
+    HandshakeProgress, NtStatus, Policy, SessionConfig,
 };
 
 use crate::peer::{self, byte, record};
@@ -45,14 +45,14 @@ pub(crate) fn config(selector: u8) -> SessionConfig {
 }
 
 /// A handshake in progress.
-struct Setup {
+struct FuzzedHandshake {
     handshake: Handshake,
     inbound: Inbound,
     /// The bytes that the client has sent and the target has not read.
     out: Vec<u8>,
 }
 
-impl Setup {
+impl FuzzedHandshake {
     fn start(selector: u8) -> Self {
         Self::with(config(selector))
     }
@@ -73,8 +73,8 @@ impl Setup {
             let mut messages = self.handshake.open(frame).ok()?;
             while let Some(message) = messages.next_message().ok()? {
                 match self.handshake.receive(message, &mut self.out).ok()? {
-                    Progress::Continue => {}
-                    Progress::Ready(connection) => {
+                    HandshakeProgress::Continue => {}
+                    HandshakeProgress::Ready(connection) => {
                         assert_eq!(connection.in_flight(), 0);
                         return None;
                     }
@@ -92,7 +92,7 @@ impl Setup {
 
 /// Feeds a whole handshake with the bytes as they are, in pieces.
 pub fn handshake_bytes(mut data: &[u8]) {
-    let mut setup = Setup::start(byte(&mut data));
+    let mut setup = FuzzedHandshake::start(byte(&mut data));
     let piece = usize::from(byte(&mut data)).max(1);
     let mut stream = data.to_vec();
     for piece in stream.chunks_mut(piece) {
@@ -105,7 +105,7 @@ pub fn handshake_bytes(mut data: &[u8]) {
 /// Feeds a whole handshake with answers to the client's requests. The input is
 /// their statuses and bodies.
 pub fn handshake_answers(mut data: &[u8]) {
-    let mut setup = Setup::start(byte(&mut data));
+    let mut setup = FuzzedHandshake::start(byte(&mut data));
     loop {
         let selector = byte(&mut data);
         let Some(body) = record(&mut data) else {
@@ -135,7 +135,7 @@ pub fn auth_tokens(data: &[u8]) {
 /// Logs on at a server that sends the answers in `data`. Each has a byte that
 /// marks the last answer, and a token. No token proves the server's identity.
 pub(crate) fn log_on(credentials: Credentials, now: SystemTime, mut data: &[u8]) {
-    let mut setup = Setup::with(SessionConfig {
+    let mut setup = FuzzedHandshake::with(SessionConfig {
         credentials,
         now,
         ..config(1)

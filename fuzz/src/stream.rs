@@ -10,7 +10,7 @@ use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::connection::Reauthentication;
 use smbench_protocol::crypto::{NONCE_LEN_MAX, PreauthHash, Signer};
 use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
-use smbench_protocol::fuzzing::{self, Shield};
+use smbench_protocol::fuzzing::{self, FuzzProtection};
 use smbench_protocol::header::{Command, HEADER_LEN};
 use smbench_protocol::{
     Cipher, Connection, Event, FileId, SessionConfig, SessionIndex, SigningAlgorithm,
@@ -70,7 +70,7 @@ pub fn frames(mut data: &[u8]) {
 const REAUTHENTICATION: u32 = u32::MAX;
 
 /// A connection with several kinds of requests in flight.
-struct Busy {
+struct BusyConnection {
     connection: Connection,
     inbound: Inbound,
     payload: Payload,
@@ -81,10 +81,10 @@ struct Busy {
     cancelled: HashSet<u32>,
 }
 
-impl Busy {
+impl BusyConnection {
     /// Makes a connection by the bits of `selector`. The lowest bit selects the
     /// treatment of READ payloads. The highest bit starts a re-authentication.
-    fn new(shield: Shield, selector: u8) -> Self {
+    fn new(shield: FuzzProtection, selector: u8) -> Self {
         let payload = match selector & 1 {
             0 => Payload::Keep,
             _ => Payload::Discard,
@@ -264,16 +264,16 @@ pub fn connection_bytes(mut data: &[u8]) {
     let selector = byte(&mut data);
     let piece = usize::from(byte(&mut data)).max(1);
     let shield = match selector >> 1 & 3 {
-        0 | 1 => Shield::None,
-        2 => Shield::Signed(SigningAlgorithm::AesCmac),
-        _ => Shield::Encrypted(Cipher::Aes128Gcm),
+        0 | 1 => FuzzProtection::None,
+        2 => FuzzProtection::Signed(SigningAlgorithm::AesCmac),
+        _ => FuzzProtection::Encrypted(Cipher::Aes128Gcm),
     };
-    let mut busy = Busy::new(shield, selector);
+    let mut busy = BusyConnection::new(shield, selector);
     let mut stream = data.to_vec();
     for piece in stream.chunks_mut(piece) {
         match busy.take(piece) {
             // Arbitrary bytes are never validly signed or encrypted.
-            Some(completed) => assert!(completed == 0 || matches!(shield, Shield::None)),
+            Some(completed) => assert!(completed == 0 || matches!(shield, FuzzProtection::None)),
             None => return,
         }
     }
@@ -282,7 +282,7 @@ pub fn connection_bytes(mut data: &[u8]) {
 
 /// Feeds a whole connection with messages.
 pub fn connection_plain(mut data: &[u8]) {
-    let mut busy = Busy::new(Shield::None, byte(&mut data));
+    let mut busy = BusyConnection::new(FuzzProtection::None, byte(&mut data));
     while let Some(message) = record(&mut data) {
         if busy.take(&mut peer::framed(message)).is_none() {
             return;
@@ -328,7 +328,7 @@ pub fn connection_signed(mut data: &[u8]) {
     let algorithm = SigningAlgorithm::ALL[usize::from(selector >> 1) % 3];
     let preauth = PreauthHash::default();
     let signer = Signer::new(algorithm, &fuzzing::keys(&preauth).signing());
-    let mut busy = Busy::new(Shield::Signed(algorithm), selector);
+    let mut busy = BusyConnection::new(FuzzProtection::Signed(algorithm), selector);
     loop {
         let tampering = Tampering::read(&mut data);
         let Some(message) = record(&mut data) else {
@@ -354,7 +354,7 @@ pub fn connection_signed(mut data: &[u8]) {
 pub fn connection_encrypted(mut data: &[u8]) {
     let selector = byte(&mut data);
     let cipher = Cipher::ALL[usize::from(selector >> 1) % 4];
-    let mut busy = Busy::new(Shield::Encrypted(cipher), selector);
+    let mut busy = BusyConnection::new(FuzzProtection::Encrypted(cipher), selector);
     loop {
         let tampering = Tampering::read(&mut data);
         let Some(message) = record(&mut data) else {

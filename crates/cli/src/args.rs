@@ -166,7 +166,7 @@ mod tests {
 
     use super::message::hide_urls;
     use super::*;
-    use crate::request::Request;
+    use crate::request::RunRequest;
 
     #[test]
     fn the_definition_is_consistent() {
@@ -234,7 +234,7 @@ mod tests {
         let CliCommand::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
             panic!("run is run");
         };
-        let request = Request::resolve_all(&args).unwrap().remove(0);
+        let request = RunRequest::resolve_all(&args).unwrap().remove(0);
         let Plan { work, limits, .. } = request.draft;
         let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
@@ -278,7 +278,7 @@ mod tests {
             let args = [&["smbench"], command, &limits].concat();
             let parsed = Cli::try_parse_from(&args).unwrap().command;
             if let CliCommand::Run(args) = parsed {
-                let request = Request::resolve_all(&args).unwrap().remove(0);
+                let request = RunRequest::resolve_all(&args).unwrap().remove(0);
                 let plan = request.draft;
                 assert_eq!(plan.limits.connect, Duration::from_secs(2));
                 assert_eq!(plan.limits.setup, Duration::from_secs(3));

@@ -37,7 +37,7 @@ use smbench_report::doc::{
     CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, ToolDoc,
 };
 use smbench_report::units::{counted, plain};
-use smbench_report::{Disclosure, FlushDoc, LoadError, Place, RunDoc};
+use smbench_report::{Disclosure, FlushDoc, LoadError, RunDoc, ServerLocation};
 
 use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
@@ -335,7 +335,7 @@ fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
         ..none.clone()
     };
     let disclosure = Disclosure {
-        place: Place::Embedded,
+        place: ServerLocation::Embedded,
         flush: FlushDoc::Unknown,
         notes: Vec::new(),
         machine: None,

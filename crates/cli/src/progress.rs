@@ -1,7 +1,7 @@
 //! Progress of a run in a line on the terminal; silent without a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use smbench_engine::run::{Live, Point, Progress, Stage};
+use smbench_engine::run::{Live, PointNumber, Progress, Stage};
 use smbench_report::units;
 
 /// Whether progress is shown.
@@ -141,7 +141,7 @@ fn height(live: &Live) -> String {
     }
 }
 
-fn which(point: &Point) -> String {
+fn which(point: &PointNumber) -> String {
     format!(
         "point {}/{}: {}",
         point.number,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_phase_reads_well() {
-        let point = Point {
+        let point = PointNumber {
             number: 2,
             of: 4,
             clients: 4,

@@ -13,7 +13,7 @@ use smbench_model::record::RunRecord;
 use smbench_model::spec::{GeneratorSpec, RunOptions};
 use smbench_model::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{Disclosure, FlushDoc, Place, RunDoc};
+use smbench_report::{Disclosure, FlushDoc, RunDoc, ServerLocation};
 
 use crate::args::{
     ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
@@ -31,11 +31,11 @@ const IN_MEMORY: &str =
 
 /// A checked run.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct RunRequest {
     /// The plan without a password, and without the address of a server that is
     /// started for the run.
     pub(crate) draft: Plan,
-    pub(crate) server: Server,
+    pub(crate) server: RunServer,
     /// The server's flush policy as stated by the user.
     flush: FlushDoc,
     /// The highest load of the generator.
@@ -44,7 +44,7 @@ pub(crate) struct Request {
 
 /// The server of a run.
 #[derive(Debug)]
-pub(crate) enum Server {
+pub(crate) enum RunServer {
     /// A server that is started for the run.
     Embedded,
     /// An existing server.
@@ -83,7 +83,7 @@ pub(crate) struct ServerAccess {
     pub(crate) limits: Limits,
 }
 
-impl Request {
+impl RunRequest {
     /// Checks the options of `run` and `plan` for each profile. Makes no
     /// connection.
     pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<Self>, Failure> {
@@ -113,8 +113,8 @@ impl Request {
         output: &OutputArgs,
     ) -> Result<Self, Failure> {
         let server = match &args.target {
-            None => Server::Embedded,
-            Some(url) => Server::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
+            None => RunServer::Embedded,
+            Some(url) => RunServer::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
         };
         let options = RunOptions {
             generator: GeneratorSpec {
@@ -125,8 +125,8 @@ impl Request {
             ..options
         };
         let target = match &server {
-            Server::Embedded => embedded(),
-            Server::Given(server) => server.target.clone(),
+            RunServer::Embedded => embedded(),
+            RunServer::Given(server) => server.target.clone(),
         };
         // If the system does not provide the number, one thread always works.
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
@@ -154,12 +154,12 @@ impl Request {
     /// before the run.
     pub(crate) fn disclosure(&self) -> Disclosure {
         let mut told = match self.server {
-            Server::Embedded => Disclosure {
+            RunServer::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
                 // Its files are in memory, so it just answers a FLUSH.
-                ..of_this_process(Place::Embedded, FlushDoc::Ignores)
+                ..of_this_process(ServerLocation::Embedded, FlushDoc::Ignores)
             },
-            Server::Given(_) => disclosure(self.flush),
+            RunServer::Given(_) => disclosure(self.flush),
         };
         let calibrate::RunCalibration { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;
@@ -170,20 +170,20 @@ impl Request {
 
 /// Returns the facts that readers need about an existing server.
 pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
-    of_this_process(Place::Remote, flush)
+    of_this_process(ServerLocation::Remote, flush)
 }
 
 /// Builds the document of a run. Only the run itself shows whether the server is on
 /// this machine, because its given name or address does not.
 pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
-    if record.server.is_here && disclosure.place != Place::Embedded {
+    if record.server.is_here && disclosure.place != ServerLocation::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
     }
     RunDoc::from_record(record, disclosure)
 }
 
 /// Returns the facts that are known without the server.
-fn of_this_process(place: Place, flush: FlushDoc) -> Disclosure {
+fn of_this_process(place: ServerLocation, flush: FlushDoc) -> Disclosure {
     Disclosure {
         place,
         flush,

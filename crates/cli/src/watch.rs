@@ -17,7 +17,7 @@ use crate::results::is_special;
 use crate::unsaved::Unsaved;
 
 /// Saves results during a run.
-pub(crate) trait Keep {
+pub(crate) trait SaveResults {
     /// Notes that the run uses this directory of the share from now on.
     fn directory_claimed(&mut self, _directory: &str) {}
 
@@ -91,7 +91,7 @@ pub(crate) struct Watch<'a, K> {
 /// line.
 pub(crate) type IntervalReport<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine) + 'a>;
 
-impl<'a, K: Keep> Watch<'a, K> {
+impl<'a, K: SaveResults> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
     pub(crate) fn new(
         line: &'a ProgressLine,
@@ -139,7 +139,7 @@ impl<'a, K: Keep> Watch<'a, K> {
     }
 }
 
-impl<K: Keep> Observer for Watch<'_, K> {
+impl<K: SaveResults> Observer for Watch<'_, K> {
     fn progress(&mut self, progress: &Progress) {
         match progress {
             Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),
@@ -173,7 +173,7 @@ impl<K: Keep> Observer for Watch<'_, K> {
 mod tests {
     use std::time::Duration;
 
-    use smbench_engine::run::Point;
+    use smbench_engine::run::PointNumber;
     use smbench_report::FlushDoc;
 
     use super::*;
@@ -182,7 +182,7 @@ mod tests {
 
     struct Discard;
 
-    impl Keep for Discard {
+    impl SaveResults for Discard {
         fn save(&mut self, _: RunDoc) -> Result<(), Failure> {
             Ok(())
         }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     const SETTING_UP: Progress = Progress::SettingUp {
-        point: Point {
+        point: PointNumber {
             number: 1,
             of: 1,
             clients: 1,

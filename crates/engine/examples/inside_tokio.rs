@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use smbench_engine::run::{Event, Progress, events};
+use smbench_engine::run::{Progress, RunEvent, events};
 use smbench_engine::{Cancel, Plan, RunOptions, Target, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
@@ -56,10 +56,10 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     // The channel closes when the run has ended, with any outcome.
     while let Some(event) = told.recv().await {
         match event {
-            Event::Progress(Progress::Running { stage, elapsed, .. }) => {
+            RunEvent::Progress(Progress::Running { stage, elapsed, .. }) => {
                 println!("{stage:?} for {elapsed:.1?}");
             }
-            Event::Interval { index, all, .. } => {
+            RunEvent::Interval { index, all, .. } => {
                 println!(
                     "second {index}: {} operations, p99 {} ns",
                     all.count, all.p99
@@ -69,7 +69,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
                     cancel.cancel();
                 }
             }
-            Event::Progress(_) | Event::LoadPointEnded(_) => {}
+            RunEvent::Progress(_) | RunEvent::LoadPointEnded(_) => {}
         }
     }
     let record = run.await??;

@@ -20,14 +20,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const BLOCK_LEN: u64 = 4096;
 /// A request for one block, with the channel that takes the answer.
-struct Request {
+struct BlockRequest {
     call: Call,
     answers: UnboundedSender<(Call, Vec<u8>)>,
 }
 
-fn serve(mut requests: UnboundedReceiver<Request>) {
+fn serve(mut requests: UnboundedReceiver<BlockRequest>) {
     let store = vec![0xA5; 1 << 20];
-    while let Some(Request { call, answers }) = requests.blocking_recv() {
+    while let Some(BlockRequest { call, answers }) = requests.blocking_recv() {
         let from = call.operation.offset as usize;
         let block = &store[from..from + call.operation.length as usize];
         let _ = answers.send((call, block.to_vec()));
@@ -36,15 +36,15 @@ fn serve(mut requests: UnboundedReceiver<Request>) {
 
 /// Connects clients to the store.
 #[derive(Clone)]
-struct Store(UnboundedSender<Request>);
+struct Store(UnboundedSender<BlockRequest>);
 
 impl Connector for Store {
-    type Driver = Reader;
+    type Driver = BlockReader;
 
-    async fn open(&self, clients: &[u32]) -> Result<Opened<Reader>, SessionError> {
+    async fn open(&self, clients: &[u32]) -> Result<Opened<BlockReader>, SessionError> {
         let (answers, answered) = unbounded_channel();
         let (requests, received) = (self.0.clone(), Vec::new());
-        let driver = Reader {
+        let driver = BlockReader {
             requests,
             answers,
             answered,
@@ -55,14 +55,14 @@ impl Connector for Store {
 }
 
 /// The driver of one group of clients.
-struct Reader {
-    requests: UnboundedSender<Request>,
+struct BlockReader {
+    requests: UnboundedSender<BlockRequest>,
     answers: UnboundedSender<(Call, Vec<u8>)>,
     answered: UnboundedReceiver<(Call, Vec<u8>)>,
     received: Vec<(Call, Vec<u8>)>,
 }
 
-impl Driver for Reader {
+impl Driver for BlockReader {
     fn submit(
         &mut self,
         &call: &Call,
@@ -71,7 +71,7 @@ impl Driver for Reader {
     ) -> Result<(), Busy> {
         let answers = self.answers.clone();
         // If the store is gone, the operation limit will report it.
-        let _ = self.requests.send(Request { call, answers });
+        let _ = self.requests.send(BlockRequest { call, answers });
         Ok(())
     }
 

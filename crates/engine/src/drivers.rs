@@ -3,7 +3,6 @@
 pub(crate) mod backlog;
 pub(crate) mod driver;
 pub(crate) mod dropped;
-pub(crate) mod guest;
 pub(crate) mod links;
 pub mod loopback;
 pub(crate) mod native;
@@ -13,3 +12,4 @@ pub(crate) mod site;
 pub(crate) mod smb_rs;
 pub(crate) mod socket;
 pub(crate) mod turns;
+pub(crate) mod untrusted;

@@ -1,8 +1,8 @@
 //! Examines a server without putting load on it: the protocol features that it
 //! agrees to, and how it treats a file that the probe creates.
 
+mod disk_watch;
 mod trial;
-mod witness;
 
 use smbench_model::limits::Limits;
 use smbench_model::sessions::{Mode, SessionOptions};
@@ -17,8 +17,8 @@ use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError};
 use crate::smb::share;
 pub use crate::smb::share::Cleanup;
-pub use trial::{Attempt, Spread, Trials};
-pub use witness::{FlushFinding, FlushPolicy};
+pub use disk_watch::{FlushFinding, FlushPolicy};
+pub use trial::{Attempt, TimeSpread, Trials};
 
 /// Number of sessions set up one after the other, to measure how long a set-up
 /// takes.
@@ -66,7 +66,7 @@ pub struct SessionFacts {
     pub credits_asked: u16,
     /// Set-up times of several sessions, one after the other. Each counts from the
     /// first SYN to the tree connect.
-    pub setup: Spread,
+    pub setup: TimeSpread,
 }
 
 /// Connects to `target` and finds out which features it offers, blocking the
@@ -166,14 +166,14 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
 }
 
 /// Sets up several sessions; returns the last one and the set-up times of all.
-async fn set_up(endpoint: &Endpoint) -> Result<(Session, Spread), SessionError> {
+async fn set_up(endpoint: &Endpoint) -> Result<(Session, TimeSpread), SessionError> {
     let mut times = Vec::with_capacity(SETUPS);
     loop {
         let begin = clock::now();
         let session = Session::open(endpoint).await?;
         times.push(clock::now().since(begin));
         if times.len() == SETUPS {
-            return Ok((session, Spread::of(times)));
+            return Ok((session, TimeSpread::of(times)));
         }
         session.log_off().await;
     }

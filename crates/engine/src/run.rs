@@ -31,29 +31,29 @@ use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
 use smbench_model::operations::{Drawn, Mix, Streams};
 use smbench_model::plan::Plan;
-pub use smbench_model::progress::{Live, MeasuredInterval, Point, Progress, Stage};
+pub use smbench_model::progress::{Live, MeasuredInterval, PointNumber, Progress, Stage};
 use smbench_model::record::{Origin, RunRecord, ServerFacts};
 
 use crate::drivers::driver::Connector;
-use crate::drivers::guest::Guests;
+use crate::drivers::untrusted::UntrustedConnector;
 use crate::machine::cancel::Cancel;
-use crate::machine::route::Whereabouts;
+use crate::machine::route::Locality;
 use crate::machine::runtime::blocking;
 use crate::machine::server_cpu::Meter;
 pub use crate::machine::server_cpu::MetricsError;
 use crate::machine::{clock, server_cpu};
 use crate::run::carrier::Carrier;
-use crate::run::context::{Context, hiring};
+use crate::run::context::{Context, worker_maker};
 use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::smb::session;
-pub use crate::smb::session::{SessionError, Who};
+pub use crate::smb::session::{LogonIdentity, SessionError};
 pub use crate::smb::tickets::TicketError;
-use crate::worker::assignment::Means;
+use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};
 pub use capacity::CapacityError;
-pub use events::{Event, Events, events};
+pub use events::{Events, RunEvent, events};
 pub use observe::{Observer, Unobserved};
 
 /// Runs `plan` to its end, blocking the calling thread. Slow code in `observer` is
@@ -154,7 +154,7 @@ pub fn execute_on(
     let descriptors_per_group = connector.descriptors_per_group();
     reserve(
         plan,
-        Carrier::Guest {
+        Carrier::Embedding {
             descriptors_per_group,
         },
     )?;
@@ -163,15 +163,15 @@ pub fn execute_on(
     let context = Context {
         plan: Arc::new(plan.clone()),
         at: server.url.clone(),
-        whereabouts: Whereabouts::Elsewhere,
+        whereabouts: Locality::Elsewhere,
         server_cpu: Meter::new(&plan.generator.server_cpu, None),
         started: clock::now(),
         started_wall: clock::wall(),
         salt: Salt(session::random_u64()),
         runs_before: 0,
         cancel,
-        hire: hiring(Means {
-            connector: Guests {
+        make_workers: worker_maker(WorkerParts {
+            connector: UntrustedConnector {
                 connector,
                 limit: plan.limits.setup,
             },

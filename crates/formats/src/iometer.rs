@@ -37,7 +37,7 @@ use std::time::Duration;
 use smbench_model::spec::PatternSpec;
 use smbench_model::units::Size;
 
-use lines::{Lines, Problem};
+use lines::{IcfLines, LineProblem};
 pub use profile::{Imported, quoted};
 
 /// The largest configuration file in bytes. A larger file is refused without being
@@ -49,11 +49,11 @@ const PROFILES_MAX: usize = 10_000;
 
 /// The content of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Config {
+pub struct IometerConfig {
     /// The access specifications, in the order of the file.
     pub specs: Vec<AccessSpec>,
     /// How the access specifications are run.
-    pub setup: Setup,
+    pub setup: IometerSetup,
     /// The parts that were not imported.
     pub notes: Vec<Note>,
 }
@@ -72,7 +72,7 @@ pub struct AccessSpec {
 /// How access specifications are run. Values that the file does not contain are
 /// missing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Setup {
+pub struct IometerSetup {
     /// The description of the test.
     pub description: Option<String>,
     /// Measured time.
@@ -128,7 +128,7 @@ pub enum ImportError {
 /// # Errors
 /// When the file cannot be read or is larger than 16 MiB. Otherwise the first line
 /// that is not valid or not supported.
-pub fn read(path: &str) -> Result<Config, ImportError> {
+pub fn read(path: &str) -> Result<IometerConfig, ImportError> {
     let unreadable = |reason| ImportError::Unreadable {
         path: path.to_owned(),
         reason,
@@ -147,19 +147,21 @@ pub fn read(path: &str) -> Result<Config, ImportError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(path: &str, bytes: &[u8]) -> Result<Config, ImportError> {
-    sections(&mut Lines::new(bytes)).map_err(|Problem { line, reason }| ImportError::Malformed {
-        path: path.to_owned(),
-        line,
-        reason,
+pub fn parse(path: &str, bytes: &[u8]) -> Result<IometerConfig, ImportError> {
+    sections(&mut IcfLines::new(bytes)).map_err(|LineProblem { line, reason }| {
+        ImportError::Malformed {
+            path: path.to_owned(),
+            line,
+            reason,
+        }
     })
 }
 
-fn sections(lines: &mut Lines) -> Result<Config, Problem> {
+fn sections(lines: &mut IcfLines) -> Result<IometerConfig, LineProblem> {
     lines.check_version()?;
-    let mut config = Config::default();
+    let mut config = IometerConfig::default();
     let mut is_listed = false;
-    let mut setup = setup::Reader::default();
+    let mut setup = setup::SetupReader::default();
     while let Some((at, text)) = lines.next() {
         if lines::begins(&text, "'TEST SETUP") {
             setup.test_setup(lines, &mut config)?;
@@ -171,14 +173,14 @@ fn sections(lines: &mut Lines) -> Result<Config, Problem> {
         } else if lines::begins(&text, "'MANAGER LIST") {
             setup.manager_list(lines, &mut config)?;
         } else if !text.starts_with('\'') && !lines::begins(&text, "Version") {
-            return Err(Problem::at(
+            return Err(LineProblem::at(
                 at,
                 format!("`{text}` is in no section: expected one such as 'ACCESS SPECIFICATIONS"),
             ));
         }
     }
     if !is_listed || config.specs.is_empty() {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             lines.count(),
             "the file ends without an access specification: save it in Iometer with its access \
              specifications",
@@ -187,7 +189,7 @@ fn sections(lines: &mut Lines) -> Result<Config, Problem> {
     setup.conclude(&mut config)?;
     let profiles = config.specs.len() * config.setup.outstanding.len().max(1);
     if profiles > PROFILES_MAX {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             lines.count(),
             format!(
                 "the file makes {profiles} profiles, one for each access specification and number of \

@@ -78,7 +78,7 @@ const NAMES: u32 = 1366;
 pub fn generate(capture: NetbenchCapture, seed: u64) -> Trace {
     let statistics = statistics(capture);
     let counts = statistics.counts;
-    let mut office = Office {
+    let mut office = OfficeClient {
         builder: Builder::default(),
         random: Random {
             key: finalise(seed) ^ capture as u64,
@@ -129,7 +129,7 @@ struct Saved {
 }
 
 /// Records the operations of a client.
-struct Office {
+struct OfficeClient {
     builder: Builder,
     random: Random,
     reads: Sizes,
@@ -138,7 +138,7 @@ struct Office {
     steps: u64,
 }
 
-impl Office {
+impl OfficeClient {
     fn push(&mut self, step: &Step<'_>, status: NtStatus) {
         let pushed = self.builder.push(step, status, None);
         debug_assert_eq!(pushed, Ok(()));

@@ -27,7 +27,7 @@ impl fmt::Debug for CredentialCache {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Version {
+enum CacheVersion {
     V3,
     V4,
 }
@@ -43,11 +43,11 @@ impl CredentialCache {
         let mut file = FileReader::new(bytes);
         let unknown = file.error(FORMAT);
         let version = match file.u16(FORMAT)? {
-            0x0503 => Version::V3,
-            0x0504 => Version::V4,
+            0x0503 => CacheVersion::V3,
+            0x0504 => CacheVersion::V4,
             _ => return Err(unknown),
         };
-        if version == Version::V4 {
+        if version == CacheVersion::V4 {
             file.counted16("malformed header")?;
         }
         let user = principal(&mut file)?;
@@ -84,13 +84,13 @@ fn principal(file: &mut FileReader<'_>) -> Result<Principal, MalformedFile> {
 /// unsupported encryption type.
 fn credential(
     file: &mut FileReader<'_>,
-    version: Version,
+    version: CacheVersion,
 ) -> Result<Option<Ticket>, MalformedFile> {
     const WHAT: &str = "malformed credential";
     let client = principal(file)?;
     let service = principal(file)?;
     let mut enctype = file.u16(WHAT)?;
-    if version == Version::V3 {
+    if version == CacheVersion::V3 {
         enctype = file.u16(WHAT)?;
     }
     let malformed_key = file.error("malformed key");
@@ -148,14 +148,14 @@ pub(super) mod tests {
     }
 
     /// Encodes a credential with an address and a piece of authorization data.
-    fn credential(ticket: &Ticket, enctype: u16, version: Version) -> Vec<u8> {
+    fn credential(ticket: &Ticket, enctype: u16, version: CacheVersion) -> Vec<u8> {
         let seconds = |time: SystemTime| {
             let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
             (since.as_secs() as u32).to_be_bytes()
         };
         let enctypes = match version {
-            Version::V3 => [enctype.to_be_bytes(), enctype.to_be_bytes()].concat(),
-            Version::V4 => enctype.to_be_bytes().to_vec(),
+            CacheVersion::V3 => [enctype.to_be_bytes(), enctype.to_be_bytes()].concat(),
+            CacheVersion::V4 => enctype.to_be_bytes().to_vec(),
         };
         let list = [&1u32.to_be_bytes()[..], &[0, 2], &counted(&[127, 0, 0, 1])].concat();
         [
@@ -181,15 +181,15 @@ pub(super) mod tests {
 
     /// Encodes a cache of format 4 with these tickets and settings between them.
     pub(crate) fn cache(user: &Principal, tickets: &[Ticket]) -> Vec<u8> {
-        file(user, tickets, Version::V4)
+        file(user, tickets, CacheVersion::V4)
     }
 
-    fn file(user: &Principal, tickets: &[Ticket], version: Version) -> Vec<u8> {
+    fn file(user: &Principal, tickets: &[Ticket], version: CacheVersion) -> Vec<u8> {
         let mut bytes = match version {
-            Version::V3 => vec![5, 3],
+            CacheVersion::V3 => vec![5, 3],
             // The header has one field, the difference to the KDC's clock,
             // which is zero.
-            Version::V4 => [&[5, 4, 0, 12, 0, 1, 0, 8][..], &[0; 8]].concat(),
+            CacheVersion::V4 => [&[5, 4, 0, 12, 0, 1, 0, 8][..], &[0; 8]].concat(),
         };
         bytes.extend(name(user));
         for ticket in tickets {
@@ -224,7 +224,7 @@ pub(super) mod tests {
             ticket("cifs/files", 1_500_000),
             ticket("cifs/files", 1_800_000),
         ];
-        for version in [Version::V3, Version::V4] {
+        for version in [CacheVersion::V3, CacheVersion::V4] {
             let cache = CredentialCache::parse(&file(&user, &tickets, version)).unwrap();
             assert_eq!(cache.user(), &user);
             let found = cache.ticket(&tickets[1].service).unwrap();
@@ -242,7 +242,7 @@ pub(super) mod tests {
     fn keys_that_are_not_spoken_are_left_out() {
         let user = Principal::user("ann", "EXAMPLE.COM");
         let mut bytes = cache(&user, &[]);
-        bytes.extend(credential(&ticket("cifs/files", 5), 23, Version::V4));
+        bytes.extend(credential(&ticket("cifs/files", 5), 23, CacheVersion::V4));
         let cache = CredentialCache::parse(&bytes).unwrap();
         assert_eq!(cache.tickets.len(), 0);
     }

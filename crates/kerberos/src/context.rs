@@ -8,7 +8,7 @@ use super::enctype::{Key, fill_random};
 use super::error::KerberosError;
 use super::messages::reply::{self, ApReplyPart, KrbError};
 use super::messages::{self, Authenticator, MUTUAL_REQUIRED, usage};
-use super::ticket::{ServiceTicket, Stamp};
+use super::ticket::{KerberosTime, ServiceTicket};
 use crate::decode::DecodeError;
 use crate::spnego;
 
@@ -34,14 +34,14 @@ mod mic {
 #[doc(hidden)]
 pub struct Initiator {
     ticket: Arc<ServiceTicket>,
-    stamp: Stamp,
+    stamp: KerberosTime,
     subkey: Key,
     sequence: u32,
-    server: Server,
+    server: ServerProof,
 }
 
 /// Whether the server has proven its identity.
-enum Server {
+enum ServerProof {
     Unproven,
     /// The server has proven its identity, and may have chosen the key.
     Proven(Option<Key>),
@@ -64,7 +64,7 @@ impl Initiator {
             subkey: Key::random(ticket.ticket.key.enctype()),
             // Keep the number small, because some servers read it as a signed one.
             sequence: u32::from_be_bytes(sequence) >> 2,
-            server: Server::Unproven,
+            server: ServerProof::Unproven,
             ticket,
         };
         let mut checksum = [0; 24];
@@ -113,7 +113,7 @@ impl Initiator {
         if echoed != (self.stamp.seconds(), self.stamp.microseconds()) {
             return Err(self.unproven());
         }
-        self.server = Server::Proven(part.subkey);
+        self.server = ServerProof::Proven(part.subkey);
         Ok(())
     }
 
@@ -122,14 +122,14 @@ impl Initiator {
     }
 
     pub const fn is_proven(&self) -> bool {
-        matches!(self.server, Server::Proven(_))
+        matches!(self.server, ServerProof::Proven(_))
     }
 
     /// Returns the session's key. It is the server's key if the server chose
     /// one (MS-SMB2 3.2.5.3, RFC 4121 2).
     fn key(&self) -> &Key {
         match &self.server {
-            Server::Proven(Some(key)) => key,
+            ServerProof::Proven(Some(key)) => key,
             _ => &self.subkey,
         }
     }
@@ -140,7 +140,7 @@ impl Initiator {
 
     const fn chosen_by_server(&self) -> u8 {
         match &self.server {
-            Server::Proven(Some(_)) => mic::ACCEPTOR_SUBKEY,
+            ServerProof::Proven(Some(_)) => mic::ACCEPTOR_SUBKEY,
             _ => 0,
         }
     }

@@ -15,7 +15,7 @@ use super::cts::{self, BLOCK_LEN};
 /// The use of a key that is derived from the base key (RFC 3961 5.3). The value
 /// is the last byte of the constant that it is derived with.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum KeyUse {
     Checksum = 0x99,
     Encryption = 0xaa,
     Integrity = 0x55,
@@ -198,12 +198,12 @@ impl Key {
         derived
     }
 
-    fn derive_for(&self, usage: u32, purpose: Purpose) -> Vec<u8> {
+    fn derive_for(&self, usage: u32, purpose: KeyUse) -> Vec<u8> {
         let mut constant = [0; 5];
         constant[..4].copy_from_slice(&usage.to_be_bytes());
         constant[4] = purpose as u8;
         let len = match purpose {
-            Purpose::Encryption => self.enctype.key_len(),
+            KeyUse::Encryption => self.enctype.key_len(),
             // RFC 8009 truncates these keys to the length of the MAC.
             _ if !self.enctype.is_sha1() => self.enctype.mac_len(),
             _ => self.enctype.key_len(),
@@ -222,7 +222,7 @@ impl Key {
 
     /// Returns the checksum of `data`.
     pub(super) fn checksum(&self, usage: u32, data: &[&[u8]]) -> Vec<u8> {
-        let mut mac = self.mac(&self.derive_for(usage, Purpose::Checksum), data);
+        let mut mac = self.mac(&self.derive_for(usage, KeyUse::Checksum), data);
         mac.truncate(self.enctype.mac_len());
         mac
     }
@@ -240,7 +240,7 @@ impl Key {
 
     fn encrypt_with(&self, usage: u32, plain: &[u8], confounder: [u8; BLOCK_LEN]) -> Vec<u8> {
         let confounded = [&confounder[..], plain].concat();
-        let key = self.derive_for(usage, Purpose::Encryption);
+        let key = self.derive_for(usage, KeyUse::Encryption);
         let mut encrypted = cts::encrypt(&key, confounded.clone());
         let mac = self.integrity(usage, &confounded, &encrypted);
         encrypted.extend_from_slice(&mac);
@@ -252,7 +252,7 @@ impl Key {
     pub(super) fn decrypt(&self, usage: u32, encrypted: &[u8]) -> Option<Vec<u8>> {
         let len = encrypted.len().checked_sub(self.enctype.mac_len())?;
         let (encrypted, mac) = encrypted.split_at(len);
-        let key = self.derive_for(usage, Purpose::Encryption);
+        let key = self.derive_for(usage, KeyUse::Encryption);
         let confounded = cts::decrypt(&key, encrypted.to_vec())?;
         verify_slices_are_equal(&self.integrity(usage, &confounded, encrypted), mac).ok()?;
         Some(confounded[BLOCK_LEN..].to_vec())
@@ -261,7 +261,7 @@ impl Key {
     /// Returns the MAC of an encryption. RFC 3961 authenticates the data before
     /// encryption, RFC 8009 the data after it.
     fn integrity(&self, usage: u32, confounded: &[u8], encrypted: &[u8]) -> Vec<u8> {
-        let key = self.derive_for(usage, Purpose::Integrity);
+        let key = self.derive_for(usage, KeyUse::Integrity);
         let mut mac = if self.enctype.is_sha1() {
             self.mac(&key, &[confounded])
         } else {

@@ -9,11 +9,11 @@ use super::principal::Principal;
 /// The usable keys of a keytab file. `Debug` does not show them.
 #[derive(Clone)]
 pub struct Keytab {
-    entries: Vec<Entry>,
+    entries: Vec<KeytabEntry>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct KeytabEntry {
     principal: Principal,
     version: u32,
     /// `None` for an unsupported encryption type.
@@ -46,7 +46,7 @@ impl Keytab {
                 0 => break,
                 // A deleted entry leaves a hole, which has a negative length.
                 ..0 => {}
-                _ => entries.push(Entry::parse(entry)?),
+                _ => entries.push(KeytabEntry::parse(entry)?),
             }
         }
         Ok(Self { entries })
@@ -81,7 +81,7 @@ impl Keytab {
     }
 }
 
-impl Entry {
+impl KeytabEntry {
     fn parse(mut entry: FileReader<'_>) -> Result<Self, MalformedFile> {
         const WHAT: &str = "malformed keytab entry";
         let count = entry.u16(WHAT)?;

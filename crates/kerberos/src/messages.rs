@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::enctype::{Enctype, Key};
 use super::principal::Principal;
-use super::ticket::{Stamp, Ticket};
+use super::ticket::{KerberosTime, Ticket};
 use crate::der;
 
 const VERSION: i64 = 5;
@@ -113,7 +113,7 @@ pub(super) fn encrypted(key: &Key, usage: u32, plain: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes `PA-ENC-TS-ENC` (5.2.7.2).
-pub(super) fn timestamp(stamp: Stamp) -> Vec<u8> {
+pub(super) fn timestamp(stamp: KerberosTime) -> Vec<u8> {
     der::sequence(&[
         der::context(0, &der::time(stamp.seconds())),
         der::context(1, &der::integer(stamp.microseconds())),
@@ -129,7 +129,7 @@ fn encryption_key(key: &Key) -> Vec<u8> {
 
 /// The proof that the client has a ticket's key (5.5.1).
 pub(super) struct Authenticator<'a> {
-    pub(super) stamp: Stamp,
+    pub(super) stamp: KerberosTime,
     pub(super) checksum: (i64, &'a [u8]),
     /// A key for this exchange only, and the first sequence number.
     pub(super) subkey: Option<(&'a Key, u32)>,

@@ -17,7 +17,7 @@ use super::messages::{
     self, AS_REP, AS_REQ, Authenticator, CANONICALIZE, KdcRequest, TGS_REP, TGS_REQ, preauth, usage,
 };
 use super::principal::Principal;
-use super::ticket::{ServiceTicket, Stamp, Ticket};
+use super::ticket::{KerberosTime, ServiceTicket, Ticket};
 
 /// Lifetime to request for a ticket. A KDC may grant less.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
@@ -26,12 +26,12 @@ const LIFETIME: Duration = Duration::from_secs(24 * 3600);
 const REFERRALS_MAX: u32 = 8;
 
 /// The proof of the user's identity. It is not `Debug`, because it holds secrets.
-enum Proof {
+enum UserProof {
     Password(String),
     Keys(Vec<Key>),
 }
 
-impl Proof {
+impl UserProof {
     /// Returns the encryption types that it has keys for.
     fn enctypes(&self) -> Vec<Enctype> {
         match self {
@@ -85,14 +85,17 @@ pub enum TicketStep {
 pub struct TicketRequest {
     user: Principal,
     service: Principal,
-    stage: Stage,
+    stage: TicketStage,
     nonce: u32,
 }
 
-enum Stage {
+enum TicketStage {
     /// Waits for a ticket-granting ticket. `proven` is the key that was used as
     /// a proof, if the KDC asked for one.
-    User { proof: Proof, proven: Option<Key> },
+    User {
+        proof: UserProof,
+        proven: Option<Key>,
+    },
     /// Waits for the service's ticket, or for a ticket-granting ticket of
     /// another realm on the way to it.
     Service { granting: Ticket, referrals: u32 },
@@ -107,7 +110,7 @@ impl TicketRequest {
         service: Principal,
         now: SystemTime,
     ) -> (Self, TicketStep) {
-        Self::as_user(user, Proof::Password(password.to_owned()), service, now)
+        Self::as_user(user, UserProof::Password(password.to_owned()), service, now)
     }
 
     /// Starts a request with the user's keys.
@@ -123,7 +126,7 @@ impl TicketRequest {
     ) -> Result<(Self, TicketStep), KerberosError> {
         let keys = keytab.keys(&user);
         if !keys.is_empty() {
-            return Ok(Self::as_user(user, Proof::Keys(keys), service, now));
+            return Ok(Self::as_user(user, UserProof::Keys(keys), service, now));
         }
         Err(match keytab.principals().contains(&&user) {
             true => KerberosError::NoUsableKey(user),
@@ -150,8 +153,8 @@ impl TicketRequest {
         let mut request = Self {
             service,
             // These values are replaced below or never used.
-            stage: Stage::User {
-                proof: Proof::Keys(Vec::new()),
+            stage: TicketStage::User {
+                proof: UserProof::Keys(Vec::new()),
                 proven: None,
             },
             user: user.clone(),
@@ -176,14 +179,14 @@ impl TicketRequest {
 
     fn as_user(
         user: Principal,
-        proof: Proof,
+        proof: UserProof,
         service: Principal,
         now: SystemTime,
     ) -> (Self, TicketStep) {
         let mut request = Self {
             user,
             service,
-            stage: Stage::User {
+            stage: TicketStage::User {
                 proof,
                 proven: None,
             },
@@ -199,17 +202,17 @@ impl TicketRequest {
     /// Returns an error if the KDC refuses, or if the bytes are not its answer.
     pub fn receive(&mut self, answer: &[u8], now: SystemTime) -> Result<TicketStep, KerberosError> {
         let expected = match self.stage {
-            Stage::User { .. } => AS_REP,
-            Stage::Service { .. } => TGS_REP,
+            TicketStage::User { .. } => AS_REP,
+            TicketStage::Service { .. } => TGS_REP,
         };
         match KdcAnswer::decode(answer, expected)? {
             KdcAnswer::Error(error) => self.refused(&error, now),
             KdcAnswer::Reply(reply) => match &self.stage {
-                Stage::User { proof, proven } => {
+                TicketStage::User { proof, proven } => {
                     let ticket = self.user_reply(&reply, proof, proven.as_ref())?;
                     Ok(self.ask_for_service(ticket, 0, now))
                 }
-                Stage::Service {
+                TicketStage::Service {
                     granting,
                     referrals,
                 } => {
@@ -226,7 +229,7 @@ impl TicketRequest {
     fn user_reply(
         &self,
         reply: &KdcReply<'_>,
-        proof: &Proof,
+        proof: &UserProof,
         proven: Option<&Key>,
     ) -> Result<Ticket, KerberosError> {
         let part = match proven {
@@ -304,8 +307,8 @@ impl TicketRequest {
 
     fn ask_for_user(&mut self, preauth: &[(i64, Vec<u8>)], now: SystemTime) -> TicketStep {
         let enctypes = match &self.stage {
-            Stage::User { proof, .. } => proof.enctypes(),
-            Stage::Service { .. } => Vec::new(),
+            TicketStage::User { proof, .. } => proof.enctypes(),
+            TicketStage::Service { .. } => Vec::new(),
         };
         self.nonce = nonce();
         let realm = self.user.realm();
@@ -342,14 +345,14 @@ impl TicketRequest {
         let key = &granting.key;
         let checksum = key.checksum(usage::TGS_REQ_CHECKSUM, &[&body]);
         let authenticator = Authenticator {
-            stamp: Stamp::from(now),
+            stamp: KerberosTime::from(now),
             checksum: (key.enctype().checksum_number().into(), &checksum),
             subkey: None,
         };
         let proof =
             messages::ap_request(&granting, 0, usage::TGS_REQ_AUTHENTICATOR, &authenticator);
         let message = messages::kdc_request(TGS_REQ, &[(preauth::TGS_REQ, proof)], &body);
-        self.stage = Stage::Service {
+        self.stage = TicketStage::Service {
             granting,
             referrals,
         };

@@ -55,7 +55,7 @@ pub fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
 
 /// The state of the negotiation as the server reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum NegState {
     Completed,
     Incomplete,
     Rejected,
@@ -66,7 +66,7 @@ pub enum State {
 /// A message from the server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Response<'a> {
-    pub state: Option<State>,
+    pub state: Option<NegState>,
     pub mechanism: Option<&'a [u8]>,
     pub token: Option<&'a [u8]>,
     pub mic: Option<&'a [u8]>,
@@ -98,12 +98,12 @@ impl<'a> Response<'a> {
     }
 }
 
-fn state(value: Der<'_>) -> Result<State, DecodeError> {
+fn state(value: Der<'_>) -> Result<NegState, DecodeError> {
     match value.rest() {
-        [0] => Ok(State::Completed),
-        [1] => Ok(State::Incomplete),
-        [2] => Ok(State::Rejected),
-        [3] => Ok(State::RequestMic),
+        [0] => Ok(NegState::Completed),
+        [1] => Ok(NegState::Incomplete),
+        [2] => Ok(NegState::Rejected),
+        [3] => Ok(NegState::RequestMic),
         _ => Err(DecodeError {
             what: "SPNEGO state",
             offset: 0,
@@ -145,7 +145,7 @@ mod tests {
             ]),
         );
         let expected = Response {
-            state: Some(State::Incomplete),
+            state: Some(NegState::Incomplete),
             mechanism: Some(KERBEROS),
             token: Some(b"token"),
             mic: Some(b"mic"),
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(Response::decode(&full).unwrap(), expected);
         let short = der::context(1, &der::sequence(&[enumerated(0)]));
         let response = Response::decode(&short).unwrap();
-        assert_eq!(response.state, Some(State::Completed));
+        assert_eq!(response.state, Some(NegState::Completed));
         assert_eq!((response.token, response.mic), (None, None));
         let unknown = der::context(1, &der::sequence(&[enumerated(9)]));
         assert!(Response::decode(&unknown).is_err());

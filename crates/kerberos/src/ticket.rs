@@ -71,7 +71,7 @@ impl ServiceTicket {
     /// Returns the time to state for this use: `now`, or a little later if that
     /// microsecond was used already. Servers treat two uses with the same time
     /// as a replay (RFC 4120 3.2.3).
-    pub(super) fn stamp(&self, now: SystemTime) -> Stamp {
+    pub(super) fn stamp(&self, now: SystemTime) -> KerberosTime {
         let now = now
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| since.as_micros() as u64);
@@ -82,15 +82,15 @@ impl ServiceTicket {
                 Some(next(last))
             })
             .unwrap_or_else(|last| last);
-        Stamp(next(last))
+        KerberosTime(next(last))
     }
 }
 
 /// A time as Kerberos encodes it, in microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp(u64);
+pub(super) struct KerberosTime(u64);
 
-impl Stamp {
+impl KerberosTime {
     pub(super) fn seconds(self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(self.0 / 1_000_000)
     }
@@ -100,7 +100,7 @@ impl Stamp {
     }
 }
 
-impl From<SystemTime> for Stamp {
+impl From<SystemTime> for KerberosTime {
     fn from(time: SystemTime) -> Self {
         Self(
             time.duration_since(SystemTime::UNIX_EPOCH)

@@ -85,12 +85,12 @@ pub struct EmbeddedServer {
     password: Password,
     address: SocketAddr,
     shares: Vec<MemoryShare>,
-    running: Option<Running>,
+    running: Option<ServerThread>,
 }
 
 /// The thread that owns the server. It ends when `stop` is dropped.
 #[derive(Debug)]
-struct Running {
+struct ServerThread {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -190,7 +190,7 @@ impl EmbeddedServer {
 
 impl Drop for EmbeddedServer {
     fn drop(&mut self) {
-        if let Some(Running { stop, thread }) = self.running.take() {
+        if let Some(ServerThread { stop, thread }) = self.running.take() {
             drop(stop);
             // If the server's thread panicked, its hook has reported that, and
             // there is nothing left to stop.
@@ -238,7 +238,7 @@ fn configure(
 }
 
 /// Starts the server's thread, and waits until the server listens.
-fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, Running), LabError> {
+fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, ServerThread), LabError> {
     let runtime = runtime::Builder::new_multi_thread()
         .thread_name("lab-server")
         .enable_all()
@@ -257,7 +257,7 @@ fn run(server: SmbServer, listen: SocketAddr) -> Result<(SocketAddr, Running), L
             addr: listen,
             source,
         })?;
-    Ok((address, Running { stop, thread }))
+    Ok((address, ServerThread { stop, thread }))
 }
 
 /// Binds, reports the address, and serves until `stopped` resolves.

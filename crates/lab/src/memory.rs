@@ -31,7 +31,7 @@ use smb_server::{
 pub use self::fault::Fault;
 use self::handle::MemoryHandle;
 use self::namespace::Namespace;
-use self::node::{CLUSTER_BYTES, Kind, Node, Space};
+use self::node::{CLUSTER_BYTES, Node, NodeKind, Space};
 use crate::ShareAccess;
 use crate::lock::{read, write};
 
@@ -77,19 +77,19 @@ pub struct MemoryCounts {
 /// A share in memory. Its clones are handles to the same share.
 #[derive(Debug, Clone)]
 pub struct MemoryShare {
-    shared: Arc<Shared>,
+    shared: Arc<ShareState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ShareState {
     options: MemoryOptions,
     space: Arc<Space>,
     namespace: RwLock<Namespace>,
-    counters: Counters,
+    counters: OperationCounters,
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct OperationCounters {
     reads: AtomicU64,
     writes: AtomicU64,
     flushes: AtomicU64,
@@ -113,11 +113,11 @@ impl MemoryShare {
         ));
         let namespace = Namespace::new(&options.name, Arc::clone(&space));
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ShareState {
                 options,
                 space,
                 namespace: RwLock::new(namespace),
-                counters: Counters::default(),
+                counters: OperationCounters::default(),
             }),
         }
     }
@@ -191,7 +191,7 @@ impl MemoryShare {
             let mut namespace = write(&self.shared.namespace);
             make_parents(&mut namespace, &path)?;
             match namespace.find(&path) {
-                Err(SmbError::NotFound) => namespace.create(&path, Kind::File)?,
+                Err(SmbError::NotFound) => namespace.create(&path, NodeKind::File)?,
                 found => found?,
             }
         };
@@ -222,9 +222,9 @@ impl MemoryShare {
             Ok(node) => Ok((node, existing_action(opts.intent))),
             Err(SmbError::NotFound) => {
                 let kind = if opts.directory {
-                    Kind::Directory
+                    NodeKind::Directory
                 } else {
-                    Kind::File
+                    NodeKind::File
                 };
                 Ok((namespace.create(path, kind)?, OpenAction::Created))
             }
@@ -239,7 +239,7 @@ fn make_parents(namespace: &mut Namespace, path: &SmbPath) -> SmbResult<()> {
     };
     make_parents(namespace, &parent)?;
     match namespace.find(&parent) {
-        Err(SmbError::NotFound) => namespace.create(&parent, Kind::Directory).map(drop),
+        Err(SmbError::NotFound) => namespace.create(&parent, NodeKind::Directory).map(drop),
         found => found.map(drop),
     }
 }
@@ -263,9 +263,9 @@ fn existing_action(intent: OpenIntent) -> OpenAction {
 fn check_existing(node: &Node, opts: OpenOptions, action: OpenAction) -> SmbResult<()> {
     let overwrites = action == OpenAction::Overwritten;
     match node.kind {
-        Kind::Directory if opts.non_directory || overwrites => Err(SmbError::IsDirectory),
-        Kind::File if opts.directory => Err(SmbError::NotADirectory),
-        Kind::File if (opts.write || overwrites) && node.is_read_only() => {
+        NodeKind::Directory if opts.non_directory || overwrites => Err(SmbError::IsDirectory),
+        NodeKind::File if opts.directory => Err(SmbError::NotADirectory),
+        NodeKind::File if (opts.write || overwrites) && node.is_read_only() => {
             Err(SmbError::AccessDenied)
         }
         _ => Ok(()),

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpSocket;
 
-use self::config::Config;
+use self::config::SmbConf;
 use self::judge::check;
 use self::launch::{
     add_account, data_dir, guest_for, invoking_account, launch, log_tail, make_folders,
@@ -188,7 +188,7 @@ impl ScratchSamba {
             source,
         })?;
         let sections = make_folders(root.path(), &shares)?;
-        let configuration = Config {
+        let configuration = SmbConf {
             root: root.path(),
             listen,
             port,

@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::kind::OpKind;
 pub use class::{
-    Attribute, Change, CreateDisposition, CreateOption, DirectoryClass, QueryClass, SetClass,
-    Subject,
+    Attribute, ChangeFilter, CreateDisposition, CreateOption, CreateSubject, DirectoryClass,
+    QueryClass, SetClass,
 };
 pub use dialect::{DialectNeed, dialect_needed};
 
@@ -57,7 +57,7 @@ pub enum Action {
     /// FLUSH when the load is over; in `fileio` tests only.
     FinalFlush,
     /// CREATE, then CLOSE.
-    Create(Opening),
+    Create(CreateParameters),
     /// LOCK, then a LOCK request that unlocks.
     Lock {
         /// Whether no other client may lock or use the range. Otherwise the lock is
@@ -87,7 +87,7 @@ pub enum Action {
     /// CHANGE_NOTIFY on the run's directory, then CANCEL.
     ChangeNotify {
         /// Changes to wait for.
-        filter: Vec<Change>,
+        filter: Vec<ChangeFilter>,
         /// Whether to watch directories below as well.
         recursive: bool,
     },
@@ -121,9 +121,9 @@ pub enum Action {
 
 /// The parameters of a CREATE.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Opening {
+pub struct CreateParameters {
     /// The kind of name that is opened.
-    pub subject: Subject,
+    pub subject: CreateSubject,
     /// What CREATE does when the name exists, and when it does not.
     pub disposition: CreateDisposition,
     /// Whether to set FILE_DELETE_ON_CLOSE.
@@ -278,7 +278,7 @@ impl Action {
     #[must_use]
     pub const fn opens_file(&self) -> bool {
         match self {
-            Self::Create(opening) => matches!(opening.subject, Subject::WorkFile),
+            Self::Create(opening) => matches!(opening.subject, CreateSubject::WorkFile),
             Self::CreateReadClose | Self::CreateQueryClose { .. } | Self::CreateSetClose { .. } => {
                 true
             }
@@ -300,7 +300,7 @@ impl Action {
     #[must_use]
     pub const fn uses_scratch(&self) -> bool {
         match self {
-            Self::Create(opening) => !matches!(opening.subject, Subject::WorkFile),
+            Self::Create(opening) => !matches!(opening.subject, CreateSubject::WorkFile),
             Self::SetInfo { class } => class.is_chain(),
             Self::CopyChunk => true,
             _ => false,

@@ -34,8 +34,8 @@ use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX};
 use crate::units::{Size, format_duration};
 pub use manifest::{Contents, MANIFEST_BYTES_MAX, Manifest};
 pub use manifest::{FileioError, Prepared};
-pub use sequence::{Place, Sequence, Step};
-pub use spread::Spread;
+pub use sequence::{FileRange, Sequence, SequenceStep};
+pub use spread::RequestSpread;
 
 /// The largest ratio of reads to writes.
 pub const RW_RATIO_MAX: f64 = 1e9;
@@ -123,7 +123,7 @@ pub enum Flushing {
 /// The files to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Home {
+pub enum FileOrigin {
     /// Files that were prepared before. They stay after the run.
     Prepared,
     /// Files of the run, which makes and removes them.
@@ -148,14 +148,14 @@ pub struct Fileio {
     /// Reads for each write in [`TestMode::RndRw`].
     pub rw_ratio: f64,
     /// Distribution of random requests over the blocks.
-    pub spread: Spread,
+    pub spread: RequestSpread,
     /// Number of events after which the test ends; `None` for no limit. Events of a
     /// warm-up do not count.
     pub events: Option<u64>,
     /// Time after which the test ends; `None` for no limit.
     pub time: Option<Duration>,
     /// The files to work on.
-    pub home: Home,
+    pub home: FileOrigin,
 }
 
 /// A problem with an option, and how to correct it.

@@ -36,7 +36,7 @@ use crate::files::FileSet;
 use crate::kind::OpKind;
 use crate::random::{GOLDEN_GAMMA, finalise};
 use mix::Turns;
-pub use mix::{Mix, Went};
+pub use mix::{Mix, RequestResult};
 pub use own::{Drawn, Stream, Streams};
 use pattern::Walk;
 

@@ -61,11 +61,11 @@ macro_rules! options {
                 $(if key == stringify!($key) {
                     #[derive(serde::Deserialize)]
                     #[serde(transparent)]
-                    struct Value {
+                    struct OptionValue {
                         $(#[serde($($how)*)])?
                         value: Option<$value>,
                     }
-                    self.$key = table.next_value::<Value>()?.value;
+                    self.$key = table.next_value::<OptionValue>()?.value;
                 })+
                 Ok(())
             }

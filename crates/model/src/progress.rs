@@ -9,7 +9,7 @@ use crate::record::Recorder;
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredInterval<'a> {
     /// The load point.
-    pub point: Point,
+    pub point: PointNumber,
     /// Number of the pass, from 1.
     pub repeat: u32,
     /// Number of the interval in the window, from 0.
@@ -37,7 +37,7 @@ pub enum Progress {
     /// Setting up the sessions of a load point.
     SettingUp {
         /// The load point.
-        point: Point,
+        point: PointNumber,
         /// Number of sessions that are set up.
         ready: u32,
         /// Time since the set-up of the first session began.
@@ -46,7 +46,7 @@ pub enum Progress {
     /// Running the load, or logging off after it.
     Running {
         /// The load point.
-        point: Point,
+        point: PointNumber,
         /// Ramp or window.
         stage: Stage,
         /// Time since the load began.
@@ -62,7 +62,7 @@ pub enum Progress {
 
 /// One load point of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct PointNumber {
     /// Number among all load points of all passes, from 1.
     pub number: u32,
     /// Number of all load points of all passes.

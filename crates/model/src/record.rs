@@ -24,8 +24,8 @@ pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram
 pub use load_point::{ClientUsage, Dropout, LoadPointRecord, SetupRecord};
 pub use punctuality::Punctuality;
 pub use recorder::{
-    Difference, Failure, HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, Recorder, Times,
-    latency_histogram,
+    HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,
+    Times, latency_histogram,
 };
 pub use run::{Origin, Outcome, RunRecord, ServerFacts};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series};

@@ -21,7 +21,7 @@ use smbench_protocol::NtStatus;
 use crate::kind::OpKind;
 pub use builder::Builder;
 pub use path::Template;
-pub use population::{Made, Population};
+pub use population::{Population, PreparedName};
 pub use step::{Handle, Step, StepError};
 pub use verb::Verb;
 

@@ -107,7 +107,7 @@ impl From<KerberosError> for AuthError {
 }
 
 /// The client's side of one authentication.
-pub(crate) struct Authenticator(Mechanism);
+pub(crate) struct AuthClient(Mechanism);
 
 enum Mechanism {
     Ntlm(Box<Ntlm>),
@@ -115,7 +115,7 @@ enum Mechanism {
     Kerberos(Box<KerberosExchange>),
 }
 
-impl fmt::Debug for Authenticator {
+impl fmt::Debug for AuthClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
             Mechanism::Ntlm(_) => "Ntlm",
@@ -125,7 +125,7 @@ impl fmt::Debug for Authenticator {
     }
 }
 
-impl Authenticator {
+impl AuthClient {
     pub(crate) fn new(credentials: &Credentials, now: SystemTime) -> Result<Self, AuthError> {
         Ok(Self(match credentials {
             Credentials::Ntlm(account) | Credentials::Guest(account) => {

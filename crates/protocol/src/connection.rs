@@ -35,7 +35,7 @@ use crate::crypto::PreauthHash;
 use crate::header::{Command, Header};
 
 pub use crate::command::bodyless::EMPTY_BODY;
-use cancel::Interim;
+use cancel::InterimResponse;
 pub use chain::Chain;
 pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
 pub use event::{Completion, Event};
@@ -43,7 +43,7 @@ pub use further::TreeId;
 pub(crate) use further::has_validation;
 pub use negotiated::Negotiated;
 use protection::try_append_framed;
-pub(crate) use protection::{Keys, Protect, Protection, Shield, append_framed};
+pub(crate) use protection::{Keys, MessageProtection, Protect, Protection, append_framed};
 pub use reauthentication::{Reauthentication, ReauthenticationError};
 pub use session::{Binding, SessionIndex, SessionTerms};
 pub(crate) use session::{Channel, Root};
@@ -68,7 +68,7 @@ pub struct Connection {
     negotiated: Negotiated,
     credits: CreditLedger,
     in_flight: Vec<InFlight>,
-    interim: Vec<Interim>,
+    interim: Vec<InterimResponse>,
     sessions: Vec<Channel>,
     setup: Box<Setup>,
 }

@@ -8,7 +8,7 @@ mod kdf;
 mod signing;
 mod transform;
 
-pub use aead::{Aead, NONCE_LEN_MAX, Opened, TAG_LEN};
+pub use aead::{Aead, Decrypted, NONCE_LEN_MAX, TAG_LEN};
 pub use kdf::{KeySource, PreauthHash};
 pub use signing::Signer;
 pub use transform::{NONCE_SEED_LEN, TRANSFORM_HEADER_LEN, TRANSFORM_PROTOCOL_ID, Transform};

@@ -12,7 +12,7 @@ use crate::connection::{Channel, Connection, Negotiated, Protection, SessionTerm
 use crate::credit::{CreditLedger, Payment};
 use crate::crypto::{KeySource, NONCE_SEED_LEN, PreauthHash, Signer, Transform};
 use crate::dialect::Dialect;
-use crate::negotiate::{Answer, LARGE_MTU};
+use crate::negotiate::{LARGE_MTU, NegotiateResponse};
 use crate::setup;
 
 /// The session id of every [`connection`].
@@ -22,7 +22,7 @@ pub const SESSION_KEY: [u8; 16] = [7; 16];
 
 /// The protection of a [`connection`].
 #[derive(Clone, Copy, Debug)]
-pub enum Shield {
+pub enum FuzzProtection {
     /// Messages are neither signed nor encrypted.
     None,
     /// Messages are signed as in 3.1.1.
@@ -33,16 +33,16 @@ pub enum Shield {
 
 /// Makes a 3.1.1 connection that is set up and has 100 credits.
 #[must_use]
-pub fn connection(shield: Shield) -> Connection {
+pub fn connection(shield: FuzzProtection) -> Connection {
     let preauth = PreauthHash::default();
     let keys = keys(&preauth);
     let (protection, signing, encryption) = match shield {
-        Shield::None => (Protection::None, None, None),
-        Shield::Signed(algorithm) => {
+        FuzzProtection::None => (Protection::None, None, None),
+        FuzzProtection::Signed(algorithm) => {
             let signer = Signer::new(algorithm, &keys.signing());
             (Protection::Signed(signer), Some(algorithm), None)
         }
-        Shield::Encrypted(cipher) => {
+        FuzzProtection::Encrypted(cipher) => {
             let transform = Transform::new(cipher, &keys, SESSION_ID, [1; NONCE_SEED_LEN]);
             (Protection::Encrypted(transform), None, Some(cipher))
         }
@@ -92,7 +92,7 @@ pub fn keys(preauth: &PreauthHash) -> KeySource<'_> {
 /// # Errors
 /// Returns an error if the response is malformed.
 pub fn negotiate_response(message: &[u8]) -> Result<(), DecodeError> {
-    Answer::decode(message).map(|_| ())
+    NegotiateResponse::decode(message).map(|_| ())
 }
 
 /// Decodes the response to FSCTL_VALIDATE_NEGOTIATE_INFO.
@@ -100,7 +100,7 @@ pub fn negotiate_response(message: &[u8]) -> Result<(), DecodeError> {
 /// # Errors
 /// Returns an error if the response is malformed.
 pub fn validation_response(message: &[u8]) -> Result<(), DecodeError> {
-    let answer = Answer {
+    let answer = NegotiateResponse {
         security_mode: 1,
         revision: Dialect::Smb302 as u16,
         server_guid: [0x5E; 16],

@@ -1,5 +1,5 @@
 //! From a new TCP connection to a session and its tree connect: NEGOTIATE, and then
-//! the steps of [`Opening`] for each session (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
+//! the steps of [`SessionSetup`] for each session (MS-SMB2 3.2.4.2, 3.2.5.2 to 3.2.5.5).
 //!
 //! This module does no I/O. [`Handshake::start`] and [`Handshake::receive`]
 //! append the bytes to send to the caller's buffer.
@@ -10,7 +10,7 @@ mod logon;
 mod negotiation;
 mod opening;
 
-use crate::auth::Authenticator;
+use crate::auth::AuthClient;
 use crate::connection::{Binding, Connection, Event, ProtocolError};
 use crate::frame::{Frame, Message, Messages};
 use crate::header::UNSOLICITED;
@@ -18,11 +18,11 @@ pub use crate::negotiate::Channels;
 pub use config::{Policy, SessionConfig};
 pub use error::{Demand, HandshakeError};
 use negotiation::Negotiation;
-pub use opening::{Opened, Opening};
+pub use opening::{SessionSetup, SetupProgress};
 
 /// The result of a received message.
 #[derive(Debug)]
-pub enum Progress {
+pub enum HandshakeProgress {
     /// Send the appended bytes and wait for the answer.
     Continue,
     /// The session is set up, as [`SessionIndex::FIRST`] of this connection.
@@ -34,12 +34,12 @@ pub enum Progress {
 
 /// The set-up of a connection and its first session.
 pub struct Handshake {
-    stage: Stage,
+    stage: HandshakeStage,
 }
 
-enum Stage {
+enum HandshakeStage {
     Negotiating(Box<Negotiating>),
-    Opening(Box<(Connection, Opening)>),
+    Opening(Box<(Connection, SessionSetup)>),
     /// The session is set up, or the set-up has failed.
     Over,
 }
@@ -48,7 +48,7 @@ enum Stage {
 struct Negotiating {
     negotiation: Negotiation,
     config: SessionConfig,
-    authenticator: Authenticator,
+    authenticator: AuthClient,
     binding: Option<Binding>,
 }
 
@@ -82,10 +82,10 @@ impl Handshake {
         config: SessionConfig,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
-        let authenticator = Authenticator::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(&config.credentials, config.now)?;
         let negotiation = Negotiation::start(&config, out)?;
         Ok(Self {
-            stage: Stage::Negotiating(Box::new(Negotiating {
+            stage: HandshakeStage::Negotiating(Box::new(Negotiating {
                 negotiation,
                 config,
                 authenticator,
@@ -101,8 +101,8 @@ impl Handshake {
     /// Close the connection then.
     pub fn open<'a>(&self, frame: Frame<'a>) -> Result<Messages<'a>, ProtocolError> {
         match &self.stage {
-            Stage::Opening(opening) => opening.0.open(frame),
-            Stage::Negotiating(_) | Stage::Over => Ok(frame.open(|_| None)?),
+            HandshakeStage::Opening(opening) => opening.0.open(frame),
+            HandshakeStage::Negotiating(_) | HandshakeStage::Over => Ok(frame.open(|_| None)?),
         }
     }
 
@@ -114,37 +114,37 @@ impl Handshake {
         &mut self,
         message: Message<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Progress, HandshakeError> {
+    ) -> Result<HandshakeProgress, HandshakeError> {
         // After any error the stage stays `Over`.
-        match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Negotiating(mut negotiating) => {
+        match std::mem::replace(&mut self.stage, HandshakeStage::Over) {
+            HandshakeStage::Negotiating(mut negotiating) => {
                 self.stage = match negotiating.negotiation.receive(&message)? {
                     Some(connection) => negotiating.agreed(connection, out)?,
-                    None => Stage::Negotiating(negotiating),
+                    None => HandshakeStage::Negotiating(negotiating),
                 };
-                Ok(Progress::Continue)
+                Ok(HandshakeProgress::Continue)
             }
-            Stage::Opening(mut both) => {
+            HandshakeStage::Opening(mut both) => {
                 let (connection, opening) = &mut *both;
                 let opened = match connection.receive(message)? {
                     Event::Completed(done) => opening.receive(connection, &done, out)?,
-                    Event::Pending { .. } => Opened::NotYet,
+                    Event::Pending { .. } => SetupProgress::NotYet,
                     Event::Break(_) | Event::Reauthentication { .. } => {
                         return Err(ProtocolError::Unasked(UNSOLICITED).into());
                     }
                 };
                 match opened {
-                    Opened::Ready(_) => Ok(Progress::Ready(both.0)),
+                    SetupProgress::Ready(_) => Ok(HandshakeProgress::Ready(both.0)),
                     // Each answer grants at least one credit (MS-SMB2 3.3.1.2),
                     // and no answer is outstanding. So no credit will arrive.
-                    Opened::Unfinished => Err(opening.give_up(connection)),
-                    Opened::NotYet => {
-                        self.stage = Stage::Opening(both);
-                        Ok(Progress::Continue)
+                    SetupProgress::Unfinished => Err(opening.give_up(connection)),
+                    SetupProgress::NotYet => {
+                        self.stage = HandshakeStage::Opening(both);
+                        Ok(HandshakeProgress::Continue)
                     }
                 }
             }
-            Stage::Over => Err(ProtocolError::NotAResponse.into()),
+            HandshakeStage::Over => Err(ProtocolError::NotAResponse.into()),
         }
     }
 }
@@ -154,14 +154,14 @@ impl Negotiating {
         self,
         mut connection: Connection,
         out: &mut Vec<u8>,
-    ) -> Result<Stage, HandshakeError> {
+    ) -> Result<HandshakeStage, HandshakeError> {
         let Self {
             config,
             authenticator,
             binding,
             ..
         } = self;
-        let opening = Opening::of(config, authenticator, binding, &mut connection, TAG, out)?;
-        Ok(Stage::Opening(Box::new((connection, opening))))
+        let opening = SessionSetup::of(config, authenticator, binding, &mut connection, TAG, out)?;
+        Ok(HandshakeStage::Opening(Box::new((connection, opening))))
     }
 }

@@ -10,7 +10,7 @@
 //! 2. [`frame::Inbound`] cuts the received stream into messages.
 //! 3. [`Connection`] encodes the requests in [`command`], and turns messages into
 //!    [`Event`]s.
-//! 4. [`handshake::Opening`] adds sessions to a connection.
+//! 4. [`handshake::SessionSetup`] adds sessions to a connection.
 
 pub mod algorithm;
 mod auth;
@@ -30,7 +30,9 @@ mod setup;
 mod status;
 mod wire;
 
-pub use handshake::{Channels, Handshake, HandshakeError, Policy, Progress, SessionConfig};
+pub use handshake::{
+    Channels, Handshake, HandshakeError, HandshakeProgress, Policy, SessionConfig,
+};
 
 pub use auth::{Account, AuthError, Credentials, Logon};
 pub use smbench_kerberos as kerberos;

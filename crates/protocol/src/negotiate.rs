@@ -133,7 +133,11 @@ impl Offer {
 
     /// Returns the signing algorithm for the dialect of `answer`, if it was
     /// offered.
-    pub(crate) fn signing(&self, answer: &Answer, dialect: Dialect) -> Option<SigningAlgorithm> {
+    pub(crate) fn signing(
+        &self,
+        answer: &NegotiateResponse,
+        dialect: Dialect,
+    ) -> Option<SigningAlgorithm> {
         let offered = |algorithm: &SigningAlgorithm| match dialect.fixed_signing() {
             Some(_) => self.signing.is_none_or(|only| only == *algorithm),
             None => self.signing_offered().contains(algorithm),
@@ -149,7 +153,7 @@ impl Offer {
     }
 
     /// Returns the cipher for the dialect of `answer`, if both sides have one.
-    pub(crate) fn cipher(&self, answer: &Answer, dialect: Dialect) -> Option<Cipher> {
+    pub(crate) fn cipher(&self, answer: &NegotiateResponse, dialect: Dialect) -> Option<Cipher> {
         let cipher = match dialect {
             Dialect::Smb202 | Dialect::Smb21 => None,
             Dialect::Smb30 | Dialect::Smb302 => {
@@ -223,7 +227,7 @@ fn wire_cipher(cipher: Cipher) -> EncryptionCipher {
 /// The server's answer. It holds the numbers as sent; [`Offer`] judges whether
 /// they are acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct NegotiateResponse {
     pub(crate) security_mode: u16,
     pub(crate) revision: u16,
     pub(crate) server_guid: [u8; 16],
@@ -238,7 +242,7 @@ pub(crate) struct Answer {
     pub(crate) cipher: Option<u16>,
 }
 
-impl Answer {
+impl NegotiateResponse {
     /// Reads the response in `message`.
     pub(crate) fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
@@ -294,9 +298,9 @@ impl Answer {
             before_len.slice(data, len, "negotiate context length")?;
             let mut reader = Reader::at(&message[..data + len], data);
             let known = match kind {
-                PREAUTH_INTEGRITY_CAPABILITIES => Some((&mut hash, Salt::Yes)),
-                ENCRYPTION_CAPABILITIES => Some((&mut self.cipher, Salt::No)),
-                SIGNING_CAPABILITIES => Some((&mut self.signing, Salt::No)),
+                PREAUTH_INTEGRITY_CAPABILITIES => Some((&mut hash, SaltLength::Yes)),
+                ENCRYPTION_CAPABILITIES => Some((&mut self.cipher, SaltLength::No)),
+                SIGNING_CAPABILITIES => Some((&mut self.signing, SaltLength::No)),
                 _ => None,
             };
             if let Some((chosen, salt)) = known
@@ -330,18 +334,18 @@ impl Answer {
 
 /// Whether a context has a salt length after the count of its algorithms.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Salt {
+enum SaltLength {
     Yes,
     No,
 }
 
 /// Reads the one algorithm that a context of the server chooses.
-fn only_choice(reader: &mut Reader<'_>, salt: Salt) -> Result<u16, DecodeError> {
+fn only_choice(reader: &mut Reader<'_>, salt: SaltLength) -> Result<u16, DecodeError> {
     let before_count = *reader;
     if reader.u16("negotiate context algorithm count")? != 1 {
         return Err(before_count.error("negotiate context algorithm count"));
     }
-    if salt == Salt::Yes {
+    if salt == SaltLength::Yes {
         reader.u16("negotiate context salt length")?;
     }
     reader.u16("negotiate context algorithm")

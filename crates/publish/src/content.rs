@@ -18,17 +18,17 @@ mod transfers;
 use smbench_report::study::Study;
 
 use crate::report::Report;
-use profile::Profile;
+use profile::ProfileContent;
 
 /// Builds the report on a study.
 #[must_use]
 pub fn report(study: &Study) -> Report {
     let profiles: Vec<_> = (0..study.doc.profiles.len())
-        .map(|profile| Profile::of(study, profile))
+        .map(|profile| ProfileContent::of(study, profile))
         .collect();
     let mut sections = vec![summary::section(study, &profiles)];
     // Transfers are lines of one table, which has all of their numbers.
-    let is_transfer = |profile: &&Profile<'_>| study.doc.transfer(profile.name).is_some();
+    let is_transfer = |profile: &&ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
     let whole = profiles.iter().filter(|profile| !is_transfer(profile));
     sections.extend(whole.map(results::section));
     let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();

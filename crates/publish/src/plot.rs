@@ -48,12 +48,12 @@ pub struct Line {
     /// plots of a report.
     pub style: usize,
     /// Points from left to right.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
 }
 
 /// One point of a line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct PlotPoint {
     /// Horizontal position, in the unit of the axis' quantity.
     pub x: f64,
     /// Vertical position, in the unit of the axis' quantity.
@@ -61,7 +61,7 @@ pub struct Point {
     /// Range of the value: lowest and highest.
     pub spread: Option<(f64, f64)>,
     /// Whether the point may be quoted.
-    pub standing: Standing,
+    pub validity: PointValidity,
     /// Doubt about the value.
     pub doubt: Doubt,
     /// Text shown when pointed at, after the name of the line.
@@ -70,7 +70,7 @@ pub struct Point {
 
 /// Whether a point may be quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PointValidity {
     /// The point may be quoted, and a line leads to it from the one before.
     Valid,
     /// The point may be quoted, but nothing is known between it and the one before.
@@ -121,7 +121,7 @@ impl Plot {
     }
 
     /// Returns all points that can be drawn.
-    fn points(&self) -> impl Iterator<Item = &Point> {
+    fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.lines.iter().flat_map(|line| &line.points)
     }
 }

@@ -26,7 +26,7 @@ use crate::statistics::student_t;
 
 /// Default probability with which an interval contains the true value.
 pub const CONFIDENCE: f64 = 0.95;
-/// Probability with which a change of the size [`Interval::shows_from`] is
+/// Probability with which a change of the size [`ConfidenceInterval::shows_from`] is
 /// detected.
 const POWER: f64 = 0.8;
 /// Largest and smallest number of batches of a window.
@@ -160,12 +160,12 @@ pub struct Change {
     pub percent: f64,
     /// Interval that contains the true change; `None` if the noise of either value
     /// is not known.
-    pub interval: Option<Interval>,
+    pub interval: Option<ConfidenceInterval>,
 }
 
 /// Range that contains the true change with a given probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct ConfidenceInterval {
     /// Lower bound, in percent.
     pub low: f64,
     /// Upper bound, in percent.
@@ -177,7 +177,7 @@ pub struct Interval {
     pub shows_from: f64,
 }
 
-impl Interval {
+impl ConfidenceInterval {
     /// Returns whether the whole interval lies on one side of 0.
     #[must_use]
     pub fn shows_a_change(&self) -> bool {
@@ -221,7 +221,7 @@ pub(crate) struct Uncertainty {
 }
 
 impl Uncertainty {
-    pub(crate) fn around(&self, log_ratio: f64, confidence: f64) -> Interval {
+    pub(crate) fn around(&self, log_ratio: f64, confidence: f64) -> ConfidenceInterval {
         let percent = |log: f64| log.clamp(-LOG_RATIO_MAX, LOG_RATIO_MAX).exp_m1() * 100.0;
         // Values that do not vary at all have no degrees of freedom to divide by.
         let half = |probability| match self.standard_error > 0.0 {
@@ -229,7 +229,7 @@ impl Uncertainty {
             false => 0.0,
         };
         let bound = half((1.0 + confidence) / 2.0) + self.resolution.ln_1p();
-        Interval {
+        ConfidenceInterval {
             low: percent(log_ratio - bound),
             high: percent(log_ratio + bound),
             noise: self.noise,

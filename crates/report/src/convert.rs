@@ -20,8 +20,8 @@ use smbench_model::record::{
 
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, DropoutDoc, FairnessDoc, FlushDoc, GeneratorDoc,
-    LoadPointDoc, MachineDoc, Named, OutcomeDoc, Place, PlanDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCpuDoc, ServerDoc, SetupDoc, StorageDoc, ToolDoc,
+    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
+    SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, SetupDoc, StorageDoc, ToolDoc,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::passes::summary;
@@ -33,7 +33,7 @@ use operations::{by_kind, caching, differences, failures, op, totals, verificati
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disclosure {
     /// Where the server ran.
-    pub place: Place,
+    pub place: ServerLocation,
     /// The server's handling of a FLUSH.
     pub flush: FlushDoc,
     /// Further facts that affect the numbers, one sentence each. Example: server

@@ -14,12 +14,12 @@ use crate::statistics::Estimate;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve<'a> {
     /// Rows of the curve.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<CurveRow<'a>>,
 }
 
 /// All passes at one number of clients.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row<'a> {
+pub struct CurveRow<'a> {
     /// Number of clients asked for.
     pub clients: u32,
     /// Passes behind the numbers below: the valid ones, or all passes if none is
@@ -47,7 +47,7 @@ pub struct Row<'a> {
     pub errors: u64,
 }
 
-impl Row<'_> {
+impl CurveRow<'_> {
     /// Returns whether the numbers may be quoted.
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -119,7 +119,7 @@ impl<'a> Curve<'a> {
     /// operations. Of two equal rows, it is the one with fewer clients. If no row
     /// moved any data, it is the row with the most operations per second.
     #[must_use]
-    pub fn peak_row(&self) -> Option<&Row<'a>> {
+    pub fn peak_row(&self) -> Option<&CurveRow<'a>> {
         self.peak_index().map(|at| &self.rows[at])
     }
 
@@ -131,7 +131,7 @@ impl<'a> Curve<'a> {
         let latency = row.latency_ns?;
         let height = self.height();
         let near =
-            |row: &&Row<'_>| row.is_quotable() && height(row) >= 0.95 * height(&self.rows[at]);
+            |row: &&CurveRow<'_>| row.is_quotable() && height(row) >= 0.95 * height(&self.rows[at]);
         let last = self.rows[at..].iter().take_while(near).last();
         let first = self.rows[..=at].iter().rev().take_while(near).last();
         Some(PeakDoc {
@@ -157,7 +157,7 @@ impl<'a> Curve<'a> {
     }
 
     /// Returns a function that gives the value of a row.
-    fn height(&self) -> fn(&Row<'_>) -> f64 {
+    fn height(&self) -> fn(&CurveRow<'_>) -> f64 {
         match self.metric() {
             Metric::Throughput => |row| row.throughput_mbps,
             _ => |row| row.ops_per_s,
@@ -181,7 +181,7 @@ impl<'a> Curve<'a> {
     }
 }
 
-fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
+fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let (valid, invalid): (Vec<&'a LoadPointDoc>, Vec<_>) =
         points.iter().partition(|point| point.valid);
     let passes = if valid.is_empty() {
@@ -212,7 +212,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> Row<'a> {
     });
     let services = || passes.iter().flat_map(|pass| pass.asked_for());
     let service = is_paced.then(|| pool(services().map(|op| &op.hdr)));
-    Row {
+    CurveRow {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
         throughput_deviation_mbps: throughput.and_then(|of| of.sd),

@@ -45,7 +45,7 @@ pub use point::{
 };
 pub(crate) use point::{OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
-pub use server::{FlushDoc, GroundDoc, Place, ServerDoc, StorageDoc};
+pub use server::{FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc};
 pub use server_cpu::ServerCpuDoc;
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};

@@ -52,7 +52,7 @@ pub mod units;
 
 // Documents.
 pub use convert::Disclosure;
-pub use doc::{CalibrationDoc, FlushDoc, LoadError, Place, RunDoc, SaveError};
+pub use doc::{CalibrationDoc, FlushDoc, LoadError, RunDoc, SaveError, ServerLocation};
 
 // Their output.
 pub use csv::{write_csv, write_study_csv};

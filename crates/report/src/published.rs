@@ -14,12 +14,12 @@ mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
-pub use efficiency::{Efficiency, Merit, Ranked, efficiency, efficiency_at_peaks, ranked};
+pub use efficiency::{Efficiency, Ranked, RankedBy, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use crate::change::{CONFIDENCE, Change, Measured};
-use crate::curve::{Curve, Row};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::RunDoc;
 use crate::metric::Metric;
 use crate::replayed::Replayed;
@@ -35,7 +35,7 @@ pub struct Contender {
     /// no data was moved.
     pub metric: Metric,
     /// Load points that may be quoted, by ascending clients.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
     /// Clients of the planned load points that are not among `points`, in ascending
     /// order. These are not valid, lack values of `metric`, or were never reached.
     pub left_out: Vec<u32>,
@@ -48,7 +48,7 @@ pub struct Contender {
 
 /// A load point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct CurvePoint {
     /// Number of clients.
     pub clients: u32,
     /// Number of valid passes.
@@ -71,7 +71,9 @@ impl Contender {
         let curve = Curve::of(&run.load_points);
         let metric = curve.metric();
         let rows = curve.rows.iter().filter(|row| row.is_quotable());
-        let points: Vec<_> = rows.filter_map(|row| Point::of_row(row, metric)).collect();
+        let points: Vec<_> = rows
+            .filter_map(|row| CurvePoint::of_row(row, metric))
+            .collect();
         let asked_for = run.plan.load_points.iter().copied();
         let mut left_out: Vec<_> = asked_for
             .chain(curve.rows.iter().map(|row| row.clients))
@@ -109,7 +111,7 @@ impl Contender {
         Self {
             name: name.to_owned(),
             metric: Metric::Throughput,
-            points: vec![Point {
+            points: vec![CurvePoint {
                 clients,
                 passes: 1,
                 height: Measured {
@@ -129,7 +131,7 @@ impl Contender {
 
     /// Returns the highest point; of two equal ones, the one with fewer clients.
     #[must_use]
-    pub fn peak(&self) -> Option<&Point> {
+    pub fn peak(&self) -> Option<&CurvePoint> {
         self.peak_index().map(|at| &self.points[at])
     }
 
@@ -151,8 +153,8 @@ impl Contender {
     }
 }
 
-impl Point {
-    fn of_row(row: &Row<'_>, metric: Metric) -> Option<Self> {
+impl CurvePoint {
+    fn of_row(row: &CurveRow<'_>, metric: Metric) -> Option<Self> {
         Some(Self {
             clients: row.clients,
             passes: row.passes.len(),

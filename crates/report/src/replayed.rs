@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::curve::{Row, total};
+use crate::curve::{CurveRow, total};
 use crate::doc::is_asked_for;
 use crate::statistics::per;
 use crate::units::{percent, plain};
@@ -27,7 +27,7 @@ pub(crate) struct Replayed {
 
 impl Replayed {
     /// Sums up the passes that the numbers of these rows come from.
-    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row<'a>>) -> Self {
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a CurveRow<'a>>) -> Self {
         let mut sum = Self::default();
         for pass in rows.into_iter().flat_map(|row| &row.passes) {
             let whole = pass.whole.iter();

@@ -5,7 +5,7 @@ mod run;
 
 use std::time::SystemTime;
 
-use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
 use smbench_model::target::Target;
 
 use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
@@ -79,26 +79,26 @@ fn test(args: &FileioArgs, mode: TestMode) -> Fileio {
         events: (load.events > 0).then_some(load.events),
         time: (!load.time.is_zero()).then_some(load.time),
         home: match args.server.target {
-            Some(_) => Home::Prepared,
-            None => Home::Own,
+            Some(_) => FileOrigin::Prepared,
+            None => FileOrigin::Own,
         },
     }
 }
 
-fn spread(args: &RandomArgs) -> Spread {
+fn spread(args: &RandomArgs) -> RequestSpread {
     let iterations = args.rand_spec_iter;
     match args.rand_type {
-        RandType::Uniform => Spread::Uniform,
-        RandType::Gaussian => Spread::Gaussian { iterations },
-        RandType::Special => Spread::Special {
+        RandType::Uniform => RequestSpread::Uniform,
+        RandType::Gaussian => RequestSpread::Gaussian { iterations },
+        RandType::Special => RequestSpread::Special {
             iterations,
             items: args.rand_spec_pct,
             hits: args.rand_spec_res,
         },
-        RandType::Pareto => Spread::Pareto {
+        RandType::Pareto => RequestSpread::Pareto {
             h: args.rand_pareto_h,
         },
-        RandType::Zipf => Spread::Zipf {
+        RandType::Zipf => RequestSpread::Zipf {
             exponent: args.rand_zipfian_exp,
         },
     }

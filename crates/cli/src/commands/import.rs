@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use smbench_formats::iometer::{self, Config, Imported, quoted};
+use smbench_formats::iometer::{self, Imported, IometerConfig, quoted};
 use smbench_formats::profile::ProfileError;
 use smbench_model::profile::Profile;
 use smbench_report::units::{counted, plain};
@@ -62,7 +62,11 @@ fn one(path: &Path, profiles: &[Imported], from: &str) -> Result<Vec<(PathBuf, S
 }
 
 /// Returns a file for each profile, and the suite.
-fn folder(args: &ImportArgs, config: &Config, profiles: &[Imported]) -> Vec<(PathBuf, String)> {
+fn folder(
+    args: &ImportArgs,
+    config: &IometerConfig,
+    profiles: &[Imported],
+) -> Vec<(PathBuf, String)> {
     let stem = Path::new(&args.file).file_stem().unwrap_or_default();
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from(stem));
     let mut taken = HashSet::from([SUITE.to_owned()]);
@@ -102,7 +106,7 @@ fn file_name(name: &str, taken: &mut HashSet<String>) -> String {
 
 /// Returns the suite of a test setup: the specifications assigned to workers in
 /// their order, or all of them.
-fn suite(config: &Config, profiles: &[Imported], files: &[String], name: &str) -> String {
+fn suite(config: &IometerConfig, profiles: &[Imported], files: &[String], name: &str) -> String {
     let setup = &config.setup;
     let is_of = |imported: &Imported, spec: &str| imported.spec.eq_ignore_ascii_case(spec);
     let all = || profiles.iter().zip(files);
@@ -196,7 +200,7 @@ impl Drop for WrittenFiles<'_> {
 }
 
 /// Describes the written files, and the parts that were left out.
-fn report(args: &ImportArgs, config: &Config, files: &[(PathBuf, String)]) -> String {
+fn report(args: &ImportArgs, config: &IometerConfig, files: &[(PathBuf, String)]) -> String {
     let specs = counted(config.specs.len() as u64, "access specification");
     let mut text = format!("{specs} of {}\n", plain(&args.file));
     for (path, _) in files {

@@ -13,25 +13,25 @@ use smbench_report::plan::{details, facts, session, waits};
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
-use crate::request::{Request, Server};
+use crate::request::{RunRequest, RunServer};
 
 /// Number of operations shown for the first client.
 const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    let requests = Request::resolve_all(args)?;
+    let requests = RunRequest::resolve_all(args)?;
     let plans = requests.iter().map(describe);
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
     print(&plans.join("\n"))?;
     Ok(Exit::Done)
 }
 
-fn describe(request: &Request) -> Result<String, Failure> {
+fn describe(request: &RunRequest) -> Result<String, Failure> {
     let plan = &request.draft;
     let doc = PlanDoc::from(plan);
     let server = match request.server {
-        Server::Embedded => "embedded, started on this machine for the run".to_owned(),
-        Server::Given(_) => plan.sessions.target.redacted(),
+        RunServer::Embedded => "embedded, started on this machine for the run".to_owned(),
+        RunServer::Given(_) => plan.sessions.target.redacted(),
     };
     let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.work.load));
     let mut lines = vec![profile, ("server", server)];

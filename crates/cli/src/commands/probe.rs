@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Spread, Trials};
+use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, TimeSpread, Trials};
 use smbench_model::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
@@ -214,8 +214,8 @@ const fn oplock(level: OplockLevel) -> &'static str {
     }
 }
 
-fn spread(times: &Spread) -> String {
-    let Spread {
+fn spread(times: &TimeSpread) -> String {
+    let TimeSpread {
         count,
         min,
         median,
@@ -266,8 +266,8 @@ mod tests {
 
     use super::*;
 
-    fn times(median_us: u64) -> Spread {
-        Spread {
+    fn times(median_us: u64) -> TimeSpread {
+        TimeSpread {
             count: 3,
             min: Duration::from_micros(1),
             median: Duration::from_micros(median_us),

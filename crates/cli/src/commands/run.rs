@@ -21,19 +21,19 @@ use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
-use crate::request::{Request, Server, document};
+use crate::request::{RunRequest, RunServer, document};
 use crate::results::{Results, save_csv, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
-use crate::watch::{IntervalReport, Keep, Log, Watch};
+use crate::watch::{IntervalReport, Log, SaveResults, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let requests = Request::resolve_all(args)?;
+    let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), &args.output)?;
     let remedy = match &requests[0].server {
-        Server::Embedded => String::new(),
-        Server::Given(server) => left_behind(&server.target.redacted()),
+        RunServer::Embedded => String::new(),
+        RunServer::Given(server) => left_behind(&server.target.redacted()),
     };
     let presentation = Presentation {
         remedy,
@@ -75,7 +75,7 @@ type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
 /// Runs all requests one after the other on one server, then saves and prints the
 /// results.
 pub(crate) fn carry_out(
-    requests: &[Request],
+    requests: &[RunRequest],
     output: &OutputArgs,
     presentation: Presentation<'_>,
 ) -> Result<Exit, Failure> {
@@ -85,10 +85,10 @@ pub(crate) fn carry_out(
         render,
     } = presentation;
     let target = match &requests[0].server {
-        Server::Embedded => None,
+        RunServer::Embedded => None,
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
         // ends the program.
-        Server::Given(server) => Some(server.with_password()?),
+        RunServer::Given(server) => Some(server.with_password()?),
     };
     let line = ProgressLine::new(match output.quiet {
         true => Visibility::Hidden,
@@ -196,7 +196,7 @@ struct Ran {
 /// Runs one profile, on a server of its own unless there is a target; fails if nothing
 /// was measured.
 fn run_one<'a>(
-    request: &Request,
+    request: &RunRequest,
     target: Option<Target>,
     context: &RunContext<'a>,
     cancel: &Cancel,
@@ -228,7 +228,7 @@ fn run_one<'a>(
     conclude(request, &record?, &mut results, context, logged)
 }
 
-impl Keep for &mut Results {
+impl SaveResults for &mut Results {
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
         Results::save(self, &doc)
     }
@@ -236,7 +236,7 @@ impl Keep for &mut Results {
 
 /// Saves and prints the result, and reports problems with it.
 fn conclude(
-    request: &Request,
+    request: &RunRequest,
     record: &RunRecord,
     results: &mut Results,
     context: &RunContext<'_>,
@@ -259,9 +259,9 @@ fn conclude(
 }
 
 /// Reports a directory that remains on the share. Returns the exit code for it.
-fn report_leftover(doc: &RunDoc, request: &Request, context: &RunContext<'_>) -> Exit {
+fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>) -> Exit {
     match (&doc.leftover, &request.server) {
-        (Some(leftover), Server::Given(server)) => {
+        (Some(leftover), RunServer::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",
                 cleanup_command(&server.target.redacted())

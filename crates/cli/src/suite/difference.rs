@@ -117,14 +117,14 @@ fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use smbench_report::{FlushDoc, Place};
+    use smbench_report::{FlushDoc, ServerLocation};
 
     use super::*;
 
     #[test]
     fn a_server_is_another_one_where_program_or_storage_differ() {
         let told = |software: Option<&str>, storage: Option<[&str; 2]>| Disclosure {
-            place: Place::Remote,
+            place: ServerLocation::Remote,
             flush: FlushDoc::Honours,
             notes: Vec::new(),
             machine: None,

@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for ProfileEntry {
         /// The form of a TOML table.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Table {
+        struct ProfileTable {
             profile: String,
             #[serde(default)]
             run: RunOptions,
@@ -114,7 +114,8 @@ impl<'de> Deserialize<'de> for ProfileEntry {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ProfileEntry, A::Error> {
-                let Table { profile, run } = Table::deserialize(MapAccessDeserializer::new(map))?;
+                let ProfileTable { profile, run } =
+                    ProfileTable::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(ProfileEntry { profile, run })
             }
         }

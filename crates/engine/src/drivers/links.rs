@@ -30,14 +30,14 @@ use crate::smb::session::{Session, SessionError};
 const EARNING_ECHOS: u32 = 64;
 
 /// A connection, and the bytes that its socket has not taken yet.
-struct Link {
+struct QueuedConnection {
     session: Session,
     backlog: Backlog,
 }
 
 /// The connections of a group. Each carries every session of the group.
 pub(crate) struct Links {
-    links: Box<[Link]>,
+    links: Box<[QueuedConnection]>,
     /// Index of the connection for the current call.
     chosen: usize,
     /// Index of the connection that sent the latest bytes.
@@ -58,7 +58,7 @@ pub(super) enum Payloads {
     Dropped,
 }
 
-impl Link {
+impl QueuedConnection {
     /// Returns whether the connection can take another call before the next flush.
     /// `waiting` is the number of bytes in the worker's buffer.
     fn has_room(&self, waiting: usize) -> bool {
@@ -175,7 +175,7 @@ impl Links {
                 // the driver receives their answers.
                 session.settle().await?;
             }
-            links.push(Link {
+            links.push(QueuedConnection {
                 session,
                 backlog: Backlog::default(),
             });
@@ -260,7 +260,7 @@ impl Links {
         scratch: &'a mut Scratch,
     ) -> (&'a mut Connection, &'a mut Vec<u8>) {
         let is_alone = self.links.len() == 1;
-        let Link { session, backlog } = &mut self.links[self.chosen];
+        let QueuedConnection { session, backlog } = &mut self.links[self.chosen];
         let out = match is_alone {
             true => &mut scratch.output,
             false => backlog.buffer(),
@@ -275,7 +275,7 @@ impl Links {
         scratch: &'a mut Scratch,
     ) -> (&'a mut Session, &'a mut Vec<u8>) {
         let is_alone = self.links.len() == 1;
-        let Link { session, backlog } = &mut self.links[0];
+        let QueuedConnection { session, backlog } = &mut self.links[0];
         let out = match is_alone {
             true => &mut scratch.output,
             false => backlog.buffer(),
@@ -313,7 +313,7 @@ impl Links {
     ) -> Result<(), Dropped> {
         // If there are several connections, the worker's buffer is empty.
         self.links.iter_mut().try_for_each(|link| {
-            let Link { session, backlog } = link;
+            let QueuedConnection { session, backlog } = link;
             let flushed = backlog.flush(&session.stream, context, &mut scratch.output);
             Ok(flushed?)
         })
@@ -357,7 +357,7 @@ impl Links {
     pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
         self.wanted = None;
         let is_alone = self.links.len() == 1;
-        let Link { session, backlog } = &mut self.links[self.read];
+        let QueuedConnection { session, backlog } = &mut self.links[self.read];
         let Session {
             inbound,
             connection,

@@ -48,9 +48,9 @@ pub(crate) struct Native<E> {
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a
 /// group.
 #[derive(Clone)]
-pub(crate) struct Connect<F>(pub(crate) Arc<Site>, pub(crate) F);
+pub(crate) struct NativeConnect<F>(pub(crate) Arc<Site>, pub(crate) F);
 
-impl<F, E> Connector for Connect<F>
+impl<F, E> Connector for NativeConnect<F>
 where
     F: Fn(&Site) -> Result<E, SessionError> + Clone + Send + 'static,
     E: Encode,

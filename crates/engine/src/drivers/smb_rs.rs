@@ -118,9 +118,9 @@ pub(crate) struct SmbRs<C> {
 /// Sets up the sessions of a run's groups. The second value makes the caller of a
 /// group.
 #[derive(Clone)]
-pub(crate) struct Connect<F>(pub(crate) Arc<Site>, pub(crate) F);
+pub(crate) struct SmbRsConnect<F>(pub(crate) Arc<Site>, pub(crate) F);
 
-impl<F, C> Connector for Connect<F>
+impl<F, C> Connector for SmbRsConnect<F>
 where
     F: Fn(&Site) -> Result<C, SessionError> + Clone + Send + 'static,
     C: Caller,
@@ -237,7 +237,7 @@ impl<C: Caller> Driver for SmbRs<C> {
     async fn close(self) {
         // Operations still in progress after an interrupt are dropped.
         drop(self.running);
-        let farewell = async {
+        let log_off = async {
             for (member, link) in self.links.iter().enumerate() {
                 if self.caller.close(member).await.is_err() {
                     return;
@@ -246,7 +246,7 @@ impl<C: Caller> Driver for SmbRs<C> {
             }
         };
         // If the server does not answer, closing the sockets is enough.
-        let _ = timeout(LOGOFF_LIMIT, farewell).await;
+        let _ = timeout(LOGOFF_LIMIT, log_off).await;
     }
 }
 

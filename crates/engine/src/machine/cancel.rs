@@ -12,17 +12,17 @@ use crate::machine::clock;
 /// cancel on any of them stops the run.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
-    shared: Arc<Shared>,
+    shared: Arc<CancelState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct CancelState {
     /// Instant of the earliest cancel; [`Nanos::MAX`] until there is one.
     at: AtomicU64,
     changed: Notify,
 }
 
-impl Default for Shared {
+impl Default for CancelState {
     fn default() -> Self {
         Self {
             at: AtomicU64::new(Nanos::MAX.0),

@@ -35,11 +35,11 @@ enum Reuse {
 struct Socket {
     local: SocketAddr,
     remote: SocketAddr,
-    state: State,
+    state: SocketState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum SocketState {
     Listening,
     Ended,
     Other,
@@ -72,11 +72,11 @@ impl Ports {
 
     /// Returns whether the port of an ended connection stays unusable on this
     /// route.
-    pub(crate) fn kept(&self, route: &Route) -> Kept {
+    pub(crate) fn kept(&self, route: &Route) -> PortReuse {
         match self.reuse {
-            Reuse::Always => Kept::No,
-            Reuse::OnLoopback if route.server.ip().is_loopback() => Kept::No,
-            Reuse::Never | Reuse::OnLoopback => Kept::AWhile,
+            Reuse::Always => PortReuse::No,
+            Reuse::OnLoopback if route.server.ip().is_loopback() => PortReuse::No,
+            Reuse::Never | Reuse::OnLoopback => PortReuse::AWhile,
         }
     }
 
@@ -85,8 +85,8 @@ impl Ports {
     /// unusable only if that connection has the same route.
     pub(crate) fn free(&self, route: &Route) -> u64 {
         let is_taken = |socket: &&Socket| match socket.state {
-            State::Listening => true,
-            State::Ended if self.kept(route) == Kept::No => false,
+            SocketState::Listening => true,
+            SocketState::Ended if self.kept(route) == PortReuse::No => false,
             _ => socket.local.ip() == route.source && socket.remote == route.server,
         };
         let taken = self.sockets.iter().filter(is_taken);
@@ -123,9 +123,9 @@ fn parse_sockets(table: &str) -> impl Iterator<Item = Socket> {
             local: address(fields.next()?)?,
             remote: address(fields.next()?)?,
             state: match fields.next()? {
-                LISTEN => State::Listening,
-                TIME_WAIT => State::Ended,
-                _ => State::Other,
+                LISTEN => SocketState::Listening,
+                TIME_WAIT => SocketState::Ended,
+                _ => SocketState::Other,
             },
         })
     })
@@ -229,11 +229,11 @@ fn threads_running(loadavg: &str) -> Option<u64> {
 
 /// The folder of a control group.
 #[derive(Debug, PartialEq, Eq)]
-struct Group {
+struct ControlGroup {
     folder: PathBuf,
 }
 
-impl Group {
+impl ControlGroup {
     /// Returns how much more the group may use; `None` if that is not limited.
     fn left(&self, max: &str, current: &str) -> Option<u64> {
         let number = |name: &str| {
@@ -246,12 +246,12 @@ impl Group {
 
 /// Returns the control groups of this process and their ancestors, of both
 /// versions.
-fn groups() -> Vec<Group> {
+fn groups() -> Vec<ControlGroup> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     parse_groups(&text)
 }
 
-fn parse_groups(cgroup: &str) -> Vec<Group> {
+fn parse_groups(cgroup: &str) -> Vec<ControlGroup> {
     let mut folders = Vec::new();
     for line in cgroup.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -261,7 +261,7 @@ fn parse_groups(cgroup: &str) -> Vec<Group> {
         let root = Path::new("/sys/fs/cgroup").join(controllers);
         // Try each ancestor up to the root: a container may see only the root.
         for ancestor in Path::new(path.trim_start_matches('/')).ancestors() {
-            folders.push(Group {
+            folders.push(ControlGroup {
                 folder: root.join(ancestor),
             });
         }
@@ -271,7 +271,7 @@ fn parse_groups(cgroup: &str) -> Vec<Group> {
 
 /// Whether the port of a connection that has ended is of use at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum PortReuse {
     /// For as long as [`TIME_WAIT`].
     AWhile,
     /// It is (`net.ipv4.tcp_tw_reuse`).

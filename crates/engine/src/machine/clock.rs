@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use smbench_model::Nanos;
 
 /// The instant from which [`Nanos`] are counted.
-struct Origin {
+struct ClockOrigin {
     /// The reading of the monotonic clock at the origin, in nanoseconds.
     monotonic: u64,
     /// The same origin for tokio's timers. It is read after `monotonic`, so that no
@@ -19,9 +19,9 @@ struct Origin {
     instant: Instant,
 }
 
-fn origin() -> &'static Origin {
-    static ORIGIN: OnceLock<Origin> = OnceLock::new();
-    ORIGIN.get_or_init(|| Origin {
+fn origin() -> &'static ClockOrigin {
+    static ORIGIN: OnceLock<ClockOrigin> = OnceLock::new();
+    ORIGIN.get_or_init(|| ClockOrigin {
         monotonic: monotonic(),
         instant: Instant::now(),
     })

@@ -9,7 +9,7 @@ use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 
 /// Location of a server relative to this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whereabouts {
+pub(crate) enum Locality {
     /// On this machine, so it shares the CPUs.
     Here,
     /// On another machine, or in a container that looks like one.

@@ -28,7 +28,7 @@ use thiserror::Error;
 
 use crate::machine::process::CpuTime;
 use crate::machine::{clock, process};
-use exposition::Counters;
+use exposition::CpuSeconds;
 use processes::Listeners;
 
 /// An exporter that does not tell the CPU time of its machine.
@@ -60,11 +60,11 @@ pub(crate) fn check(source: &CpuSource) -> Result<(), MetricsError> {
 pub(crate) struct Meter {
     source: String,
     /// The source of the counters, or the reason why there is none.
-    kind: Result<Kind, String>,
+    kind: Result<SourceKind, String>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum SourceKind {
     Processes(Listeners),
     Exporter(MetricsUrl),
 }
@@ -76,7 +76,7 @@ pub(crate) struct Reading {
     ended: Nanos,
     /// CPU time of this machine that the reading took.
     cost: CpuTime,
-    found: Result<Found, String>,
+    found: Result<CpuTotals, String>,
 }
 
 impl Reading {
@@ -101,9 +101,9 @@ impl Reading {
 }
 
 #[derive(Clone, Debug)]
-enum Found {
+enum CpuTotals {
     Processes(Duration),
-    Machine(Counters),
+    Machine(CpuSeconds),
 }
 
 impl Meter {
@@ -112,12 +112,14 @@ impl Meter {
     pub(crate) fn new(source: &CpuSource, here: Option<SocketAddr>) -> Self {
         let (source, kind) = match (source, here) {
             (CpuSource::Off, _) => (String::new(), Err("nobody wanted to know".to_owned())),
-            (CpuSource::Exporter(url), _) => (url.to_string(), Ok(Kind::Exporter(url.clone()))),
+            (CpuSource::Exporter(url), _) => {
+                (url.to_string(), Ok(SourceKind::Exporter(url.clone())))
+            }
             (CpuSource::Processes, Some(server)) => {
                 match Listeners::of(server).and_then(Listeners::are_others) {
                     Ok(found) => (
                         format!("{} and what it started, on this machine", found.name()),
-                        Ok(Kind::Processes(found)),
+                        Ok(SourceKind::Processes(found)),
                     ),
                     Err(reason) => (String::new(), Err(reason)),
                 }
@@ -134,8 +136,8 @@ impl Meter {
     pub(crate) fn read(&self) -> Reading {
         let (began, had) = (clock::now(), process::thread_cpu_time());
         let found = match &self.kind {
-            Ok(Kind::Processes(listeners)) => listeners.cpu_time().map(Found::Processes),
-            Ok(Kind::Exporter(url)) => exporter::scrape(url).map(Found::Machine),
+            Ok(SourceKind::Processes(listeners)) => listeners.cpu_time().map(CpuTotals::Processes),
+            Ok(SourceKind::Exporter(url)) => exporter::scrape(url).map(CpuTotals::Machine),
             Err(reason) => Err(reason.clone()),
         };
         Reading {
@@ -166,7 +168,7 @@ impl Meter {
 }
 
 /// Returns the busy share between two answers of an exporter, `elapsed` apart; see
-/// [`Counters::busy_since`].
+/// [`CpuSeconds::busy_since`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn busy_between(
     opening: &[u8],
@@ -186,7 +188,7 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
     match (opening.found?, closing.found?) {
         // The readings are slightly off the window's ends; the load is the same
         // there.
-        (Found::Processes(before), Found::Processes(after)) => {
+        (CpuTotals::Processes(before), CpuTotals::Processes(after)) => {
             let busy = after
                 .checked_sub(before)
                 .ok_or("processes of the server ended unseen")?
@@ -199,7 +201,7 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
         }
         // The share comes from the exporter's own counters, so network delay does
         // not affect it.
-        (Found::Machine(before), Found::Machine(after)) => {
+        (CpuTotals::Machine(before), CpuTotals::Machine(after)) => {
             let (share, cores) = after.busy_since(&before, time)?;
             Ok(ServerCpuUse {
                 scope: CpuScope::Machine,

@@ -24,7 +24,7 @@ use super::unless;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::probe::FlushFinding;
-use crate::probe::witness::Witness;
+use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, random};
 use crate::smb::share::{Workspace, join, leftover, open};
@@ -51,9 +51,9 @@ pub type Attempt<T> = Result<T, String>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trials {
     /// Service time of WRITEs of [`Trials::WRITE_BYTES`] bytes.
-    pub write: Spread,
+    pub write: TimeSpread,
     /// Service time of FLUSHes, each after one such WRITE.
-    pub flush: Spread,
+    pub flush: TimeSpread,
     /// Reaction of the server to a FLUSH, if it can be observed from this machine.
     pub flush_finding: FlushFinding,
     /// Whether the server answered CREATE, QUERY_INFO and CLOSE in one frame, all
@@ -74,7 +74,7 @@ impl Trials {
 
 /// Minimum, median and maximum of the times of one repeated action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
+pub struct TimeSpread {
     /// Number of repetitions.
     pub count: usize,
     /// Shortest time.
@@ -85,7 +85,7 @@ pub struct Spread {
     pub max: Duration,
 }
 
-impl Spread {
+impl TimeSpread {
     pub(super) fn of(mut times: Vec<Nanos>) -> Self {
         times.sort_unstable();
         let at = |index: usize| times.get(index).copied().unwrap_or(Nanos(0)).into();
@@ -158,7 +158,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     let mut flushes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
         write(session, &doing, file_id).await?;
-        let seen = witness.as_ref().ok().and_then(Witness::before);
+        let seen = witness.as_ref().ok().and_then(DiskWatch::before);
         let begin = clock::now();
         let request = FlushRequest { file_id };
         session
@@ -192,8 +192,8 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         }
     }
     Ok(Trials {
-        write: Spread::of(writes),
-        flush: Spread::of(flushes),
+        write: TimeSpread::of(writes),
+        flush: TimeSpread::of(flushes),
         flush_finding,
         compound,
         oplocks,
@@ -203,7 +203,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
 
 /// Returns a watcher of the disk below the file at `path`, or the reason why there
 /// is none.
-fn witness(session: &Session, path: &str) -> Result<Witness, String> {
+fn witness(session: &Session, path: &str) -> Result<DiskWatch, String> {
     let ends = session
         .stream
         .local_addr()
@@ -214,7 +214,7 @@ fn witness(session: &Session, path: &str) -> Result<Witness, String> {
     let mut parts = path.rsplit('\\');
     let (file, directory) = (parts.next(), parts.next());
     let name = join(directory.unwrap_or_default(), file.unwrap_or_default());
-    Witness::find(ours, theirs, &name)
+    DiskWatch::find(ours, theirs, &name)
 }
 
 async fn write(session: &mut Session, doing: &str, file_id: FileId) -> Result<Nanos, SessionError> {
@@ -347,14 +347,14 @@ mod tests {
 
     #[test]
     fn a_spread_has_its_ends_and_its_middle() {
-        assert_eq!(Spread::of(Vec::new()), Spread::default());
+        assert_eq!(TimeSpread::of(Vec::new()), TimeSpread::default());
         let times = [5, 1, 9, 3, 4].map(Nanos).to_vec();
-        let expected = Spread {
+        let expected = TimeSpread {
             count: 5,
             min: Duration::from_nanos(1),
             median: Duration::from_nanos(4),
             max: Duration::from_nanos(9),
         };
-        assert_eq!(Spread::of(times), expected);
+        assert_eq!(TimeSpread::of(times), expected);
     }
 }

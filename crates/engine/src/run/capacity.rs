@@ -25,12 +25,12 @@ use smbench_model::plan::Plan;
 use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::machine::capacity::{Kept, Memory, Ports};
+use crate::machine::capacity::{Memory, PortReuse, Ports};
 use crate::machine::process;
 use crate::machine::route::Route;
 use crate::run::carrier::Carrier;
 use crate::smb::session::Endpoint;
-use crate::worker::board::RECORDERS_PER_WORKER;
+use crate::worker::recorder_exchange::RECORDERS_PER_WORKER;
 
 /// Memory of this process that a session needs, in bytes; measured (4 KiB).
 const SESSION_BYTES: u64 = 4 * 1024;
@@ -167,7 +167,7 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
 /// Returns the largest number of ports that a plan's connections use at once on one
 /// of `shares` local addresses. The text says why that is more than one load point
 /// needs.
-fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
+fn at_once(plan: &Plan, shares: u64, kept: PortReuse) -> (u64, &'static str) {
     let connections = |clients: u32| plan.sessions.connections.count(clients).div_ceil(shares);
     // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
@@ -177,8 +177,8 @@ fn at_once(plan: &Plan, shares: u64, kept: Kept) -> (u64, &'static str) {
     });
     let each = setting_up + plan.work.ramp_up + plan.work.duration + plan.work.ramp_down;
     let earlier = match kept {
-        Kept::No => 0,
-        Kept::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
+        PortReuse::No => 0,
+        PortReuse::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
     };
     let count = plan.work.load_points.len();
     let point = |number: usize| connections(plan.work.load_points[number % count]);
@@ -216,7 +216,7 @@ impl Needed {
         let slots = clients * u64::from(plan.work.outstanding);
         let (sessions, connections) = match carrier {
             Carrier::Own => (clients, plan.sessions.connections.count(plan.max_clients())),
-            Carrier::Guest { .. } => (0, 0),
+            Carrier::Embedding { .. } => (0, 0),
         };
         let histograms = match plan.work.load.is_paced() {
             true => 2 * plan.work.workload.kinds().len() as u64,

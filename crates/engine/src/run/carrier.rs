@@ -11,7 +11,7 @@ pub(crate) enum Carrier {
     /// SMB clients that are part of smbench.
     Own,
     /// A connector of the embedding program.
-    Guest {
+    Embedding {
         /// See [`Connector::descriptors_per_group`].
         descriptors_per_group: u32,
     },
@@ -22,7 +22,7 @@ pub(crate) enum Carrier {
 pub(crate) fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
         Carrier::Own => plan.sessions.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
-        Carrier::Guest {
+        Carrier::Embedding {
             descriptors_per_group,
         } => {
             let groups = plan.sessions.connections.groups(plan.max_clients()).len() as u64;

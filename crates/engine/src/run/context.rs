@@ -12,9 +12,9 @@ use tokio::sync::{mpsc, watch};
 
 use crate::drivers::driver::Connector;
 use crate::machine::cancel::Cancel;
-use crate::machine::route::Whereabouts;
+use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
-use crate::worker::assignment::{Assignment, Means, Report};
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts};
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supplies;
 use crate::worker::work::work;
@@ -23,9 +23,9 @@ use crate::worker::work::work;
 pub(crate) type WorkerFn = Box<
     dyn FnOnce(
             Assignment,
-            &mpsc::UnboundedSender<Report>,
+            &mpsc::UnboundedSender<WorkerMessage>,
             watch::Receiver<Option<Schedule>>,
-        ) -> io::Result<Option<crate::worker::assignment::Outcome>>
+        ) -> io::Result<Option<crate::worker::assignment::WorkerResult>>
         + Send,
 >;
 
@@ -35,7 +35,7 @@ pub(crate) struct Context<'a> {
     pub(crate) mix: Arc<Mix>,
     /// Address of the server, for messages.
     pub(crate) at: String,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) whereabouts: Locality,
     pub(crate) server_cpu: Meter,
     /// Start of the run, on both clocks.
     pub(crate) started: Nanos,
@@ -47,14 +47,14 @@ pub(crate) struct Context<'a> {
     pub(crate) runs_before: u32,
     pub(crate) cancel: &'a Cancel,
     /// Makes the functions of the given number of workers for one load point.
-    pub(crate) hire: Box<dyn Fn(usize) -> Vec<WorkerFn>>,
+    pub(crate) make_workers: Box<dyn Fn(usize) -> Vec<WorkerFn>>,
 }
 
-pub(crate) fn hiring<C: Connector, T: Supplies>(
-    means: Means<C, T>,
+pub(crate) fn worker_maker<C: Connector, T: Supplies>(
+    means: WorkerParts<C, T>,
 ) -> Box<dyn Fn(usize) -> Vec<WorkerFn>> {
     Box::new(move |workers| {
-        let means = Means {
+        let means = WorkerParts {
             connector: means.connector.clone(),
             supplies: means.supplies.of_load_point(),
         };

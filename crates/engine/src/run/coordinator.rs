@@ -1,6 +1,6 @@
 //! The sequence of load points, and the outcome of a run.
 
-use smbench_model::progress::Point;
+use smbench_model::progress::PointNumber;
 use smbench_model::record::{Outcome, RunRecord};
 
 use crate::run::context::Context;
@@ -37,7 +37,7 @@ pub(super) async fn measure(
     for repeat in 1..=plan.work.repeat {
         for &clients in &plan.work.load_points {
             number += 1;
-            let point = Point {
+            let point = PointNumber {
                 number,
                 of,
                 clients,

@@ -65,7 +65,7 @@ pub enum RunError {
     #[error(
         "failed to go on: the program's own {part} panicked, which is no bug in smbench: {said}"
     )]
-    GuestPanicked {
+    EmbeddingPanicked {
         /// "driver" or "stream of operations".
         part: &'static str,
         /// Message of the panic.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use smbench_model::progress::{MeasuredInterval, Point, Progress};
+use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::{IntervalSummary, LoadPointRecord, RunRecord};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -12,13 +12,13 @@ use crate::run::Observer;
 
 /// An event that an [`Observer`] receives, as an owned value.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum RunEvent {
     /// Progress of the run, a few times per second.
     Progress(Progress),
     /// An interval of the measured window is over.
     Interval {
         /// The load point.
-        point: Point,
+        point: PointNumber,
         /// Number of the pass, from 1.
         repeat: u32,
         /// Number of the interval in the window, from 0.
@@ -42,7 +42,7 @@ pub enum Event {
 /// does not end the run; [`Cancel`](crate::machine::cancel::Cancel) does.
 #[derive(Debug)]
 pub struct Events {
-    sender: mpsc::Sender<Event>,
+    sender: mpsc::Sender<RunEvent>,
     lost: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Events {
 /// # Panics
 /// If `capacity` is 0.
 #[must_use]
-pub fn events(capacity: usize) -> (Events, mpsc::Receiver<Event>) {
+pub fn events(capacity: usize) -> (Events, mpsc::Receiver<RunEvent>) {
     let (sender, receiver) = mpsc::channel(capacity);
     (Events { sender, lost: 0 }, receiver)
 }
@@ -65,7 +65,7 @@ impl Events {
         self.lost
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: RunEvent) {
         if let Err(TrySendError::Full(_)) = self.sender.try_send(event) {
             self.lost += 1;
         }
@@ -74,11 +74,11 @@ impl Events {
 
 impl Observer for Events {
     fn progress(&mut self, progress: &Progress) {
-        self.tell(Event::Progress(*progress));
+        self.tell(RunEvent::Progress(*progress));
     }
 
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
-        self.tell(Event::Interval {
+        self.tell(RunEvent::Interval {
             point: interval.point,
             repeat: interval.repeat,
             index: interval.index,
@@ -90,7 +90,7 @@ impl Observer for Events {
 
     fn load_point_ended(&mut self, record: &RunRecord) {
         if let Some(last) = record.load_points.last() {
-            self.tell(Event::LoadPointEnded(Box::new(last.clone())));
+            self.tell(RunEvent::LoadPointEnded(Box::new(last.clone())));
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         }
         assert_eq!(observer.lost(), 3);
         let done = |event| match event {
-            Ok(Event::Progress(Progress::Preparing { done, .. })) => Some(done),
+            Ok(RunEvent::Progress(Progress::Preparing { done, .. })) => Some(done),
             _ => None,
         };
         assert_eq!(done(told.try_recv()), Some(0));

@@ -30,7 +30,7 @@ use smbench_model::Nanos;
 use smbench_model::cpu::{CpuScope, ServerCpuRecord};
 use smbench_model::record::{ClientUsage, GeneratorRecord, LatencyNoise};
 
-use crate::machine::route::Whereabouts;
+use crate::machine::route::Locality;
 
 /// Highest share of the window in which a worker may run or wait to run. If its
 /// load ends before the window does, the share is of the time until then.
@@ -60,7 +60,7 @@ const HELD_BACK_MIN: f64 = 0.05;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuUsers {
     /// Where the server runs.
-    pub(super) server: Whereabouts,
+    pub(super) server: Locality,
     /// Shares of all CPUs, where the server runs here and its use is known.
     pub(super) shares: Option<CpuShares>,
 }
@@ -81,7 +81,7 @@ impl CpuUsers {
     /// Derives the shares from `busy`, the share of all CPUs that anyone used in a window of
     /// this length, in seconds.
     pub(crate) fn of(
-        server: Whereabouts,
+        server: Locality,
         (busy, window_s): (Option<f64>, f64),
         client: &ClientUsage,
         used: &ServerCpuRecord,
@@ -102,30 +102,30 @@ impl CpuUsers {
     }
 
     /// Returns who had the CPU that a worker waited for.
-    fn had_it(&self) -> HadIt {
+    fn had_it(&self) -> CpuTaker {
         let shares = match self.server {
-            Whereabouts::Elsewhere => return HadIt::Others,
-            Whereabouts::Here => self.shares,
+            Locality::Elsewhere => return CpuTaker::Others,
+            Locality::Here => self.shares,
         };
         match shares {
-            None => HadIt::Unknown,
+            None => CpuTaker::Unknown,
             Some(CpuShares {
                 client,
                 server,
                 others,
-            }) if client > server + others => HadIt::Generator,
+            }) if client > server + others => CpuTaker::Generator,
             // On a machine with many CPUs a few per cent of them are enough.
             Some(CpuShares { server, others, .. }) if others > OTHERS_MAX || others > server => {
-                HadIt::Others
+                CpuTaker::Others
             }
-            Some(_) => HadIt::Server,
+            Some(_) => CpuTaker::Server,
         }
     }
 }
 
 /// The user of a CPU that a worker waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HadIt {
+enum CpuTaker {
     /// Other threads of the generator.
     Generator,
     /// The server under test, on this machine.
@@ -137,7 +137,7 @@ enum HadIt {
 
 /// The verdict on a load point, from the workers and the CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct GeneratorVerdict {
     /// See [`GeneratorRecord::limited`].
     pub(super) limited: Option<String>,
     /// See [`GeneratorRecord::shared_cpus`].
@@ -145,14 +145,14 @@ pub(super) struct Verdict {
 }
 
 /// Judges whether the generator had the CPU time that its load needed.
-pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
+pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> GeneratorVerdict {
     let workers = || generator.workers.iter().enumerate();
     let busiest = workers().max_by(|one, other| one.1.cpu_share.total_cmp(&other.1.cpu_share));
     if let Some((thread, worker)) = busiest
         && worker.cpu_share > BUSY_MAX
     {
         let ran = percent(worker.cpu_share);
-        return Verdict {
+        return GeneratorVerdict {
             limited: Some(format!(
                 "thread {thread} ran {ran} of the time; add threads or machines"
             )),
@@ -160,15 +160,15 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> Verdict {
         };
     }
     let Some(shortage) = shortage(generator) else {
-        return Verdict::default();
+        return GeneratorVerdict::default();
     };
     let (limited, shared_cpus) = match users.had_it() {
-        HadIt::Generator => (Some(format!("{shortage}; its other threads had it")), None),
-        HadIt::Others => (Some(format!("{shortage}; others had it")), None),
-        HadIt::Server => (None, Some(format!("{shortage}; the server had it"))),
-        HadIt::Unknown => (None, Some(format!("{shortage}; cause unknown"))),
+        CpuTaker::Generator => (Some(format!("{shortage}; its other threads had it")), None),
+        CpuTaker::Others => (Some(format!("{shortage}; others had it")), None),
+        CpuTaker::Server => (None, Some(format!("{shortage}; the server had it"))),
+        CpuTaker::Unknown => (None, Some(format!("{shortage}; cause unknown"))),
     };
-    Verdict {
+    GeneratorVerdict {
         limited,
         shared_cpus,
     }

@@ -1,13 +1,13 @@
 //! One load point: starts the workers, keeps the time, merges their measurements.
 
+mod cpu_reader;
 mod failed;
-mod witness;
 mod workers;
 
 use std::sync::Arc;
 
 use smbench_model::Nanos;
-use smbench_model::progress::Point;
+use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     GeneratorRecord, LoadPointRecord, Recorder, Series, SetupRecord, Tally,
 };
@@ -17,10 +17,10 @@ use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
 use crate::run::{Observer, health};
-use crate::worker::assignment::Outcome;
-use crate::worker::board::Board;
+use crate::worker::assignment::WorkerResult;
+use crate::worker::recorder_exchange::RecorderExchange;
+use cpu_reader::Seen;
 use failed::failed;
-use witness::Seen;
 use workers::{Observed, Workers, tell, workers_for};
 
 /// Interval between two progress reports to the observer.
@@ -29,23 +29,23 @@ pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
 /// Runs one load point.
 pub(super) async fn measure(
     context: &Context<'_>,
-    point: Point,
+    point: PointNumber,
     repeat: u32,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
-    let board = Arc::new(Board::new(workers_for(context, point), empty));
-    let (mut workers, load) = Workers::start(context, point, &board).await?;
+    let exchange = Arc::new(RecorderExchange::new(workers_for(context, point), empty));
+    let (mut workers, load) = Workers::start(context, point, &exchange).await?;
     let observed = workers.run(load, context, (point, repeat), observer).await;
     let outcome = workers.join().await?;
     let (observed, witness) = observed?;
     let seen = witness.seen().await.ok_or(RunError::Panicked)?;
-    let (over, ops, series) = board.finish();
+    let (over, ops, series) = exchange.finish();
     for over in &over {
         tell(context, (point, repeat), over, observer);
     }
-    let measured = Measured {
+    let measured = PointMeasurements {
         observed,
         outcome,
         seen,
@@ -56,16 +56,20 @@ pub(super) async fn measure(
 }
 
 /// The measurements of a load point whose workers have ended.
-struct Measured {
+struct PointMeasurements {
     observed: Observed,
-    outcome: Outcome,
+    outcome: WorkerResult,
     seen: Seen,
     ops: Tally,
     series: Series,
 }
 
-impl Measured {
-    fn into_record(self, context: &Context<'_>, (point, repeat): (Point, u32)) -> LoadPointRecord {
+impl PointMeasurements {
+    fn into_record(
+        self,
+        context: &Context<'_>,
+        (point, repeat): (PointNumber, u32),
+    ) -> LoadPointRecord {
         let invalid = self.objection(context, point);
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
@@ -125,7 +129,7 @@ impl Measured {
     }
 
     /// Returns the reason why the point is not valid, if there is one.
-    fn objection(&self, context: &Context<'_>, point: Point) -> Option<String> {
+    fn objection(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
         let Self { outcome, ops, .. } = self;
         let cut_short = Nanos::from(context.plan.work.duration) > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.

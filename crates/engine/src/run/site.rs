@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
-use smbench_model::fileio::{Fileio, Home, TestMode};
+use smbench_model::fileio::{FileOrigin, Fileio, TestMode};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::{Direction, OpKind};
 use smbench_model::operations::Mix;
@@ -21,13 +21,13 @@ use crate::drivers::smb_rs;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
-use crate::run::context::{Context, hiring};
+use crate::run::context::{Context, worker_maker};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
 use crate::smb::share::{self, Workspace};
-use crate::worker::assignment::Means;
+use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
@@ -132,19 +132,21 @@ fn context<'a>(
     let server_cpu = Meter::new(&plan.generator.server_cpu, endpoint.here());
     let site = site(&plan, &mix, endpoint, workspace);
     Context {
-        hire: match plan.generator.driver {
+        make_workers: match plan.generator.driver {
             DriverKind::Native => {
                 let encoders = supplies.clone();
-                hiring(Means {
-                    connector: native::Connect(site, move |site: &Site| encoders.encoder(site)),
+                worker_maker(WorkerParts {
+                    connector: native::NativeConnect(site, move |site: &Site| {
+                        encoders.encoder(site)
+                    }),
                     supplies,
                 })
             }
             #[cfg(feature = "smb-rs")]
             DriverKind::SmbRs => {
                 let callers = supplies.clone();
-                hiring(Means {
-                    connector: smb_rs::Connect(site, move |site: &Site| callers.caller(site)),
+                worker_maker(WorkerParts {
+                    connector: smb_rs::SmbRsConnect(site, move |site: &Site| callers.caller(site)),
                     supplies,
                 })
             }
@@ -208,7 +210,7 @@ async fn clean_up(
 /// Returns the test of a run on files that were prepared before.
 fn prepared_files(plan: &Plan) -> Option<&Fileio> {
     let test = plan.work.workload.fileio();
-    test.filter(|test| test.home == Home::Prepared)
+    test.filter(|test| test.home == FileOrigin::Prepared)
 }
 
 /// Returns whether every write of the run was answered with success. Without any

@@ -14,7 +14,7 @@ use smbench_formats::loadfile::Unknown;
 use smbench_formats::{loadfile, profile};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::contents::Verify;
-use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
 use smbench_model::load::Rate;
 use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
@@ -113,10 +113,10 @@ fn prepared() -> Profile {
                 at_end: false,
             },
             rw_ratio: 1.5,
-            spread: Spread::Uniform,
+            spread: RequestSpread::Uniform,
             events: None,
             time: Some(Duration::from_secs(3600)),
-            home: Home::Prepared,
+            home: FileOrigin::Prepared,
         }),
         ..Profile::from_spec("fileio", Spec::default())
     }

@@ -18,11 +18,11 @@ use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::connection::{Binding, SessionTerms};
 use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
-use smbench_protocol::handshake::Opening;
+use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Connection, Credentials, FileId, Handshake, HandshakeError, NtStatus, Progress, ProtocolError,
-    SessionConfig, SessionIndex,
+    Connection, Credentials, FileId, Handshake, HandshakeError, HandshakeProgress, NtStatus,
+    ProtocolError, SessionConfig, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,7 +31,7 @@ use tokio::time::timeout;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
-pub use who::Who;
+pub use who::LogonIdentity;
 
 /// Size of the receive buffer in bytes; holds any set-up answer in one piece.
 const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
@@ -56,14 +56,14 @@ pub(crate) struct Session {
     endpoint: Endpoint,
     /// Credentials of the last log-on.
     credentials: Credentials,
-    state: State,
+    state: StreamState,
     /// The session in which requests are made.
     current: SessionIndex,
 }
 
 /// Whether client and server agree on the position in the byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StreamState {
     /// Every request made here has been answered.
     InStep,
     /// One request was not answered. Only a part of it may have been sent, or only
@@ -154,8 +154,8 @@ impl Session {
                     .map_err(|error| broken(error.into()))?
                 {
                     match handshake.receive(message, &mut out).map_err(refuse)? {
-                        Progress::Continue => {}
-                        Progress::Ready(mut connection) => {
+                        HandshakeProgress::Continue => {}
+                        HandshakeProgress::Ready(mut connection) => {
                             // The bytes after the last answer are kept: unsolicited
                             // messages, or a part of one.
                             take_unasked(&mut connection, messages).map_err(broken)?;
@@ -177,7 +177,7 @@ impl Session {
                                 connection,
                                 endpoint: endpoint.clone(),
                                 credentials: credentials.clone(),
-                                state: State::InStep,
+                                state: StreamState::InStep,
                                 current: SessionIndex::FIRST,
                             });
                         }
@@ -197,7 +197,7 @@ impl Session {
 
     /// Sets up a further session on the connection and makes it the current one.
     pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
-        self.set_up(Opening::start).await
+        self.set_up(SessionSetup::start).await
     }
 
     /// Binds this connection to the session of `binding` and makes that session the
@@ -207,7 +207,7 @@ impl Session {
         binding: Binding,
     ) -> Result<SessionIndex, SessionError> {
         self.set_up(|config, connection, tag, out| {
-            Opening::bind(config, binding, connection, tag, out)
+            SessionSetup::bind(config, binding, connection, tag, out)
         })
         .await
     }
@@ -332,7 +332,7 @@ impl Session {
     /// Sends TREE_DISCONNECT and LOGOFF in each of these sessions. All of them
     /// together have the time limit of one log-off.
     pub(crate) async fn log_off_all(mut self, sessions: impl IntoIterator<Item = SessionIndex>) {
-        let farewell = async {
+        let log_off = async {
             for session in sessions {
                 self.current = session;
                 for command in [Command::TreeDisconnect, Command::Logoff] {
@@ -344,7 +344,7 @@ impl Session {
             }
         };
         // If the server does not answer, closing the socket is enough.
-        let _ = timeout(LOGOFF_LIMIT, farewell).await;
+        let _ = timeout(LOGOFF_LIMIT, log_off).await;
     }
 }
 

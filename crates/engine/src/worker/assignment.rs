@@ -12,8 +12,8 @@ use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
 
 use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
-use crate::worker::board::Board;
 use crate::worker::figures::Figures;
+use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::under_load::UnderLoad;
 
@@ -35,7 +35,7 @@ pub(crate) struct Assignment {
     pub(crate) pace: SetupRate,
     /// CPU to which the worker is pinned, if it is.
     pub(crate) cpu: Option<usize>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) exchange: Arc<RecorderExchange>,
     /// Number of this worker, from 0.
     pub(crate) number: usize,
     /// Token that the worker drops when its load has ended or when it fails.
@@ -45,7 +45,7 @@ pub(crate) struct Assignment {
 
 /// The connector and the operations of a worker.
 #[derive(Clone)]
-pub(crate) struct Means<C, T> {
+pub(crate) struct WorkerParts<C, T> {
     pub(crate) connector: C,
     pub(crate) supplies: T,
 }
@@ -60,8 +60,8 @@ impl Assignment {
 }
 
 /// A message from a worker to the coordinator. The last one is always
-/// [`Report::Gone`], however the worker ends.
-pub(crate) enum Report {
+/// [`WorkerMessage::Gone`], however the worker ends.
+pub(crate) enum WorkerMessage {
     /// The sessions of this many more clients are set up, since that instant.
     Ready { clients: u32, at: Nanos },
     /// A session could not be set up; the worker has stopped.
@@ -73,7 +73,7 @@ pub(crate) enum Report {
 }
 
 /// The measurements of one worker, without the operations.
-pub(crate) struct Outcome {
+pub(crate) struct WorkerResult {
     pub(crate) dropouts: Vec<Dropout>,
     pub(crate) session_setup: Histogram<u64>,
     /// Number of TCP connections of the sessions.
@@ -87,7 +87,7 @@ pub(crate) struct Outcome {
     pub(crate) closed: Option<Nanos>,
 }
 
-impl Default for Outcome {
+impl Default for WorkerResult {
     fn default() -> Self {
         Self {
             dropouts: Vec::new(),
@@ -101,7 +101,7 @@ impl Default for Outcome {
     }
 }
 
-impl Outcome {
+impl WorkerResult {
     /// Adds the measurements of another worker.
     pub(crate) fn merge(&mut self, other: Self) {
         self.dropouts.extend(other.dropouts);

@@ -9,32 +9,32 @@ use std::hint;
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::Went;
-use smbench_model::record::{Failure, Recorder, Times};
+use smbench_model::operations::RequestResult;
+use smbench_model::record::{OperationFailure, Recorder, Times};
 use smbench_model::sessions::Caching;
 
 use crate::drivers::driver::{Answer, Extent, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::caching::Acknowledged;
+use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
-use crate::worker::orders::Orders;
-use crate::worker::slot::{Slot, SlotState, Unfit};
+use crate::worker::slot::{Slot, SlotState, WrongAnswer};
 use crate::worker::supply::Supply;
 
 /// Sum over operations of their time in flight within the window. In Little's law
 /// this is the time integral of L.
 #[derive(Default)]
-struct InFlight {
+struct TimeInFlight {
     sum: Nanos,
     until: Nanos,
 }
 
-impl InFlight {
+impl TimeInFlight {
     /// Adds the time since the last call, during which `in_flight` operations were
     /// in flight.
-    fn add(&mut self, in_flight: u32, now: Nanos, orders: &Orders) {
+    fn add(&mut self, in_flight: u32, now: Nanos, control: &LoadControl) {
         if now > self.until {
-            let passed = orders.window_between(self.until, now);
+            let passed = control.window_between(self.until, now);
             self.sum = self.sum + Nanos(passed.0.saturating_mul(in_flight.into()));
             self.until = now;
         }
@@ -46,7 +46,7 @@ pub(super) struct Clients<S> {
     pub(super) members: Box<[Member<S>]>,
     pub(super) slots: Box<[Slot]>,
     pub(crate) in_flight: u32,
-    in_flight_time: InFlight,
+    in_flight_time: TimeInFlight,
 }
 
 /// Records the answers received at one instant.
@@ -88,7 +88,7 @@ pub(super) fn book_acknowledged(recorder: &mut Recorder, took: Nanos, outcome: A
     match outcome {
         Acknowledged::Confirmed => recorder.success(kind, 0, took),
         Acknowledged::Moot => recorder.caching_mut().moot += 1,
-        Acknowledged::Refused(status) => recorder.failure(kind, Failure::Status(status)),
+        Acknowledged::Refused(status) => recorder.failure(kind, OperationFailure::Status(status)),
     }
 }
 
@@ -106,7 +106,7 @@ impl<S: Supply> Clients<S> {
             members: members.into_boxed_slice(),
             slots: slots.into_boxed_slice(),
             in_flight: 0,
-            in_flight_time: InFlight::default(),
+            in_flight_time: TimeInFlight::default(),
         }
     }
 
@@ -128,8 +128,8 @@ impl<S: Supply> Clients<S> {
     }
 
     /// Updates the time in flight; call this before the number in flight changes.
-    pub(super) fn count_in_flight(&mut self, now: Nanos, orders: &Orders) {
-        self.in_flight_time.add(self.in_flight, now, orders);
+    pub(super) fn count_in_flight(&mut self, now: Nanos, control: &LoadControl) {
+        self.in_flight_time.add(self.in_flight, now, control);
     }
 
     /// Counts the operations in flight at `now` as never answered.
@@ -217,9 +217,9 @@ impl<S: Supply> Clients<S> {
             member.miss_window(slot, now);
         }
         let went = match (slot.state, answer.extent) {
-            (SlotState::Failing, _) => Went::Wrong,
-            (_, Extent::Interim) => Went::Pending,
-            _ => Went::Well,
+            (SlotState::Failing, _) => RequestResult::Wrong,
+            (_, Extent::Interim) => RequestResult::Pending,
+            _ => RequestResult::Well,
         };
         let operations = &member.operations;
         match operations.after(&slot.operation, went, answer.status) {
@@ -269,9 +269,9 @@ fn record<S: Supply>(
             hint::cold_path();
             slot.state = SlotState::Failing;
             match unfit {
-                Unfit::Answer(failure) => recorder.failure(kind, failure),
-                Unfit::Recorded(difference) => recorder.difference(difference),
-                Unfit::Data(mismatch) => {
+                WrongAnswer::Answer(failure) => recorder.failure(kind, failure),
+                WrongAnswer::Recorded(difference) => recorder.difference(difference),
+                WrongAnswer::Data(mismatch) => {
                     let place = (member.number, slot.operation.file);
                     recorder.wrong_data(kind, place, &mismatch);
                 }

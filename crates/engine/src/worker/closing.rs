@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::drivers::driver::Driver;
 use crate::machine::clock;
-use crate::worker::assignment::{Assignment, Outcome};
+use crate::worker::assignment::{Assignment, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::gauge::Gauge;
 use crate::worker::group::Group;
-use crate::worker::orders::Orders;
+use crate::worker::load_control::LoadControl;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
@@ -28,7 +28,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     shared: &Rc<RefCell<Shared>>,
     schedule: Schedule,
     mut groups: Vec<Group<D, S>>,
-    outcome: &mut Outcome,
+    outcome: &mut WorkerResult,
 ) -> Vec<Group<D, S>> {
     if !worker.plan.work.workload.closes() || worker.cancel.is_cancelled() {
         return groups;
@@ -42,7 +42,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
         stop: Nanos::MAX,
         ..schedule
     };
-    let orders = Rc::new(Orders {
+    let control = Rc::new(LoadControl {
         schedule,
         gauge: Gauge::start(schedule),
         operation_limit: worker.plan.limits.operation.into(),
@@ -51,15 +51,15 @@ pub(super) async fn close<D: Driver, S: Supply>(
     });
     let mut running = JoinSet::new();
     for mut group in groups {
-        let (shared, orders) = (Rc::clone(shared), Rc::clone(&orders));
+        let (shared, control) = (Rc::clone(shared), Rc::clone(&control));
         running.spawn_local(async move {
             // The figures of the window are already complete.
             let figures = RefCell::default();
-            let ended = group.run(&shared, &orders, &figures).await;
+            let ended = group.run(&shared, &control, &figures).await;
             (group, ended)
         });
     }
-    let mut standing = Vec::with_capacity(running.len());
+    let mut remaining = Vec::with_capacity(running.len());
     let give_up = cancelled_for(&worker.cancel, CANCEL_GRACE);
     tokio::pin!(give_up);
     loop {
@@ -69,7 +69,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
                 Some(ended) => {
                     let (group, ended) = ended.unwrap_or_else(resume);
                     match ended {
-                        Ok(()) => standing.push(group),
+                        Ok(()) => remaining.push(group),
                         Err(reason) => outcome.dropouts.extend(group.numbers().map(|client| {
                             let reason = reason.to_string();
                             Dropout { client, reason }
@@ -85,5 +85,5 @@ pub(super) async fn close<D: Driver, S: Supply>(
         }
     }
     outcome.closed = Some(clock::now());
-    standing
+    remaining
 }

@@ -29,9 +29,9 @@ use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::booking::{Booking, Clients};
+use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
-use crate::worker::orders::Orders;
-use crate::worker::schedule::Place;
+use crate::worker::schedule::Position;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 use fill::Filled;
@@ -122,7 +122,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         shared: &mut Shared,
-        orders: &Orders,
+        control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         let mut filled_at = None;
         loop {
@@ -133,18 +133,18 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 false => Poll::Pending,
             };
             let mut now = match (polled, filled_at) {
-                (Poll::Ready(received), _) => self.book(received, shared, orders)?,
+                (Poll::Ready(received), _) => self.book(received, shared, control)?,
                 (Poll::Pending, None) => clock::now(),
                 (Poll::Pending, Some(filled_at)) => {
-                    self.set_alarm(context, filled_at, orders)?;
-                    ready!(self.wait(context, filled_at, orders.operation_limit))?;
+                    self.set_alarm(context, filled_at, control)?;
+                    ready!(self.wait(context, filled_at, control.operation_limit))?;
                     clock::now()
                 }
             };
             let mut was_in_vain = false;
             loop {
                 let before = self.clients.in_flight;
-                match self.fill(now, &mut shared.scratch, orders) {
+                match self.fill(now, &mut shared.scratch, control) {
                     Filled::AsPlanned => break,
                     Filled::UpToBacklog => hint::cold_path(),
                     Filled::AtFault(member) => {
@@ -171,7 +171,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     // credits.
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
-                    None if orders.stops(now) => return Poll::Ready(Ok(())),
+                    None if control.stops(now) => return Poll::Ready(Ok(())),
                     None if self.clients.awaits_clock() || self.held_back.since().is_some() => {}
                     None => return Poll::Ready(Ok(())),
                 }
@@ -186,14 +186,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         received: usize,
         shared: &mut Shared,
-        orders: &Orders,
+        control: &LoadControl,
     ) -> Result<Nanos, Dropped> {
         let now = clock::now();
-        orders.turn(&mut shared.desk, now);
-        self.clients.count_in_flight(now, orders);
+        control.turn(&mut shared.recording, now);
+        self.clients.count_in_flight(now, control);
         // Counted first, because clients that are answered now had nothing to send
         // until now.
-        self.count_held_back(now, orders);
+        self.count_held_back(now, control);
         self.complete(received, now, shared)?;
         Ok(now)
     }
@@ -208,11 +208,11 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let Self {
             driver, clients, ..
         } = self;
-        let Shared { scratch, desk } = shared;
+        let Shared { scratch, recording } = shared;
         let mut booking = Booking {
             clients,
-            in_window: u64::from(desk.interval().place != Place::Outside),
-            recorder: &mut desk.recorder,
+            in_window: u64::from(recording.interval().place != Position::Outside),
+            recorder: &mut recording.recorder,
             now,
         };
         driver.take_answers(received, now, scratch, &mut booking)

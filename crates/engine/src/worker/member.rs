@@ -24,7 +24,7 @@ use waits::Waits;
 
 /// A slot to be served.
 #[derive(Clone, Copy)]
-pub(super) struct Due {
+pub(super) struct DueSlot {
     pub(super) slot: u32,
     pub(super) what: DueFor,
 }
@@ -139,10 +139,10 @@ impl<S: Supply> Member<S> {
 
     /// Returns the slot to be served next, if one is due. Slots with a further
     /// request come before free slots.
-    pub(super) fn due(&self, now: Nanos, may_begin: bool) -> Option<Due> {
+    pub(super) fn due(&self, now: Nanos, may_begin: bool) -> Option<DueSlot> {
         if let Some(&slot) = self.continuing.front() {
             let what = DueFor::Further;
-            return Some(Due { slot, what });
+            return Some(DueSlot { slot, what });
         }
         if !may_begin {
             return None;
@@ -157,11 +157,11 @@ impl<S: Supply> Member<S> {
                 Pace::Bursts(bursts) => DueFor::Arrival(bursts.due(now)),
                 Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
             };
-            return Some(Due { slot, what });
+            return Some(DueSlot { slot, what });
         }
         let &Reverse((at, slot)) = self.resting.peek()?;
         let what = DueFor::Rested(at);
-        (at <= now).then_some(Due { slot, what })
+        (at <= now).then_some(DueSlot { slot, what })
     }
 
     /// Returns the instant since which a slot has been due; `None` if no slot is
@@ -187,7 +187,7 @@ impl<S: Supply> Member<S> {
     }
 
     /// Records that the due operation of a slot has been sent.
-    pub(crate) fn served(&mut self, due: Due, now: Nanos) {
+    pub(crate) fn served(&mut self, due: DueSlot, now: Nanos) {
         match due.what {
             DueFor::Further => {
                 self.continuing.pop_front();

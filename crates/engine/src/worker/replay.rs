@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::replay::{Player, Replays};
-use smbench_model::operations::{Operation, Went};
-use smbench_model::record::{Difference, Failure, Phase};
+use smbench_model::operations::replay::{Replays, TracePosition};
+use smbench_model::operations::{Operation, RequestResult};
+use smbench_model::record::{OperationFailure, Phase, ReplayDifference};
 use smbench_model::trace::{NO_HANDLE, Record, Verb};
 use smbench_protocol::NtStatus;
 
@@ -22,16 +22,16 @@ use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::replay::TraceCaller;
 use crate::smb::session::SessionError;
-use crate::worker::slot::{Judged, Slot, Unfit, ends_session};
+use crate::worker::slot::{Judged, Slot, WrongAnswer, ends_session};
 use crate::worker::supply::{Supplies, Supply};
 
 impl Supplies for Replays {
-    type Supply = Player;
+    type Supply = TracePosition;
     type Encoder = TraceEncoder;
     #[cfg(feature = "smb-rs")]
     type Caller = TraceCaller;
 
-    fn of_client(&self, client: u32) -> Player {
+    fn of_client(&self, client: u32) -> TracePosition {
         self.player(client)
     }
 
@@ -45,7 +45,7 @@ impl Supplies for Replays {
     }
 }
 
-impl Supply for Player {
+impl Supply for TracePosition {
     fn next(&mut self, _: Phase) -> Option<Operation> {
         Iterator::next(self)
     }
@@ -68,8 +68,8 @@ impl Supply for Player {
             _ => self.trace().recorded(record),
         };
         Ok(match seen(record, answer) {
-            Failure::Status(status) if status == recorded => Ok(None),
-            seen => Err(Unfit::Recorded(Difference {
+            OperationFailure::Status(status) if status == recorded => Ok(None),
+            seen => Err(WrongAnswer::Recorded(ReplayDifference {
                 kind,
                 recorded: Some(recorded),
                 seen,
@@ -80,7 +80,7 @@ impl Supply for Player {
     /// Returns the close of a file that was opened although the record says that
     /// the open failed. Closing it keeps later operations independent of the
     /// difference.
-    fn after(&self, last: &Operation, _: Went, status: NtStatus) -> Option<Operation> {
+    fn after(&self, last: &Operation, _: RequestResult, status: NtStatus) -> Option<Operation> {
         let is_stray = last.kind == OpKind::Create
             && status == NtStatus::SUCCESS
             && self.record(last).extra == NO_HANDLE;
@@ -96,17 +96,17 @@ impl Supply for Player {
 }
 
 /// Translates an answer into the terms of the recorded protocol.
-fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
+fn seen(record: &Record, answer: &Answer<'_>) -> OperationFailure {
     let (is_data, moved) = match record.verb {
         Verb::Read | Verb::Write => (true, record.extra),
         _ => (false, 0),
     };
     match answer.status {
-        NtStatus::SUCCESS if is_data && answer.moved < moved => Failure::Short,
-        NtStatus::SUCCESS if is_data && answer.moved > moved => Failure::Long,
+        NtStatus::SUCCESS if is_data && answer.moved < moved => OperationFailure::Short,
+        NtStatus::SUCCESS if is_data && answer.moved > moved => OperationFailure::Long,
         // In SMB1 a read after the end of the file returns no bytes, with success.
         NtStatus::END_OF_FILE if record.verb == Verb::Read && moved == 0 => {
-            Failure::Status(NtStatus::SUCCESS)
+            OperationFailure::Status(NtStatus::SUCCESS)
         }
         // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         NtStatus::BUFFER_OVERFLOW
@@ -115,8 +115,8 @@ fn seen(record: &Record, answer: &Answer<'_>) -> Failure {
                 Verb::QueryFile | Verb::QueryFs | Verb::QueryPath
             ) =>
         {
-            Failure::Status(NtStatus::SUCCESS)
+            OperationFailure::Status(NtStatus::SUCCESS)
         }
-        status => Failure::Status(status),
+        status => OperationFailure::Status(status),
     }
 }

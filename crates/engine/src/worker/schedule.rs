@@ -27,19 +27,19 @@ pub(crate) struct Interval {
     pub(crate) from: Nanos,
     /// First instant after the interval.
     pub(crate) to: Nanos,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 /// Position of an interval relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// In the window, as the interval with this index.
     Window(u32),
     /// Before or after the window.
     Outside,
 }
 
-impl Place {
+impl Position {
     pub(super) const fn phase(self) -> Phase {
         match self {
             Self::Window(_) => Phase::Window,
@@ -74,7 +74,7 @@ impl Schedule {
             let from = self.open - Nanos(ahead.saturating_mul(length));
             let from = from.max(self.begin.min(done));
             let to = self.open - Nanos((ahead - 1).saturating_mul(length));
-            let place = Place::Outside;
+            let place = Position::Outside;
             return Interval { from, to, place };
         }
         let (start, end, is_window) = match done < self.close {
@@ -88,8 +88,8 @@ impl Schedule {
             to: end.min(from + self.interval),
             place: match is_window {
                 // There are at most `record::INTERVALS_MAX` intervals.
-                true => Place::Window(index as u32),
-                false => Place::Outside,
+                true => Position::Window(index as u32),
+                false => Position::Outside,
             },
         }
     }
@@ -141,16 +141,16 @@ mod tests {
             stop: Nanos(25),
             interval: Nanos(4),
         };
-        let outside = Place::Outside;
+        let outside = Position::Outside;
         for (at, interval, stage, window) in [
             (0, (0, 2, outside), Stage::RampUp, 0),
             (2, (2, 6, outside), Stage::RampUp, 0),
             (9, (6, 10, outside), Stage::RampUp, 0),
-            (10, (10, 14, Place::Window(0)), Stage::Measuring, 0),
-            (13, (10, 14, Place::Window(0)), Stage::Measuring, 3),
-            (14, (14, 18, Place::Window(1)), Stage::Measuring, 4),
-            (18, (18, 20, Place::Window(2)), Stage::Measuring, 8),
-            (19, (18, 20, Place::Window(2)), Stage::Measuring, 9),
+            (10, (10, 14, Position::Window(0)), Stage::Measuring, 0),
+            (13, (10, 14, Position::Window(0)), Stage::Measuring, 3),
+            (14, (14, 18, Position::Window(1)), Stage::Measuring, 4),
+            (18, (18, 20, Position::Window(2)), Stage::Measuring, 8),
+            (19, (18, 20, Position::Window(2)), Stage::Measuring, 9),
             (20, (20, 24, outside), Stage::RampDown, 10),
             (30, (28, 32, outside), Stage::RampDown, 10),
         ] {

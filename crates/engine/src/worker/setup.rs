@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use smbench_model::contents::Verify;
-use smbench_model::contents::verify::{Ledger, Others};
+use smbench_model::contents::verify::{Ledger, OtherWriters};
 use smbench_model::kind::OpKind;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -18,30 +18,30 @@ use crate::drivers::driver::{Connector, Driver, Opened};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
-use crate::worker::assignment::{Assignment, Means, Outcome, Report};
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::group::Group;
 use crate::worker::member::Member;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
-use crate::worker::standing::Standing;
 use crate::worker::supply::{Supplies, Supply};
+use crate::worker::waiting::WaitingGroups;
 
 /// Number of groups that one worker sets up, or logs off, in parallel.
 const SESSIONS_AT_ONCE: usize = 32;
 /// Sets up all groups of a worker; the first failure ends it.
 pub(super) async fn set_up<C: Connector, T: Supplies>(
     worker: &Rc<Assignment>,
-    means: &Rc<Means<C, T>>,
+    means: &Rc<WorkerParts<C, T>>,
     shared: &Rc<RefCell<Shared>>,
-    reports: &mpsc::UnboundedSender<Report>,
+    reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: &watch::Receiver<Option<Schedule>>,
-    outcome: &mut Outcome,
-) -> Result<Standing<C::Driver, T::Supply>, SessionError> {
+    outcome: &mut WorkerResult,
+) -> Result<WaitingGroups<C::Driver, T::Supply>, SessionError> {
     let mut groups = 0..worker.groups.len();
     let mut running = JoinSet::new();
     let mut pace = worker.pace;
-    let mut standing = Standing::new(worker);
+    let mut waiting = WaitingGroups::new(worker);
     let mut called_off = start.clone();
     loop {
         let now = clock::now();
@@ -54,7 +54,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             pace = pace.begun(now);
         }
         if running.is_empty() && groups.is_empty() {
-            return Ok(standing);
+            return Ok(waiting);
         }
         let is_waiting = running.len() < SESSIONS_AT_ONCE && !groups.is_empty();
         let opened = tokio::select! {
@@ -79,11 +79,11 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         group.granted = granted;
         group.breaks = breaks;
         group.acknowledged = acknowledged;
-        let _ = reports.send(Report::Ready {
+        let _ = reports.send(WorkerMessage::Ready {
             clients: group.numbers().count() as u32,
             at: clock::now(),
         });
-        standing.push(group, shared, start);
+        waiting.push(group, shared, start);
         outcome.connections += u64::from(connections);
         for session in session_setup {
             outcome.session_setup.saturating_record(session.0);
@@ -124,7 +124,7 @@ pub(super) async fn tear_down<D: Driver, S: Supply>(
 /// Sets up a group.
 pub(crate) async fn open_group<C: Connector, T: Supplies>(
     worker: &Assignment,
-    means: &Means<C, T>,
+    means: &WorkerParts<C, T>,
     clients: &[u32],
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
@@ -132,8 +132,8 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     let verified = match plan.work.verify {
         Verify::ReadBack if plan.work.workload.uses_files() => {
             Some(match plan.work.workload.kinds().contains(&OpKind::Write) {
-                true => Others::Write,
-                false => Others::Read,
+                true => OtherWriters::Write,
+                false => OtherWriters::Read,
             })
         }
         _ => None,

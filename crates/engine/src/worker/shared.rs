@@ -4,20 +4,20 @@ use std::task::Poll;
 
 use crate::drivers::driver::Scratch;
 use crate::drivers::dropped::Dropped;
-use crate::worker::board::Desk;
+use crate::worker::recorder_exchange::IntervalRecorder;
 
 /// State shared by the groups of one worker; each poll borrows it.
 pub(crate) struct Shared {
     pub(crate) scratch: Scratch,
-    pub(super) desk: Desk,
+    pub(super) recording: IntervalRecorder,
 }
 
 impl Shared {
-    /// Makes the shared state; results go to `desk`.
-    pub(crate) fn new(desk: Desk) -> Self {
+    /// Makes the shared state; results go to `recording`.
+    pub(crate) fn new(recording: IntervalRecorder) -> Self {
         Self {
             scratch: Scratch::default(),
-            desk,
+            recording,
         }
     }
 }

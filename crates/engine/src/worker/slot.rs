@@ -5,10 +5,10 @@
 
 use smbench_model::Nanos;
 use smbench_model::contents::block::Mismatch;
-use smbench_model::contents::verify::{Epoch, Ledger, Verdict};
+use smbench_model::contents::verify::{Epoch, Ledger, ReadVerdict};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::record::{Difference, Failure};
+use smbench_model::record::{OperationFailure, ReplayDifference};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::driver::{Answer, Extent};
@@ -132,15 +132,15 @@ impl SlotState {
 }
 
 /// The reason why an answer is wrong.
-pub(crate) enum Unfit {
-    Answer(Failure),
+pub(crate) enum WrongAnswer {
+    Answer(OperationFailure),
     Data(Mismatch),
-    Recorded(Difference),
+    Recorded(ReplayDifference),
 }
 
 /// The result of a check: the verdict on verified data, if there was any, or the
 /// reason why the answer is wrong. The error ends the client.
-pub(crate) type Judged = Result<Result<Option<Verdict>, Unfit>, Dropped>;
+pub(crate) type Judged = Result<Result<Option<ReadVerdict>, WrongAnswer>, Dropped>;
 
 /// Error text for an external driver that returns no data for reads under
 /// verification.
@@ -172,7 +172,7 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
                 (Some(data), Some(epoch)) if data.len() == length as usize => {
                     match ledger.read_done(file, offset, data, epoch) {
                         Ok(judged) => verdict = Some(judged),
-                        Err(mismatch) => return Ok(Err(Unfit::Data(mismatch))),
+                        Err(mismatch) => return Ok(Err(WrongAnswer::Data(mismatch))),
                     }
                 }
                 (_, Some(_)) => return Err(Dropped::Other(UNSEEN.to_owned())),
@@ -182,10 +182,12 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
     }
     match answer.status {
         _ if succeeded && !is_uneven => Ok(Ok(verdict)),
-        _ if succeeded && slot.moved < length => Ok(Err(Unfit::Answer(Failure::Short))),
-        _ if succeeded => Ok(Err(Unfit::Answer(Failure::Long))),
+        _ if succeeded && slot.moved < length => {
+            Ok(Err(WrongAnswer::Answer(OperationFailure::Short)))
+        }
+        _ if succeeded => Ok(Err(WrongAnswer::Answer(OperationFailure::Long))),
         status if ends_session(answer) => Err(Dropped::SessionEnded(status)),
-        status => Ok(Err(Unfit::Answer(Failure::Status(status)))),
+        status => Ok(Err(WrongAnswer::Answer(OperationFailure::Status(status)))),
     }
 }
 

@@ -9,19 +9,19 @@ use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::contents::verify::Ledger;
 use smbench_model::files::FileSet;
 use smbench_model::operations::fileio::{self, Sequences};
-use smbench_model::operations::{Drawn, Mix, OpStream, Operation, Stream, Streams, Went};
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult, Stream, Streams};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, Phase};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
-use crate::drivers::guest::{Part, in_guest};
 use crate::drivers::native::encode::Encode;
 use crate::drivers::native::request::MixEncoder;
 use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
+use crate::drivers::untrusted::{ForeignPart, in_embedding};
 use crate::smb::session::SessionError;
 use crate::worker::slot::{self, Judged, Slot};
 
@@ -49,7 +49,7 @@ pub(crate) trait Supply: 'static {
 
     /// Returns the request after one with this result and status. Returns `None`
     /// when the action ends.
-    fn after(&self, last: &Operation, went: Went, status: NtStatus) -> Option<Operation>;
+    fn after(&self, last: &Operation, went: RequestResult, status: NtStatus) -> Option<Operation>;
 
     /// Returns why the next operation cannot be sent.
     fn fault(&self) -> Dropped;
@@ -84,7 +84,7 @@ impl Supply for OpStream {
         Some(Self::next(self))
     }
 
-    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+    fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
         self.mix().after(last, went)
     }
 
@@ -113,7 +113,7 @@ impl Supplies for Drawn {
     }
 }
 
-impl Supply for fileio::Player {
+impl Supply for fileio::SequenceCursor {
     fn next(&mut self, phase: Phase) -> Option<Operation> {
         Self::next(self, phase)
     }
@@ -126,7 +126,7 @@ impl Supply for fileio::Player {
         Self::close(self)
     }
 
-    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+    fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
         self.mix().after(last, went)
     }
 
@@ -136,7 +136,7 @@ impl Supply for fileio::Player {
 }
 
 impl Supplies for Sequences {
-    type Supply = fileio::Player;
+    type Supply = fileio::SequenceCursor;
     type Encoder = MixEncoder;
     #[cfg(feature = "smb-rs")]
     type Caller = MixCaller;
@@ -145,7 +145,7 @@ impl Supplies for Sequences {
         Self::of_load_point(self)
     }
 
-    fn of_client(&self, _: u32) -> fileio::Player {
+    fn of_client(&self, _: u32) -> fileio::SequenceCursor {
         self.player()
     }
 
@@ -267,7 +267,7 @@ impl<T: Streams> Supplies for Foreign<T> {
 
     fn of_client(&self, client: u32) -> Self::Supply {
         Checked {
-            stream: in_guest(Part::Stream, || self.streams.of_client(client)),
+            stream: in_embedding(ForeignPart::Stream, || self.streams.of_client(client)),
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
@@ -292,12 +292,12 @@ pub(crate) struct Checked<S> {
 
 impl<S: Stream> Supply for Checked<S> {
     fn next(&mut self, _: Phase) -> Option<Operation> {
-        let operation = in_guest(Part::Stream, || self.stream.next());
+        let operation = in_embedding(ForeignPart::Stream, || self.stream.next());
         self.fault = self.bounds.fault(&operation);
         self.fault.is_none().then_some(operation)
     }
 
-    fn after(&self, last: &Operation, went: Went, _: NtStatus) -> Option<Operation> {
+    fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
         self.bounds.mix.after(last, went)
     }
 

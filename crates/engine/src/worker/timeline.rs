@@ -11,7 +11,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::progress::Live;
 use smbench_model::record::{OpRecord, Recorder, Series, Tally};
 
-use crate::worker::schedule::{Interval, Place};
+use crate::worker::schedule::{Interval, Position};
 
 /// The recorder of one worker for one interval.
 pub(super) struct HandedIn {
@@ -22,19 +22,19 @@ pub(super) struct HandedIn {
     /// window ended early.
     pub(super) end: Nanos,
     pub(crate) recorder: Recorder,
-    pub(super) next: Next,
+    pub(super) next: NextInterval,
 }
 
 /// The next hand-in of a worker. It hands in nothing more for earlier intervals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Next {
+pub(super) enum NextInterval {
     /// The interval that begins at this instant.
-    Interval(Nanos, Place),
+    Interval(Nanos, Position),
     /// The worker has left.
     Nothing,
 }
 
-impl From<Interval> for Next {
+impl From<Interval> for NextInterval {
     fn from(interval: Interval) -> Self {
         Self::Interval(interval.from, interval.place)
     }
@@ -42,7 +42,7 @@ impl From<Interval> for Next {
 
 /// A complete interval and its recorder. It ends with the last worker that recorded
 /// in it.
-pub(crate) struct Over {
+pub(crate) struct EndedInterval {
     pub(crate) interval: Interval,
     pub(crate) recorder: Recorder,
 }
@@ -50,9 +50,9 @@ pub(crate) struct Over {
 /// The intervals of a load point.
 pub(super) struct Timeline {
     /// Next hand-in of each worker.
-    next: Vec<Next>,
+    next: Vec<NextInterval>,
     /// Intervals to which workers may still add, in order.
-    open: BTreeMap<Next, Over>,
+    open: BTreeMap<NextInterval, EndedInterval>,
     tally: Tally,
     series: Series,
     live: Live,
@@ -61,7 +61,7 @@ pub(super) struct Timeline {
 impl Timeline {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            next: vec![Next::Interval(Nanos(0), Place::Window(0)); workers],
+            next: vec![NextInterval::Interval(Nanos(0), Position::Window(0)); workers],
             open: BTreeMap::new(),
             tally: Tally::default(),
             series: Series::default(),
@@ -80,7 +80,7 @@ impl Timeline {
             next,
         } = handed;
         self.next[worker] = next;
-        let key = Next::from(interval);
+        let key = NextInterval::from(interval);
         match self.open.get_mut(&key) {
             Some(open) => {
                 open.interval.to = open.interval.to.max(end);
@@ -92,14 +92,14 @@ impl Timeline {
                     to: end,
                     ..interval
                 };
-                self.open.insert(key, Over { interval, recorder });
+                self.open.insert(key, EndedInterval { interval, recorder });
                 None
             }
         }
     }
 
     /// Summarises the oldest interval if it is complete for all workers.
-    pub(super) fn close_next(&mut self) -> Option<Over> {
+    pub(super) fn close_next(&mut self) -> Option<EndedInterval> {
         let next = self.next.iter().min()?;
         // One worker may end an interval early while others still record in it, so
         // the end does not count here.
@@ -107,9 +107,9 @@ impl Timeline {
             return None;
         }
         let (_, over) = self.open.pop_first()?;
-        let Over { interval, recorder } = &over;
+        let EndedInterval { interval, recorder } = &over;
         self.tally.add(recorder, interval.place.phase());
-        if let Place::Window(index) = interval.place {
+        if let Position::Window(index) = interval.place {
             self.series.set(index as usize, recorder);
         }
         self.live = live(*interval, recorder);
@@ -123,7 +123,7 @@ impl Timeline {
 
     /// Completes all intervals; call this when no worker will add anything.
     pub(super) fn end(&mut self) {
-        self.next.fill(Next::Nothing);
+        self.next.fill(NextInterval::Nothing);
     }
 
     /// Returns the sums of all complete intervals.

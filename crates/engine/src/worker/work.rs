@@ -1,5 +1,5 @@
 //! One worker: an OS thread with its own runtime and its part of the clients.
-//! While the load is running, workers share only the board and, in a `fileio` test,
+//! While the load is running, workers share only the exchange and, in a `fileio` test,
 //! the sequence of operations.
 
 use std::cell::{Cell, RefCell};
@@ -20,15 +20,15 @@ use crate::drivers::driver::{Connector, Driver};
 use crate::drivers::dropped::Dropped;
 use crate::machine::{clock, process};
 use crate::worker::alarm::Alarm;
-use crate::worker::assignment::{Assignment, Means, Outcome, Report};
-use crate::worker::board::Desk;
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::booking::book_acknowledged;
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::closing::close;
 use crate::worker::figures::Figures;
 use crate::worker::gauge::Gauge;
 use crate::worker::group::Group;
-use crate::worker::orders::Orders;
+use crate::worker::load_control::LoadControl;
+use crate::worker::recorder_exchange::IntervalRecorder;
 use crate::worker::schedule::Schedule;
 use crate::worker::setup;
 use crate::worker::shared::Shared;
@@ -42,12 +42,12 @@ const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
 const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
 
 /// Reports that the worker is gone when it is dropped, even after a panic.
-struct Farewell<'a>(&'a mpsc::UnboundedSender<Report>);
+struct GoneOnDrop<'a>(&'a mpsc::UnboundedSender<WorkerMessage>);
 
-impl Drop for Farewell<'_> {
+impl Drop for GoneOnDrop<'_> {
     fn drop(&mut self) {
         // The coordinator may have ended already; the error is ignored.
-        let _ = self.0.send(Report::Gone);
+        let _ = self.0.send(WorkerMessage::Gone);
     }
 }
 
@@ -56,38 +56,39 @@ impl Drop for Farewell<'_> {
 /// off.
 pub(crate) fn work<C: Connector, T: Supplies>(
     assignment: Assignment,
-    means: Means<C, T>,
-    reports: &mpsc::UnboundedSender<Report>,
+    means: WorkerParts<C, T>,
+    reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: watch::Receiver<Option<Schedule>>,
-) -> std::io::Result<Option<Outcome>> {
-    let _farewell = Farewell(reports);
+) -> std::io::Result<Option<WorkerResult>> {
+    let _gone = GoneOnDrop(reports);
     if let Some(cpu) = assignment.cpu {
         process::pin_to(cpu)?;
     }
     runtime()?.block_on(async {
         let (worker, means) = (Rc::new(assignment), Rc::new(means));
-        let mut outcome = Outcome::default();
-        let desk = Desk::new(Arc::clone(&worker.board), worker.number, clock::now());
-        let shared = Rc::new(RefCell::new(Shared::new(desk)));
+        let mut outcome = WorkerResult::default();
+        let recording =
+            IntervalRecorder::new(Arc::clone(&worker.exchange), worker.number, clock::now());
+        let shared = Rc::new(RefCell::new(Shared::new(recording)));
         let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
         // On the heap, so that its memory is freed before the load.
-        let standing = match Box::pin(setup).await {
-            Ok(standing) => standing,
+        let waiting = match Box::pin(setup).await {
+            Ok(waiting) => waiting,
             Err(error) => {
                 // The coordinator may have ended already; the error is ignored.
-                let _ = reports.send(Report::SetupFailed(error));
+                let _ = reports.send(WorkerMessage::SetupFailed(error));
                 return Ok(None);
             }
         };
         let schedule = await_schedule(start).await;
-        let groups = standing.called_up(&mut outcome).await;
+        let groups = waiting.until_begin(&mut outcome).await;
         let groups = match schedule {
             Some(schedule) => {
                 let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
                 drop(worker.under_load.take());
-                let _ = reports.send(Report::LoadEnded(outcome.ended));
+                let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
                 let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
-                shared.borrow_mut().desk.leave(clock::now());
+                shared.borrow_mut().recording.leave(clock::now());
                 groups
             }
             None => {
@@ -125,7 +126,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     shared: &Rc<RefCell<Shared>>,
     schedule: Schedule,
     groups: Vec<Group<D, S>>,
-    outcome: &mut Outcome,
+    outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
     let alarm = match has_due_instants(worker) {
@@ -133,7 +134,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
         false => None,
     };
     let gauge = Gauge::start(schedule);
-    let orders = Rc::new(Orders {
+    let control = Rc::new(LoadControl {
         schedule,
         gauge: Rc::clone(&gauge),
         operation_limit: plan.limits.operation.into(),
@@ -149,18 +150,18 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     tokio::pin!(rings);
     for group in &groups {
         // Counted before the load, even if the load begins with the window.
-        count_setup(&mut shared.borrow_mut().desk.recorder, group);
+        count_setup(&mut shared.borrow_mut().recording.recorder, group);
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
     let first = schedule.interval_at(begin);
-    shared.borrow_mut().desk.turn(begin, first);
+    shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
-    let running = spawn_groups(worker, shared, &orders, &figures, groups);
+    let running = spawn_groups(worker, shared, &control, &figures, groups);
     let out = worker.groups.iter().flatten().copied().collect();
-    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), orders));
+    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), control));
     let Watched {
-        standing,
+        remaining,
         dropouts,
         ended,
     } = loop {
@@ -177,9 +178,9 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome.workers.push(gauge.borrow().record(worker.cpu));
     if !plan.work.workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
-        shared.borrow_mut().desk.leave(clock::now());
+        shared.borrow_mut().recording.leave(clock::now());
     }
-    Ok(standing)
+    Ok(remaining)
 }
 
 /// Returns whether the clock makes actions due, at least the first of a client.
@@ -194,11 +195,11 @@ fn has_due_instants(worker: &Assignment) -> bool {
 fn spawn_groups<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
-    orders: &Rc<Orders>,
+    control: &Rc<LoadControl>,
     figures: &Rc<RefCell<Figures>>,
     groups: Vec<Group<D, S>>,
-) -> JoinSet<Ended<Group<D, S>>> {
-    let schedule = orders.schedule;
+) -> JoinSet<EndedGroup<Group<D, S>>> {
+    let schedule = control.schedule;
     let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
     let mut running = JoinSet::new();
@@ -206,19 +207,19 @@ fn spawn_groups<D: Driver, S: Supply>(
         group.number = number;
         for member in group.members_mut() {
             member.observe(&schedule);
-            if orders.alarm.is_some() {
+            if control.alarm.is_some() {
                 let starts = schedule.begin + worker.start(member.number);
                 member.begin(&worker.plan, &worker.mix, worker.clients, starts);
             }
         }
-        let (shared, orders) = (Rc::clone(shared), Rc::clone(orders));
+        let (shared, control) = (Rc::clone(shared), Rc::clone(control));
         let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
         running.spawn_local(async move {
-            let how = group.run(&shared, &orders, &figures).await;
+            let how = group.run(&shared, &control, &figures).await;
             let at = clock::now();
             under_load.set(under_load.get() - 1);
             if under_load.get() == 0 {
-                orders.end(&mut shared.borrow_mut().desk, at);
+                control.end(&mut shared.borrow_mut().recording, at);
             }
             let clients: Vec<_> = group.numbers().collect();
             // Other clients may still wait for an oplock or a lease of this group.
@@ -232,7 +233,7 @@ fn spawn_groups<D: Driver, S: Supply>(
                 }
                 (Err(_), _) => None,
             };
-            Ended {
+            EndedGroup {
                 clients,
                 group,
                 how,
@@ -244,7 +245,7 @@ fn spawn_groups<D: Driver, S: Supply>(
 }
 
 /// The end of a group's load.
-struct Ended<G> {
+struct EndedGroup<G> {
     clients: Vec<u32>,
     /// The group, if it is still connected.
     group: Option<G>,
@@ -254,7 +255,7 @@ struct Ended<G> {
 
 /// The end of the load of all groups.
 struct Watched<G> {
-    standing: Vec<G>,
+    remaining: Vec<G>,
     dropouts: Vec<Dropout>,
     /// Instant at which the last operation ended.
     ended: Nanos,
@@ -263,25 +264,25 @@ struct Watched<G> {
 /// Waits for all groups, and ends intervals if no group does. Groups that do not
 /// react to a cancel are dropped. `out` has the numbers of all clients.
 async fn watch<G: 'static>(
-    mut running: JoinSet<Ended<G>>,
+    mut running: JoinSet<EndedGroup<G>>,
     mut out: BTreeSet<u32>,
     shared: Rc<RefCell<Shared>>,
-    orders: Rc<Orders>,
+    control: Rc<LoadControl>,
 ) -> Watched<G> {
     let mut watched = Watched {
-        standing: Vec::with_capacity(running.len()),
+        remaining: Vec::with_capacity(running.len()),
         dropouts: Vec::new(),
         ended: Nanos(0),
     };
     let mut ticks = tokio::time::interval(TURN_INTERVAL);
-    let give_up = cancelled_for(&orders.cancel, CANCEL_GRACE);
+    let give_up = cancelled_for(&control.cancel, CANCEL_GRACE);
     tokio::pin!(give_up);
     loop {
         tokio::select! {
             ended = running.join_next() => match ended {
                 None => break,
                 Some(ended) => {
-                    let Ended { clients, group, how, at } = ended.unwrap_or_else(resume);
+                    let EndedGroup { clients, group, how, at } = ended.unwrap_or_else(resume);
                     watched.ended = watched.ended.max(at);
                     for client in clients {
                         out.remove(&client);
@@ -290,10 +291,10 @@ async fn watch<G: 'static>(
                             watched.dropouts.push(Dropout { client, reason });
                         }
                     }
-                    watched.standing.extend(group);
+                    watched.remaining.extend(group);
                 }
             },
-            _ = ticks.tick() => orders.turn(&mut shared.borrow_mut().desk, clock::now()),
+            _ = ticks.tick() => control.turn(&mut shared.borrow_mut().recording, clock::now()),
             () = &mut give_up => {
                 running.abort_all();
                 while running.join_next().await.is_some() {}

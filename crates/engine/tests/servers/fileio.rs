@@ -8,7 +8,7 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
 use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
@@ -41,10 +41,10 @@ fn test(events: Option<u64>) -> Fileio {
             at_end: true,
         },
         rw_ratio: 1.5,
-        spread: Spread::Uniform,
+        spread: RequestSpread::Uniform,
         events,
         time: events.is_none().then_some(HANG),
-        home: Home::Own,
+        home: FileOrigin::Own,
     }
 }
 

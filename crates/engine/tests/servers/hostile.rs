@@ -20,7 +20,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::plan::{Limits, Mode, Plan};
-use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::WorkSpec;
 
@@ -46,7 +46,7 @@ enum End {
     /// Every client drops out, because of a time limit.
     Stalled(&'static str),
     /// Operations fail and are counted as this; the run continues.
-    Counted(OpKind, Failure),
+    Counted(OpKind, OperationFailure),
     /// The run is valid, but files remain on the share.
     Leftover(&'static str),
     /// The run is valid.

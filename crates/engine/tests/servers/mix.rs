@@ -9,7 +9,7 @@ use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
 use smbench_model::plan::{Mode, Plan, Verify};
-use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::record::{LoadPointRecord, OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
@@ -85,7 +85,7 @@ fn run_all_kinds(mut plan: Plan) -> RunRecord {
 }
 
 /// Returns the number of failures of each kind and cause.
-fn failures(point: &LoadPointRecord) -> BTreeMap<(OpKind, Failure), u64> {
+fn failures(point: &LoadPointRecord) -> BTreeMap<(OpKind, OperationFailure), u64> {
     point.ops.failures().clone()
 }
 
@@ -150,7 +150,7 @@ fn what_the_embedded_server_lacks_is_counted_by_status() {
         (OpKind::QueryInterfaces, NtStatus::NOT_SUPPORTED),
     ];
     let causes: Vec<_> = point.ops.failures().keys().copied().collect();
-    let expected = lacking.map(|(kind, status)| (kind, Failure::Status(status)));
+    let expected = lacking.map(|(kind, status)| (kind, OperationFailure::Status(status)));
     assert_eq!(causes, expected);
     for kind in record.plan.work.workload.kinds() {
         let whole = point.ops.whole(kind);
@@ -216,7 +216,7 @@ fn locks_that_meet_are_refused_and_those_that_hold_are_let_go() {
     let record = run(&plan_of(text, &options(), &target));
     let point = &record.load_points[0];
     let causes: Vec<_> = failures(point).into_keys().collect();
-    let refused = Failure::Status(NtStatus::LOCK_NOT_GRANTED);
+    let refused = OperationFailure::Status(NtStatus::LOCK_NOT_GRANTED);
     assert_eq!(causes, [(OpKind::Lock, refused)]);
     let locks = point.ops.whole(OpKind::Lock).count;
     assert!(locks > 0);
@@ -245,7 +245,7 @@ fn names_that_the_server_refuses_are_counted_and_reads_go_on() {
     assert!(point.ops.whole(OpKind::Read).count > 0);
     assert_eq!(point.ops.whole(OpKind::Read).errors, 0);
     let causes: Vec<_> = failures(point).into_keys().collect();
-    let refused = Failure::Status(NtStatus::OBJECT_NAME_NOT_FOUND);
+    let refused = OperationFailure::Status(NtStatus::OBJECT_NAME_NOT_FOUND);
     assert_eq!(causes, [(OpKind::Create, refused)]);
     // A file that was not opened is neither used nor closed.
     for kind in [OpKind::Rename, OpKind::CopyChunk, OpKind::Close] {

@@ -14,7 +14,7 @@ use smbench_model::contents::block;
 use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::operations::{Mix, OpStream};
 use smbench_model::plan::{DriverKind, Limits, Mode, Plan, Verify, WorkFile};
-use smbench_model::record::{Failure, LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::record::{LoadPointRecord, OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Cipher, Dialect, SigningAlgorithm};
@@ -228,7 +228,7 @@ fn both_drivers_count_what_a_server_refuses() {
     });
     assert!(matches!(
         causes[0][..],
-        [(OpKind::CopyChunk, Failure::Status(_))]
+        [(OpKind::CopyChunk, OperationFailure::Status(_))]
     ));
     assert_eq!(causes[0], causes[1]);
 }

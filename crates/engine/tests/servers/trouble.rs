@@ -11,7 +11,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Limits, Mode, Plan, Verify};
-use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 
@@ -27,7 +27,7 @@ fn run(plan: &Plan) -> RunRecord {
     execute(plan, &mut Unobserved, &Cancel::default()).unwrap()
 }
 
-fn failures(record: &RunRecord, kind: OpKind, failure: Failure) -> u64 {
+fn failures(record: &RunRecord, kind: OpKind, failure: OperationFailure) -> u64 {
     let failures = record.load_points[0].ops.failures();
     failures.get(&(kind, failure)).copied().unwrap_or(0)
 }
@@ -47,7 +47,7 @@ fn verification_catches_a_flipped_byte() {
     let record = run(&plan("file-server", &options, target));
     let point = &record.load_points[0];
     let reads = point.ops.whole(OpKind::Read);
-    let wrong = failures(&record, OpKind::Read, Failure::WrongData);
+    let wrong = failures(&record, OpKind::Read, OperationFailure::WrongData);
     assert_eq!(wrong, (reads.count + reads.errors) / 50);
     assert!(wrong > 0);
     assert_eq!(reads.errors, wrong);
@@ -71,7 +71,7 @@ fn verification_catches_a_lost_write() {
     };
     let target = target(&server.url(), server.password());
     let record = run(&plan("file-server", &options, target));
-    assert!(failures(&record, OpKind::Read, Failure::WrongData) > 0);
+    assert!(failures(&record, OpKind::Read, OperationFailure::WrongData) > 0);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn error_statuses_are_counted_by_operation_and_end_nothing() {
         .iter()
         .filter(|((kind, failure), _)| {
             *kind == OpKind::Read
-                && matches!(failure, Failure::Status(status) if *status != NtStatus::SUCCESS)
+                && matches!(failure, OperationFailure::Status(status) if *status != NtStatus::SUCCESS)
         })
         .map(|(_, count)| count)
         .sum();

@@ -36,12 +36,12 @@ const KEYS: [&str; 22] = [
 
 /// An error in a line, and how to correct it.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct LineProblem {
     pub(super) line: usize,
     pub(super) reason: String,
 }
 
-impl Problem {
+impl LineProblem {
     pub(super) fn at(line: usize, reason: impl Into<String>) -> Self {
         Self {
             line,
@@ -52,7 +52,7 @@ impl Problem {
 
 /// The trimmed lines with their numbers. Empty lines matter only where a value is
 /// expected.
-pub(super) struct Lines {
+pub(super) struct IcfLines {
     lines: Vec<(usize, String)>,
     at: usize,
 }
@@ -63,7 +63,7 @@ pub(super) fn begins(text: &str, with: &str) -> bool {
     head.is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
 }
 
-impl Lines {
+impl IcfLines {
     /// Splits a file into lines. Iometer writes the code page of its machine, so
     /// text that is not UTF-8 is read as Latin-1. The line ends of every system are
     /// accepted.
@@ -103,10 +103,10 @@ impl Lines {
     }
 
     /// Returns the next line of a section. The end of the file is an error.
-    pub(super) fn within(&mut self, section: &str) -> Result<(usize, String), Problem> {
+    pub(super) fn within(&mut self, section: &str) -> Result<(usize, String), LineProblem> {
         let count = self.count();
         self.next()
-            .ok_or_else(|| Problem::at(count, format!("the file ends within {section}")))
+            .ok_or_else(|| LineProblem::at(count, format!("the file ends within {section}")))
     }
 
     /// Returns the value below a key. Lines that name its columns, which begin with
@@ -115,7 +115,7 @@ impl Lines {
     /// `None` if the value is empty, as the description of a test can be. The file
     /// then has an empty line and another key. An editor may have removed the empty
     /// line.
-    pub(super) fn value(&mut self, key: &str) -> Result<Option<(usize, String)>, Problem> {
+    pub(super) fn value(&mut self, key: &str) -> Result<Option<(usize, String)>, LineProblem> {
         let mut is_empty = false;
         while let Some((_, text)) = self.lines.get(self.at) {
             let names_columns = text.starts_with("'\t") || text.starts_with("' ");
@@ -142,9 +142,9 @@ impl Lines {
     }
 
     /// Checks the first line, which names the version of Iometer.
-    pub(super) fn check_version(&mut self) -> Result<(), Problem> {
+    pub(super) fn check_version(&mut self) -> Result<(), LineProblem> {
         let wrong = |line, text: &str| {
-            Problem::at(
+            LineProblem::at(
                 line,
                 format!(
                     "`{text}` is not how a configuration of Iometer begins: expected a line such \
@@ -162,7 +162,7 @@ impl Lines {
             return Err(wrong(at, &text));
         };
         match major > YEARS && [major, middle, minor] < NAMED_SINCE {
-            true => Err(Problem::at(
+            true => Err(LineProblem::at(
                 at,
                 format!(
                     "`{text}`: access specifications of Iometer before 1998.05.21 have no names \
@@ -175,12 +175,12 @@ impl Lines {
 }
 
 /// Returns the whole numbers of a line. Any text may separate them.
-pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, Problem> {
+pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, LineProblem> {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
     match numbers.len() >= expected && !text.contains('-') {
         true => Ok(numbers),
-        false => Err(Problem::at(
+        false => Err(LineProblem::at(
             at,
             format!("`{text}` has not the {expected} whole numbers that are expected here"),
         )),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use smbench_model::spec::PatternSpec;
 use smbench_model::units::{Size, format_duration};
 
-use super::{AccessSpec, Config};
+use super::{AccessSpec, IometerConfig};
 
 /// Bytes of a file if the configuration has no size of the disk.
 pub(super) const FILE_BYTES: u64 = 1 << 20;
@@ -36,7 +36,7 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-impl Config {
+impl IometerConfig {
     /// Returns a profile for each access specification. If the test cycles
     /// outstanding requests, it has one profile for each number of them. `origin`
     /// is the imported file.

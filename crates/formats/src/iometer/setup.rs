@@ -8,9 +8,9 @@ use smbench_model::bounds::OUTSTANDING_MAX;
 use smbench_model::lists::clients::CLIENTS_MAX;
 use smbench_model::units::Size;
 
-use super::lines::{Lines, Problem, begins, numbers, small, word};
+use super::lines::{IcfLines, LineProblem, begins, numbers, small, word};
 use super::workers::Managers;
-use super::{Config, Note, Setup};
+use super::{IometerConfig, IometerSetup, Note};
 
 const SETUP: &str = "'TEST SETUP";
 /// The largest number of steps in a cycle; more would take too long to run.
@@ -18,7 +18,7 @@ const STEPS_MAX: usize = 1000;
 
 /// The values read so far, which are combined at the end.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct SetupReader {
     default_workers: Option<u32>,
     worker_cycling: Option<Cycle>,
     queue_cycling: Option<Cycle>,
@@ -70,19 +70,19 @@ fn step_kind(text: &str) -> StepKind {
     }
 }
 
-impl Reader {
+impl SetupReader {
     pub(super) fn test_setup(
         &mut self,
-        lines: &mut Lines,
-        config: &mut Config,
-    ) -> Result<(), Problem> {
+        lines: &mut IcfLines,
+        config: &mut IometerConfig,
+    ) -> Result<(), LineProblem> {
         loop {
             let (at, key) = lines.within(SETUP)?;
             if begins(&key, "'END test setup") {
                 return Ok(());
             }
             if !key.starts_with('\'') {
-                return Err(Problem::at(
+                return Err(LineProblem::at(
                     at,
                     format!("`{key}` has no key above it: expected a line that begins with '"),
                 ));
@@ -106,8 +106,8 @@ impl Reader {
         key: &str,
         at: usize,
         value: &str,
-        config: &mut Config,
-    ) -> Result<(), Problem> {
+        config: &mut IometerConfig,
+    ) -> Result<(), LineProblem> {
         let is = |name| begins(key, name);
         let setup = &mut config.setup;
         if is("'Test Description") {
@@ -163,9 +163,9 @@ impl Reader {
 
     pub(super) fn manager_list(
         &mut self,
-        lines: &mut Lines,
-        config: &mut Config,
-    ) -> Result<(), Problem> {
+        lines: &mut IcfLines,
+        config: &mut IometerConfig,
+    ) -> Result<(), LineProblem> {
         self.managers.read(lines, &mut config.notes)
     }
 
@@ -173,7 +173,7 @@ impl Reader {
     ///
     /// # Errors
     /// When no load point is left that smbench can run.
-    pub(super) fn conclude(self, config: &mut Config) -> Result<(), Problem> {
+    pub(super) fn conclude(self, config: &mut IometerConfig) -> Result<(), LineProblem> {
         let setup = &mut config.setup;
         let type_line = self.test_type.as_ref().map_or(1, |(line, _)| *line);
         let listed = u32::try_from(self.managers.workers.len()).unwrap_or(u32::MAX);
@@ -247,9 +247,9 @@ fn keep_up_to(max: u32, values: &mut Vec<u32>) -> Option<u32> {
 /// Makes a note that values were left out, with the reason. It is an error if none
 /// is `left`. The suite's own values would then apply, which the file does not ask
 /// for.
-fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, Problem> {
+fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, LineProblem> {
     match left {
-        [] => Err(Problem::at(
+        [] => Err(LineProblem::at(
             line,
             format!("{reason}, so nothing is left to run"),
         )),
@@ -260,7 +260,7 @@ fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, Problem> {
     }
 }
 
-impl Setup {
+impl IometerSetup {
     /// Returns the list of clients, if the file contains numbers of workers.
     #[must_use]
     pub fn clients(&self) -> Option<String> {

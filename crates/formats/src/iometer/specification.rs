@@ -8,8 +8,8 @@ use smbench_model::load::THINK_TIME_MAX;
 use smbench_model::spec::PatternSpec;
 use smbench_model::units::Size;
 
-use super::lines::{Lines, Problem, begins};
-use super::{AccessSpec, Config, PROFILES_MAX};
+use super::lines::{IcfLines, LineProblem, begins};
+use super::{AccessSpec, IometerConfig, PROFILES_MAX};
 
 /// The names of the columns in a file. Old files do not have the last two.
 const COLUMNS: [&str; 8] = [
@@ -26,14 +26,14 @@ const COLUMNS_MIN: usize = 6;
 const NAME: &str = "'Access specification name,default assignment";
 const SECTION: &str = "'ACCESS SPECIFICATIONS";
 
-pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Problem> {
+pub(super) fn section(lines: &mut IcfLines, config: &mut IometerConfig) -> Result<(), LineProblem> {
     loop {
         let (at, text) = lines.within(SECTION)?;
         if begins(&text, "'END access specifications") {
             return Ok(());
         }
         if !begins(&text, NAME) {
-            return Err(Problem::at(
+            return Err(LineProblem::at(
                 at,
                 format!("`{text}` is no part of an access specification: expected {NAME}"),
             ));
@@ -46,7 +46,7 @@ pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Prob
         match specs.find(|earlier| earlier.name.eq_ignore_ascii_case(&spec.name)) {
             Some(earlier) => *earlier = spec,
             None if count == PROFILES_MAX => {
-                return Err(Problem::at(
+                return Err(LineProblem::at(
                     spec.line,
                     format!("more than {PROFILES_MAX} access specifications"),
                 ));
@@ -56,11 +56,11 @@ pub(super) fn section(lines: &mut Lines, config: &mut Config) -> Result<(), Prob
     }
 }
 
-fn specification(lines: &mut Lines) -> Result<AccessSpec, Problem> {
+fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
     let (line, text) = lines.within(SECTION)?;
     let name = text.split(',').next().unwrap_or_default().trim().to_owned();
     if name.is_empty() || text.starts_with('\'') {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             line,
             format!("`{text}` is no name of an access specification"),
         ));
@@ -72,21 +72,21 @@ fn specification(lines: &mut Lines) -> Result<AccessSpec, Problem> {
     {
         let (at, text) = lines.within(SECTION)?;
         if found.len() == PATTERN_LINES_MAX {
-            return Err(Problem::at(
+            return Err(LineProblem::at(
                 at,
                 format!(
                     "`{name}` has more than {PATTERN_LINES_MAX} lines, as many as are possible"
                 ),
             ));
         }
-        let access = access(&text, columns).map_err(|reason| Problem::at(at, reason))?;
+        let access = access(&text, columns).map_err(|reason| LineProblem::at(at, reason))?;
         found.push(access);
     }
     let sum = found
         .iter()
         .fold(0.0, |sum, line: &PatternSpec| sum + line.weight);
     if sum != 100.0 {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             line,
             format!("the % of size of `{name}` add up to {sum}, not to 100"),
         ));
@@ -99,7 +99,7 @@ fn specification(lines: &mut Lines) -> Result<AccessSpec, Problem> {
 }
 
 /// Returns the number of columns.
-fn columns(lines: &mut Lines) -> Result<usize, Problem> {
+fn columns(lines: &mut IcfLines) -> Result<usize, LineProblem> {
     let (at, text) = lines.within(SECTION)?;
     let named = text.strip_prefix('\'').unwrap_or_default().split(',');
     let named: Vec<_> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
@@ -108,7 +108,7 @@ fn columns(lines: &mut Lines) -> Result<usize, Problem> {
         .zip(COLUMNS)
         .find(|(name, column)| name != column)
     {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             at,
             format!(
                 "column `{}` is not supported: expected `{}`",
@@ -117,13 +117,13 @@ fn columns(lines: &mut Lines) -> Result<usize, Problem> {
         ));
     }
     if let Some(further) = named.get(COLUMNS.len()) {
-        return Err(Problem::at(
+        return Err(LineProblem::at(
             at,
             format!("column `{further}` is not supported"),
         ));
     }
     match named.len() < COLUMNS_MIN {
-        true => Err(Problem::at(
+        true => Err(LineProblem::at(
             at,
             format!(
                 "`{text}` does not name the columns: expected '{}",

@@ -47,7 +47,7 @@ fn several_specifications_become_profiles_that_run() {
     );
     assert_eq!(
         config.setup,
-        Setup {
+        IometerSetup {
             description: None,
             run_time: Some(Duration::from_secs(630)),
             ramp_up: Some(Duration::from_secs(30)),
@@ -147,7 +147,7 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
     );
 }
 
-fn with_type(kind: &str) -> Config {
+fn with_type(kind: &str) -> IometerConfig {
     let text = String::from_utf8(SEVERAL.to_vec()).unwrap();
     let text = text.replace("\tNORMAL", &format!("\t{kind}"));
     parse("x.icf", text.as_bytes()).unwrap()
@@ -250,7 +250,7 @@ fn refusal(text: &str) -> String {
 #[test]
 fn a_file_of_nothing_but_specifications_is_read() {
     let config = parse("x.icf", minimal("\t512,100,0,0,0,0,0,0\n").as_bytes()).unwrap();
-    assert_eq!(config.setup, Setup::default());
+    assert_eq!(config.setup, IometerSetup::default());
     let plan = resolved(&config.profiles("x.icf")[0]);
     assert_eq!(plan.work.workload.files.size, 1 << 20);
     // A request larger than the default file gets a larger file.

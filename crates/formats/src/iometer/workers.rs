@@ -6,7 +6,7 @@ use smbench_model::access::SECTOR_BYTES;
 use smbench_model::units::Size;
 
 use super::Note;
-use super::lines::{Lines, Problem, begins, numbers, small, word};
+use super::lines::{IcfLines, LineProblem, begins, numbers, small, word};
 use super::profile::FILE_BYTES;
 
 const SECTION: &str = "'MANAGER LIST";
@@ -32,7 +32,7 @@ const PASSED_OVER: [&str; 12] = [
 
 /// A value and its line.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told<T> {
+pub(super) struct LineValue<T> {
     line: usize,
     pub(super) value: T,
 }
@@ -41,7 +41,7 @@ pub(super) struct Told<T> {
 #[derive(Default)]
 pub(super) struct Managers {
     /// Names of the managers.
-    managers: Vec<Told<String>>,
+    managers: Vec<LineValue<String>>,
     /// The workers that do I/O to disks.
     pub(super) workers: Vec<Worker>,
 }
@@ -49,19 +49,19 @@ pub(super) struct Managers {
 /// A worker that does I/O to disks. A missing value has the line at which the
 /// worker begins.
 pub(super) struct Worker {
-    outstanding: Option<Told<u32>>,
+    outstanding: Option<LineValue<u32>>,
     /// Sectors of each disk; 0 for the whole disk.
-    pub(super) sectors: Told<u64>,
-    pub(super) seed: Told<Option<u64>>,
-    pub(super) assigned: Told<Vec<String>>,
-    targets: Told<Vec<String>>,
+    pub(super) sectors: LineValue<u64>,
+    pub(super) seed: LineValue<Option<u64>>,
+    pub(super) assigned: LineValue<Vec<String>>,
+    targets: LineValue<Vec<String>>,
 }
 
 impl Worker {
     fn at(line: usize) -> Self {
-        fn nothing<T: Default>(line: usize) -> Told<T> {
+        fn nothing<T: Default>(line: usize) -> LineValue<T> {
             let value = T::default();
-            Told { line, value }
+            LineValue { line, value }
         }
         Self {
             outstanding: None,
@@ -75,7 +75,11 @@ impl Worker {
 
 impl Managers {
     /// Reads the section to its end.
-    pub(super) fn read(&mut self, lines: &mut Lines, notes: &mut Vec<Note>) -> Result<(), Problem> {
+    pub(super) fn read(
+        &mut self,
+        lines: &mut IcfLines,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), LineProblem> {
         loop {
             let (at, key) = lines.within(SECTION)?;
             if begins(&key, "'END manager list") {
@@ -88,7 +92,7 @@ impl Managers {
             } else if begins(&key, "'Manager ID") {
                 let named = lines.value(&key)?;
                 self.managers.extend(named.map(|(line, value)| {
-                    Told {
+                    LineValue {
                         line,
                         value: value
                             .split_once(',')
@@ -123,7 +127,7 @@ impl Managers {
             );
         }
         let depths = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
-        if let Some(Told { line, value }) = other(depths) {
+        if let Some(LineValue { line, value }) = other(depths) {
             tell(
                 *line,
                 format!(
@@ -132,7 +136,7 @@ impl Managers {
                 ),
             );
         }
-        if let Some(Told { line, value }) = other(self.workers.iter().map(|of| &of.sectors)) {
+        if let Some(LineValue { line, value }) = other(self.workers.iter().map(|of| &of.sectors)) {
             let size = match value {
                 0 => "whole disks".to_owned(),
                 sectors => format!(
@@ -148,7 +152,7 @@ impl Managers {
                 ),
             );
         }
-        if let Some(Told { line, .. }) = other(self.workers.iter().map(|of| &of.seed)) {
+        if let Some(LineValue { line, .. }) = other(self.workers.iter().map(|of| &of.seed)) {
             tell(
                 *line,
                 "a seed other than that of the first worker: smbench makes those of all clients of \
@@ -156,7 +160,7 @@ impl Managers {
                 .to_owned(),
             );
         }
-        if let Some(Told { line, .. }) = other(self.workers.iter().map(|of| &of.assigned)) {
+        if let Some(LineValue { line, .. }) = other(self.workers.iter().map(|of| &of.assigned)) {
             tell(
                 *line,
                 "access specifications other than those of the first worker: all clients of smbench \
@@ -165,7 +169,7 @@ impl Managers {
             );
         }
         let targets = || self.workers.iter().map(|of| &of.targets);
-        if let Some(Told { line, .. }) = other(targets()) {
+        if let Some(LineValue { line, .. }) = other(targets()) {
             tell(
                 *line,
                 "targets other than those of the first worker: all clients of smbench work on the \
@@ -173,7 +177,7 @@ impl Managers {
                     .to_owned(),
             );
         }
-        if let Some(Told { line, value }) = targets().find(|of| of.value.len() > 1) {
+        if let Some(LineValue { line, value }) = targets().find(|of| of.value.len() > 1) {
             let count = value.len();
             tell(
                 *line,
@@ -188,7 +192,9 @@ impl Managers {
 }
 
 /// Returns the first value that differs from the first of all.
-fn other<'a, T: PartialEq>(mut told: impl Iterator<Item = &'a Told<T>>) -> Option<&'a Told<T>> {
+fn other<'a, T: PartialEq>(
+    mut told: impl Iterator<Item = &'a LineValue<T>>,
+) -> Option<&'a LineValue<T>> {
     let first = told.next()?;
     told.find(|other| other.value != first.value)
 }
@@ -206,9 +212,9 @@ fn unknown(line: usize, key: &str) -> Option<Note> {
 /// I/O to disks.
 fn worker(
     line: usize,
-    lines: &mut Lines,
+    lines: &mut IcfLines,
     notes: &mut Vec<Note>,
-) -> Result<Option<Worker>, Problem> {
+) -> Result<Option<Worker>, LineProblem> {
     let mut worker = Worker::at(line);
     let mut found = Vec::new();
     let mut is_disk = true;
@@ -268,9 +274,9 @@ fn worker(
 
 impl Worker {
     /// Reads the line of outstanding I/Os.
-    fn load(&mut self, line: usize, text: &str, notes: &mut Vec<Note>) -> Result<(), Problem> {
+    fn load(&mut self, line: usize, text: &str, notes: &mut Vec<Note>) -> Result<(), LineProblem> {
         let fields: Vec<_> = text.split(',').map(str::trim).collect();
-        self.outstanding = Some(Told {
+        self.outstanding = Some(LineValue {
             line,
             value: small(numbers(line, fields[0], 1)?[0]),
         });
@@ -286,7 +292,7 @@ impl Worker {
             });
         }
         let seed = fields.get(4).filter(|_| is_enabled(3));
-        self.seed = Told {
+        self.seed = LineValue {
             line,
             value: seed.and_then(|seed| seed.parse().ok()),
         };
@@ -295,9 +301,9 @@ impl Worker {
 
     /// Reads the line of disk sizes. Returns texts on the parts that are not
     /// imported.
-    fn disk(&mut self, line: usize, text: &str) -> Result<Vec<String>, Problem> {
+    fn disk(&mut self, line: usize, text: &str) -> Result<Vec<String>, LineProblem> {
         let of_disk = numbers(line, text, 2)?;
-        self.sectors = Told {
+        self.sectors = LineValue {
             line,
             value: of_disk[0],
         };

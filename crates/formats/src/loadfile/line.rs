@@ -24,7 +24,7 @@ pub(super) struct Words<'a>([&'a str; WORDS_MAX]);
 
 /// The content of a line.
 #[derive(Debug, PartialEq)]
-pub(super) struct Line<'a> {
+pub(super) struct LoadfileLine<'a> {
     pub(super) at: Option<Duration>,
     pub(super) verb: Verb,
     pub(super) step: Step<'a>,
@@ -120,7 +120,7 @@ fn shown(word: &str) -> String {
 pub(super) fn parse<'a>(
     text: &'a str,
     words: &mut Words<'a>,
-) -> Result<Option<Line<'a>>, LineError> {
+) -> Result<Option<LoadfileLine<'a>>, LineError> {
     let mut words = split(text, words).map_err(|error| unknown_verb(text).unwrap_or(error))?;
     let Some(first) = words.first() else {
         return Ok(None);
@@ -151,7 +151,7 @@ pub(super) fn parse<'a>(
         verb,
         words: arguments,
     })?;
-    Ok(Some(Line {
+    Ok(Some(LoadfileLine {
         at,
         verb,
         step,

@@ -13,7 +13,7 @@ use smbench_model::plan::{Plan, PlanError};
 use smbench_model::profile::Profile;
 use smbench_model::spec::{RunOptions, Spec, WorkSpec};
 use smbench_model::target::Target;
-use smbench_model::trace::{Made, NO_HANDLE, Verb};
+use smbench_model::trace::{NO_HANDLE, PreparedName, Verb};
 use smbench_model::workload::{Replay, Timing};
 use smbench_protocol::NtStatus;
 

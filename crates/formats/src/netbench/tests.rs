@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::operations::replay::Replays;
-use smbench_model::trace::{Made, NO_HANDLE, Verb};
+use smbench_model::trace::{NO_HANDLE, PreparedName, Verb};
 use smbench_model::workload::Replay;
 
 use super::*;
@@ -154,7 +154,7 @@ proptest! {
                 Verb::Read => {
                     let path = open[&record.subject];
                     let made = trace.population.made.iter().find(|(made, _)| *made == path);
-                    let Some((_, Made::File(size))) = made else {
+                    let Some((_, PreparedName::File(size))) = made else {
                         return Err(TestCaseError::fail("reads what it has not been given"));
                     };
                     prop_assert!(record.offset + u64::from(record.length) <= *size);

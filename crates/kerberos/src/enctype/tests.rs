@@ -115,9 +115,9 @@ fn derived_keys_are_those_of_rfc_8009() {
     ] {
         let key = key(enctype, base);
         for (purpose, expected) in [
-            (Purpose::Checksum, checksum),
-            (Purpose::Encryption, encryption),
-            (Purpose::Integrity, integrity),
+            (KeyUse::Checksum, checksum),
+            (KeyUse::Encryption, encryption),
+            (KeyUse::Integrity, integrity),
         ] {
             assert_eq!(key.derive_for(2, purpose), hex(expected));
         }

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Proof, Stage, TicketRequest, TicketStep};
+use super::{TicketRequest, TicketStage, TicketStep, UserProof};
 use crate::enctype::Key;
 use crate::error::KerberosError;
 use crate::messages::reply::{self, KrbError};
 use crate::messages::{self, preauth, usage};
-use crate::ticket::Stamp;
+use crate::ticket::KerberosTime;
 
 /// Error codes that are handled specially (RFC 4120 7.5.9).
 pub(super) mod code {
@@ -34,16 +34,16 @@ impl TicketRequest {
     ) -> Result<TicketStep, KerberosError> {
         if let (
             code::PREAUTH_REQUIRED,
-            Stage::User {
+            TicketStage::User {
                 proof,
                 proven: None,
             },
         ) = (error.code, &self.stage)
         {
             let key = self.key_for(proof, error)?;
-            let stamp = messages::timestamp(Stamp::from(now));
+            let stamp = messages::timestamp(KerberosTime::from(now));
             let stamp = messages::encrypted(&key, usage::AS_REQ_TIMESTAMP, &stamp);
-            if let Stage::User { proven, .. } = &mut self.stage {
+            if let TicketStage::User { proven, .. } = &mut self.stage {
                 *proven = Some(key);
             }
             return Ok(self.ask_for_user(&[(preauth::ENC_TIMESTAMP, stamp)], now));
@@ -52,7 +52,7 @@ impl TicketRequest {
     }
 
     /// Returns the key for the proof that the KDC accepts.
-    fn key_for(&self, proof: &Proof, error: &KrbError<'_>) -> Result<Key, KerberosError> {
+    fn key_for(&self, proof: &UserProof, error: &KrbError<'_>) -> Result<Key, KerberosError> {
         let methods = error.methods()?;
         let value = |kind| methods.iter().find(|(found, _)| *found == kind);
         let (Some(_), Some((_, info))) =
@@ -75,27 +75,29 @@ impl TicketRequest {
                 KerberosError::AccountClosed(user())
             }
             (_, code::PASSWORD_EXPIRED) => KerberosError::PasswordExpired(user()),
-            (Stage::User { proof, .. }, code::PREAUTH_FAILED | code::BAD_INTEGRITY) => {
+            (TicketStage::User { proof, .. }, code::PREAUTH_FAILED | code::BAD_INTEGRITY) => {
                 proof.wrong(&self.user)
             }
             (_, code::PREAUTH_REQUIRED) => KerberosError::OtherProof(user()),
-            (Stage::User { .. }, code::WRONG_REALM) => KerberosError::WrongRealm {
+            (TicketStage::User { .. }, code::WRONG_REALM) => KerberosError::WrongRealm {
                 user: user(),
                 realm: error.client_realm.unwrap_or("another").to_owned(),
             },
-            (Stage::User { .. }, code::ENCTYPE_UNSUPPORTED) => {
+            (TicketStage::User { .. }, code::ENCTYPE_UNSUPPORTED) => {
                 KerberosError::NoSharedEncryption(user())
             }
             (_, code::ENCTYPE_UNSUPPORTED) => {
                 KerberosError::NoSharedEncryption(self.service.clone())
             }
-            (Stage::Service { .. }, code::SERVICE_UNKNOWN) => {
+            (TicketStage::Service { .. }, code::SERVICE_UNKNOWN) => {
                 KerberosError::UnknownService(self.service.clone())
             }
-            (Stage::Service { granting, .. }, code::TICKET_EXPIRED) => KerberosError::Expired {
-                user: user(),
-                ago: now.duration_since(granting.expires).unwrap_or_default(),
-            },
+            (TicketStage::Service { granting, .. }, code::TICKET_EXPIRED) => {
+                KerberosError::Expired {
+                    user: user(),
+                    ago: now.duration_since(granting.expires).unwrap_or_default(),
+                }
+            }
             (_, code) => KerberosError::Refused {
                 code,
                 text: error.text.to_owned(),

@@ -204,7 +204,7 @@ fn authenticated() -> (TicketRequest, Vec<u8>) {
     stamp.field(0, "enctype").unwrap();
     let cipher = stamp.field(2, "cipher").unwrap().octets("cipher").unwrap();
     let stamp = user_key().decrypt(usage::AS_REQ_TIMESTAMP, cipher).unwrap();
-    assert_eq!(stamp, messages::timestamp(Stamp::from(now())));
+    assert_eq!(stamp, messages::timestamp(KerberosTime::from(now())));
     let reply = Reply::to_user(&body).encode();
     let (realm, message) = asked(request.receive(&reply, now()).unwrap());
     assert_eq!(realm, REALM);

@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use smb_server::{DirEntry, FileInfo, FileTimes, Handle, SmbError, SmbResult};
 
-use super::Shared;
+use super::ShareState;
 use super::count;
 use super::fault::WriteFate;
 use super::node::Node;
-use super::pattern::Pattern;
+use super::pattern::SearchPattern;
 use crate::lock::read;
 
 /// File attribute that the share can report (MS-FSCC 2.6).
@@ -25,12 +25,12 @@ const FILE_ATTRIBUTE_READONLY: u32 = 0x1;
 const FILE_ATTRIBUTE_ARCHIVE: u32 = 0x20;
 
 pub(super) struct MemoryHandle {
-    shared: Arc<Shared>,
+    shared: Arc<ShareState>,
     node: Arc<Node>,
 }
 
 impl MemoryHandle {
-    pub(super) fn new(shared: Arc<Shared>, node: Arc<Node>) -> Self {
+    pub(super) fn new(shared: Arc<ShareState>, node: Arc<Node>) -> Self {
         count(&shared.counters.opens, 1);
         Self { shared, node }
     }
@@ -102,7 +102,7 @@ impl Handle for MemoryHandle {
         if !self.node.is_directory() {
             return Err(SmbError::NotADirectory);
         }
-        let pattern = Pattern::new(pattern);
+        let pattern = SearchPattern::new(pattern);
         let namespace = read(&self.shared.namespace);
         Ok(namespace
             .entries(&self.node)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use smb_server::{SmbError, SmbPath, SmbResult};
 
-use super::node::{Kind, Node, Space};
+use super::node::{Node, NodeKind, Space};
 use super::pattern::fold;
 
 /// Entries of one directory, by their lower-case names.
@@ -32,7 +32,7 @@ pub(super) struct Namespace {
 impl Namespace {
     /// Makes a tree with only its root, which is called `share`.
     pub(super) fn new(share: &str, space: Arc<Space>) -> Self {
-        let root = Arc::new(Node::new(1, share, Kind::Directory, Arc::clone(&space)));
+        let root = Arc::new(Node::new(1, share, NodeKind::Directory, Arc::clone(&space)));
         Self {
             directories: HashMap::from([(root.index, Entries::new())]),
             root,
@@ -52,7 +52,7 @@ impl Namespace {
     }
 
     /// Creates a node at `path`, where no node may exist.
-    pub(super) fn create(&mut self, path: &SmbPath, kind: Kind) -> SmbResult<Arc<Node>> {
+    pub(super) fn create(&mut self, path: &SmbPath, kind: NodeKind) -> SmbResult<Arc<Node>> {
         let name = path.file_name().ok_or(SmbError::Exists)?;
         let parent = Arc::clone(self.parent(path)?);
         if self.child(&parent, name).is_some() {
@@ -65,7 +65,7 @@ impl Namespace {
             Arc::clone(&self.space),
         ));
         self.next_index += 1;
-        if kind == Kind::Directory {
+        if kind == NodeKind::Directory {
             self.directories.insert(node.index, Entries::new());
         }
         self.insert(&parent, name, Arc::clone(&node));

@@ -60,7 +60,7 @@ impl Space {
 
 /// The type of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     File,
     Directory,
 }
@@ -70,13 +70,13 @@ pub(super) enum Kind {
 pub(super) struct Node {
     /// Identifies the node within the share, also after a rename. It is never 0.
     pub(super) index: u64,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     space: Arc<Space>,
-    state: RwLock<State>,
+    state: RwLock<NodeState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct NodeState {
     name: String,
     creation_time: u64,
     last_access_time: u64,
@@ -89,13 +89,13 @@ struct State {
 }
 
 impl Node {
-    pub(super) fn new(index: u64, name: &str, kind: Kind, space: Arc<Space>) -> Self {
+    pub(super) fn new(index: u64, name: &str, kind: NodeKind, space: Arc<Space>) -> Self {
         let now = filetime_now();
         Self {
             index,
             kind,
             space,
-            state: RwLock::new(State {
+            state: RwLock::new(NodeState {
                 name: name.to_owned(),
                 creation_time: now,
                 last_access_time: now,
@@ -109,7 +109,7 @@ impl Node {
     }
 
     pub(super) fn is_directory(&self) -> bool {
-        self.kind == Kind::Directory
+        self.kind == NodeKind::Directory
     }
 
     pub(super) fn is_read_only(&self) -> bool {
@@ -213,8 +213,8 @@ impl Node {
 
     fn file_only(&self) -> SmbResult<()> {
         match self.kind {
-            Kind::File => Ok(()),
-            Kind::Directory => Err(SmbError::IsDirectory),
+            NodeKind::File => Ok(()),
+            NodeKind::Directory => Err(SmbError::IsDirectory),
         }
     }
 }
@@ -225,7 +225,7 @@ impl Drop for Node {
     }
 }
 
-impl State {
+impl NodeState {
     fn stamp_write(&mut self) {
         let now = filetime_now();
         self.last_write_time = now;

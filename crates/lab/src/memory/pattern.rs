@@ -12,12 +12,12 @@
 /// - `>` (DOS_QM) matches one character other than a dot, or nothing before a
 ///   dot or at the end.
 /// - `"` (DOS_DOT) matches a dot, or nothing at the end.
-pub(super) struct Pattern {
+pub(super) struct SearchPattern {
     /// The pattern's characters in lower case; `None` matches every name.
     chars: Option<Vec<char>>,
 }
 
-impl Pattern {
+impl SearchPattern {
     /// Makes a pattern from its text. No pattern, `*` and `*.*` match every
     /// name. `*.*` does so because DOS names without an extension end with an
     /// invisible dot.
@@ -80,7 +80,7 @@ pub(super) fn fold(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::SearchPattern;
 
     #[test]
     fn wildcards_match_as_the_specification_says() {
@@ -112,16 +112,16 @@ mod tests {
             ("<\"<", "abc", true),
         ];
         for (pattern, name, expected) in cases {
-            let found = Pattern::new(Some(pattern)).matches(name);
+            let found = SearchPattern::new(Some(pattern)).matches(name);
             assert_eq!(found, expected, "pattern {pattern:?}, name {name:?}");
         }
-        assert!(Pattern::new(None).matches("x"));
+        assert!(SearchPattern::new(None).matches("x"));
     }
 
     #[test]
     fn a_pattern_of_wildcards_only_takes_bounded_steps() {
         let pattern = "*a".repeat(127);
-        assert!(!Pattern::new(Some(&pattern)).matches(&"a".repeat(126)));
-        assert!(Pattern::new(Some(&pattern)).matches(&"a".repeat(255)));
+        assert!(!SearchPattern::new(Some(&pattern)).matches(&"a".repeat(126)));
+        assert!(SearchPattern::new(Some(&pattern)).matches(&"a".repeat(255)));
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct ShareSection<'a> {
 }
 
 /// The values that an instance's `smb.conf` depends on.
-pub(super) struct Config<'a> {
+pub(super) struct SmbConf<'a> {
     pub(super) root: &'a Path,
     pub(super) listen: IpAddr,
     pub(super) port: u16,
@@ -44,7 +44,7 @@ pub(super) struct Config<'a> {
     pub(super) shares: &'a [ShareSection<'a>],
 }
 
-impl Config<'_> {
+impl SmbConf<'_> {
     /// Writes `smb.conf` into the root and returns its path.
     pub(super) fn write(&self) -> Result<PathBuf, LabError> {
         let text = self.render()?;
@@ -108,7 +108,7 @@ mod tests {
     use std::net::Ipv4Addr;
     use std::path::Path;
 
-    use super::{Config, FOLDERS, ShareSection};
+    use super::{FOLDERS, ShareSection, SmbConf};
     use crate::{LabError, ShareAccess, Signing};
 
     fn render(root: &str, signing: Signing) -> Result<String, LabError> {
@@ -126,7 +126,7 @@ mod tests {
                 lines: &[],
             },
         ];
-        Config {
+        SmbConf {
             root: Path::new(root),
             listen: Ipv4Addr::new(192, 0, 2, 1).into(),
             port: 4445,

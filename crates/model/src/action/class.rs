@@ -9,7 +9,7 @@ use crate::kind::OpKind;
 /// slot of one client, so that no other operation interferes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Subject {
+pub enum CreateSubject {
     /// A file that the client works on.
     WorkFile,
     /// A scratch file.
@@ -236,7 +236,7 @@ pub enum DirectoryClass {
 /// A change that CHANGE_NOTIFY waits for (MS-SMB2 2.2.35).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum ChangeFilter {
     /// A file is created, deleted or renamed.
     FileName,
     /// A directory is created, deleted or renamed.

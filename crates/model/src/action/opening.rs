@@ -2,24 +2,24 @@
 //! makes no sense.
 
 use super::table::Parameters;
-use super::{CreateDisposition, CreateOption, Opening, Subject};
+use super::{CreateDisposition, CreateOption, CreateParameters, CreateSubject};
 
 /// Reads the parameters of a CREATE. Without a disposition it opens a file that the
 /// client works on; otherwise a scratch name.
-pub(super) fn read(given: &mut Parameters) -> Result<Opening, String> {
+pub(super) fn read(given: &mut Parameters) -> Result<CreateParameters, String> {
     use CreateDisposition as D;
     let disposition = given.optional("disposition")?;
     let subject = match (given.flag("directory")?, disposition) {
-        (true, _) => Subject::ScratchDirectory,
-        (false, Some(_)) => Subject::ScratchFile,
-        (false, None) => Subject::WorkFile,
+        (true, _) => CreateSubject::ScratchDirectory,
+        (false, Some(_)) => CreateSubject::ScratchFile,
+        (false, None) => CreateSubject::WorkFile,
     };
     let disposition = match subject {
-        Subject::WorkFile => D::Open,
+        CreateSubject::WorkFile => D::Open,
         _ => disposition.unwrap_or(D::Create),
     };
     let delete_on_close = given.optional("delete_on_close")?;
-    let opening = Opening {
+    let opening = CreateParameters {
         subject,
         disposition,
         delete_on_close: delete_on_close.unwrap_or(disposition == D::Create),
@@ -38,16 +38,16 @@ pub(super) fn read(given: &mut Parameters) -> Result<Opening, String> {
 
 /// Returns why a CREATE cannot be repeated or makes no sense: the parameter and the
 /// reason.
-fn objection(opening: &Opening) -> Option<(&'static str, &'static str)> {
+fn objection(opening: &CreateParameters) -> Option<(&'static str, &'static str)> {
     use CreateDisposition as D;
-    let Opening {
+    let CreateParameters {
         subject,
         disposition,
         delete_on_close,
         ..
     } = *opening;
-    let is_directory = subject == Subject::ScratchDirectory;
-    let is_work_file = subject == Subject::WorkFile;
+    let is_directory = subject == CreateSubject::ScratchDirectory;
+    let is_work_file = subject == CreateSubject::WorkFile;
     if delete_on_close && is_work_file {
         return Some((
             "delete_on_close",

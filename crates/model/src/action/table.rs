@@ -9,18 +9,18 @@ use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Value;
 
-use super::{Action, Change, DirectoryClass, SetClass, WeightedAction, opening};
+use super::{Action, ChangeFilter, DirectoryClass, SetClass, WeightedAction, opening};
 
 /// The longest pattern of names, in characters: the length limit of a name.
 const PATTERN_LEN_MAX: usize = 255;
 
 /// The changes that a file manager waits for while it shows a directory.
-const CHANGES_SHOWN: [Change; 5] = [
-    Change::FileName,
-    Change::DirName,
-    Change::Attributes,
-    Change::Size,
-    Change::LastWrite,
+const CHANGES_SHOWN: [ChangeFilter; 5] = [
+    ChangeFilter::FileName,
+    ChangeFilter::DirName,
+    ChangeFilter::Attributes,
+    ChangeFilter::Size,
+    ChangeFilter::LastWrite,
 ];
 
 /// Makes an action of its parameters.
@@ -103,7 +103,7 @@ fn pattern(given: &mut Parameters) -> Result<String, String> {
     }
 }
 
-fn filter(given: &mut Parameters) -> Result<Vec<Change>, String> {
+fn filter(given: &mut Parameters) -> Result<Vec<ChangeFilter>, String> {
     match given.optional::<Vec<_>>("filter")? {
         None => Ok(CHANGES_SHOWN.to_vec()),
         Some(none) if none.is_empty() => Err(given.refuse(
@@ -190,13 +190,13 @@ impl<'de> Deserialize<'de> for Op {
 
 impl<'de> Deserialize<'de> for WeightedAction {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Table)
+        deserializer.deserialize_map(ActionVisitor)
     }
 }
 
-struct Table;
+struct ActionVisitor;
 
-impl<'de> Visitor<'de> for Table {
+impl<'de> Visitor<'de> for ActionVisitor {
     type Value = WeightedAction;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

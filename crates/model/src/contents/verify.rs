@@ -15,7 +15,7 @@
 //! can have. A torn block must consist of two such versions. A block may be neither
 //! sound nor torn, or it may be old but possibly read before the write. Such a
 //! block does not show whether the server keeps its promises, so the read is only
-//! counted ([`Verdict::Unjudged`]).
+//! counted ([`ReadVerdict::Unjudged`]).
 //!
 //! All offsets and lengths are multiples of 512 bytes. A
 //! [`Plan`](crate::plan::Plan) with verification has no others. Not here: the
@@ -37,14 +37,14 @@ pub struct Ledger {
     epoch: u64,
     blocks_per_file: usize,
     /// The blocks of all files in order; empty for shared files.
-    blocks: Vec<Block>,
+    blocks: Vec<BlockState>,
     /// Whether other clients may write to the files.
-    others: Others,
+    others: OtherWriters,
 }
 
 /// Whether other clients than the ledger's may write to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
+pub enum OtherWriters {
     /// No client writes, not even the ledger's own, so a block cannot be torn.
     Read,
     /// Other clients may write at any time and anywhere, if the files are shared.
@@ -64,7 +64,7 @@ pub enum Others {
 /// earlier batches stays valid. Failed members count too, because one may have
 /// taken effect last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct BlockState {
     /// The oldest generation the block can hold.
     floor: u32,
     /// The newest generation ever sent.
@@ -79,7 +79,7 @@ struct Block {
 
 /// The verdict on a read that was not found wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReadVerdict {
     /// All of the data is valid.
     Checked,
     /// All data that could be judged is valid. The rest was concurrent with writes
@@ -87,7 +87,7 @@ pub enum Verdict {
     Unjudged,
 }
 
-impl Verdict {
+impl ReadVerdict {
     /// Returns the verdict on both parts together.
     const fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -109,7 +109,7 @@ pub fn memory_bytes(files: &FileSet, clients: u32) -> u64 {
         Scope::Private => files.bytes(clients) / BLOCK_BYTES as u64,
         Scope::Shared => 0,
     };
-    blocks.saturating_mul(size_of::<Block>() as u64)
+    blocks.saturating_mul(size_of::<BlockState>() as u64)
 }
 
 impl Ledger {
@@ -120,13 +120,19 @@ impl Ledger {
     /// the same salt.
     #[must_use]
     pub fn new(files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
-        Self::beside(Others::Write, files, client, run, salt)
+        Self::beside(OtherWriters::Write, files, client, run, salt)
     }
 
     /// Makes a ledger as [`Ledger::new`] does, but with `others`: whether other
     /// clients write.
     #[must_use]
-    pub fn beside(others: Others, files: &FileSet, client: u32, run: u32, salt: Salt) -> Self {
+    pub fn beside(
+        others: OtherWriters,
+        files: &FileSet,
+        client: u32,
+        run: u32,
+        salt: Salt,
+    ) -> Self {
         let blocks_per_file = (files.size / BLOCK_BYTES as u64) as usize;
         let tracked = match files.scope {
             Scope::Private => blocks_per_file * files.count as usize,
@@ -139,7 +145,7 @@ impl Ledger {
             generation: 0,
             epoch: 0,
             blocks_per_file,
-            blocks: vec![Block::default(); tracked],
+            blocks: vec![BlockState::default(); tracked],
             others,
         }
     }
@@ -167,16 +173,16 @@ impl Ledger {
 
     /// Notes that a write was answered in full and without error.
     pub fn write_done(&mut self, file: u32, offset: u64, length: u32) {
-        self.write_answered(file, offset, length, Answer::Stored);
+        self.write_answered(file, offset, length, WriteOutcome::Stored);
     }
 
     /// Notes that a write was answered with an error, or stored fewer bytes. The
     /// blocks may or may not hold it.
     pub fn write_failed(&mut self, file: u32, offset: u64, length: u32) {
-        self.write_answered(file, offset, length, Answer::Failed);
+        self.write_answered(file, offset, length, WriteOutcome::Failed);
     }
 
-    fn write_answered(&mut self, file: u32, offset: u64, length: u32, answer: Answer) {
+    fn write_answered(&mut self, file: u32, offset: u64, length: u32, answer: WriteOutcome) {
         self.epoch += 1;
         let epoch = self.epoch;
         for block in self.range(file, offset, u64::from(length)) {
@@ -187,7 +193,7 @@ impl Ledger {
             block.in_flight = block.in_flight.saturating_sub(1);
             block.answered = epoch;
             // Generations rise from batch to batch, so the floor never falls.
-            if answer == Answer::Stored {
+            if answer == WriteOutcome::Stored {
                 block.floor = block.batch_min;
             }
         }
@@ -211,12 +217,12 @@ impl Ledger {
         offset: u64,
         data: &[u8],
         epoch: Epoch,
-    ) -> Result<Verdict, Mismatch> {
+    ) -> Result<ReadVerdict, Mismatch> {
         let (found, rest) = data.as_chunks::<BLOCK_BYTES>();
         debug_assert!(rest.is_empty(), "verified reads are whole blocks");
         let first = self.index(file, offset);
         let mut at = offset;
-        let mut verdict = Verdict::Checked;
+        let mut verdict = ReadVerdict::Checked;
         for (index, found) in found.iter().enumerate() {
             verdict = verdict.and(match self.blocks.get(first + index) {
                 Some(block) => self.judge_private(block, file, at, found, epoch)?,
@@ -229,12 +235,12 @@ impl Ledger {
 
     fn judge_private(
         &self,
-        block: &Block,
+        block: &BlockState,
         file: u32,
         offset: u64,
         found: &[u8; BLOCK_BYTES],
         epoch: Epoch,
-    ) -> Result<Verdict, Mismatch> {
+    ) -> Result<ReadVerdict, Mismatch> {
         let answered_since = block.answered > epoch.0;
         let is_beside = answered_since || block.in_flight > 0;
         let tear = match check(found, offset, self.salt) {
@@ -243,11 +249,11 @@ impl Ledger {
             Err(mismatch) => return Err(mismatch),
         };
         let Tear { front, back } = tear.unwrap_or_default();
-        let mut verdict = Verdict::Checked;
+        let mut verdict = ReadVerdict::Checked;
         for part in [front, back] {
             verdict = verdict.and(match part {
                 Some(part) => self.judge_version(block, file, offset, part, answered_since)?,
-                None => Verdict::Unjudged,
+                None => ReadVerdict::Unjudged,
             });
         }
         Ok(verdict)
@@ -256,12 +262,12 @@ impl Ledger {
     /// Checks whether a block of a private file may hold what this stamp wrote.
     fn judge_version(
         &self,
-        block: &Block,
+        block: &BlockState,
         file: u32,
         offset: u64,
         found: Stamp,
         answered_since: bool,
-    ) -> Result<Verdict, Mismatch> {
+    ) -> Result<ReadVerdict, Mismatch> {
         let generation = match found.run {
             run if run == self.run => found.generation,
             run if run < self.run => 0,
@@ -272,10 +278,10 @@ impl Ledger {
             return Err(Mismatch::Foreign { offset, found });
         }
         match generation < block.floor {
-            false => Ok(Verdict::Checked),
+            false => Ok(ReadVerdict::Checked),
             // The floor may have risen after the read was sent. The server may have
             // answered the read from before the write.
-            true if answered_since => Ok(Verdict::Unjudged),
+            true if answered_since => Ok(ReadVerdict::Unjudged),
             true => Err(Mismatch::Stale {
                 offset,
                 oldest: block.floor,
@@ -292,20 +298,20 @@ impl Ledger {
         file: u32,
         offset: u64,
         found: &[u8; BLOCK_BYTES],
-    ) -> Result<Verdict, Mismatch> {
+    ) -> Result<ReadVerdict, Mismatch> {
         let Tear { front, back } = match check(found, offset, self.salt) {
             Ok(whole) => Tear {
                 front: Some(whole),
                 back: Some(whole),
             },
-            Err(mismatch) if self.others == Others::Read => return Err(mismatch),
+            Err(mismatch) if self.others == OtherWriters::Read => return Err(mismatch),
             Err(mismatch) => check_torn(found, offset, self.salt).ok_or(mismatch)?,
         };
         let mut known = front.into_iter().chain(back);
         match known.find(|stamp| stamp.file != file) {
             Some(found) => Err(Mismatch::Foreign { offset, found }),
-            None if front.is_some() && back.is_some() => Ok(Verdict::Checked),
-            None => Ok(Verdict::Unjudged),
+            None if front.is_some() && back.is_some() => Ok(ReadVerdict::Checked),
+            None => Ok(ReadVerdict::Unjudged),
         }
     }
 
@@ -315,7 +321,7 @@ impl Ledger {
         file as usize * self.blocks_per_file + (offset / BLOCK_BYTES as u64) as usize
     }
 
-    fn range(&mut self, file: u32, offset: u64, length: u64) -> &mut [Block] {
+    fn range(&mut self, file: u32, offset: u64, length: u64) -> &mut [BlockState] {
         if self.blocks.is_empty() {
             return &mut [];
         }
@@ -326,7 +332,7 @@ impl Ledger {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum WriteOutcome {
     Stored,
     Failed,
 }

@@ -13,18 +13,18 @@ use crate::random::{GOLDEN_GAMMA, finalise};
 
 /// The step at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SequenceStep {
     /// Reads a range of a file.
-    Read(Place),
+    Read(FileRange),
     /// Writes a range of a file.
-    Write(Place),
+    Write(FileRange),
     /// Flushes the file with this index.
     Flush(u32),
 }
 
 /// A range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileRange {
     /// The file's index.
     pub file: u32,
     /// First byte.
@@ -96,14 +96,14 @@ impl Sequence {
 
     /// Returns the step at `position`, from 0.
     #[must_use]
-    pub fn step(&self, position: u64) -> Step {
+    pub fn step(&self, position: u64) -> SequenceStep {
         match self.locate(position) {
-            Located::Flush(file) => Step::Flush(file),
+            Located::Flush(file) => SequenceStep::Flush(file),
             Located::Request(number) => self.request(number),
         }
     }
 
-    fn request(&self, number: u64) -> Step {
+    fn request(&self, number: u64) -> SequenceStep {
         let place = match self.mode.access() {
             Access::Sequential => {
                 let at = number % (self.per_file * u64::from(self.files));
@@ -120,13 +120,13 @@ impl Sequence {
             TestMode::RndRw => self.mixing.is_write(number),
         };
         match is_write {
-            true => Step::Write(place),
-            false => Step::Read(place),
+            true => SequenceStep::Write(place),
+            false => SequenceStep::Read(place),
         }
     }
 
-    fn place(&self, file: u64, offset: u64) -> Place {
-        Place {
+    fn place(&self, file: u64, offset: u64) -> FileRange {
+        FileRange {
             file: file as u32,
             offset,
             // The length fits: a request has at most REQUEST_BYTES_MAX.

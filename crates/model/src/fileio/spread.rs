@@ -12,7 +12,7 @@ const REJECTIONS_MAX: u32 = 64;
 /// The distribution of requests over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "rand_type", rename_all = "lowercase")]
-pub enum Spread {
+pub enum RequestSpread {
     /// All blocks have the same share.
     Uniform,
     /// Most requests go to the middle: the mean of `iterations` uniform numbers.
@@ -47,7 +47,7 @@ pub enum Spread {
     },
 }
 
-impl Spread {
+impl RequestSpread {
     /// Returns the name in sysbench.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -97,11 +97,11 @@ impl Spread {
 pub(super) struct Picker {
     key: u64,
     items: u64,
-    shape: Shape,
+    shape: SpreadShape,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+enum SpreadShape {
     Uniform,
     Gaussian(u32),
     Special {
@@ -137,27 +137,27 @@ impl Draws {
 }
 
 impl Picker {
-    pub(super) fn new(spread: Spread, key: u64, items: u64) -> Self {
+    pub(super) fn new(spread: RequestSpread, key: u64, items: u64) -> Self {
         let shape = match spread {
-            Spread::Uniform => Shape::Uniform,
-            Spread::Gaussian { iterations } => Shape::Gaussian(iterations),
-            Spread::Special {
+            RequestSpread::Uniform => SpreadShape::Uniform,
+            RequestSpread::Gaussian { iterations } => SpreadShape::Gaussian(iterations),
+            RequestSpread::Special {
                 iterations,
                 items: percent,
                 hits,
             } => {
                 let count = (items as f64 * f64::from(percent) / 100.0).round() as u64;
                 let count = count.clamp(1, items.max(1));
-                Shape::Special {
+                SpreadShape::Special {
                     iterations,
                     hits: f64::from(hits) / 100.0,
                     middle: ((items - count) / 2, count),
                 }
             }
-            Spread::Pareto { h } => Shape::Pareto {
+            RequestSpread::Pareto { h } => SpreadShape::Pareto {
                 power: h.ln() / (1.0 - h).ln(),
             },
-            Spread::Zipf { exponent } => Shape::Zipf(Zipf::new(items, exponent)),
+            RequestSpread::Zipf { exponent } => SpreadShape::Zipf(Zipf::new(items, exponent)),
         };
         Self { key, items, shape }
     }
@@ -169,9 +169,9 @@ impl Picker {
             position: 0,
         };
         match &self.shape {
-            Shape::Uniform => below(draws.next(), self.items),
-            Shape::Gaussian(iterations) => self.scaled(mean(&mut draws, *iterations)),
-            Shape::Special {
+            SpreadShape::Uniform => below(draws.next(), self.items),
+            SpreadShape::Gaussian(iterations) => self.scaled(mean(&mut draws, *iterations)),
+            SpreadShape::Special {
                 iterations,
                 hits,
                 middle: (first, count),
@@ -179,8 +179,8 @@ impl Picker {
                 true => first + below(draws.next(), *count),
                 false => self.scaled(mean(&mut draws, *iterations)),
             },
-            Shape::Pareto { power } => self.scaled(draws.unit().powf(*power)),
-            Shape::Zipf(zipf) => zipf.pick(&mut draws),
+            SpreadShape::Pareto { power } => self.scaled(draws.unit().powf(*power)),
+            SpreadShape::Zipf(zipf) => zipf.pick(&mut draws),
         }
     }
 

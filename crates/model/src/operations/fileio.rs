@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::fileio::{Fileio, Sequence, Step};
+use crate::fileio::{Fileio, Sequence, SequenceStep};
 use crate::kind::OpKind;
 use crate::operations::{Mix, Operation};
 use crate::record::Phase;
@@ -21,12 +21,12 @@ use crate::record::Phase;
 /// number of events of its own.
 #[derive(Clone)]
 pub struct Sequences {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSequence>,
     /// Number of events begun in the load point's window.
     begun: Arc<AtomicU64>,
 }
 
-struct Shared {
+struct SharedSequence {
     sequence: Sequence,
     mix: Arc<Mix>,
     actions: Actions,
@@ -52,7 +52,7 @@ impl Sequences {
             let at = actions.position(|action| action.first() == kind);
             at.map(|at| at as u32)
         };
-        let shared = Shared {
+        let shared = SharedSequence {
             sequence: Sequence::new(test, seed),
             mix: Arc::clone(mix),
             actions: Actions {
@@ -80,8 +80,8 @@ impl Sequences {
     }
 
     /// Returns the player of one client.
-    pub fn player(&self) -> Player {
-        Player {
+    pub fn player(&self) -> SequenceCursor {
+        SequenceCursor {
             of: self.clone(),
             closing: None,
         }
@@ -89,13 +89,13 @@ impl Sequences {
 }
 
 /// One client's access to the shared sequence.
-pub struct Player {
+pub struct SequenceCursor {
     of: Sequences,
     /// The next file to flush, after the load.
     closing: Option<u32>,
 }
 
-impl Player {
+impl SequenceCursor {
     /// Returns the next operation; `None` at the end.
     #[inline]
     pub fn next(&mut self, phase: Phase) -> Option<Operation> {
@@ -115,9 +115,11 @@ impl Player {
         }
         let position = shared.next.fetch_add(1, Ordering::Relaxed);
         let (kind, action, place) = match shared.sequence.step(position) {
-            Step::Read(place) => (OpKind::Read, shared.actions.read, place),
-            Step::Write(place) => (OpKind::Write, shared.actions.write, place),
-            Step::Flush(file) => return Some(flush(OpKind::Flush, shared.actions.flush?, file)),
+            SequenceStep::Read(place) => (OpKind::Read, shared.actions.read, place),
+            SequenceStep::Write(place) => (OpKind::Write, shared.actions.write, place),
+            SequenceStep::Flush(file) => {
+                return Some(flush(OpKind::Flush, shared.actions.flush?, file));
+            }
         };
         Some(Operation {
             kind,
@@ -156,7 +158,7 @@ const fn flush(kind: OpKind, action: u32, file: u32) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fileio::{Flushing, Home, Spread, TestMode};
+    use crate::fileio::{FileOrigin, Flushing, RequestSpread, TestMode};
     use crate::plan::Plan;
     use crate::profile::Profile;
     use crate::spec::Spec;
@@ -176,10 +178,10 @@ mod tests {
                 at_end: false,
             },
             rw_ratio: 1.5,
-            spread: Spread::Uniform,
+            spread: RequestSpread::Uniform,
             events: Some(5),
             time: None,
-            home: Home::Own,
+            home: FileOrigin::Own,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pattern::Lines;
+use super::pattern::PatternLines;
 use super::shares::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
 use crate::access::Access;
@@ -19,7 +19,7 @@ const PAST_END: u64 = 1 << 62;
 /// A workload prepared for drawing. All clients share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    drawn: Vec<Drawn>,
+    drawn: Vec<ActionFacts>,
     /// The actions that are drawn, then the others.
     actions: Vec<Action>,
     /// Upper bounds of draws. A draw below the n-th bound has the n-th size or an
@@ -37,7 +37,7 @@ pub struct Mix {
 
 /// The properties of an action that the stream needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct ActionFacts {
     /// Upper bound of draws of this action or an earlier one.
     below: u64,
     pub(super) action: u32,
@@ -54,7 +54,7 @@ pub(super) enum Turns {
     /// The number of writes, after which a FLUSH follows.
     Flushes(FlushRule),
     /// The lines of a pattern alone.
-    Lines(Box<Lines>),
+    Lines(Box<PatternLines>),
 }
 
 /// The two mixes of clients that only read or only write.
@@ -74,7 +74,7 @@ pub(super) struct FlushRule {
 
 /// The result of a request of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Went {
+pub enum RequestResult {
     /// The server did it.
     Well,
     /// The server accepted it and will answer later.
@@ -102,7 +102,7 @@ impl RequestSize {
 /// The use of a draw. Each request has `PURPOSES` positions of one SplitMix64
 /// sequence, and each purpose has a position of its own.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum MixDraw {
     Kind,
     Size,
     File,
@@ -119,7 +119,7 @@ impl Mix {
         let below = thresholds(shares.iter().map(|(_, share)| *share), 1.0);
         let drawn: Vec<_> = (0..)
             .zip(shares.iter().zip(below))
-            .map(|(at, ((action, _), below))| Drawn {
+            .map(|(at, ((action, _), below))| ActionFacts {
                 below,
                 action: at,
                 kind: action.first(),
@@ -139,7 +139,7 @@ impl Mix {
         let turns = match (workload.pattern(), flush) {
             (Some(lines), _) => {
                 let [read, write] = [OpKind::Read, OpKind::Write].map(action_of);
-                Turns::Lines(Box::new(Lines::new(lines, read, write)))
+                Turns::Lines(Box::new(PatternLines::new(lines, read, write)))
             }
             (None, Some(flush)) => Turns::Flushes(flush),
             (None, None) => Turns::Draws,
@@ -171,7 +171,7 @@ impl Mix {
     /// Returns this mix with the actions of one kind only.
     fn only(&self, kind: OpKind) -> Self {
         let drawn = self.drawn.iter().filter(|drawn| drawn.kind == kind);
-        let alone = |drawn: &Drawn| Drawn {
+        let alone = |drawn: &ActionFacts| ActionFacts {
             below: CERTAIN,
             ..*drawn
         };
@@ -199,13 +199,13 @@ impl Mix {
     #[doc(hidden)]
     #[inline]
     pub fn has_delays(&self) -> bool {
-        self.lines().is_some_and(Lines::has_delays)
+        self.lines().is_some_and(PatternLines::has_delays)
     }
 
     /// Returns the lines of an access pattern.
     #[doc(hidden)]
     #[inline]
-    pub const fn lines(&self) -> Option<&Lines> {
+    pub const fn lines(&self) -> Option<&PatternLines> {
         match &self.turns {
             Turns::Lines(lines) => Some(lines),
             Turns::Draws | Turns::Flushes(_) => None,
@@ -255,7 +255,7 @@ impl Mix {
     /// that was not opened is not closed.
     #[inline]
     #[must_use]
-    pub fn after(&self, last: &Operation, went: Went) -> Option<Operation> {
+    pub fn after(&self, last: &Operation, went: RequestResult) -> Option<Operation> {
         // Most requests are a whole action, so that no look-up is needed.
         match last.kind {
             OpKind::Read | OpKind::Flush => return None,
@@ -267,9 +267,9 @@ impl Mix {
         let rest = &kinds[at + 1..];
         let kind = match (last.kind, went) {
             // A notification that is answered at once has nothing to cancel.
-            (OpKind::ChangeNotify, Went::Pending) => rest.first(),
+            (OpKind::ChangeNotify, RequestResult::Pending) => rest.first(),
             (OpKind::ChangeNotify, _) => None,
-            (_, Went::Well) => rest.first(),
+            (_, RequestResult::Well) => rest.first(),
             (OpKind::Create, _) => None,
             (_, _) => rest.last().filter(|kind| **kind == OpKind::Close),
         };
@@ -277,8 +277,8 @@ impl Mix {
     }
 
     /// Returns action `index` of the client with this key.
-    pub(super) fn drawn(&self, key: u64, index: u64) -> Drawn {
-        let share = pick(key, index, Purpose::Kind) >> 1;
+    pub(super) fn drawn(&self, key: u64, index: u64) -> ActionFacts {
+        let share = pick(key, index, MixDraw::Kind) >> 1;
         // Most workloads have two actions, for which a binary search would be
         // slower.
         let at = self.drawn.iter().position(|drawn| share < drawn.below);
@@ -287,7 +287,7 @@ impl Mix {
 
     /// Returns the size of action `index`.
     pub(super) fn size(&self, key: u64, index: u64) -> RequestSize {
-        let share = pick(key, index, Purpose::Size) >> 1;
+        let share = pick(key, index, MixDraw::Size) >> 1;
         let at = self.sizes_below.partition_point(|below| *below <= share);
         self.sizes[at]
     }
@@ -295,14 +295,14 @@ impl Mix {
     /// Returns file and offset of a random request of this size.
     pub(super) fn random_place(&self, key: u64, index: u64, size: RequestSize) -> (u32, u64) {
         let file = self.random_file(key, index);
-        let slot = below(pick(key, index, Purpose::Slot), size.slots);
+        let slot = below(pick(key, index, MixDraw::Slot), size.slots);
         (file, slot * u64::from(size.bytes))
     }
 
     pub(super) fn random_file(&self, key: u64, index: u64) -> u32 {
         match self.files.count {
             1 => 0,
-            count => below(pick(key, index, Purpose::File), u64::from(count)) as u32,
+            count => below(pick(key, index, MixDraw::File), u64::from(count)) as u32,
         }
     }
 
@@ -310,7 +310,7 @@ impl Mix {
     /// two in flight are equal.
     #[expect(clippy::unused_self, reason = "all draws look the same")]
     pub(super) fn past_end(&self, key: u64, index: u64) -> u64 {
-        PAST_END | pick(key, index, Purpose::Slot) >> 3
+        PAST_END | pick(key, index, MixDraw::Slot) >> 3
     }
 
     /// Returns where a client's sequential access starts.
@@ -332,6 +332,6 @@ impl Mix {
     }
 }
 
-fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {
+fn pick(key: u64, index: u64, purpose: MixDraw) -> u64 {
     draw(key, index.wrapping_mul(PURPOSES) + purpose as u64)
 }

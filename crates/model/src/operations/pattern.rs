@@ -15,11 +15,11 @@ use crate::random::{below, draw};
 
 /// The lines of a pattern, prepared for drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lines {
+pub struct PatternLines {
     /// Upper bounds of draws. A draw below the n-th bound is the n-th line or an
     /// earlier one.
     below: Vec<u64>,
-    lines: Vec<Line>,
+    lines: Vec<PatternLine>,
     /// Bytes of the largest request or reply.
     pub(super) largest: u32,
     /// Indices of the actions of the mix that reads and writes belong to.
@@ -28,7 +28,7 @@ pub struct Lines {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct PatternLine {
     bytes: u32,
     reply: u32,
     /// Upper bound of draws that read.
@@ -63,7 +63,7 @@ enum Owes {
 
 /// The next step of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PatternStep {
     /// The first request of a burst, after this delay.
     Begins(Nanos),
     /// A further request of the burst.
@@ -76,7 +76,7 @@ pub enum Step {
 /// sequence, and each purpose has a position of its own. Draws of lines are counted
 /// by burst.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum PatternDraw {
     Line,
     Direction,
     Access,
@@ -86,11 +86,11 @@ enum Purpose {
 
 const PURPOSES: u64 = 8;
 
-fn pick(key: u64, index: u64, purpose: Purpose) -> u64 {
+fn pick(key: u64, index: u64, purpose: PatternDraw) -> u64 {
     draw(key, index.wrapping_mul(PURPOSES) + purpose as u64)
 }
 
-impl Lines {
+impl PatternLines {
     /// Prepares the lines. `read` and `write` are the actions that requests belong
     /// to.
     pub(super) fn new(lines: &[AccessLine], read: u32, write: u32) -> Self {
@@ -100,7 +100,7 @@ impl Lines {
         Self {
             below: thresholds(weighted().map(|line| line.weight), total),
             lines: weighted()
-                .map(|line| Line {
+                .map(|line| PatternLine {
                     bytes: line.size,
                     reply: line.reply,
                     reads_below: part(line.read_percent),
@@ -127,14 +127,14 @@ impl Lines {
 
     /// Moves the client with this key one request or reply further.
     #[inline]
-    pub fn step(&self, key: u64, walk: &mut Walk) -> Step {
+    pub fn step(&self, key: u64, walk: &mut Walk) -> PatternStep {
         if walk.owes == Owes::Reply {
             walk.owes = Owes::Nothing;
-            return Step::Replies;
+            return PatternStep::Replies;
         }
         let begins = walk.left == 0;
         if begins {
-            let share = pick(key, walk.bursts.into(), Purpose::Line) >> 1;
+            let share = pick(key, walk.bursts.into(), PatternDraw::Line) >> 1;
             // The index fits: there are at most PATTERN_LINES_MAX lines.
             walk.line = self.below.partition_point(|below| *below <= share) as u8;
             walk.bursts = walk.bursts.wrapping_add(1);
@@ -146,8 +146,8 @@ impl Lines {
             walk.owes = Owes::Reply;
         }
         match begins {
-            true => Step::Begins(line.delay),
-            false => Step::GoesOn,
+            true => PatternStep::Begins(line.delay),
+            false => PatternStep::GoesOn,
         }
     }
 
@@ -164,18 +164,18 @@ impl Lines {
         let line = &self.lines[usize::from(walk.line)];
         let is = |purpose, below: u64| pick(key, index, purpose) >> 1 < below;
         let (kind, length) = match (step, last) {
-            (Step::Replies, OpKind::Read) => (OpKind::Write, line.reply),
-            (Step::Replies, _) => (OpKind::Read, line.reply),
-            _ if is(Purpose::Direction, line.reads_below) => (OpKind::Read, line.bytes),
+            (PatternStep::Replies, OpKind::Read) => (OpKind::Write, line.reply),
+            (PatternStep::Replies, _) => (OpKind::Read, line.reply),
+            _ if is(PatternDraw::Direction, line.reads_below) => (OpKind::Read, line.bytes),
             _ => (OpKind::Write, line.bytes),
         };
         let fits = |offset: u64| offset + u64::from(length) <= files.size;
-        if is(Purpose::Access, line.random_below) {
+        if is(PatternDraw::Access, line.random_below) {
             cursor.file = match files.count {
                 1 => 0,
-                count => below(pick(key, index, Purpose::File), count.into()) as u32,
+                count => below(pick(key, index, PatternDraw::File), count.into()) as u32,
             };
-            let byte = below(pick(key, index, Purpose::Byte), files.size);
+            let byte = below(pick(key, index, PatternDraw::Byte), files.size);
             let aligned = byte.next_multiple_of(line.align);
             cursor.offset = if fits(aligned) { aligned } else { 0 };
         } else {

@@ -27,10 +27,10 @@ impl Replays {
     }
 
     /// Returns the player of `client` (from 0) at its first operation.
-    pub fn player(&self, client: u32) -> Player {
+    pub fn player(&self, client: u32) -> TracePosition {
         let trace = Arc::clone(&self.replay.trace);
         let key = finalise(finalise(self.seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client));
-        let mut player = Player {
+        let mut player = TracePosition {
             trace,
             key,
             turn: 0,
@@ -51,7 +51,7 @@ impl Replays {
 
 /// The position of a client in a trace.
 #[derive(Clone, Debug)]
-pub struct Player {
+pub struct TracePosition {
     trace: Arc<Trace>,
     key: u64,
     /// Number of episodes begun.
@@ -63,7 +63,7 @@ pub struct Player {
     left: Option<u64>,
 }
 
-impl Iterator for Player {
+impl Iterator for TracePosition {
     type Item = Operation;
 
     /// Returns the next operation; `None` at the end.
@@ -78,7 +78,7 @@ impl Iterator for Player {
     }
 }
 
-impl Player {
+impl TracePosition {
     /// Returns the trace that it plays.
     pub fn trace(&self) -> &Trace {
         &self.trace

@@ -99,7 +99,7 @@ impl Plan {
         limits: Limits,
         cores: u32,
     ) -> Result<Self, PlanError> {
-        let written = Written { profile, options };
+        let written = PlanSources { profile, options };
         let merged = options.clone().or(profile.spec.run.clone());
         let workload = written.workload(&merged.work)?;
         let load = written.load(&merged.work, &workload)?;
@@ -122,12 +122,12 @@ impl Plan {
 }
 
 /// The written sources of a plan. Errors name the source at fault.
-pub(super) struct Written<'a> {
+pub(super) struct PlanSources<'a> {
     profile: &'a Profile,
     pub(super) options: &'a RunOptions,
 }
 
-impl Written<'_> {
+impl PlanSources<'_> {
     fn in_profile(&self, problem: Problem) -> PlanError {
         PlanError {
             place: Place::Profile(self.profile.origin.clone()),

@@ -12,7 +12,7 @@ use smbench_protocol::NtStatus;
 use super::{CachingRecord, Verification};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
-use crate::contents::verify::Verdict;
+use crate::contents::verify::ReadVerdict;
 use crate::kind::{ByKind, OpKind};
 use crate::load::LoadModel;
 
@@ -132,7 +132,7 @@ impl OpRecord {
 
 /// The reason why an operation counts as an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Failure {
+pub enum OperationFailure {
     /// The server answered with this status.
     Status(NtStatus),
     /// The answer carried fewer bytes than asked for.
@@ -151,13 +151,13 @@ const CAUSES_MAX: usize = 256;
 
 /// Failures by operation and cause.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Failures(pub(super) BTreeMap<(OpKind, Failure), u64>);
+pub(super) struct Failures(pub(super) BTreeMap<(OpKind, OperationFailure), u64>);
 
 impl Failures {
-    fn count(&mut self, kind: OpKind, failure: Failure, count: u64) {
+    fn count(&mut self, kind: OpKind, failure: OperationFailure, count: u64) {
         let is_full = self.0.len() >= CAUSES_MAX;
         let cause = match is_full && !self.0.contains_key(&(kind, failure)) {
-            true => Failure::Other,
+            true => OperationFailure::Other,
             false => failure,
         };
         *self.0.entry((kind, cause)).or_default() += count;
@@ -172,26 +172,26 @@ impl Failures {
 
 /// A difference between an operation of a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Difference {
+pub struct ReplayDifference {
     /// The kind of the operation.
     pub kind: OpKind,
     /// The recorded status; `None` if there were too many different differences.
     pub recorded: Option<NtStatus>,
     /// The result in the replay.
-    pub seen: Failure,
+    pub seen: OperationFailure,
 }
 
 /// Operations of a replay that differ from the recording.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Differences(pub(super) BTreeMap<Difference, u64>);
+pub(super) struct Differences(pub(super) BTreeMap<ReplayDifference, u64>);
 
 impl Differences {
-    fn count(&mut self, difference: Difference, count: u64) {
+    fn count(&mut self, difference: ReplayDifference, count: u64) {
         let is_full = self.0.len() >= CAUSES_MAX;
         let told = match is_full && !self.0.contains_key(&difference) {
-            true => Difference {
+            true => ReplayDifference {
                 recorded: None,
-                seen: Failure::Other,
+                seen: OperationFailure::Other,
                 ..difference
             },
             false => difference,
@@ -247,25 +247,25 @@ impl Recorder {
     }
 
     /// Counts an operation with a wrong answer.
-    pub fn failure(&mut self, kind: OpKind, failure: Failure) {
+    pub fn failure(&mut self, kind: OpKind, failure: OperationFailure) {
         self.ops[kind.index()].get_or_insert_default().errors += 1;
         self.failures.count(kind, failure, 1);
     }
 
     /// Counts an operation of a replay whose answer differs from the recording.
-    pub fn difference(&mut self, difference: Difference) {
+    pub fn difference(&mut self, difference: ReplayDifference) {
         self.differences.count(difference, 1);
     }
 
     /// Counts a verified operation whose data was not wrong.
     #[inline]
-    pub const fn verified(&mut self, verdict: Verdict) {
+    pub const fn verified(&mut self, verdict: ReadVerdict) {
         self.verification.count(verdict);
     }
 
     /// Counts an operation that read other data than the written data.
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
-        self.failure(kind, Failure::WrongData);
+        self.failure(kind, OperationFailure::WrongData);
         self.verification.wrong += 1;
         self.first_wrong_data
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
@@ -352,7 +352,7 @@ mod tests {
     fn causes_of_failure_are_bounded_and_none_is_lost() {
         let mut recorder = Recorder::default();
         for code in 0..1000 {
-            let failure = Failure::Status(NtStatus(0xC000_0000 + code));
+            let failure = OperationFailure::Status(NtStatus(0xC000_0000 + code));
             recorder.failure(OpKind::Read, failure);
         }
         let mut merged = recorder.clone();
@@ -368,7 +368,7 @@ mod tests {
     fn a_cleared_recorder_is_a_new_one() {
         let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         recorder.success(OpKind::Read, 5, Nanos(7));
-        recorder.failure(OpKind::Write, Failure::Short);
+        recorder.failure(OpKind::Write, OperationFailure::Short);
         recorder.caching_mut().breaks = 3;
         let mismatch = Mismatch::Byte {
             offset: 0,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::recorder::{Differences, Failures};
-use super::{CachingRecord, Difference, Failure, OpRecord, Recorder, Verification};
+use super::{CachingRecord, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification};
 use crate::kind::{ByKind, Direction, OpKind};
 
 /// Operations from the first to the last of a load point, including the ramps. The
@@ -119,14 +119,14 @@ impl Tally {
 
     /// Failures of the whole load point by operation and cause.
     #[must_use]
-    pub const fn failures(&self) -> &BTreeMap<(OpKind, Failure), u64> {
+    pub const fn failures(&self) -> &BTreeMap<(OpKind, OperationFailure), u64> {
         &self.failures.0
     }
 
     /// Returns the operations of the whole load point that differ from the replayed
     /// trace. They are counted neither as operations nor as failures.
     #[must_use]
-    pub const fn differences(&self) -> &BTreeMap<Difference, u64> {
+    pub const fn differences(&self) -> &BTreeMap<ReplayDifference, u64> {
         &self.differences.0
     }
 
@@ -216,7 +216,7 @@ mod tests {
             };
             let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, times| match bytes {
                 Some(bytes) => recorder.success(kind, bytes, times),
-                None => recorder.failure(kind, Failure::Short),
+                None => recorder.failure(kind, OperationFailure::Short),
             };
             let mut alone = [empty.clone(), empty.clone()];
             let mut parts = vec![vec![empty.clone(); 4]; 5];

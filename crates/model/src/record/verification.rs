@@ -1,6 +1,6 @@
 //! Counts of verified operations.
 
-use crate::contents::verify::Verdict;
+use crate::contents::verify::ReadVerdict;
 
 /// The operations whose data was verified, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,10 +16,10 @@ pub struct Verification {
 
 impl Verification {
     /// Counts an operation whose data was not wrong.
-    pub const fn count(&mut self, verdict: Verdict) {
+    pub const fn count(&mut self, verdict: ReadVerdict) {
         match verdict {
-            Verdict::Checked => self.checked += 1,
-            Verdict::Unjudged => self.unjudged += 1,
+            ReadVerdict::Checked => self.checked += 1,
+            ReadVerdict::Unjudged => self.unjudged += 1,
         }
     }
 

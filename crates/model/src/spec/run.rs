@@ -54,13 +54,13 @@ impl RunOptions {
 
 impl<'de> Deserialize<'de> for RunOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Table)
+        deserializer.deserialize_map(OptionsVisitor)
     }
 }
 
-struct Table;
+struct OptionsVisitor;
 
-impl<'de> Visitor<'de> for Table {
+impl<'de> Visitor<'de> for OptionsVisitor {
     type Value = RunOptions;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,7 +69,7 @@ impl<'de> Visitor<'de> for Table {
 
     fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<RunOptions, A::Error> {
         let mut options = RunOptions::default();
-        while let Some(Key(key)) = table.next_key()? {
+        while let Some(PartKey(key)) = table.next_key()? {
             // One part has the key; the others read nothing.
             options.work.read(&key, &mut table)?;
             options.generator.read(&key, &mut table)?;
@@ -80,9 +80,9 @@ impl<'de> Visitor<'de> for Table {
 }
 
 /// A key of one of the parts.
-struct Key(String);
+struct PartKey(String);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for PartKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = String::deserialize(deserializer)?;
         let known = [WorkSpec::KEYS, GeneratorSpec::KEYS, SessionsSpec::KEYS].concat();

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
-use super::population::{Made, Names};
+use super::population::{Names, PreparedName};
 use super::step::{Handle, Step, StepError};
 use super::{RECORDS_MAX, Record, Summary, Trace, Verb};
 use handles::Handles;
@@ -78,7 +78,7 @@ impl Builder {
     /// Makes a file of this size exist before the first operation.
     pub fn expect_file(&mut self, path: &str, size: u64) {
         if let Ok((_, node)) = self.path(path) {
-            self.names.found(node, Made::File(0));
+            self.names.found(node, PreparedName::File(0));
             self.names.read_to(node, size);
         }
     }
@@ -105,7 +105,7 @@ impl Builder {
         // A record that sets a file's size must keep the data that later records
         // read.
         for (record, made) in self.sized {
-            if let Made::File(size) = population.made[made].1 {
+            if let PreparedName::File(size) = population.made[made].1 {
                 let record = &mut self.records[record];
                 record.offset = record.offset.max(size);
             }

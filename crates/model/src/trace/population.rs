@@ -9,14 +9,14 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Population {
     /// Indices of paths, and what to make.
-    pub made: Vec<(u32, Made)>,
+    pub made: Vec<(u32, PreparedName)>,
     /// Indices of the topmost paths that belong to one client.
     pub own: Vec<u32>,
 }
 
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum PreparedName {
     Directory,
     /// A file of this number of bytes.
     File(u64),
@@ -24,9 +24,9 @@ pub enum Made {
 
 impl Population {
     pub(super) fn bytes(&self) -> u64 {
-        let bytes = |(_, made): &(u32, Made)| match made {
-            Made::Directory => 0,
-            Made::File(size) => *size,
+        let bytes = |(_, made): &(u32, PreparedName)| match made {
+            PreparedName::Directory => 0,
+            PreparedName::File(size) => *size,
         };
         let sum = self.made.iter().map(bytes);
         sum.fold(0, u64::saturating_add)
@@ -35,14 +35,14 @@ impl Population {
     pub(super) fn files(&self) -> u32 {
         let files = self.made.iter();
         files
-            .filter(|(_, made)| matches!(made, Made::File(_)))
+            .filter(|(_, made)| matches!(made, PreparedName::File(_)))
             .count() as u32
     }
 }
 
 /// Whether a name exists, as far as the earlier records show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum Existence {
     #[default]
     Unknown,
     /// Exists since this record.
@@ -52,11 +52,11 @@ enum State {
 
 /// A name, regardless of case.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Node {
+pub(super) struct NameNode {
     parent: Option<u32>,
     /// The first path with this name.
     path: u32,
-    state: State,
+    state: Existence,
     /// The record that deleted this name and everything below it.
     deleted_tree: u64,
     /// Index in the population of the file that has this name now. `None` after the
@@ -69,7 +69,7 @@ pub(super) struct Node {
 /// The name space of a client while its records are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    nodes: Vec<Node>,
+    nodes: Vec<NameNode>,
     now: u64,
     population: Population,
 }
@@ -77,10 +77,10 @@ pub(super) struct Names {
 impl Names {
     /// Adds a name that has not occurred before.
     pub(super) fn add(&mut self, parent: Option<u32>, path: u32) -> u32 {
-        self.nodes.push(Node {
+        self.nodes.push(NameNode {
             parent,
             path,
-            ..Node::default()
+            ..NameNode::default()
         });
         (self.nodes.len() - 1) as u32
     }
@@ -90,21 +90,21 @@ impl Names {
         self.now += 1;
     }
 
-    fn node(&mut self, at: u32) -> &mut Node {
+    fn node(&mut self, at: u32) -> &mut NameNode {
         &mut self.nodes[at as usize]
     }
 
-    fn state(&self, at: u32) -> State {
+    fn state(&self, at: u32) -> Existence {
         let mut state = self.nodes[at as usize].state;
         let mut above = Some(at);
         while let Some(at) = above {
             let node = &self.nodes[at as usize];
             let since = match state {
-                State::Unknown => 0,
-                State::There(since) | State::Gone(since) => since,
+                Existence::Unknown => 0,
+                Existence::There(since) | Existence::Gone(since) => since,
             };
             if node.deleted_tree > since {
-                state = State::Gone(node.deleted_tree);
+                state = Existence::Gone(node.deleted_tree);
             }
             above = node.parent;
         }
@@ -115,12 +115,12 @@ impl Names {
     /// the records themselves made its directory, the name cannot have existed
     /// before them. Nothing is then made for it, and the replay differs from the
     /// recording there.
-    pub(super) fn found(&mut self, at: u32, made: Made) {
+    pub(super) fn found(&mut self, at: u32, made: PreparedName) {
         self.parent_found(at);
         match (self.state(at), self.made(at)) {
-            (State::Unknown, _) => {
+            (Existence::Unknown, _) => {
                 self.appeared(at);
-                let Node { parent, path, .. } = self.nodes[at as usize];
+                let NameNode { parent, path, .. } = self.nodes[at as usize];
                 if parent.is_none_or(|parent| self.was_there(parent)) {
                     self.population.made.push((path, made));
                     let place = self.population.made.len() - 1;
@@ -129,22 +129,22 @@ impl Names {
             }
             // A name that contains others is a directory, even if it was taken for
             // a file.
-            (_, Some(place)) if made == Made::Directory => {
+            (_, Some(place)) if made == PreparedName::Directory => {
                 self.population.made[place].1 = made;
             }
             // The recording does not show how the name came back, perhaps with a
             // renamed directory. It is not the same file as before.
-            (State::Gone(_), _) => self.appeared(at),
+            (Existence::Gone(_), _) => self.appeared(at),
             _ => {}
         }
     }
 
     /// Notes that a name was opened, or made if it was missing. Unless it is known
     /// to be deleted, it is assumed to have existed with the data read from it.
-    pub(super) fn found_or_made(&mut self, at: u32, made: Made) {
+    pub(super) fn found_or_made(&mut self, at: u32, made: PreparedName) {
         match self.state(at) {
-            State::Gone(_) => self.created(at),
-            State::Unknown | State::There(_) => self.found(at, made),
+            Existence::Gone(_) => self.created(at),
+            Existence::Unknown | Existence::There(_) => self.found(at, made),
         }
     }
 
@@ -153,7 +153,7 @@ impl Names {
     pub(super) fn created(&mut self, at: u32) {
         self.parent_found(at);
         let made = self.made(at).map(|place| self.population.made[place].1);
-        if made != Some(Made::Directory) {
+        if made != Some(PreparedName::Directory) {
             self.appeared(at);
         }
     }
@@ -180,7 +180,7 @@ impl Names {
 
     pub(super) fn parent_found(&mut self, at: u32) {
         if let Some(parent) = self.nodes[at as usize].parent {
-            self.found(parent, Made::Directory);
+            self.found(parent, PreparedName::Directory);
         }
     }
 
@@ -188,14 +188,14 @@ impl Names {
     pub(super) fn appeared(&mut self, at: u32) {
         let now = self.now;
         let node = self.node(at);
-        (node.state, node.made, node.end) = (State::There(now), None, 0);
+        (node.state, node.made, node.end) = (Existence::There(now), None, 0);
     }
 
     /// Notes that the name and everything below it no longer exist.
     pub(super) fn vanished(&mut self, at: u32) {
         let now = self.now;
         let node = self.node(at);
-        (node.state, node.deleted_tree) = (State::Gone(now), now);
+        (node.state, node.deleted_tree) = (Existence::Gone(now), now);
     }
 
     /// Notes that data up to `end` could be read. This includes a deleted file that
@@ -203,7 +203,7 @@ impl Names {
     pub(super) fn read_to(&mut self, at: u32, end: u64) {
         let known = self.nodes[at as usize].end;
         if let (Some(place), true) = (self.nodes[at as usize].made, end > known)
-            && let Made::File(size) = &mut self.population.made[place].1
+            && let PreparedName::File(size) = &mut self.population.made[place].1
         {
             *size = end;
         }
@@ -218,8 +218,8 @@ impl Names {
     /// Returns its index in the population, if it is still that file.
     pub(super) fn made(&self, at: u32) -> Option<usize> {
         match self.state(at) {
-            State::There(_) => self.nodes[at as usize].made,
-            State::Unknown | State::Gone(_) => None,
+            Existence::There(_) => self.nodes[at as usize].made,
+            Existence::Unknown | Existence::Gone(_) => None,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::access::{Access, AccessLine, SizeWeight};
 use crate::action::WeightedAction;
 use crate::contents::Verify;
 use crate::digest::Digest;
-use crate::fileio::{Fileio, Flushing, Spread, TestMode};
+use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
 use crate::load::{LoadModel, Ramp, ThinkTime};
 use crate::workload::{Requests, Workload};
@@ -76,7 +76,7 @@ struct Tested {
     merged: u32,
     flushing: Flushing,
     rw_ratio: Option<f64>,
-    spread: Option<Spread>,
+    spread: Option<RequestSpread>,
     events: Option<u64>,
 }
 

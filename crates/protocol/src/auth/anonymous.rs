@@ -16,11 +16,11 @@ const AUTHENTICATE_LEN: u32 = 64;
 /// The client's side of one exchange.
 #[derive(Default)]
 pub(super) struct Anonymous {
-    stage: Stage,
+    stage: AnonymousStage,
 }
 
 #[derive(Default)]
-enum Stage {
+enum AnonymousStage {
     #[default]
     Negotiate,
     Authenticate,
@@ -29,11 +29,11 @@ enum Stage {
 impl Anonymous {
     pub(super) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         match self.stage {
-            Stage::Negotiate => {
-                self.stage = Stage::Authenticate;
+            AnonymousStage::Negotiate => {
+                self.stage = AnonymousStage::Authenticate;
                 Ok(spnego::init(&spnego::mechanisms(&[NTLM]), &negotiate()))
             }
-            Stage::Authenticate => {
+            AnonymousStage::Authenticate => {
                 // There is no secret to answer the challenge with, so only its
                 // form is checked.
                 Response::decode(token)?;

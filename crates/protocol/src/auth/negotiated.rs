@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use smbench_kerberos::Initiator;
 use smbench_kerberos::KerberosError;
 use smbench_kerberos::ServiceTicket;
-use smbench_kerberos::spnego::{self, KERBEROS, MS_KERBEROS, Response, State};
+use smbench_kerberos::spnego::{self, KERBEROS, MS_KERBEROS, NegState, Response};
 
 use super::AuthError;
 
@@ -60,7 +60,7 @@ impl KerberosExchange {
             self.initiator.finish(token)?;
         }
         let is_other = |mechanism: &[u8]| !OFFERED.contains(&mechanism);
-        if response.state == Some(State::Rejected) || response.mechanism.is_some_and(is_other) {
+        if response.state == Some(NegState::Rejected) || response.mechanism.is_some_and(is_other) {
             return Err(KerberosError::NotTaken.into());
         }
         if let Some(mic) = response.mic {

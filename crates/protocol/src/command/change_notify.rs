@@ -28,7 +28,7 @@ pub mod completion_filter {
     pub const ALL: u32 = 0x0FFF;
 }
 
-/// Values of [`Change::action`] (MS-FSCC 2.7.1).
+/// Values of [`NotifiedChange::action`] (MS-FSCC 2.7.1).
 #[expect(missing_docs, reason = "the names are those of MS-FSCC 2.7.1")]
 pub mod action {
     pub const FILE_ACTION_ADDED: u32 = 1;
@@ -92,7 +92,7 @@ impl<'a> ChangeNotifyResponse<'a> {
 
 /// One change (MS-FSCC 2.7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change<'a> {
+pub struct NotifiedChange<'a> {
     /// One of the [`action`] values.
     pub action: u32,
     /// Path below the directory, in UTF-16, little-endian.
@@ -106,7 +106,7 @@ pub struct Change<'a> {
 pub struct Changes<'a>(Linked<'a>);
 
 impl<'a> Iterator for Changes<'a> {
-    type Item = Result<Change<'a>, DecodeError>;
+    type Item = Result<NotifiedChange<'a>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         const NAME_AT: usize = 12;
@@ -115,7 +115,7 @@ impl<'a> Iterator for Changes<'a> {
             let action = reader.u32("change's action")?;
             let len = reader.u32("changed name's length")? as usize;
             let name = reader.bytes(len, "changed name")?;
-            Ok((Change { action, name }, NAME_AT + len))
+            Ok((NotifiedChange { action, name }, NAME_AT + len))
         })
     }
 }

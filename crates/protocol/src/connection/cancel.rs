@@ -7,14 +7,14 @@ use crate::header::{Command, Flags, Header};
 /// The async id that an interim answer gave to a request in flight. Few
 /// requests get one, so it is not stored in each [`InFlight`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interim {
+pub(super) struct InterimResponse {
     pub(super) message_id: u64,
     async_id: u64,
     tag: u32,
     session: SessionIndex,
 }
 
-impl Interim {
+impl InterimResponse {
     pub(super) const fn is(&self, tag: u32) -> bool {
         self.tag == tag
     }
@@ -63,7 +63,7 @@ impl Connection {
     /// Remembers the async id of a request that is answered later. If the
     /// server sends several interim answers, the last id counts.
     pub(super) fn went_async(&mut self, entry: InFlight, interim: &Header) {
-        let new = Interim {
+        let new = InterimResponse {
             message_id: interim.message_id,
             async_id: interim.async_or_tree,
             tag: entry.tag,

@@ -23,12 +23,12 @@ pub(crate) enum Protection {
 pub(crate) struct Keys {
     pub(crate) signer: Option<Signer>,
     pub(crate) transform: Option<Transform>,
-    pub(crate) shield: Shield,
+    pub(crate) shield: MessageProtection,
 }
 
 /// The protection of one message of a session that is being set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Shield {
+pub(crate) enum MessageProtection {
     #[default]
     None,
     Signature,
@@ -87,8 +87,8 @@ impl Protection {
 impl Keys {
     fn next(&mut self) -> Protect<'_> {
         match (self.shield, &self.signer, &mut self.transform) {
-            (Shield::Signature, Some(signer), _) => Protect::Sign(signer),
-            (Shield::Encryption, _, Some(transform)) => Protect::Encrypt(transform),
+            (MessageProtection::Signature, Some(signer), _) => Protect::Sign(signer),
+            (MessageProtection::Encryption, _, Some(transform)) => Protect::Encrypt(transform),
             _ => Protect::Not,
         }
     }

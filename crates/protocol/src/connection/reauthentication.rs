@@ -14,7 +14,7 @@ use smb_msg::{
 use thiserror::Error;
 
 use super::{Connection, NoCredit, ProtocolError, SessionIndex, append_framed};
-use crate::auth::{AuthError, Authenticator, Credentials, Logon};
+use crate::auth::{AuthClient, AuthError, Credentials, Logon};
 use crate::header::{Command, Header};
 use crate::setup;
 use crate::status::NtStatus;
@@ -51,9 +51,9 @@ pub enum ReauthenticationError {
 
 /// A re-authentication in progress.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct ReauthenticationExchange {
     pub(super) session: SessionIndex,
-    authenticator: Authenticator,
+    authenticator: AuthClient,
     /// The next token to send.
     token: Vec<u8>,
 }
@@ -77,10 +77,10 @@ impl Connection {
         if self.exchange(session).is_some() {
             return Err(ReauthenticationError::UnderWay);
         }
-        let mut authenticator = Authenticator::new(credentials, now)?;
+        let mut authenticator = AuthClient::new(credentials, now)?;
         let token = authenticator.step(&[])?;
         self.send_session_setup(session, &token, out)?;
-        self.setup.reauthentications.push(Exchange {
+        self.setup.reauthentications.push(ReauthenticationExchange {
             session,
             authenticator,
             token: Vec::new(),

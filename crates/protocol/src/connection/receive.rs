@@ -2,7 +2,9 @@
 
 use std::hint;
 
-use super::{Completion, Connection, Event, InFlight, Protection, ProtocolError, Shield};
+use super::{
+    Completion, Connection, Event, InFlight, MessageProtection, Protection, ProtocolError,
+};
 use crate::command::oplock_break::BreakNotification;
 use crate::credit::Payment;
 use crate::frame::{Frame, Message, Messages, Secrecy};
@@ -147,7 +149,7 @@ impl Connection {
             }
             Protection::Opening(keys)
                 if is_interim(header)
-                    && keys.shield == Shield::Encryption
+                    && keys.shield == MessageProtection::Encryption
                     && secrecy == Secrecy::Plain =>
             {
                 Err(ProtocolError::Unencrypted(header.command.name()))

@@ -1,11 +1,11 @@
 //! The state of a connection that is needed to set sessions up; see
-//! [`crate::handshake::Opening`].
+//! [`crate::handshake::SessionSetup`].
 
 use super::SessionTerms;
-use super::reauthentication::Exchange;
+use super::reauthentication::ReauthenticationExchange;
 use super::{Channel, Connection, Keys, Protect, Protection, Root, SessionIndex};
 use crate::crypto::PreauthHash;
-use crate::negotiate::{Answer, Offer};
+use crate::negotiate::{NegotiateResponse, Offer};
 
 /// The state that a connection keeps for future sessions.
 #[derive(Debug)]
@@ -19,14 +19,14 @@ pub(super) struct Setup {
     /// Indexes of forgotten sessions, for new ones.
     vacant: Vec<SessionIndex>,
     /// Re-authentications in progress; usually few.
-    pub(super) reauthentications: Vec<Exchange>,
+    pub(super) reauthentications: Vec<ReauthenticationExchange>,
 }
 
 /// A negotiation that an attacker may have changed.
 #[derive(Debug)]
 pub(crate) struct Unvalidated {
     pub(crate) offer: Offer,
-    pub(crate) answer: Answer,
+    pub(crate) answer: NegotiateResponse,
 }
 
 impl Setup {

@@ -9,7 +9,7 @@ use aws_lc_rs::cipher::{EncryptingKey, EncryptionContext};
 use aws_lc_rs::constant_time;
 use aws_lc_rs::iv::FixedLength;
 
-use super::cbc::{BLOCK_LEN, Block, CbcMac, unbound};
+use super::cbc::{AesBlock, BLOCK_LEN, CbcMac, unbound};
 use crate::algorithm::Cipher;
 
 /// Length of a tag in bytes.
@@ -18,9 +18,9 @@ pub const TAG_LEN: usize = 16;
 pub const NONCE_LEN_MAX: usize = 12;
 
 /// A key that is ready to encrypt or to decrypt.
-pub struct Aead(Mode);
+pub struct Aead(CipherMode);
 
-enum Mode {
+enum CipherMode {
     Gcm(Box<LessSafeKey>),
     Ccm(Box<Ccm>),
 }
@@ -32,12 +32,12 @@ impl Aead {
         let gcm = |algorithm| {
             let key = UnboundKey::new(algorithm, key)
                 .unwrap_or_else(|_| unreachable!("keys are derived with their cipher's length"));
-            Mode::Gcm(Box::new(LessSafeKey::new(key)))
+            CipherMode::Gcm(Box::new(LessSafeKey::new(key)))
         };
         Self(match cipher {
             Cipher::Aes128Gcm => gcm(&AES_128_GCM),
             Cipher::Aes256Gcm => gcm(&AES_256_GCM),
-            Cipher::Aes128Ccm | Cipher::Aes256Ccm => Mode::Ccm(Box::new(Ccm::new(key))),
+            Cipher::Aes128Ccm | Cipher::Aes256Ccm => CipherMode::Ccm(Box::new(Ccm::new(key))),
         })
     }
 
@@ -48,7 +48,7 @@ impl Aead {
     #[must_use]
     pub fn seal(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> [u8; TAG_LEN] {
         match &self.0 {
-            Mode::Gcm(key) => {
+            CipherMode::Gcm(key) => {
                 let nonce = Nonce::assume_unique_for_key(nonce);
                 let sealed = key.seal_in_place_separate_tag(nonce, Aad::from(aad), data);
                 let mut tag = [0; TAG_LEN];
@@ -58,34 +58,34 @@ impl Aead {
                 }
                 tag
             }
-            Mode::Ccm(key) => key.seal(nonce, aad, data),
+            CipherMode::Ccm(key) => key.seal(nonce, aad, data),
         }
     }
 
     /// Decrypts `data`. Use the result only if the tag was right, that is, if
-    /// this returns [`Opened::Genuine`].
+    /// this returns [`Decrypted::Genuine`].
     pub fn open(
         &self,
         nonce: [u8; NONCE_LEN_MAX],
         aad: &[u8],
         tag: &[u8; TAG_LEN],
         data: &mut [u8],
-    ) -> Opened {
+    ) -> Decrypted {
         let genuine = match &self.0 {
-            Mode::Gcm(key) => {
+            CipherMode::Gcm(key) => {
                 let nonce = Nonce::assume_unique_for_key(nonce);
                 key.open_in_place_separate_tag(nonce, Aad::from(aad), tag, data)
                     .is_ok()
             }
-            Mode::Ccm(key) => {
+            CipherMode::Ccm(key) => {
                 let expected = key.open(nonce, aad, data);
                 constant_time::verify_slices_are_equal(&expected, tag).is_ok()
             }
         };
         if genuine {
-            Opened::Genuine
+            Decrypted::Genuine
         } else {
-            Opened::Forged
+            Decrypted::Forged
         }
     }
 }
@@ -93,7 +93,7 @@ impl Aead {
 /// Whether a decrypted message can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Opened {
+pub enum Decrypted {
     /// The owner of the key encrypted exactly this message.
     Genuine,
     /// The message was altered, or encrypted with another key.
@@ -121,19 +121,19 @@ impl Ccm {
         }
     }
 
-    fn seal(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> Block {
+    fn seal(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> AesBlock {
         let tag = self.tag(nonce, aad, data);
         self.apply_keystream(nonce, data);
         tag
     }
 
     /// Decrypts `data` and returns the tag that belongs to the result.
-    fn open(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> Block {
+    fn open(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &mut [u8]) -> AesBlock {
         self.apply_keystream(nonce, data);
         self.tag(nonce, aad, data)
     }
 
-    fn tag(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &[u8]) -> Block {
+    fn tag(&self, nonce: [u8; NONCE_LEN_MAX], aad: &[u8], data: &[u8]) -> AesBlock {
         let mut state = [0; BLOCK_LEN];
         let first = block(FIRST_FLAGS, nonce, data.len() as u32);
         self.mac.update(&mut state, &first);
@@ -153,14 +153,14 @@ impl Ccm {
         self.count(block(LENGTH_FLAGS, nonce, 1), data);
     }
 
-    fn count(&self, from: Block, data: &mut [u8]) {
+    fn count(&self, from: AesBlock, data: &mut [u8]) {
         let context = EncryptionContext::Iv128(FixedLength::from(from));
         let counted = self.ctr.less_safe_encrypt(data, context);
         debug_assert!(counted.is_ok(), "CTR takes any length");
     }
 }
 
-fn block(flags: u8, nonce: [u8; NONCE_LEN_MAX], number: u32) -> Block {
+fn block(flags: u8, nonce: [u8; NONCE_LEN_MAX], number: u32) -> AesBlock {
     let mut block = [0; BLOCK_LEN];
     block[0] = flags;
     block[1..=CCM_NONCE_LEN].copy_from_slice(&nonce[..CCM_NONCE_LEN]);

@@ -8,7 +8,7 @@ use aws_lc_rs::cipher::{AES_128, AES_256, EncryptingKey, EncryptionContext, Unbo
 use aws_lc_rs::iv::FixedLength;
 
 /// An AES block.
-pub(super) type Block = [u8; BLOCK_LEN];
+pub(super) type AesBlock = [u8; BLOCK_LEN];
 pub(super) const BLOCK_LEN: usize = 16;
 /// Bytes chained at a time. They fit into the first-level cache.
 const CHUNK_LEN: usize = 2048;
@@ -35,7 +35,7 @@ impl CbcMac {
     }
 
     /// Chains `data` into `state` and fills the last block with zeros.
-    pub(super) fn update(&self, state: &mut Block, data: &[u8]) {
+    pub(super) fn update(&self, state: &mut AesBlock, data: &[u8]) {
         let mut chunk = [0; CHUNK_LEN];
         for part in data.chunks(CHUNK_LEN) {
             let len = part.len().next_multiple_of(BLOCK_LEN);
@@ -53,7 +53,7 @@ impl CbcMac {
 pub(super) struct Cmac {
     mac: CbcMac,
     /// Masks for the last block: one for a whole block, one for a padded block.
-    masks: [Block; 2],
+    masks: [AesBlock; 2],
 }
 
 impl Cmac {
@@ -68,7 +68,7 @@ impl Cmac {
         }
     }
 
-    pub(super) fn sign(&self, message: &[u8]) -> Block {
+    pub(super) fn sign(&self, message: &[u8]) -> AesBlock {
         let last_len = match message.len() % BLOCK_LEN {
             0 => BLOCK_LEN.min(message.len()),
             rest => rest,
@@ -93,7 +93,7 @@ impl Cmac {
 }
 
 /// Doubles the block in GF(2^128) (RFC 4493 2.3).
-fn doubled(block: Block) -> Block {
+fn doubled(block: AesBlock) -> AesBlock {
     let number = u128::from_be_bytes(block);
     let carry = if number >> 127 == 1 { 0x87 } else { 0 };
     ((number << 1) ^ carry).to_be_bytes()

@@ -46,7 +46,7 @@ pub struct KeySource<'a> {
 
 /// The use of a derived key.
 #[derive(Clone, Copy)]
-enum Purpose {
+enum KeyPurpose {
     Sign,
     /// Encrypts messages from the client.
     EncryptByClient,
@@ -62,7 +62,7 @@ impl KeySource<'_> {
         if self.dialect < Dialect::Smb30 {
             key.copy_from_slice(self.session_key());
         } else {
-            self.derive(self.session_key(), Purpose::Sign, &mut key);
+            self.derive(self.session_key(), KeyPurpose::Sign, &mut key);
         }
         key
     }
@@ -76,7 +76,7 @@ impl KeySource<'_> {
         } else {
             self.full_session_key
         };
-        [Purpose::EncryptByClient, Purpose::EncryptByServer].map(|purpose| {
+        [KeyPurpose::EncryptByClient, KeyPurpose::EncryptByServer].map(|purpose| {
             let mut key = vec![0; len];
             self.derive(source, purpose, &mut key);
             key
@@ -87,19 +87,19 @@ impl KeySource<'_> {
         &self.full_session_key[..16]
     }
 
-    fn derive(&self, source: &[u8], purpose: Purpose, key: &mut [u8]) {
+    fn derive(&self, source: &[u8], purpose: KeyPurpose, key: &mut [u8]) {
         let (label, context): (&[u8], &[u8]) = if self.dialect == Dialect::Smb311 {
             let label: &[u8] = match purpose {
-                Purpose::Sign => b"SMBSigningKey\0",
-                Purpose::EncryptByClient => b"SMBC2SCipherKey\0",
-                Purpose::EncryptByServer => b"SMBS2CCipherKey\0",
+                KeyPurpose::Sign => b"SMBSigningKey\0",
+                KeyPurpose::EncryptByClient => b"SMBC2SCipherKey\0",
+                KeyPurpose::EncryptByServer => b"SMBS2CCipherKey\0",
             };
             (label, &self.preauth.0)
         } else {
             match purpose {
-                Purpose::Sign => (b"SMB2AESCMAC\0", b"SmbSign\0"),
-                Purpose::EncryptByClient => (b"SMB2AESCCM\0", b"ServerIn \0"),
-                Purpose::EncryptByServer => (b"SMB2AESCCM\0", b"ServerOut\0"),
+                KeyPurpose::Sign => (b"SMB2AESCMAC\0", b"SmbSign\0"),
+                KeyPurpose::EncryptByClient => (b"SMB2AESCCM\0", b"ServerIn \0"),
+                KeyPurpose::EncryptByServer => (b"SMB2AESCCM\0", b"ServerOut\0"),
             }
         };
         derive(source, label, context, key);

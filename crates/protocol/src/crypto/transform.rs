@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::aead::{Aead, NONCE_LEN_MAX, Opened, TAG_LEN};
+use super::aead::{Aead, Decrypted, NONCE_LEN_MAX, TAG_LEN};
 use super::kdf::KeySource;
 use crate::algorithm::Cipher;
 
@@ -159,8 +159,8 @@ impl Transform {
             .inbound
             .open(*nonce, authenticated, tag.first_chunk()?, sealed)
         {
-            Opened::Genuine => Some(sealed),
-            Opened::Forged => None,
+            Decrypted::Genuine => Some(sealed),
+            Decrypted::Forged => None,
         }
     }
 }

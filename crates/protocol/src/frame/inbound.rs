@@ -12,11 +12,11 @@ pub(super) const KEPT_OF_DISCARDED: usize = PREFIX_LEN + READ_RESPONSE_FIXED;
 pub struct Inbound {
     /// Prefix and bytes of the frame that has not arrived completely.
     pub(super) partial: Vec<u8>,
-    state: State,
+    state: InboundState,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum InboundState {
     /// The next bytes of the frame go to `partial`.
     #[default]
     Collecting,
@@ -40,8 +40,8 @@ impl Inbound {
         input: &mut &'i mut [u8],
         payload: Payload,
     ) -> Result<Option<Frame<'f>>, FrameError> {
-        if matches!(self.state, State::Delivered) {
-            self.state = State::Collecting;
+        if matches!(self.state, InboundState::Delivered) {
+            self.state = InboundState::Collecting;
             self.partial.clear();
         }
         if self.partial.is_empty() {
@@ -65,22 +65,22 @@ impl Inbound {
     #[must_use]
     pub const fn skippable(&self) -> usize {
         match self.state {
-            State::Discarding { remaining, .. } => remaining,
-            State::Collecting | State::Delivered => 0,
+            InboundState::Discarding { remaining, .. } => remaining,
+            InboundState::Collecting | InboundState::Delivered => 0,
         }
     }
 
     /// Returns whether a part of a frame has arrived that will be handed out.
     #[must_use]
     pub const fn is_collecting(&self) -> bool {
-        matches!(self.state, State::Collecting) && !self.partial.is_empty()
+        matches!(self.state, InboundState::Collecting) && !self.partial.is_empty()
     }
 
     /// Counts `len` of the [`Inbound::skippable`] bytes as dropped by the
     /// caller. After the last of them, [`Inbound::next`] returns their frame
     /// without further input.
     pub const fn skip(&mut self, len: usize) {
-        if let State::Discarding { remaining, .. } = &mut self.state {
+        if let InboundState::Discarding { remaining, .. } = &mut self.state {
             *remaining = remaining.saturating_sub(len);
         }
     }
@@ -92,7 +92,7 @@ impl Inbound {
         input: &mut &mut [u8],
         payload: Payload,
     ) -> Result<Option<usize>, FrameError> {
-        if let State::Discarding {
+        if let InboundState::Discarding {
             remaining,
             total_len,
         } = self.state
@@ -119,7 +119,7 @@ impl Inbound {
         if self.partial.len() < whole {
             return Ok(None);
         }
-        self.state = State::Delivered;
+        self.state = InboundState::Delivered;
         Ok(Some(total_len))
     }
 
@@ -131,13 +131,13 @@ impl Inbound {
     ) -> Option<usize> {
         let remaining = remaining - take(input, remaining).len();
         if remaining > 0 {
-            self.state = State::Discarding {
+            self.state = InboundState::Discarding {
                 remaining,
                 total_len,
             };
             return None;
         }
-        self.state = State::Delivered;
+        self.state = InboundState::Delivered;
         Some(total_len)
     }
 

@@ -10,7 +10,7 @@ use crate::crypto::PreauthHash;
 use crate::dialect::Dialect;
 use crate::frame::{Message, PREFIX_LEN};
 use crate::header::{Command, Flags, Header};
-use crate::negotiate::{Answer, Offer, SIGNING_REQUIRED};
+use crate::negotiate::{NegotiateResponse, Offer, SIGNING_REQUIRED};
 use crate::status::NtStatus;
 
 /// The four bytes at the start of every SMB 1 message.
@@ -98,7 +98,7 @@ impl Negotiation {
     }
 
     fn agree(&mut self, bytes: &[u8]) -> Result<Connection, HandshakeError> {
-        let answer = Answer::decode(bytes)?;
+        let answer = NegotiateResponse::decode(bytes)?;
         let dialect = Dialect::from_revision(answer.revision)
             .filter(|&dialect| self.offer.dialects.contains(dialect))
             .ok_or(HandshakeError::Dialect(answer.revision))?;

@@ -21,24 +21,24 @@ mod answer;
 mod request;
 
 use super::{Demand, HandshakeError, Policy, SessionConfig};
-use crate::auth::{Authenticator, Logon};
+use crate::auth::{AuthClient, Logon};
 use crate::connection::{
-    Binding, Channel, Completion, Connection, Keys, Negotiated, ProtocolError, Root, SessionIndex,
-    SessionTerms, Shield,
+    Binding, Channel, Completion, Connection, Keys, MessageProtection, Negotiated, ProtocolError,
+    Root, SessionIndex, SessionTerms,
 };
 use crate::crypto::PreauthHash;
 use crate::header::Header;
 use crate::status::NtStatus;
 use answer::validated;
-use request::{Step, Unsent};
+use request::{SetupRequest, Unsent};
 
 /// The result of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opened {
+pub enum SetupProgress {
     /// Send the appended bytes and wait for the answer.
     NotYet,
     /// The next request waits for a credit, and nothing was appended. Call
-    /// [`Opening::resume`] when there is a credit.
+    /// [`SessionSetup::resume`] when there is a credit.
     Unfinished,
     /// The session is set up. Nothing was appended.
     Ready(SessionIndex),
@@ -56,7 +56,7 @@ enum Failing {
 
 /// The purpose of the SESSION_SETUP.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+enum SetupPurpose {
     /// A new session.
     New,
     /// Another channel of an existing session.
@@ -64,15 +64,15 @@ enum Purpose {
 }
 
 /// The set-up of one session on a connection.
-pub struct Opening {
+pub struct SessionSetup {
     config: SessionConfig,
     session: SessionIndex,
     tag: u32,
-    purpose: Purpose,
-    step: Step,
+    purpose: SetupPurpose,
+    step: SetupRequest,
     unsent: Option<Unsent>,
     preauth: PreauthHash,
-    authenticator: Authenticator,
+    authenticator: AuthClient,
     terms: SessionTerms,
     root: Option<Box<Root>>,
     failing: Failing,
@@ -82,7 +82,7 @@ pub struct Opening {
     failed: Option<HandshakeError>,
 }
 
-impl Opening {
+impl SessionSetup {
     /// Starts another session on `connection` and appends its first request.
     /// The parts of `config` about negotiation and credits are ignored, because
     /// the connection has them already.
@@ -96,7 +96,7 @@ impl Opening {
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
-        let authenticator = Authenticator::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(&config.credentials, config.now)?;
         Self::of(config, authenticator, None, connection, tag, out)
     }
 
@@ -104,7 +104,7 @@ impl Opening {
     /// `config` must name the same user.
     ///
     /// # Errors
-    /// Returns the errors of [`Opening::start`]. Also returns an error if the
+    /// Returns the errors of [`SessionSetup::start`]. Also returns an error if the
     /// server did not agree to the terms of the first connection.
     pub fn bind(
         config: SessionConfig,
@@ -113,13 +113,13 @@ impl Opening {
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
-        let authenticator = Authenticator::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(&config.credentials, config.now)?;
         Self::of(config, authenticator, Some(binding), connection, tag, out)
     }
 
     pub(super) fn of(
         config: SessionConfig,
-        authenticator: Authenticator,
+        authenticator: AuthClient,
         binding: Option<Binding>,
         connection: &mut Connection,
         tag: u32,
@@ -129,7 +129,11 @@ impl Opening {
         let (purpose, terms, channel) = match binding {
             None => {
                 let terms = wanted(&config, negotiated)?;
-                (Purpose::New, terms, Channel::opening(0, 0, Keys::default()))
+                (
+                    SetupPurpose::New,
+                    terms,
+                    Channel::opening(0, 0, Keys::default()),
+                )
             }
             Some(binding) if binding.negotiated != *negotiated => {
                 return Err(HandshakeError::OtherTerms);
@@ -138,10 +142,10 @@ impl Opening {
                 let keys = Keys {
                     signer: Some(binding.signer),
                     transform: binding.transform,
-                    shield: Shield::Signature,
+                    shield: MessageProtection::Signature,
                 };
                 let channel = Channel::opening(binding.session_id, binding.tree_id, keys);
-                (Purpose::Channel, binding.terms, channel)
+                (SetupPurpose::Channel, binding.terms, channel)
             }
         };
         let mut opening = Self {
@@ -149,7 +153,7 @@ impl Opening {
             session: connection.add(channel),
             tag,
             purpose,
-            step: Step::SessionSetup,
+            step: SetupRequest::SessionSetup,
             unsent: None,
             preauth: connection.preauth().clone(),
             authenticator,
@@ -166,8 +170,8 @@ impl Opening {
             return Err(error);
         }
         match opening.resume(connection, out) {
-            Opened::Unfinished => Err(opening.give_up(connection)),
-            Opened::NotYet | Opened::Ready(_) => Ok(opening),
+            SetupProgress::Unfinished => Err(opening.give_up(connection)),
+            SetupProgress::NotYet | SetupProgress::Ready(_) => Ok(opening),
         }
     }
 
@@ -190,7 +194,7 @@ impl Opening {
     ///
     /// # Errors
     /// Returns an error if the session cannot be set up. With
-    /// [`Opening::or_logged_off`] the error comes after the LOGOFF.
+    /// [`SessionSetup::or_logged_off`] the error comes after the LOGOFF.
     ///
     /// The connection has then forgotten the session. Its other sessions
     /// continue, unless the error is a [`HandshakeError::Protocol`].
@@ -199,9 +203,9 @@ impl Opening {
         connection: &mut Connection,
         done: &Completion<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Opened, HandshakeError> {
+    ) -> Result<SetupProgress, HandshakeError> {
         match self.advance(connection, done) {
-            Ok(Opened::Unfinished) => Ok(self.resume(connection, out)),
+            Ok(SetupProgress::Unfinished) => Ok(self.resume(connection, out)),
             Err(error) if self.is_to_be_logged_off(&error) => {
                 self.failed = Some(error);
                 self.unsent = Some(Unsent::LogOff);
@@ -215,7 +219,7 @@ impl Opening {
         }
     }
 
-    /// Ends the set-up after [`Opened::Unfinished`], if no other answer can bring a
+    /// Ends the set-up after [`SetupProgress::Unfinished`], if no other answer can bring a
     /// credit. Makes the connection forget the session, and returns the error.
     pub fn give_up(&mut self, connection: &mut Connection) -> HandshakeError {
         connection.forget(self.session);
@@ -244,19 +248,19 @@ impl Opening {
                 }
         );
         self.failing == Failing::LoggedOff
-            && self.purpose == Purpose::New
+            && self.purpose == SetupPurpose::New
             && self.is_let_in
-            && self.step != Step::LogOff
+            && self.step != SetupRequest::LogOff
             && !is_at_fault
     }
 
-    /// Processes an answer. Returns [`Opened::Unfinished`] if another request
+    /// Processes an answer. Returns [`SetupProgress::Unfinished`] if another request
     /// must be sent.
     fn advance(
         &mut self,
         connection: &mut Connection,
         done: &Completion<'_>,
-    ) -> Result<Opened, HandshakeError> {
+    ) -> Result<SetupProgress, HandshakeError> {
         let header = Header::decode(done.message())?;
         if !self.step.accepts(header.status) {
             return Err(HandshakeError::Refused {
@@ -273,17 +277,17 @@ impl Opening {
         let mut bytes = done.message().to_vec();
         self.check(connection, &mut bytes, done.secrecy())?;
         match self.step {
-            Step::SessionSetup => self.session_setup(connection, &header, &mut bytes),
-            Step::TreeConnect => {
+            SetupRequest::SessionSetup => self.session_setup(connection, &header, &mut bytes),
+            SetupRequest::TreeConnect => {
                 self.tree_connected(connection, &header, &bytes)?;
                 Ok(self.validate(connection))
             }
-            Step::Validate => {
+            SetupRequest::Validate => {
                 validated(connection, header.status, &bytes)?;
                 connection.validated();
                 Ok(self.ready(connection))
             }
-            Step::LogOff => Err(self.failed.take().unwrap_or(HandshakeError::Refused {
+            SetupRequest::LogOff => Err(self.failed.take().unwrap_or(HandshakeError::Refused {
                 command: header.command,
                 status: header.status,
             })),

@@ -55,8 +55,8 @@ fn older_offers_have_no_contexts_and_no_new_capabilities() {
     assert!(body[expected.len()..].iter().all(|&byte| byte == 0));
 }
 
-fn answer() -> Answer {
-    Answer {
+fn answer() -> NegotiateResponse {
+    NegotiateResponse {
         security_mode: 1,
         revision: Dialect::Smb311 as u16,
         server_guid: [0x5E; 16],
@@ -70,7 +70,7 @@ fn answer() -> Answer {
 }
 
 /// Makes a NEGOTIATE response with these contexts, each a type and its data.
-fn response(answer: &Answer, contexts: &[(u16, &[u8])]) -> Vec<u8> {
+fn response(answer: &NegotiateResponse, contexts: &[(u16, &[u8])]) -> Vec<u8> {
     let mut message = Vec::new();
     Header::request(Command::Negotiate, 0).encode(&mut message);
     message.extend([65, 0]);
@@ -105,9 +105,9 @@ fn an_answer_is_read_past_contexts_nobody_knows() {
     let unknown = (0x77, &b"?"[..]);
     let contexts = [unknown, MAC, HASH, unknown, CIPHER];
     let message = response(&answer(), &contexts);
-    assert_eq!(Answer::decode(&message), Ok(answer()));
+    assert_eq!(NegotiateResponse::decode(&message), Ok(answer()));
     for len in HEADER_LEN..message.len() {
-        let error = Answer::decode(&message[..len]).expect_err("cut short");
+        let error = NegotiateResponse::decode(&message[..len]).expect_err("cut short");
         assert!(error.offset <= len);
     }
 }
@@ -134,24 +134,27 @@ fn contexts_that_contradict_each_other_are_refused() {
         // The bytes after this context belong to the next one.
         (&[HASH, too_short, CIPHER], "context algorithm"),
     ] {
-        let error = Answer::decode(&response(&answer(), contexts)).unwrap_err();
+        let error = NegotiateResponse::decode(&response(&answer(), contexts)).unwrap_err();
         assert!(error.what.contains(what), "{contexts:?}: {error}");
     }
     // Older dialects have no contexts; bytes that look like contexts are not read.
-    let old = Answer {
+    let old = NegotiateResponse {
         revision: Dialect::Smb302 as u16,
         signing: None,
         cipher: None,
         ..answer()
     };
-    assert_eq!(Answer::decode(&response(&old, &[MAC, MAC])), Ok(old));
+    assert_eq!(
+        NegotiateResponse::decode(&response(&old, &[MAC, MAC])),
+        Ok(old)
+    );
 }
 
 #[test]
 fn what_was_chosen_must_have_been_offered() {
     let everything = offer("2.0.2..3.1.1");
     let chosen = |offer: &Offer, signing, cipher, dialect| {
-        let answer = Answer {
+        let answer = NegotiateResponse {
             signing,
             cipher,
             ..answer()
@@ -211,7 +214,7 @@ fn only_3_1_1_and_pure_smb_2_go_without_validation() {
 }
 
 /// Makes the answer to a validation.
-fn validation(answer: &Answer) -> Vec<u8> {
+fn validation(answer: &NegotiateResponse) -> Vec<u8> {
     let mut message = vec![0; HEADER_LEN];
     message.extend([49, 0, 0, 0]);
     message.extend(FSCTL_VALIDATE_NEGOTIATE_INFO.to_le_bytes());
@@ -260,7 +263,7 @@ proptest! {
         if revision && message.len() > HEADER_LEN + 6 {
             message[HEADER_LEN + 4..HEADER_LEN + 6].copy_from_slice(&[0x11, 3]);
         }
-        let _ = Answer::decode(&message);
+        let _ = NegotiateResponse::decode(&message);
         message[HEADER_LEN] = 49;
         let _ = answer().is_confirmed_by(&message);
     }

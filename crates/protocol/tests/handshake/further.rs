@@ -18,7 +18,7 @@ impl Further {
     fn new() -> Self {
         let mut pair = Pair::new(config());
         pair.log_on();
-        let Ok(Progress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
+        let Ok(HandshakeProgress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
             panic!("the session stands");
         };
         let (asked, out) = (pair.asked, Vec::new());
@@ -39,12 +39,12 @@ impl Further {
         is_sent
     }
 
-    fn open(&mut self) -> Opening {
+    fn open(&mut self) -> SessionSetup {
         let Self {
             connection, out, ..
         } = self;
         let opening =
-            Opening::start(config(), connection, OPENING, out).expect("there is a credit");
+            SessionSetup::start(config(), connection, OPENING, out).expect("there is a credit");
         assert!(self.sent());
         opening
     }
@@ -67,10 +67,10 @@ impl Further {
     /// Answers a request. Returns the result if the request belongs to `opening`.
     fn answer(
         &mut self,
-        opening: &mut Opening,
+        opening: &mut SessionSetup,
         header: Header,
         body: &[u8],
-    ) -> Result<Opened, HandshakeError> {
+    ) -> Result<SetupProgress, HandshakeError> {
         let mut message = Vec::new();
         header.encode(&mut message);
         message.extend_from_slice(body);
@@ -87,7 +87,7 @@ impl Further {
             panic!("{event:?} is no answer");
         };
         if done.tag == OTHER {
-            return Ok(Opened::NotYet);
+            return Ok(SetupProgress::NotYet);
         }
         let opened = opening.receive(&mut self.connection, &done, &mut self.out);
         self.sent();
@@ -119,11 +119,11 @@ fn a_session_without_its_share_is_logged_off_where_the_connection_goes_on() {
             NtStatus::BAD_NETWORK_NAME,
         );
         let opened = further.answer(&mut opening, taken, &session_setup(IS_GUEST));
-        assert!(matches!(opened, Ok(Opened::NotYet)), "{opened:?}");
+        assert!(matches!(opened, Ok(SetupProgress::NotYet)), "{opened:?}");
         let header = further.header(refused);
         let mut opened = further.answer(&mut opening, header, &error_body);
         if is_to_be_logged_off {
-            assert!(matches!(opened, Ok(Opened::NotYet)), "{opened:?}");
+            assert!(matches!(opened, Ok(SetupProgress::NotYet)), "{opened:?}");
             assert_eq!(further.asked.command, Command::Logoff);
             assert_eq!(further.asked.session_id, 0x52);
             let header = further.header(NtStatus::SUCCESS);
@@ -152,11 +152,14 @@ fn a_further_session_waits_for_a_credit_and_goes_on() {
         ..further.header(NtStatus::SUCCESS)
     };
     let opened = further.answer(&mut opening, starved, &session_setup(IS_GUEST));
-    assert!(matches!(opened, Ok(Opened::Unfinished)), "{opened:?}");
+    assert!(
+        matches!(opened, Ok(SetupProgress::Unfinished)),
+        "{opened:?}"
+    );
     let Further {
         connection, out, ..
     } = &mut further;
-    assert_eq!(opening.resume(connection, out), Opened::Unfinished);
+    assert_eq!(opening.resume(connection, out), SetupProgress::Unfinished);
     assert_eq!(out.len(), 0);
     let granting = Header {
         flags: Flags::RESPONSE,
@@ -168,14 +171,14 @@ fn a_further_session_waits_for_a_credit_and_goes_on() {
     let Further {
         connection, out, ..
     } = &mut further;
-    assert_eq!(opening.resume(connection, out), Opened::NotYet);
+    assert_eq!(opening.resume(connection, out), SetupProgress::NotYet);
     assert!(further.sent());
     assert_eq!(further.asked.command, Command::TreeConnect);
     assert_eq!(further.asked.session_id, 0x52);
     let header = further.header(NtStatus::SUCCESS);
     let opened = further.answer(&mut opening, header, &TREE_CONNECT);
     assert!(
-        matches!(opened, Ok(Opened::Ready(session)) if session == opening.session()),
+        matches!(opened, Ok(SetupProgress::Ready(session)) if session == opening.session()),
         "{opened:?}"
     );
 }
@@ -190,7 +193,10 @@ fn a_further_session_for_which_no_credit_comes_is_given_up() {
         ..further.header(NtStatus::SUCCESS)
     };
     let opened = further.answer(&mut opening, starved, &session_setup(IS_GUEST));
-    assert!(matches!(opened, Ok(Opened::Unfinished)), "{opened:?}");
+    assert!(
+        matches!(opened, Ok(SetupProgress::Unfinished)),
+        "{opened:?}"
+    );
     let error = opening.give_up(&mut further.connection);
     assert_eq!(
         error.to_string(),

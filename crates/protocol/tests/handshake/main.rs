@@ -8,12 +8,12 @@ use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 use smbench_protocol::handshake::Demand;
-use smbench_protocol::handshake::{Opened, Opening};
+use smbench_protocol::handshake::{SessionSetup, SetupProgress};
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{
     Account, Channels, CipherList, Connection, Credentials, Dialect, DialectRange, Event,
-    Handshake, HandshakeError, Logon, NtStatus, Policy, Progress, ProtocolError, SessionConfig,
-    SessionIndex,
+    Handshake, HandshakeError, HandshakeProgress, Logon, NtStatus, Policy, ProtocolError,
+    SessionConfig, SessionIndex,
 };
 
 const SIGNING_REQUIRED: u16 = 2;
@@ -65,7 +65,7 @@ impl Pair {
     }
 
     /// Sends `message` to the client unchanged.
-    fn send(&mut self, message: &[u8]) -> Result<Progress, HandshakeError> {
+    fn send(&mut self, message: &[u8]) -> Result<HandshakeProgress, HandshakeError> {
         let mut frame = (message.len() as u32).to_be_bytes().to_vec();
         frame.extend_from_slice(message);
         let mut inbound = Inbound::default();
@@ -87,7 +87,7 @@ impl Pair {
         &mut self,
         alter: impl FnOnce(&mut Header),
         body: &[u8],
-    ) -> Result<Progress, HandshakeError> {
+    ) -> Result<HandshakeProgress, HandshakeError> {
         let mut header = Header {
             flags: Flags::RESPONSE,
             session_id: 0x51,
@@ -104,7 +104,10 @@ impl Pair {
     fn log_on(&mut self) {
         for body in [negotiate(Dialect::Smb21, 0), session_setup(IS_GUEST)] {
             let progress = self.answer(|_| {}, &body);
-            assert!(matches!(progress, Ok(Progress::Continue)), "{progress:?}");
+            assert!(
+                matches!(progress, Ok(HandshakeProgress::Continue)),
+                "{progress:?}"
+            );
         }
         assert_eq!(self.asked.command, Command::TreeConnect);
     }
@@ -142,9 +145,12 @@ fn a_guest_gets_in_without_a_signature_whatever_the_server_requires_of_others() 
         ];
         for body in answers {
             let progress = pair.answer(|_| {}, &body);
-            assert!(matches!(progress, Ok(Progress::Continue)), "{progress:?}");
+            assert!(
+                matches!(progress, Ok(HandshakeProgress::Continue)),
+                "{progress:?}"
+            );
         }
-        let Ok(Progress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
+        let Ok(HandshakeProgress::Ready(connection)) = pair.answer(|_| {}, &TREE_CONNECT) else {
             panic!("the session stands");
         };
         let terms = connection.terms(SessionIndex::FIRST);

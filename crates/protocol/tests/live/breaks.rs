@@ -6,7 +6,7 @@ use std::time::Duration;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_protocol::command::change_notify::action::{FILE_ACTION_ADDED, FILE_ACTION_MODIFIED};
 use smbench_protocol::command::change_notify::{
-    Change, ChangeNotifyRequest, ChangeNotifyResponse, completion_filter,
+    ChangeNotifyRequest, ChangeNotifyResponse, NotifiedChange, completion_filter,
 };
 use smbench_protocol::command::create::{CreateRequest, CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
@@ -158,7 +158,7 @@ fn told(site: &Site, shield: Shield, new: &str) {
     let response = ChangeNotifyResponse::decode(&message).unwrap();
     let changes: Vec<_> = response.changes().map(Result::unwrap).collect();
     assert!(!changes.is_empty());
-    for Change { action, name } in changes {
+    for NotifiedChange { action, name } in changes {
         assert!([FILE_ACTION_ADDED, FILE_ACTION_MODIFIED].contains(&action));
         assert!(name.starts_with(b"n\0e\0w\0"), "{name:?}");
     }

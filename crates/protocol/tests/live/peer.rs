@@ -19,8 +19,8 @@ use smbench_protocol::crypto::NONCE_SEED_LEN;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake, NtStatus,
-    Progress, SessionConfig, SessionIndex,
+    Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake,
+    HandshakeProgress, NtStatus, SessionConfig, SessionIndex,
 };
 
 use crate::Shield;
@@ -130,8 +130,8 @@ impl Peer {
                 let mut messages = handshake.open(frame).unwrap();
                 while let Some(message) = messages.next_message().unwrap() {
                     match handshake.receive(message, &mut out).unwrap() {
-                        Progress::Continue => {}
-                        Progress::Ready(connection) => {
+                        HandshakeProgress::Continue => {}
+                        HandshakeProgress::Ready(connection) => {
                             return Self {
                                 stream,
                                 inbound,

@@ -5,11 +5,11 @@ use smbench_report::study::{ComparisonDoc, Study, slug};
 use smbench_report::table::Table;
 
 use super::curves;
-use super::profile::{Measured, Profile};
+use super::profile::{MeasuredServer, ProfileContent};
 use crate::report::Section;
 
 /// Returns the section; `None` if the study has no comparisons.
-pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Option<Section> {
+pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Option<Section> {
     let comparisons = &study.doc.comparisons;
     if comparisons.is_empty() {
         return None;
@@ -26,9 +26,14 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Option<Section
     Some(section)
 }
 
-fn part(study: &Study, profile: &Profile<'_>, at: usize, comparison: &ComparisonDoc) -> Section {
+fn part(
+    study: &Study,
+    profile: &ProfileContent<'_>,
+    at: usize,
+    comparison: &ComparisonDoc,
+) -> Section {
     let mut part = Section::new(format!("{}: {}", comparison.title, profile.name));
-    let is_in = |server: &Measured<'_>| comparison.rows().any(|name| name == server.name);
+    let is_in = |server: &MeasuredServer<'_>| comparison.rows().any(|name| name == server.name);
     let stem = format!("{}-{:02}-{}", profile.stem, at + 1, slug(&comparison.title));
     let mut plot = curves::height_plot(profile, &stem, is_in);
     plot.title = format!("{}: {}", comparison.title, plot.title);

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use smbench_report::curve::Row;
+use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
 use super::doubt;
-use super::profile::{Measured, Profile, clients, limits, reasons};
-use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
+use super::profile::{MeasuredServer, ProfileContent, clients, limits, reasons};
+use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
 /// A metric of each load point.
-struct Measure {
+struct PointMetric {
     /// Last part of the plot's name; the profile's name comes first.
     name: &'static str,
     title: &'static str,
@@ -24,15 +24,15 @@ struct Measure {
     /// The unit that is printed after a number; empty if the number contains it.
     unit: &'static str,
     print: fn(f64) -> String,
-    of_row: fn(&Row<'_>) -> Option<f64>,
+    of_row: fn(&CurveRow<'_>) -> Option<f64>,
     of_pass: fn(&LoadPointDoc) -> Option<f64>,
-    bar: Bar,
-    doubt: fn(&Row<'_>) -> Doubt,
+    bar: ErrorBar,
+    doubt: fn(&CurveRow<'_>) -> Doubt,
 }
 
 /// Meaning of a bar at a point of three or more passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bar {
+enum ErrorBar {
     /// The 95 % confidence interval of the mean over passes, for a point that is
     /// this mean.
     Confidence,
@@ -41,7 +41,7 @@ enum Bar {
     Extremes,
 }
 
-const THROUGHPUT: Measure = Measure {
+const THROUGHPUT: PointMetric = PointMetric {
     name: "throughput",
     title: "throughput",
     axis: "throughput",
@@ -50,10 +50,10 @@ const THROUGHPUT: Measure = Measure {
     print: units::throughput,
     of_row: |row| Some(row.throughput_mbps),
     of_pass: |pass| Some(pass.throughput_mbps),
-    bar: Bar::Confidence,
+    bar: ErrorBar::Confidence,
     doubt: doubt::of_throughput,
 };
-const RATE: Measure = Measure {
+const RATE: PointMetric = PointMetric {
     name: "operations",
     title: "operations per second",
     axis: "rate",
@@ -62,10 +62,10 @@ const RATE: Measure = Measure {
     print: units::rate,
     of_row: |row| Some(row.ops_per_s),
     of_pass: |pass| Some(pass.ops_per_s),
-    bar: Bar::Confidence,
+    bar: ErrorBar::Confidence,
     doubt: doubt::of_throughput,
 };
-const MEAN: Measure = Measure {
+const MEAN: PointMetric = PointMetric {
     name: "response-mean",
     title: "mean response time",
     axis: "mean response time",
@@ -74,10 +74,10 @@ const MEAN: Measure = Measure {
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.mean),
     of_pass: |pass| Some(pass.latency_ns?.mean),
-    bar: Bar::Extremes,
+    bar: ErrorBar::Extremes,
     doubt: |row| doubt::of_percentile(&row.passes, 50.0),
 };
-const P99: Measure = Measure {
+const P99: PointMetric = PointMetric {
     name: "response-p99",
     title: "99th percentile of the response time",
     axis: "99th percentile",
@@ -86,12 +86,12 @@ const P99: Measure = Measure {
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.p99 as f64),
     of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
-    bar: Bar::Extremes,
+    bar: ErrorBar::Extremes,
     doubt: |row| doubt::of_percentile(&row.passes, 99.0),
 };
 
 /// Returns plots and tables of all servers.
-pub(super) fn part(profile: &Profile<'_>) -> Section {
+pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Throughput and response time");
     if profile.has_one_point() {
         part.text(
@@ -112,14 +112,14 @@ pub(super) fn part(profile: &Profile<'_>) -> Section {
 /// Returns the plot of the main metric of a profile against clients, for some
 /// servers. `stem` begins its name.
 pub(super) fn height_plot(
-    profile: &Profile<'_>,
+    profile: &ProfileContent<'_>,
     stem: &str,
-    is_shown: impl Fn(&Measured<'_>) -> bool,
+    is_shown: impl Fn(&MeasuredServer<'_>) -> bool,
 ) -> Plot {
     plot(profile, &height(profile), stem, is_shown)
 }
 
-fn height(profile: &Profile<'_>) -> Measure {
+fn height(profile: &ProfileContent<'_>) -> PointMetric {
     match profile.moves_data() {
         true => THROUGHPUT,
         false => RATE,
@@ -127,10 +127,10 @@ fn height(profile: &Profile<'_>) -> Measure {
 }
 
 fn plot(
-    profile: &Profile<'_>,
-    measure: &Measure,
+    profile: &ProfileContent<'_>,
+    measure: &PointMetric,
     stem: &str,
-    is_shown: impl Fn(&Measured<'_>) -> bool,
+    is_shown: impl Fn(&MeasuredServer<'_>) -> bool,
 ) -> Plot {
     let servers = profile.servers.iter().filter(|server| is_shown(server));
     let lines = servers.map(|server| Line {
@@ -154,7 +154,7 @@ fn plot(
     }
 }
 
-fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
+fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
     let value = (measure.of_row)(row)?;
     let spread = spread(row, measure);
     let shown = |value| format!("{}{}", (measure.print)(value), measure.unit);
@@ -162,18 +162,20 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
     if let Some((low, high)) = spread {
         let how = match (row.passes.len(), measure.bar) {
             (2, _) => "of 2 passes".to_owned(),
-            (passes, Bar::Confidence) => {
+            (passes, ErrorBar::Confidence) => {
                 format!("is the 95 % confidence interval over {passes} passes")
             }
-            (passes, Bar::Extremes) => format!("are the lowest and the highest of {passes} passes"),
+            (passes, ErrorBar::Extremes) => {
+                format!("are the lowest and the highest of {passes} passes")
+            }
         };
         label += &format!("; {} to {} {how}", shown(low), shown(high));
     }
-    let standing = match row.is_valid() {
-        true => Standing::Valid,
+    let validity = match row.is_valid() {
+        true => PointValidity::Valid,
         false => {
             label += &format!("; not valid: {}", reasons(row));
-            Standing::Invalid
+            PointValidity::Invalid
         }
     };
     let doubt = (measure.doubt)(row);
@@ -184,11 +186,11 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
         (Some(meaning), _) => format!("; {meaning}"),
         (None, _) => String::new(),
     };
-    Some(Point {
+    Some(PlotPoint {
         x: row.clients.into(),
         y: value,
         spread,
-        standing,
+        validity,
         doubt,
         label,
     })
@@ -197,7 +199,7 @@ fn point(row: &Row<'_>, measure: &Measure) -> Option<Point> {
 /// Returns the bar at a point. For two passes it is the lowest and the highest
 /// value. If the point is the mean of more passes, it is the mean's 95 % confidence
 /// interval, which says little about two passes.
-fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
+fn spread(row: &CurveRow<'_>, measure: &PointMetric) -> Option<(f64, f64)> {
     if !row.is_valid() {
         return None;
     }
@@ -208,7 +210,7 @@ fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
         .collect();
     match &values?[..] {
         [] | [_] => None,
-        values if values.len() == 2 || measure.bar == Bar::Extremes => {
+        values if values.len() == 2 || measure.bar == ErrorBar::Extremes => {
             let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
             Some(values.iter().fold((least, most), |(low, high), &value| {
                 (low.min(value), high.max(value))
@@ -223,7 +225,7 @@ fn spread(row: &Row<'_>, measure: &Measure) -> Option<(f64, f64)> {
 }
 
 /// Explains how to read the plots.
-fn explanations(profile: &Profile<'_>) -> Vec<String> {
+fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     let rows = || {
         let servers = profile.servers.iter();
         servers.flat_map(|server| server.curve.rows.iter().map(move |row| (server, row)))
@@ -254,7 +256,7 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
     }
     for server in &profile.servers {
         let at = |kind: Doubt| {
-            let has_kind = |row: &&Row<'_>| {
+            let has_kind = |row: &&CurveRow<'_>| {
                 let of_latency = doubt::of_percentile(&row.passes, 100.0);
                 [doubt::of_throughput(row), of_latency].contains(&kind)
             };
@@ -285,13 +287,13 @@ fn explanations(profile: &Profile<'_>) -> Vec<String> {
 }
 
 /// Returns a row for each number of clients, and a column for each server.
-fn table(profile: &Profile<'_>, measure: &Measure) -> Table {
+fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     let servers = || profile.servers.iter();
     let clients = servers().flat_map(|server| &server.curve.rows);
     let clients: BTreeSet<_> = clients.map(|row| row.clients).collect();
     let mut columns = vec![Column::number("clients")];
     columns.extend(servers().map(|server| Column::number(server.name)));
-    let cell = |server: &Measured<'_>, clients| {
+    let cell = |server: &MeasuredServer<'_>, clients| {
         let row = server
             .curve
             .rows

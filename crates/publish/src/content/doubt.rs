@@ -1,13 +1,13 @@
 //! Doubts about numbers of valid load points: rings in plots, marks in tables.
 
-use smbench_report::curve::Row;
+use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::percentile::Percentile;
 
 use crate::plot::{Doubt, Line};
 
 /// Returns the doubt about throughput. One client-limited pass is enough.
-pub(super) fn of_throughput(row: &Row<'_>) -> Doubt {
+pub(super) fn of_throughput(row: &CurveRow<'_>) -> Doubt {
     match row.is_generator_limited() {
         true => Doubt::ClientLimited,
         false => Doubt::None,

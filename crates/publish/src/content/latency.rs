@@ -1,6 +1,6 @@
 //! Response times at one load: their percentiles, and their course over time.
 
-use smbench_report::curve::Row;
+use smbench_report::curve::CurveRow;
 use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
 use smbench_report::latency::{LatencyDoc, pool, quantile};
 use smbench_report::table::{Cell, Column, Table};
@@ -8,8 +8,8 @@ use smbench_report::units;
 
 use super::doubt;
 use super::level::Level;
-use super::profile::Profile;
-use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
+use super::profile::ProfileContent;
+use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
 /// Percentiles of every distribution. Higher ones need many operations.
@@ -18,7 +18,7 @@ const PERCENTILES: [f64; 7] = [0.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 const INTERVALS_MAX: usize = 120;
 
 /// Returns the section with the distribution of response times.
-pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
+pub(super) fn percentiles(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Latency percentiles");
     let level = Level::of(profile);
     if level.rows.is_empty() {
@@ -49,11 +49,11 @@ pub(super) fn percentiles(profile: &Profile<'_>) -> Section {
 
 /// Returns the distribution from the fastest operation to the slowest, over all
 /// valid passes.
-fn distribution(row: &Row<'_>) -> Vec<Point> {
+fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
     let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
     let histogram = pool(ops.map(OpDoc::response));
     let count = histogram.len() as f64;
-    let standing = standing(row);
+    let validity = validity(row);
     let doubt = |percent: f64| doubt::of_percentile(&row.passes, percent);
     // 99.5, 99.9, 99.95 and so on, as long as other operations than the slowest are
     // beyond. The slowest has its own point. Quantiles are fractions of whole
@@ -75,22 +75,22 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
                 }
                 false => "fastest operation".to_owned(),
             };
-            Point {
+            PlotPoint {
                 x: all / (all - part),
                 y: latency,
                 spread: None,
-                standing,
+                validity,
                 doubt: doubt(part * 100.0 / all),
                 label: format!("{share} {}", units::latency(latency)),
             }
         })
         .collect();
     let slowest = histogram.max() as f64;
-    points.push(Point {
+    points.push(PlotPoint {
         x: count.max(1.0),
         y: slowest,
         spread: None,
-        standing,
+        validity,
         doubt: doubt(100.0),
         label: format!(
             "slowest of {} {}",
@@ -102,10 +102,10 @@ fn distribution(row: &Row<'_>) -> Vec<Point> {
 }
 
 /// Returns whether the points of a row may be quoted.
-fn standing(row: &Row<'_>) -> Standing {
+fn validity(row: &CurveRow<'_>) -> PointValidity {
     match row.is_valid() {
-        true => Standing::Valid,
-        false => Standing::Invalid,
+        true => PointValidity::Valid,
+        false => PointValidity::Invalid,
     }
 }
 
@@ -174,7 +174,7 @@ const COURSES: [(&str, &str, &str, f64, Values); 2] = [
 ];
 
 /// Returns the section with medians and 99th percentiles over a window.
-pub(super) fn over_time(profile: &Profile<'_>) -> Section {
+pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Latency over time");
     let level = Level::of(profile);
     let rows = level.rows.iter().map(|&(server, row)| (server, row));
@@ -191,7 +191,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
             style: server.number,
             points: {
                 let doubt = doubt::of_percentile(&[pass], *percent);
-                course(series, column(series), pass, (standing(row), doubt))
+                course(series, column(series), pass, (validity(row), doubt))
             },
         });
         part.plot(Plot {
@@ -227,7 +227,7 @@ pub(super) fn over_time(profile: &Profile<'_>) -> Section {
 }
 
 /// Returns the first pass with a series, among the passes in the averages.
-fn first_series<'a>(row: &Row<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
+fn first_series<'a>(row: &CurveRow<'a>) -> Option<(&'a LoadPointDoc, &'a SeriesDoc)> {
     let mut passes = row.passes.iter();
     passes.find_map(|pass| Some((*pass, pass.series.as_ref()?)))
 }
@@ -241,34 +241,34 @@ fn together(series: &SeriesDoc) -> Option<usize> {
 
 /// Returns a point at the end of each interval. If that exceeds [`INTERVALS_MAX`]
 /// points, each point is the maximum of several intervals, so that no outlier is
-/// lost. The last ends with the window. Points have the standing of the load point,
+/// lost. The last ends with the window. Points have the validity of the load point,
 /// except after a gap. They have the doubt about this pass, because the plot shows no
 /// other pass.
 fn course(
     series: &SeriesDoc,
     values: &[Option<u64>],
     pass: &LoadPointDoc,
-    (of_all, doubt): (Standing, Doubt),
-) -> Vec<Point> {
+    (of_all, doubt): (PointValidity, Doubt),
+) -> Vec<PlotPoint> {
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {
-        Standing::Invalid => Standing::Invalid,
-        Standing::Valid | Standing::AfterGap => Standing::AfterGap,
+        PointValidity::Invalid => PointValidity::Invalid,
+        PointValidity::Valid | PointValidity::AfterGap => PointValidity::AfterGap,
     };
     let mut points = Vec::new();
-    let mut standing = behind_gap;
+    let mut validity = behind_gap;
     for (at, chunk) in values.chunks(together).enumerate() {
         let Some(latency) = chunk.iter().flatten().max() else {
-            standing = behind_gap;
+            validity = behind_gap;
             continue;
         };
         let seconds = series.interval_s * (at * together + chunk.len()) as f64;
         let seconds = seconds.min(pass.window_s);
-        points.push(Point {
+        points.push(PlotPoint {
             x: seconds,
             y: *latency as f64,
             spread: None,
-            standing,
+            validity,
             doubt,
             label: format!(
                 "until {}, {}",
@@ -276,7 +276,7 @@ fn course(
                 units::latency(*latency as f64)
             ),
         });
-        standing = of_all;
+        validity = of_all;
     }
     points
 }

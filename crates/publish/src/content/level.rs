@@ -1,14 +1,14 @@
 //! The load at which the report shows details of each server.
 
-use smbench_report::curve::Row;
+use smbench_report::curve::CurveRow;
 use smbench_report::percentile::Percentile;
 
-use super::profile::{Measured, Profile, clients};
+use super::profile::{MeasuredServer, ProfileContent, clients};
 
 /// One load point of each server of a profile.
 pub(super) struct Level<'a> {
     /// Servers that have such a load point, each with its row.
-    pub(super) rows: Vec<(&'a Measured<'a>, &'a Row<'a>)>,
+    pub(super) rows: Vec<(&'a MeasuredServer<'a>, &'a CurveRow<'a>)>,
     /// Whether the number of clients is the same for all servers.
     is_common: bool,
 }
@@ -17,9 +17,9 @@ impl<'a> Level<'a> {
     /// Chooses the highest number of clients at which all servers have a valid load
     /// point. Without such a number, it is each server's peak, or else its last
     /// load point.
-    pub(super) fn of(profile: &'a Profile<'a>) -> Self {
+    pub(super) fn of(profile: &'a ProfileContent<'a>) -> Self {
         let servers = || profile.servers.iter();
-        let valid = |server: &'a Measured<'a>, clients| {
+        let valid = |server: &'a MeasuredServer<'a>, clients| {
             let mut rows = server.curve.rows.iter();
             rows.find(|row| row.clients == clients && row.is_valid() && row.latency_ns.is_some())
         };
@@ -54,7 +54,7 @@ impl<'a> Level<'a> {
 
     /// Returns the name of a line: the server, and its clients if they differ
     /// between servers.
-    pub(super) fn line(&self, server: &Measured<'_>, row: &Row<'_>) -> String {
+    pub(super) fn line(&self, server: &MeasuredServer<'_>, row: &CurveRow<'_>) -> String {
         match self.is_common {
             true => server.name.to_owned(),
             false => format!("{} ({})", server.name, clients(row.clients)),
@@ -63,7 +63,7 @@ impl<'a> Level<'a> {
 
     /// Names the servers whose percentiles may be wrong, a line for each doubt.
     pub(super) fn doubts(&self) -> Vec<String> {
-        let of_row = |(server, row): &(&Measured<'_>, &Row<'_>)| {
+        let of_row = |(server, row): &(&MeasuredServer<'_>, &CurveRow<'_>)| {
             let place = format!("{} at {}", server.name, clients(row.clients));
             let late = Percentile::lowest_noisy(&row.passes).map(|lowest| {
                 format!(

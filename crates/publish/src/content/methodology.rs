@@ -6,7 +6,7 @@ use smbench_report::doc::PlanDoc;
 use smbench_report::plan;
 use smbench_report::study::Study;
 
-use super::profile::Profile;
+use super::profile::ProfileContent;
 use crate::report::{Block, Section};
 
 /// Definitions of the numbers, which are the same in every report.
@@ -32,7 +32,7 @@ const DEFINITIONS: [&str; 9] = [
      the line through them rises or falls by at most 10 %.",
 ];
 
-pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
+pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
     let mut section = Section::new("Methodology");
     let [load_point, others @ ..] = DEFINITIONS.map(str::to_owned);
     let mut definitions = vec![load_point];
@@ -55,7 +55,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
 }
 
 /// Describes the ramps around the windows, and names the profiles if they differ.
-fn ramps(profiles: &[Profile<'_>]) -> Vec<String> {
+fn ramps(profiles: &[ProfileContent<'_>]) -> Vec<String> {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for profile in profiles {
         for server in &profile.servers {
@@ -99,7 +99,7 @@ fn ramps_of(plan: &PlanDoc) -> &'static str {
 
 /// Describes the settings of a profile. Servers with equal settings share one
 /// description.
-fn asked_for(profile: &Profile<'_>) -> Section {
+fn asked_for(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new(format!("Profile {}", profile.name));
     let mut plans: BTreeMap<Vec<(String, String)>, Vec<&str>> = BTreeMap::new();
     for server in &profile.servers {

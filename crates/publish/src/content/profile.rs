@@ -1,24 +1,24 @@
 //! The results of one profile, and names that the parts of a report share.
 
 use smbench_report::RunDoc;
-use smbench_report::curve::{Curve, Row};
+use smbench_report::curve::{Curve, CurveRow};
 use smbench_report::study::{Study, slug};
 
 /// Results of one profile.
-pub(super) struct Profile<'a> {
+pub(super) struct ProfileContent<'a> {
     pub(super) name: &'a str,
     /// Index of the profile in the study.
     pub(super) number: usize,
     /// First part of its plots' names.
     pub(super) stem: String,
     /// Servers with a result, in the order of the study.
-    pub(super) servers: Vec<Measured<'a>>,
+    pub(super) servers: Vec<MeasuredServer<'a>>,
     /// Names of servers that have no result.
     pub(super) missing: Vec<&'a str>,
 }
 
 /// A server with its result of one profile.
-pub(super) struct Measured<'a> {
+pub(super) struct MeasuredServer<'a> {
     /// Name of the server in the study.
     pub(super) name: &'a str,
     /// Index of the server in the study. It decides the server's style in all
@@ -28,13 +28,13 @@ pub(super) struct Measured<'a> {
     pub(super) curve: Curve<'a>,
 }
 
-impl<'a> Profile<'a> {
+impl<'a> ProfileContent<'a> {
     pub(super) fn of(study: &'a Study, profile: usize) -> Self {
         let name = study.doc.profiles.get(profile).map_or("", String::as_str);
         let servers: Vec<_> = study
             .of_profile(profile)
             .filter(|result| !result.run.load_points.is_empty())
-            .map(|result| Measured {
+            .map(|result| MeasuredServer {
                 name: server_name(study, result.server),
                 number: result.server,
                 run: &result.run,
@@ -78,7 +78,7 @@ pub(super) fn server_name(study: &Study, server: usize) -> &str {
 }
 
 /// Returns why passes of a row are not valid, each reason once.
-pub(super) fn reasons(row: &Row<'_>) -> String {
+pub(super) fn reasons(row: &CurveRow<'_>) -> String {
     let mut reasons = Vec::new();
     for pass in &row.invalid {
         let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
@@ -91,7 +91,7 @@ pub(super) fn reasons(row: &Row<'_>) -> String {
 
 /// Returns why the generator was the limit of a row, each reason once; `None` if it
 /// was not the limit.
-pub(super) fn limits(row: &Row<'_>) -> Option<String> {
+pub(super) fn limits(row: &CurveRow<'_>) -> Option<String> {
     let mut reasons = Vec::new();
     let limited = row.passes.iter().filter(|pass| pass.is_client_limited());
     for pass in limited {

@@ -2,11 +2,11 @@
 
 use smbench_report::text;
 
-use super::profile::{Measured, Profile};
+use super::profile::{MeasuredServer, ProfileContent};
 use super::{curves, latency};
 use crate::report::Section;
 
-pub(super) fn section(profile: &Profile<'_>) -> Section {
+pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
     let mut section = Section::new(format!("Results: {}", profile.name));
     if profile.servers.is_empty() {
         section.text("Nothing has been measured with this profile.");
@@ -26,7 +26,7 @@ pub(super) fn section(profile: &Profile<'_>) -> Section {
 
 /// Returns only the numbers and the remarks on them. `generators` is the number of
 /// generators per client.
-pub(super) fn numbers(profile: &Profile<'_>, generators: u32) -> Section {
+pub(super) fn numbers(profile: &ProfileContent<'_>, generators: u32) -> Section {
     let mut part = Section::new(profile.name);
     if generators > 1 {
         part.text(format!(
@@ -46,7 +46,7 @@ pub(super) fn numbers(profile: &Profile<'_>, generators: u32) -> Section {
 }
 
 /// Returns the operations of each server at its peak.
-fn operations(profile: &Profile<'_>) -> Section {
+fn operations(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Operations");
     for server in &profile.servers {
         match text::operations(&server.curve) {
@@ -61,7 +61,7 @@ fn operations(profile: &Profile<'_>) -> Section {
 }
 
 /// Returns every load point of each server.
-fn load_points(profile: &Profile<'_>) -> Section {
+fn load_points(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Load points");
     for server in &profile.servers {
         let mut table = text::load_points(&server.curve);
@@ -85,7 +85,7 @@ fn load_points(profile: &Profile<'_>) -> Section {
 }
 
 /// Returns the remarks on the load points.
-fn remarks(profile: &Profile<'_>) -> Section {
+fn remarks(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Remarks");
     for server in &profile.servers {
         let lines = lines(server);
@@ -100,7 +100,7 @@ fn remarks(profile: &Profile<'_>) -> Section {
     part
 }
 
-fn lines(server: &Measured<'_>) -> Vec<String> {
+fn lines(server: &MeasuredServer<'_>) -> Vec<String> {
     let mut lines = unfolded(&text::footnotes(&server.curve));
     lines.extend(text::rate_remarks(server.run));
     lines.extend(unfolded(&text::remarks(server.run)));

@@ -6,10 +6,10 @@ use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
 
-use super::profile::{Profile, server_name};
+use super::profile::{ProfileContent, server_name};
 use crate::report::{Block, Section};
 
-pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
+pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
     let mut section = Section::new("Summary");
     let doc = &study.doc;
     let mut facts = vec![("study", doc.name.clone())];
@@ -61,7 +61,7 @@ pub(super) fn section(study: &Study, profiles: &[Profile<'_>]) -> Section {
 }
 
 /// Selects the contenders with results, even if none of these may be quoted.
-fn of_interest(contenders: Vec<Contender>, profile: &Profile<'_>) -> Vec<Contender> {
+fn of_interest(contenders: Vec<Contender>, profile: &ProfileContent<'_>) -> Vec<Contender> {
     let has = |name: &str| profile.servers.iter().any(|server| server.name == name);
     contenders
         .into_iter()

@@ -8,13 +8,13 @@ use smbench_report::server_cpu::CpuOf;
 use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
-use super::profile::{Profile, clients, limits};
+use super::profile::{ProfileContent, clients, limits};
 use super::{doubt, results};
-use crate::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Standing};
+use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
 /// A metric of each size.
-struct Measure {
+struct SizeMetric {
     /// Last part of the plot's name.
     name: &'static str,
     title: &'static str,
@@ -24,8 +24,8 @@ struct Measure {
     of: fn(&Efficiency) -> Option<f64>,
 }
 
-const MEASURES: [Measure; 2] = [
-    Measure {
+const MEASURES: [SizeMetric; 2] = [
+    SizeMetric {
         name: "throughput",
         title: "throughput",
         axis: "throughput",
@@ -33,7 +33,7 @@ const MEASURES: [Measure; 2] = [
         print: |mbps| units::throughput(mbps) + " Mbit/s",
         of: |row| Some(row.throughput_mbps),
     },
-    Measure {
+    SizeMetric {
         name: "index",
         title: "P/E",
         axis: "Mbit/s per percent of CPU",
@@ -44,7 +44,7 @@ const MEASURES: [Measure; 2] = [
 ];
 
 /// Result of one server with requests of one size, at its peak.
-struct Found<'a> {
+struct SizeResult<'a> {
     server: usize,
     bytes: u32,
     clients: u32,
@@ -55,7 +55,7 @@ struct Found<'a> {
 }
 
 /// Returns the section; `None` for a study without transfers.
-pub(super) fn section(study: &Study, profiles: &[&Profile<'_>]) -> Option<Section> {
+pub(super) fn section(study: &Study, profiles: &[&ProfileContent<'_>]) -> Option<Section> {
     let mut section = Section::new("Results: transfers");
     for mode in TransferMode::ALL {
         let found = of_mode(study, profiles, mode);
@@ -81,7 +81,11 @@ fn generators(transfer: &TransferDoc) -> u32 {
 }
 
 /// Returns all results of one direction, by size.
-fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> Vec<Found<'a>> {
+fn of_mode<'a>(
+    study: &Study,
+    profiles: &[&ProfileContent<'a>],
+    mode: TransferMode,
+) -> Vec<SizeResult<'a>> {
     let mut found = Vec::new();
     for profile in profiles {
         let transfer = study.doc.transfer(profile.name);
@@ -90,7 +94,7 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
         };
         found.extend(profile.servers.iter().filter_map(|server| {
             let row = server.curve.peak_row()?;
-            Some(Found {
+            Some(SizeResult {
                 server: server.number,
                 bytes: transfer.bytes,
                 // The results count each generator as a client.
@@ -106,7 +110,7 @@ fn of_mode<'a>(study: &Study, profiles: &[&Profile<'a>], mode: TransferMode) -> 
 }
 
 /// Plots one metric against the size of requests, with a line for each server.
-fn plot(study: &Study, mode: TransferMode, measure: &Measure, all: &[Found<'_>]) -> Plot {
+fn plot(study: &Study, mode: TransferMode, measure: &SizeMetric, all: &[SizeResult<'_>]) -> Plot {
     let rows = all.iter().map(|found| &found.row);
     let is_mixed = measure.quantity == Quantity::Index && whose_cpu(rows).len() > 1;
     let lines = (0..study.doc.servers.len()).filter_map(|server| {
@@ -150,7 +154,7 @@ fn whose_cpu<'a>(rows: impl Iterator<Item = &'a Efficiency>) -> BTreeSet<CpuOf> 
         .collect()
 }
 
-fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {
+fn point(found: &SizeResult<'_>, measure: &SizeMetric) -> Option<PlotPoint> {
     let value = (measure.of)(&found.row)?;
     let mut label = format!(
         "{}, {}: {}",
@@ -165,11 +169,11 @@ fn point(found: &Found<'_>, measure: &Measure) -> Option<Point> {
         }
         None => Doubt::None,
     };
-    Some(Point {
+    Some(PlotPoint {
         x: found.bytes.into(),
         y: value,
         spread: None,
-        standing: Standing::Valid,
+        validity: PointValidity::Valid,
         doubt,
         label,
     })

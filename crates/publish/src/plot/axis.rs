@@ -43,7 +43,7 @@ pub enum Quantity {
 
 /// An axis whose range contains the plotted values.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct AxisRange {
     /// The title with its unit.
     pub(super) title: String,
     /// Values at both ends.
@@ -86,7 +86,7 @@ impl Axis {
     }
 
     /// Returns a frame that contains all `values`.
-    pub(super) fn frame(&self, values: impl Iterator<Item = f64>) -> Frame {
+    pub(super) fn frame(&self, values: impl Iterator<Item = f64>) -> AxisRange {
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             let value = tame(value);
             let (low, high) = ends.unwrap_or((value, value));
@@ -115,7 +115,7 @@ impl Axis {
 
     /// Returns a frame from 0 to a round number of `unit`s that is not below
     /// `high`.
-    fn linear(&self, high: f64, steps: Steps, unit: Option<&str>, scale: f64) -> Frame {
+    fn linear(&self, high: f64, steps: Steps, unit: Option<&str>, scale: f64) -> AxisRange {
         let high = if high > 0.0 { high / scale } else { 1.0 };
         let step = match steps {
             Steps::Upright => round_step(high / STEPS),
@@ -128,7 +128,7 @@ impl Axis {
             let value = f64::from(at) * step;
             (value * scale, units::tick(value, step))
         });
-        Frame {
+        AxisRange {
             title: with_unit(&self.title, unit),
             range: 0.0..steps * step * scale,
             ticks: ticks.collect(),
@@ -137,7 +137,7 @@ impl Axis {
     }
 
     /// Returns a frame over whole decades, with 2 and 5 if there are few of them.
-    fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> Frame {
+    fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> AxisRange {
         let from = low.log10().floor();
         let to = high.log10().ceil().max(from + 1.0);
         let within: &[f64] = match to - from < 3.0 {
@@ -151,7 +151,7 @@ impl Axis {
             .map(|(decade, part)| (decade * part, decade))
             .filter(|(value, _)| *value <= end * (1.0 + 1e-9))
             .map(|(value, decade)| (value * scale, units::tick(value, decade)));
-        Frame {
+        AxisRange {
             title: with_unit(&self.title, Some(&format!("{unit}, logarithmic"))),
             range: 10_f64.powf(from) * scale..end * scale,
             ticks: ticks.collect(),
@@ -161,7 +161,7 @@ impl Axis {
 
     /// Returns a frame over whole powers of two, with a label at each or at regular
     /// distances.
-    fn octaves(&self, low: f64, high: f64) -> Frame {
+    fn octaves(&self, low: f64, high: f64) -> AxisRange {
         let from = low.max(1.0).log2().floor();
         let to = high.max(1.0).log2().ceil().max(from + 1.0);
         let step = ((to - from) / OCTAVES_MAX).ceil();
@@ -170,7 +170,7 @@ impl Axis {
             // Exact up to 2^53, and no size reaches 2^64.
             (value, units::bytes(value as u64))
         });
-        Frame {
+        AxisRange {
             title: with_unit(&self.title, Some("logarithmic")),
             range: from.exp2()..to.exp2(),
             ticks: ticks.collect(),
@@ -180,12 +180,12 @@ impl Axis {
 
     /// Returns a frame from the fastest operation to the highest percentile of the
     /// data.
-    fn percentiles(&self, high: f64) -> Frame {
+    fn percentiles(&self, high: f64) -> AxisRange {
         let high = high.max(10.0);
         let nines = (1..=high.log10() as i32).map(|nines| 10_f64.powi(nines));
         let ticks = [1.0, 2.0].into_iter().chain(nines);
         let ticks = ticks.map(|x| (x, units::tick(100.0 - 100.0 / x, 100.0 / x)));
-        Frame {
+        AxisRange {
             title: self.title.clone(),
             range: 1.0..high,
             ticks: ticks.collect(),
@@ -194,7 +194,7 @@ impl Axis {
     }
 }
 
-impl Ranged for Frame {
+impl Ranged for AxisRange {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
@@ -218,7 +218,7 @@ impl Ranged for Frame {
     }
 }
 
-impl ValueFormatter<f64> for Frame {
+impl ValueFormatter<f64> for AxisRange {
     fn format_ext(&self, value: &f64) -> String {
         let tick = self.ticks.iter().find(|(at, _)| at == value);
         tick.map(|(_, text)| text.clone()).unwrap_or_default()
@@ -264,7 +264,7 @@ fn round_step(step: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn shown(frame: &Frame) -> Vec<&str> {
+    fn shown(frame: &AxisRange) -> Vec<&str> {
         frame.ticks.iter().map(|(_, text)| &text[..]).collect()
     }
 

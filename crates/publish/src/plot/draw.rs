@@ -16,7 +16,7 @@ use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPAR
 
 use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
-use super::{Doubt, Line, Plot, Point, Standing};
+use super::{Doubt, Line, Plot, PlotPoint, PointValidity};
 
 /// Number of plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
@@ -96,7 +96,7 @@ pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
 /// Draws axes and lines; returns the positions of their points.
 fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError> {
     let x = plot.x.frame(plot.points().map(|point| point.x));
-    let ends = |point: &Point| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
+    let ends = |point: &PlotPoint| [point.y, point.spread.map_or(point.y, |(_, high)| high)];
     let y = plot.y.frame(plot.points().flat_map(ends));
     let titles = (x.title.clone(), y.title.clone());
     let mut chart = ChartBuilder::on(area)
@@ -118,7 +118,7 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
         .y_desc(titles.1)
         .draw()?;
 
-    let place = |point: &Point| (point.x, point.y);
+    let place = |point: &PlotPoint| (point.x, point.y);
     for line in &plot.lines {
         let colour = palette::line(line.style);
         for stretch in stretches(&line.points) {
@@ -142,9 +142,9 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
     for line in &plot.lines {
         let colour = palette::line(line.style);
         for point in marked(line) {
-            let filling = match point.standing {
-                Standing::Invalid => Filling::Hollow,
-                Standing::Valid | Standing::AfterGap => Filling::Solid,
+            let filling = match point.validity {
+                PointValidity::Invalid => Filling::Hollow,
+                PointValidity::Valid | PointValidity::AfterGap => Filling::Solid,
             };
             let surround = match point.doubt {
                 Doubt::None => Surround::Free,
@@ -170,12 +170,12 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
 }
 
 /// Splits the points of a line at gaps and at points that may not be quoted.
-fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
-    let mut stretches: Vec<Vec<&Point>> = Vec::new();
+fn stretches(points: &[PlotPoint]) -> Vec<Vec<&PlotPoint>> {
+    let mut stretches: Vec<Vec<&PlotPoint>> = Vec::new();
     for point in points {
-        match (point.standing, stretches.last_mut()) {
-            (Standing::Invalid, _) => {}
-            (Standing::Valid, Some(stretch)) => stretch.push(point),
+        match (point.validity, stretches.last_mut()) {
+            (PointValidity::Invalid, _) => {}
+            (PointValidity::Valid, Some(stretch)) => stretch.push(point),
             _ => stretches.push(vec![point]),
         }
     }
@@ -185,15 +185,15 @@ fn stretches(points: &[Point]) -> Vec<Vec<&Point>> {
 /// Returns the points that have markers. These are all points, or points at regular
 /// distances and those with a remark. If the generator was the limit along the
 /// whole line, rings at regular distances are enough.
-fn marked(line: &Line) -> impl Iterator<Item = &Point> {
+fn marked(line: &Line) -> impl Iterator<Item = &PlotPoint> {
     let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
     // Different lines over the same points have their markers at different points.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
-    let is_doubtful = |point: &Point| point.doubt != Doubt::None;
+    let is_doubtful = |point: &PlotPoint| point.doubt != Doubt::None;
     let is_all_doubtful = line.points.iter().all(is_doubtful);
-    let is_special = move |point: &Point| {
-        point.standing == Standing::Invalid || (is_doubtful(point) && !is_all_doubtful)
+    let is_special = move |point: &PlotPoint| {
+        point.validity == PointValidity::Invalid || (is_doubtful(point) && !is_all_doubtful)
     };
     points
         .filter(move |(at, point)| is_special(point) || at % every == first)
@@ -201,7 +201,7 @@ fn marked(line: &Line) -> impl Iterator<Item = &Point> {
 }
 
 /// A marker with its name.
-struct Entry {
+struct LegendEntry {
     style: usize,
     colour: RGBColor,
     filling: Filling,
@@ -213,7 +213,7 @@ struct Entry {
 
 /// The names of the lines, in rows below the chart.
 struct Legend {
-    entries: Vec<Entry>,
+    entries: Vec<LegendEntry>,
     columns: i32,
 }
 
@@ -221,7 +221,7 @@ impl Legend {
     fn of(plot: &Plot) -> Self {
         let lines = plot.lines.iter().filter(|line| !line.points.is_empty());
         let mut entries: Vec<_> = lines
-            .map(|line| Entry {
+            .map(|line| LegendEntry {
                 style: line.style,
                 colour: palette::line(line.style),
                 filling: Filling::Solid,
@@ -230,7 +230,7 @@ impl Legend {
                 name: line.name.clone(),
             })
             .collect();
-        let of_points = |filling, surround, name: &str| Entry {
+        let of_points = |filling, surround, name: &str| LegendEntry {
             style: 0,
             colour: AXIS,
             filling,
@@ -240,7 +240,7 @@ impl Legend {
         };
         if plot
             .points()
-            .any(|point| point.standing == Standing::Invalid)
+            .any(|point| point.validity == PointValidity::Invalid)
         {
             entries.push(of_points(Filling::Hollow, Surround::Free, "not valid"));
         }
@@ -350,15 +350,15 @@ mod tests {
 
     #[test]
     fn a_line_that_is_limited_all_along_has_no_more_markers_than_others() {
-        let point = |doubt| Point {
+        let point = |doubt| PlotPoint {
             x: 0.0,
             y: 0.0,
             spread: None,
-            standing: Standing::Valid,
+            validity: PointValidity::Valid,
             doubt,
             label: String::new(),
         };
-        let count = |points: Vec<Point>| {
+        let count = |points: Vec<PlotPoint>| {
             let line = Line {
                 name: String::new(),
                 style: 0,

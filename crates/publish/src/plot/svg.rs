@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use maud::{PreEscaped, html};
 
 use super::draw::{DrawError, Drawing, FINE, draw};
-use super::{Plot, Standing, palette};
+use super::{Plot, PointValidity, palette};
 
 /// Radius in pixels around a point in which the pointer selects it.
 const REACH: i32 = 9;
@@ -98,14 +98,14 @@ impl Plot {
         let lines = self.lines.iter().zip(&drawing.places).enumerate();
         for (number, (line, places)) in lines {
             for (point, (x, y)) in line.points.iter().zip(places) {
-                let standing = match point.standing {
-                    Standing::Valid | Standing::AfterGap => "valid",
-                    Standing::Invalid => "invalid",
+                let validity = match point.validity {
+                    PointValidity::Valid | PointValidity::AfterGap => "valid",
+                    PointValidity::Invalid => "invalid",
                 };
                 let doubt = point.doubt.name();
                 let circle = html! {
                     circle class="point" data-line=(number) data-x=(point.x) data-y=(point.y)
-                        data-standing=(standing) data-doubt=[doubt] cx=(x) cy=(y) r=(REACH * FINE) fill-opacity="0" {
+                        data-standing=(validity) data-doubt=[doubt] cx=(x) cy=(y) r=(REACH * FINE) fill-opacity="0" {
                         title { (line.name) ": " (point.label) }
                     }
                 };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use smbench_publish::plot::Standing;
+use smbench_publish::plot::PointValidity;
 use smbench_publish::{Report, report, save, to_html, to_markdown};
 use smbench_report::study::Study;
 
@@ -119,9 +119,9 @@ fn a_server_without_a_valid_load_point_is_marked_everywhere() {
     for plot in courses {
         let points = &plot.lines[0].points;
         assert_eq!(points.len(), 10, "{}", plot.name);
-        let mut standings = points.iter().map(|point| point.standing);
+        let mut standings = points.iter().map(|point| point.validity);
         assert!(
-            standings.all(|standing| standing == Standing::Invalid),
+            standings.all(|validity| validity == PointValidity::Invalid),
             "{}",
             plot.name
         );

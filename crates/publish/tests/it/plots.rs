@@ -4,7 +4,7 @@ mod drawn;
 mod transfers;
 
 use resvg::usvg::roxmltree;
-use smbench_publish::plot::{Doubt, Line, Plot, Quantity, Standing};
+use smbench_publish::plot::{Doubt, Line, Plot, PointValidity, Quantity};
 use smbench_publish::report;
 use smbench_report::latency::{Hdr, pool};
 use smbench_report::study::Study;
@@ -22,7 +22,7 @@ fn plot(study: &Study, name: &str) -> Plot {
 fn numbers(line: &Line) -> Vec<(f64, f64, bool)> {
     let points = line.points.iter();
     points
-        .map(|point| (point.x, point.y, point.standing != Standing::Invalid))
+        .map(|point| (point.x, point.y, point.validity != PointValidity::Invalid))
         .collect()
 }
 
@@ -197,7 +197,7 @@ fn time_is_that_of_the_first_pass_and_gaps_stay_gaps() {
     assert_eq!(points[1].y, 6e6);
     let gaps = points
         .iter()
-        .map(|point| point.standing == Standing::AfterGap);
+        .map(|point| point.validity == PointValidity::AfterGap);
     let gaps: Vec<_> = gaps.collect();
     assert_eq!(
         gaps,

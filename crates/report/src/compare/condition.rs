@@ -16,7 +16,7 @@ pub struct Condition {
     pub(super) op: Option<String>,
     pub(super) metric: Metric,
     pub(super) place: At,
-    pub(super) side: Side,
+    pub(super) side: LimitSide,
     pub(super) limit_percent: f64,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum At {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum LimitSide {
     /// The condition is met if the change is less than the limit.
     Below,
     /// The condition is met if the change is greater than the limit.
@@ -71,15 +71,15 @@ impl FromStr for Condition {
             .ok_or_else(|| wrong("there is no < or >"))?;
         let (subject, limit) = (&text[..at], &text[at + 1..]);
         let side = match text[at..].starts_with('<') {
-            true => Side::Below,
-            false => Side::Above,
+            true => LimitSide::Below,
+            false => LimitSide::Above,
         };
         let limit_percent = percent(limit).map_err(wrong)?;
         match side {
-            Side::Below if limit_percent > 0.0 => {
+            LimitSide::Below if limit_percent > 0.0 => {
                 return Err(wrong("what is below a rise would include no change at all"));
             }
-            Side::Above if limit_percent < 0.0 => {
+            LimitSide::Above if limit_percent < 0.0 => {
                 return Err(wrong("what is above a fall would include no change at all"));
             }
             _ => {}
@@ -133,7 +133,7 @@ fn percent(text: &str) -> Result<f64, &'static str> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<(Option<String>, Metric, At, Side, f64), String> {
+    fn parsed(text: &str) -> Result<(Option<String>, Metric, At, LimitSide, f64), String> {
         let condition: Condition = text.parse().map_err(|error: GrammarError| error.reason)?;
         let Condition {
             op,
@@ -152,23 +152,29 @@ mod tests {
         for (text, expected) in [
             (
                 "throughput < -5%",
-                (None, Metric::Throughput, At::Usual, Side::Below, -5.0),
+                (None, Metric::Throughput, At::Usual, LimitSide::Below, -5.0),
             ),
             (
                 "p99>+10%",
-                (None, Metric::P99, At::Usual, Side::Above, 10.0),
+                (None, Metric::P99, At::Usual, LimitSide::Above, 10.0),
             ),
             (
                 " p99.9 at 16 > + 2.5 % ",
-                (None, Metric::P999, At::Clients(16), Side::Above, 2.5),
+                (None, Metric::P999, At::Clients(16), LimitSide::Above, 2.5),
             ),
             (
                 "read mean at 1 client > 0%",
-                (read.clone(), Metric::Mean, At::Clients(1), Side::Above, 0.0),
+                (
+                    read.clone(),
+                    Metric::Mean,
+                    At::Clients(1),
+                    LimitSide::Above,
+                    0.0,
+                ),
             ),
             (
                 "read ops/s at peak < - 0%",
-                (read, Metric::Operations, At::Peak, Side::Below, 0.0),
+                (read, Metric::Operations, At::Peak, LimitSide::Below, 0.0),
             ),
         ] {
             assert_eq!(parsed(text), Ok(expected), "{text}");

@@ -6,8 +6,8 @@
 use std::io::Write;
 
 use super::comparison::Comparison;
-use super::held::{Held, MetricChange};
 use super::pair::Pair;
+use super::points::{MetricChange, PointComparison};
 use crate::change::Noise;
 
 const HEADER: &str = "baseline,other,profile,place,baseline_clients,other_clients,op,metric,unit,\
@@ -40,7 +40,13 @@ pub fn write_csv(comparison: &Comparison, output: impl Write) -> Result<(), ::cs
     Ok(())
 }
 
-fn record(pair: &Pair, place: &str, held: &Held, op: &str, change: &MetricChange) -> [String; 19] {
+fn record(
+    pair: &Pair,
+    place: &str,
+    held: &PointComparison,
+    op: &str,
+    change: &MetricChange,
+) -> [String; 19] {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let noise = change.noise.map_or("", |noise| match noise {
         Noise::Passes => "passes",

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::curve::Row;
+use crate::curve::CurveRow;
 use crate::doc::{PlanDoc, RunDoc};
 use crate::replayed::{Replayed, is_other_work};
 use crate::server_cpu::CpuOf;
@@ -131,7 +131,7 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
 
 /// Returns the kinds of operations whose share that did not go as recorded differs
 /// between the runs. Of all compared load points, the largest difference counts.
-pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
+pub(super) fn of_replays(compared: &[(&CurveRow<'_>, &CurveRow<'_>)]) -> Vec<Difference> {
     let mut widest: BTreeMap<String, (f64, Difference)> = BTreeMap::new();
     for &(one, two) in compared {
         let replayed = [one, two].map(|row| Replayed::of([row]));
@@ -142,7 +142,7 @@ pub(super) fn of_replays(compared: &[(&Row<'_>, &Row<'_>)]) -> Vec<Difference> {
             if is_known || !is_other_work(share, other) {
                 continue;
             }
-            let told = |share: f64, row: &Row<'_>| {
+            let told = |share: f64, row: &CurveRow<'_>| {
                 let clients = counted(row.clients.into(), "client");
                 json(&format!("{} of all at {clients}", percent(share * 100.0)))
             };

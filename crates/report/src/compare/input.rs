@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::comparison::Comparison;
 use super::error::CompareError;
-use super::pair::{Pair, Subject};
+use super::pair::{ComparedRun, Pair};
 use crate::doc::{LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 use crate::study::{Study, StudyDoc};
 use crate::units::plain;
@@ -15,7 +15,7 @@ use crate::units::plain;
 pub struct Input {
     path: PathBuf,
     /// Where the list of expected results comes from.
-    origin: Origin,
+    origin: InputOrigin,
     /// The servers in the order of their labels: the baseline of the study first.
     servers: Vec<String>,
     /// The expected results, by server and then by profile.
@@ -23,7 +23,7 @@ pub struct Input {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum InputOrigin {
     /// A suite: each of its servers with each of its profiles.
     Suite,
     /// The files themselves: a document, or a folder of documents.
@@ -53,15 +53,15 @@ impl Input {
             return RunDoc::load(path).map(|run| Self::of_run(path, run));
         }
         let origin = match StudyDoc::load(path)? {
-            Some(_) => Origin::Suite,
-            None => Origin::Documents,
+            Some(_) => InputOrigin::Suite,
+            None => InputOrigin::Documents,
         };
         let study = Study::load_whole(path)?;
         let (servers, profiles) = (study.doc.servers.len(), study.doc.profiles.len());
         let all = (0..servers).flat_map(|server| (0..profiles).map(move |at| (server, at)));
         let is_to_be = |&(server, profile): &(usize, usize)| match origin {
-            Origin::Suite => !study.is_beyond(server, profile),
-            Origin::Documents => study.run(server, profile).is_some(),
+            InputOrigin::Suite => !study.is_beyond(server, profile),
+            InputOrigin::Documents => study.run(server, profile).is_some(),
         };
         let all: Vec<_> = all.filter(is_to_be).collect();
         let Study { doc, results, .. } = study;
@@ -81,7 +81,7 @@ impl Input {
             .map(|at| doc.servers[at.0].name.clone())
             .collect();
         servers.dedup();
-        if origin == Origin::Suite {
+        if origin == InputOrigin::Suite {
             servers.sort_by_key(|name| Some(name.as_str()) != doc.baseline());
         }
         Ok(Self {
@@ -97,7 +97,7 @@ impl Input {
     pub fn of_run(path: &Path, run: RunDoc) -> Self {
         Self {
             path: path.to_owned(),
-            origin: Origin::Documents,
+            origin: InputOrigin::Documents,
             servers: Vec::new(),
             results: vec![InputResult {
                 server: None,
@@ -131,7 +131,7 @@ impl Input {
         alike.count() > 1
     }
 
-    fn measured(&self) -> impl Iterator<Item = Measured<'_>> {
+    fn measured(&self) -> impl Iterator<Item = MeasuredResult<'_>> {
         let results = self.results.iter();
         results.filter_map(|of| Some((of, of.run.as_ref()?)))
     }
@@ -142,9 +142,9 @@ impl Input {
         missing.map(|of| format!("{}: no result of {}", self.name(), of.name()))
     }
 
-    fn subject(&self, (of, run): Measured<'_>, label: &str) -> Subject {
+    fn subject(&self, (of, run): MeasuredResult<'_>, label: &str) -> ComparedRun {
         let server = of.server.as_deref().map(plain);
-        Subject {
+        ComparedRun {
             label: label.to_owned(),
             name: match &server {
                 Some(server) => format!("{}: {server}", self.name()),
@@ -163,14 +163,14 @@ impl Input {
 /// or the first document with the same profile.
 fn baselines(
     doc: &StudyDoc,
-    origin: Origin,
+    origin: InputOrigin,
     all: &[(usize, usize)],
     (server, profile): (usize, usize),
 ) -> Vec<String> {
     let name = |server: usize| doc.servers[server].name.as_str();
     let found = match origin {
-        Origin::Suite => doc.baselines_of(name(server)),
-        Origin::Documents => {
+        InputOrigin::Suite => doc.baselines_of(name(server)),
+        InputOrigin::Documents => {
             let first = all.iter().find(|at| at.1 == profile);
             let others = first.filter(|at| at.0 != server);
             others.map(|at| name(at.0)).into_iter().collect()
@@ -180,7 +180,7 @@ fn baselines(
 }
 
 /// A result that was measured.
-type Measured<'a> = (&'a InputResult, &'a RunDoc);
+type MeasuredResult<'a> = (&'a InputResult, &'a RunDoc);
 
 impl InputResult {
     fn name(&self) -> String {
@@ -249,7 +249,7 @@ fn label(at: usize) -> String {
 fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareError> {
     let mut found = Vec::new();
     let mut alone = Vec::new();
-    let subject = |of: Measured<'_>| {
+    let subject = |of: MeasuredResult<'_>| {
         let mut servers = study.servers.iter();
         let position = servers.position(|server| of.0.server.as_ref() == Some(server));
         study.subject(of, &label(position.unwrap_or_default()))
@@ -262,7 +262,7 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
         let before = found.len();
         found.extend(baselines.map(|held| Pair::of((subject(held), held.1), (subject(of), run))));
         let is_baseline = result.baselines.is_empty()
-            && (study.origin == Origin::Suite || study.has_others(result));
+            && (study.origin == InputOrigin::Suite || study.has_others(result));
         if found.len() == before && !is_baseline {
             alone.push(result);
         }
@@ -309,7 +309,7 @@ fn across(
 ) -> Result<Found, CompareError> {
     let (matched, alone) = matches(baseline, other)?;
     unmatched.extend(alone);
-    let held = |(one, two): (Measured<'_>, Measured<'_>)| {
+    let held = |(one, two): (MeasuredResult<'_>, MeasuredResult<'_>)| {
         Pair::of(
             (baseline.subject(one, &label(0)), one.1),
             (other.subject(two, label_of_other), two.1),
@@ -318,7 +318,7 @@ fn across(
     Ok(matched.into_iter().map(held).collect())
 }
 
-type Matched<'a> = Vec<(Measured<'a>, Measured<'a>)>;
+type Matched<'a> = Vec<(MeasuredResult<'a>, MeasuredResult<'a>)>;
 
 /// Pairs the results of two inputs. Returns the pairs, and a sentence for each
 /// result without a counterpart.

@@ -25,10 +25,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::condition::{At, Condition, Side};
+use super::condition::{At, Condition, LimitSide};
 use super::error::CompareError;
-use super::held::{Held, MetricChange, Place, as_fall};
 use super::pair::Pair;
+use super::points::{ComparedPoint, MetricChange, PointComparison, as_fall};
 use crate::change::Noise;
 use crate::metric::Metric;
 use crate::units::{self, change, changes, counted, plain};
@@ -69,7 +69,7 @@ pub struct Judgement {
 
 /// The outcome alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum JudgementOutcome {
     Failed,
     Passed,
     Inconclusive,
@@ -79,14 +79,14 @@ impl Judgement {
     /// Returns whether the data shows that the change stays within the limit.
     #[must_use]
     pub const fn passed(&self) -> bool {
-        matches!(self.outcome(), Outcome::Passed)
+        matches!(self.outcome(), JudgementOutcome::Passed)
     }
 
-    const fn outcome(&self) -> Outcome {
+    const fn outcome(&self) -> JudgementOutcome {
         match (self.failed, self.conclusive) {
-            (true, _) => Outcome::Failed,
-            (false, true) => Outcome::Passed,
-            (false, false) => Outcome::Inconclusive,
+            (true, _) => JudgementOutcome::Failed,
+            (false, true) => JudgementOutcome::Passed,
+            (false, false) => JudgementOutcome::Inconclusive,
         }
     }
 }
@@ -102,7 +102,7 @@ struct Evidence {
 
 impl Evidence {
     /// Returns the evidence of a change; `None` if either run has one pass.
-    fn of(change: &MetricChange, side: Side) -> Option<Self> {
+    fn of(change: &MetricChange, side: LimitSide) -> Option<Self> {
         let rise = change
             .shows_from_percent
             .filter(|_| change.noise == Some(Noise::Passes))?;
@@ -110,14 +110,14 @@ impl Evidence {
             low: change.low_percent?,
             high: change.high_percent?,
             detectable: match side {
-                Side::Above => rise,
-                Side::Below => as_fall(rise),
+                LimitSide::Above => rise,
+                LimitSide::Below => as_fall(rise),
             },
         })
     }
 }
 
-impl Side {
+impl LimitSide {
     /// Returns whether a change exceeds a limit on this side.
     fn is_beyond(self, percent: f64, limit: f64) -> bool {
         match self {
@@ -127,14 +127,14 @@ impl Side {
     }
 
     /// Applies the rules of this module.
-    fn outcome(self, percent: f64, evidence: Option<Evidence>, limit: f64) -> Outcome {
+    fn outcome(self, percent: f64, evidence: Option<Evidence>, limit: f64) -> JudgementOutcome {
         let Some(Evidence {
             low,
             high,
             detectable,
         }) = evidence
         else {
-            return Outcome::Inconclusive;
+            return JudgementOutcome::Inconclusive;
         };
         // The ends of the interval: towards the limit, and away from it.
         let (worst, best) = match self {
@@ -142,11 +142,11 @@ impl Side {
             Self::Above => (high, low),
         };
         if self.is_beyond(percent, limit) && self.is_beyond(best, 0.0) {
-            Outcome::Failed
+            JudgementOutcome::Failed
         } else if !self.is_beyond(worst, limit) || !self.is_beyond(detectable, limit) {
-            Outcome::Passed
+            JudgementOutcome::Passed
         } else {
-            Outcome::Inconclusive
+            JudgementOutcome::Inconclusive
         }
     }
 }
@@ -177,17 +177,17 @@ impl Condition {
             profile: pair.other.profile.clone(),
             place: place(held),
             change,
-            failed: outcome == Outcome::Failed,
-            within_noise: outcome == Outcome::Inconclusive
+            failed: outcome == JudgementOutcome::Failed,
+            within_noise: outcome == JudgementOutcome::Inconclusive
                 && self.side.is_beyond(percent, self.limit_percent),
-            conclusive: outcome != Outcome::Inconclusive,
+            conclusive: outcome != JudgementOutcome::Inconclusive,
             detectable_percent: evidence.map(|evidence| evidence.detectable),
             doubts: doubts(change.metric, pair, held),
         })
     }
 
     /// Returns the change that the condition refers to, and its size in percent.
-    fn change(&self, pair: &Pair, held: &Held) -> Result<(MetricChange, f64), String> {
+    fn change(&self, pair: &Pair, held: &PointComparison) -> Result<(MetricChange, f64), String> {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let place = place(held);
         let what = match &self.op {
@@ -212,7 +212,7 @@ impl Condition {
         Ok((change, percent))
     }
 
-    fn held<'a>(&self, pair: &'a Pair) -> Result<&'a Held, String> {
+    fn held<'a>(&self, pair: &'a Pair) -> Result<&'a PointComparison, String> {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let at = |clients: u32| {
             let clients_told = counted(clients.into(), "client");
@@ -240,14 +240,14 @@ impl Condition {
 }
 
 /// Names the results whose value may be wrong.
-fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
+fn doubts(metric: Metric, pair: &Pair, held: &PointComparison) -> Vec<String> {
     let percentile = metric.percentile();
     let is_rate = matches!(metric, Metric::Throughput | Metric::Operations);
     let sides = [
         (&pair.baseline.label, held.baseline),
         (&pair.other.label, held.other),
     ];
-    let of_side = |(label, place): (&String, Place)| {
+    let of_side = |(label, place): (&String, ComparedPoint)| {
         let of = format!("{metric} of {label}");
         let noisy = place
             .noisy_from
@@ -264,7 +264,7 @@ fn doubts(metric: Metric, pair: &Pair, held: &Held) -> Vec<String> {
 }
 
 /// Returns `at 16 clients`, or `at 16 and 8 clients` if the two differ.
-fn place(held: &Held) -> String {
+fn place(held: &PointComparison) -> String {
     match (held.baseline.clients, held.other.clients) {
         (one, other) if one == other => format!("at {}", counted(one.into(), "client")),
         (one, other) => format!("at the peaks of {one} and {other} clients"),
@@ -275,17 +275,17 @@ impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcome = self.outcome();
         let name = match outcome {
-            Outcome::Failed => "failed",
-            Outcome::Passed => "passed",
-            Outcome::Inconclusive => "inconclusive",
+            JudgementOutcome::Failed => "failed",
+            JudgementOutcome::Passed => "passed",
+            JudgementOutcome::Inconclusive => "inconclusive",
         };
         write!(f, "{name}: {}: ", self.condition)?;
         match (outcome, self.detectable_percent) {
-            (Outcome::Failed | Outcome::Passed, _) => {}
-            (Outcome::Inconclusive, None) => {
+            (JudgementOutcome::Failed | JudgementOutcome::Passed, _) => {}
+            (JudgementOutcome::Inconclusive, None) => {
                 write!(f, "one pass: noise unknown, repeat with --repeat 5; ")?;
             }
-            (Outcome::Inconclusive, Some(least)) => {
+            (JudgementOutcome::Inconclusive, Some(least)) => {
                 let least = change(least);
                 write!(f, "these passes can only show changes beyond {least}; ")?;
             }

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::difference::{self, Difference};
 use super::error::CompareError;
-use super::held::Held;
-use crate::curve::{Curve, Row};
+use super::points::PointComparison;
+use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc};
 use crate::units;
 
@@ -13,9 +13,9 @@ use crate::units;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// The baseline.
-    pub baseline: Subject,
+    pub baseline: ComparedRun,
     /// The run that is compared with the baseline.
-    pub other: Subject,
+    pub other: ComparedRun,
     /// Whether both are one and the same result, so that no change can show.
     pub is_same_result: bool,
     /// Differences of servers, sessions and generators. They may be the purpose of
@@ -30,14 +30,14 @@ pub struct Pair {
     /// was stopped before. Ascending.
     pub lost: Vec<u32>,
     /// Comparison of the two peaks; `null` if one of the runs has none.
-    pub peak: Option<Held>,
+    pub peak: Option<PointComparison>,
     /// Comparisons at each number of clients that both runs have, ascending.
-    pub load_points: Vec<Held>,
+    pub load_points: Vec<PointComparison>,
 }
 
 /// One of the compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Subject {
+pub struct ComparedRun {
     /// Label of the run: `A`.
     pub label: String,
     /// File or folder of the run, and its name within a study.
@@ -57,12 +57,12 @@ pub struct Subject {
 impl Pair {
     /// Compares `other` with `baseline`.
     pub(super) fn of(
-        baseline: (Subject, &RunDoc),
-        other: (Subject, &RunDoc),
+        baseline: (ComparedRun, &RunDoc),
+        other: (ComparedRun, &RunDoc),
     ) -> Result<Self, CompareError> {
         let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
         let [first, second] = &curves;
-        let counterpart = |row: &Row<'_>| {
+        let counterpart = |row: &CurveRow<'_>| {
             let mut rows = second.rows.iter();
             rows.find(|found| found.clients == row.clients)
         };
@@ -77,11 +77,13 @@ impl Pair {
                 other: with_clients(&other.0, second),
             });
         }
-        let valid = |(one, other): &(&Row<'_>, &Row<'_>)| one.is_quotable() && other.is_quotable();
+        let valid = |(one, other): &(&CurveRow<'_>, &CurveRow<'_>)| {
+            one.is_quotable() && other.is_quotable()
+        };
         let peaks = first.peak_row().zip(second.peak_row());
         if peaks.is_none() {
-            let invalid = |(subject, curve): (&Subject, &Curve<'_>)| {
-                (!curve.rows.iter().any(Row::is_quotable)).then(|| subject.name.clone())
+            let invalid = |(subject, curve): (&ComparedRun, &Curve<'_>)| {
+                (!curve.rows.iter().any(CurveRow::is_quotable)).then(|| subject.name.clone())
             };
             let sides = [(&baseline.0, first), (&other.0, second)];
             let none: Vec<_> = sides.into_iter().filter_map(invalid).collect();
@@ -97,7 +99,7 @@ impl Pair {
             .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
             .collect();
         let lost = lost(first, second, &other.1.plan.load_points);
-        let held = |(one, other): (&Row<'_>, &Row<'_>)| Held::of(one, other);
+        let held = |(one, other): (&CurveRow<'_>, &CurveRow<'_>)| PointComparison::of(one, other);
         Ok(Self {
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
@@ -113,13 +115,13 @@ impl Pair {
 
     /// Returns the comparison at the load point where the baseline has its peak.
     #[must_use]
-    pub fn at_baseline_peak(&self) -> Option<&Held> {
+    pub fn at_baseline_peak(&self) -> Option<&PointComparison> {
         self.at(self.peak.as_ref()?.baseline.clients)
     }
 
     /// Returns the comparison at this number of clients.
     #[must_use]
-    pub fn at(&self, clients: u32) -> Option<&Held> {
+    pub fn at(&self, clients: u32) -> Option<&PointComparison> {
         let mut points = self.load_points.iter();
         points.find(|held| held.baseline.clients == clients)
     }
@@ -143,7 +145,7 @@ fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> 
 }
 
 /// Names the parts of a run that are not compared, and the reason.
-fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
+fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
     let label = &subject.label;
     let mut sentences = Vec::new();
     let alone: Vec<_> = curve
@@ -168,7 +170,7 @@ fn left_out(subject: &Subject, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<S
 }
 
 /// Returns a run and its load points, for a message.
-fn with_clients(subject: &Subject, curve: &Curve<'_>) -> String {
+fn with_clients(subject: &ComparedRun, curve: &Curve<'_>) -> String {
     let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
     match points.is_empty() {
         true => format!("{} has none", subject.name),

@@ -5,8 +5,8 @@ mod doubts;
 use doubts::doubts;
 
 use super::comparison::Comparison;
-use super::held::{Held, MetricChange, Verdict};
-use super::pair::{Pair, Subject};
+use super::pair::{ComparedRun, Pair};
+use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
@@ -108,7 +108,7 @@ fn header(pair: &Pair) -> String {
         .collect()
 }
 
-fn told(subject: &Subject) -> String {
+fn told(subject: &ComparedRun) -> String {
     let outcome = match subject.outcome {
         OutcomeDoc::Complete => "",
         OutcomeDoc::Interrupted => ", interrupted",
@@ -120,7 +120,7 @@ fn told(subject: &Subject) -> String {
     )
 }
 
-fn at_the_peak(pair: &Pair, peak: &Held) -> String {
+fn at_the_peak(pair: &Pair, peak: &PointComparison) -> String {
     let (one, other) = (peak.baseline.clients, peak.other.clients);
     let place = match one == other {
         true => counted(one.into(), "client"),
@@ -140,7 +140,7 @@ fn at_the_peak(pair: &Pair, peak: &Held) -> String {
     )
 }
 
-fn title(pair: &Pair, held: &Held) -> String {
+fn title(pair: &Pair, held: &PointComparison) -> String {
     format!(
         "{} against {} at {}{}",
         pair.other.label,
@@ -151,7 +151,7 @@ fn title(pair: &Pair, held: &Held) -> String {
 }
 
 /// Returns the number of passes: `, 3 passes each`.
-fn passes(held: &Held) -> String {
+fn passes(held: &PointComparison) -> String {
     match (held.baseline.passes, held.other.passes) {
         (1, 1) => ", 1 pass each".to_owned(),
         (one, other) if one == other => format!(", {one} passes each"),
@@ -191,7 +191,7 @@ fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
 }
 
 /// Returns all numbers of a load point.
-fn numbers(pair: &Pair, held: &Held, title: &str) -> String {
+fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> String {
     let mut columns = vec![Column::text("")];
     columns.extend(columns_of_changes(pair));
     let row = |found: &MetricChange| {
@@ -209,7 +209,7 @@ fn numbers(pair: &Pair, held: &Held, title: &str) -> String {
 }
 
 /// Returns all numbers of each operation of a load point.
-fn details(pair: &Pair, held: &Held) -> String {
+fn details(pair: &Pair, held: &PointComparison) -> String {
     let mut columns = vec![Column::text("op"), Column::text("")];
     columns.extend(columns_of_changes(pair));
     let rows = held.ops.iter().flat_map(|(name, changes)| {
@@ -250,7 +250,7 @@ fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Me
 }
 
 /// Returns a table with the changes of each operation in a row.
-fn operations(pair: &Pair, held: &Held) -> String {
+fn operations(pair: &Pair, held: &PointComparison) -> String {
     let metrics = columns_in_use(held.ops.values().flatten());
     let mut columns = vec![Column::text("op")];
     columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));

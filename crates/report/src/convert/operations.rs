@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smbench_model::record::{
-    CachingRecord, Failure, OpKind, OpRecord, OpTotals, Tally, Verification,
+    CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, Tally, Verification,
 };
 
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, TotalsDoc, VerificationDoc};
@@ -54,13 +54,13 @@ pub(super) fn failures(ops: &Tally) -> Vec<FailureDoc> {
 }
 
 /// Returns the name of a failure, and its number if it is a status.
-fn named(failure: &Failure) -> (String, Option<String>) {
+fn named(failure: &OperationFailure) -> (String, Option<String>) {
     match failure {
-        Failure::Short => ("short".to_owned(), None),
-        Failure::Long => ("long".to_owned(), None),
-        Failure::WrongData => ("wrong-data".to_owned(), None),
-        Failure::Other => ("other".to_owned(), None),
-        Failure::Status(status) => {
+        OperationFailure::Short => ("short".to_owned(), None),
+        OperationFailure::Long => ("long".to_owned(), None),
+        OperationFailure::WrongData => ("wrong-data".to_owned(), None),
+        OperationFailure::Other => ("other".to_owned(), None),
+        OperationFailure::Status(status) => {
             let code = format!("0x{:08X}", status.0);
             let name = status.name().unwrap_or(&code).to_owned();
             (name, Some(code))
@@ -72,7 +72,9 @@ pub(super) fn differences(ops: &Tally) -> Vec<DifferenceDoc> {
     let differences = ops.differences().iter();
     differences
         .map(|(difference, &count)| {
-            let recorded = difference.recorded.map_or(Failure::Other, Failure::Status);
+            let recorded = difference
+                .recorded
+                .map_or(OperationFailure::Other, OperationFailure::Status);
             DifferenceDoc {
                 op: difference.kind.name().to_owned(),
                 recorded: named(&recorded).0,

@@ -79,7 +79,7 @@ pub enum LoadError {
 
 /// The key of a document that says how to read the others.
 #[derive(Deserialize)]
-struct Version {
+struct SchemaVersion {
     schema_version: u64,
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
 pub(crate) fn parse<D: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<D, LoadError> {
     // Check the version first. A newer document may lack keys that this build
     // requires, and that is not an error in the document.
-    let version: Version =
+    let version: SchemaVersion =
         serde_json::from_slice(bytes).map_err(|error| match error.classify() {
             Category::Data => LoadError::NotAResult {
                 path: path.to_owned(),

@@ -1,7 +1,7 @@
 //! A test as `sysbench fileio` runs it, with sysbench's terms.
 
 use serde::{Deserialize, Serialize};
-use smbench_model::fileio::{Fileio, Flushing, Home, Spread};
+use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread};
 
 /// The test that all clients run together, with sysbench's names for its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,12 +67,12 @@ impl From<&Fileio> for FileioDoc {
             rand_zipfian_exp: None,
             events: test.events.unwrap_or(0),
             time_s: test.time.map_or(0.0, |time| time.as_secs_f64()),
-            prepared: test.home == Home::Prepared,
+            prepared: test.home == FileOrigin::Prepared,
         };
         match test.spread {
-            Spread::Uniform => {}
-            Spread::Gaussian { iterations } => doc.rand_spec_iter = Some(iterations),
-            Spread::Special {
+            RequestSpread::Uniform => {}
+            RequestSpread::Gaussian { iterations } => doc.rand_spec_iter = Some(iterations),
+            RequestSpread::Special {
                 iterations,
                 items,
                 hits,
@@ -81,8 +81,8 @@ impl From<&Fileio> for FileioDoc {
                 doc.rand_spec_pct = Some(items);
                 doc.rand_spec_res = Some(hits);
             }
-            Spread::Pareto { h } => doc.rand_pareto_h = Some(h),
-            Spread::Zipf { exponent } => doc.rand_zipfian_exp = Some(exponent),
+            RequestSpread::Pareto { h } => doc.rand_pareto_h = Some(h),
+            RequestSpread::Zipf { exponent } => doc.rand_zipfian_exp = Some(exponent),
         }
         doc
     }

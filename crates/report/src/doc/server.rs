@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Location of a server, seen from the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum ServerLocation {
     /// On the machine that the target URL names.
     Remote,
     /// On this machine, started by smbench for this run.
@@ -66,7 +66,7 @@ pub struct ServerDoc {
     pub otherwise: Vec<GroundDoc>,
     /// Location of the server.
     #[serde(rename = "where")]
-    pub place: Place,
+    pub place: ServerLocation,
     /// Facts that a reader needs to judge the numbers, one sentence each.
     pub notes: Vec<String>,
 }

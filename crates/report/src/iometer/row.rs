@@ -99,7 +99,7 @@ struct Row<'a> {
 }
 
 /// A value for all operations, for reads, for writes and for transactions.
-type Times = [Option<LatencyDoc>; 4];
+type ResponseTimes = [Option<LatencyDoc>; 4];
 
 pub(super) fn row(doc: &RunDoc, point: &LoadPointDoc, kind: RowKind) -> Vec<String> {
     let row = Row {
@@ -169,7 +169,7 @@ impl Row<'_> {
         rates.into_iter().map(number).collect()
     }
 
-    fn times(&self) -> Times {
+    fn times(&self) -> ResponseTimes {
         let all = self.point.latency_ns;
         // If transactions have a reply, only their two parts were timed, not the whole.
         let transaction = all.filter(|_| self.share == 1.0);
@@ -204,7 +204,7 @@ impl Row<'_> {
             .collect()
     }
 
-    fn raw_times(&self, [_, read, write, transaction]: Times) -> Vec<String> {
+    fn raw_times(&self, [_, read, write, transaction]: ResponseTimes) -> Vec<String> {
         let sum = |of: Option<LatencyDoc>, count: u64| {
             of.map_or(0, |of| (of.mean * count as f64).round() as u64)
         };
@@ -261,7 +261,7 @@ impl Row<'_> {
 
 /// Returns mean times, then the longest. Both end with the time of connecting, which
 /// is not measured.
-fn response_times(times: Times) -> [String; 10] {
+fn response_times(times: ResponseTimes) -> [String; 10] {
     let [all, read, write, transaction] = times.map(|of| milliseconds(of.map(|of| of.mean)));
     let max = times.map(|of| milliseconds(of.map(|of| of.max as f64)));
     let [all_max, read_max, write_max, transaction_max] = max;

@@ -4,8 +4,8 @@
 //! ([`super::Efficiency`]).
 
 use super::efficiency::{self, MIXED, OF_BOTH};
-use super::{Efficiency, Merit, Ranked, cpu_of, is_mixed, ranked};
-use crate::curve::{Curve, Row};
+use super::{Efficiency, Ranked, RankedBy, cpu_of, is_mixed, ranked};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::server_cpu::CpuOf;
 use crate::study::{Study, TransferDoc};
@@ -29,7 +29,7 @@ pub fn adapter(study: &Study) -> Option<Table> {
         return None;
     }
     let patterns: Vec<_> = (0..study.doc.profiles.len())
-        .map(|profile| Pattern::of(study, profile))
+        .map(|profile| PatternResults::of(study, profile))
         .collect();
     let measured = patterns.iter().flat_map(|pattern| &pattern.measured);
     let is_mixed = is_mixed(measured);
@@ -64,10 +64,10 @@ pub fn adapter(study: &Study) -> Option<Table> {
 }
 
 /// Explains how servers are ranked.
-fn rule(patterns: &[Pattern<'_>]) -> String {
+fn rule(patterns: &[PatternResults<'_>]) -> String {
     let by_operations = patterns
         .iter()
-        .any(|pattern| Merit::of(&pattern.measured) == Merit::Operations);
+        .any(|pattern| RankedBy::of(&pattern.measured) == RankedBy::Operations);
     let otherwise = match by_operations {
         true => " (by operations per second for each percent where no data is moved)",
         false => "",
@@ -79,7 +79,7 @@ fn rule(patterns: &[Pattern<'_>]) -> String {
 }
 
 /// Results of one access pattern.
-struct Pattern<'a> {
+struct PatternResults<'a> {
     name: String,
     /// Servers with a result.
     measured: Vec<Efficiency>,
@@ -89,7 +89,7 @@ struct Pattern<'a> {
     missing: Vec<&'a str>,
 }
 
-impl<'a> Pattern<'a> {
+impl<'a> PatternResults<'a> {
     fn of(study: &'a Study, profile: usize) -> Self {
         let mut found = Self {
             name: pattern(study, profile),
@@ -112,7 +112,7 @@ impl<'a> Pattern<'a> {
     /// Returns a row of these columns for each server: those with a rank first,
     /// those without a result last.
     fn rows(&self, columns: &[&str]) -> Vec<Vec<Cell>> {
-        let merit = Merit::of(&self.measured);
+        let merit = RankedBy::of(&self.measured);
         let found = ranked(&self.measured).into_iter().map(|ranked| {
             let cell = |column: &&str| match merit.has(column) {
                 true => self.cell(column, &ranked),
@@ -152,7 +152,7 @@ impl<'a> Pattern<'a> {
 
 fn is_limited(run: &RunDoc) -> bool {
     let curve = Curve::of(&run.load_points);
-    curve.peak_row().is_some_and(Row::is_generator_limited)
+    curve.peak_row().is_some_and(CurveRow::is_generator_limited)
 }
 
 /// Returns a pattern's name, such as `transmit, 4 KiB`; the profile's name if it is

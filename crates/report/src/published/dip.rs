@@ -12,8 +12,8 @@
 //! values are batches of the window's intervals. They do not include how far runs
 //! differ, so a dip found in this way needs a second pass.
 
-use super::Point;
-use crate::change::{CONFIDENCE, Interval, Noise, Uncertainty};
+use super::CurvePoint;
+use crate::change::{CONFIDENCE, ConfidenceInterval, Noise, Uncertainty};
 
 /// The curve after its peak.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,14 +53,15 @@ pub enum DipVerdict {
 
 impl Dip {
     /// Judges the load points after the peak; `None` if there are none.
-    pub(super) fn after(points: &[Point], peak: usize) -> Option<Self> {
+    pub(super) fn after(points: &[CurvePoint], peak: usize) -> Option<Self> {
         let (top, after) = (&points[peak], &points[peak + 1..]);
         let lowest = after
             .iter()
             .min_by(|one, other| one.height.value.total_cmp(&other.height.value))?;
         let pooled = Pooled::of(points);
-        let interval = |point: &Point| pooled?.interval(top, point);
-        let is_below = |point: &Point| interval(point).is_some_and(|interval| interval.high < 0.0);
+        let interval = |point: &CurvePoint| pooled?.interval(top, point);
+        let is_below =
+            |point: &CurvePoint| interval(point).is_some_and(|interval| interval.high < 0.0);
         let stretches: Vec<_> = after
             .chunk_by(|one, next| is_below(one) == is_below(next))
             .filter(|stretch| is_below(&stretch[0]))
@@ -104,7 +105,7 @@ struct Pooled {
 impl Pooled {
     /// Pools the noise of passes if any load point has several, otherwise that of
     /// windows.
-    fn of(points: &[Point]) -> Option<Self> {
+    fn of(points: &[CurvePoint]) -> Option<Self> {
         let spreads = points.iter().filter_map(|point| point.height.spread);
         let noise = spreads.clone().map(|spread| spread.noise).min()?;
         let spreads = spreads.filter(|spread| spread.noise == noise);
@@ -125,8 +126,8 @@ impl Pooled {
 
     /// Returns the interval of a change; `None` if the window of either point was
     /// too short.
-    fn interval(self, from: &Point, to: &Point) -> Option<Interval> {
-        let values = |point: &Point| match self.noise {
+    fn interval(self, from: &CurvePoint, to: &CurvePoint) -> Option<ConfidenceInterval> {
+        let values = |point: &CurvePoint| match self.noise {
             Noise::Passes => Some(point.passes),
             Noise::Window => point.height.spread.map(|spread| spread.count),
         };
@@ -151,8 +152,8 @@ mod tests {
     use crate::metric::Metric;
     use crate::published::Contender;
 
-    fn point(clients: u32, passes: &[f64]) -> Point {
-        Point {
+    fn point(clients: u32, passes: &[f64]) -> CurvePoint {
+        CurvePoint {
             clients,
             passes: passes.len(),
             height: Measured::over_passes(passes).unwrap(),
@@ -162,7 +163,7 @@ mod tests {
         }
     }
 
-    fn dip(points: Vec<Point>) -> Option<Dip> {
+    fn dip(points: Vec<CurvePoint>) -> Option<Dip> {
         let contender = Contender {
             name: String::new(),
             metric: Metric::Throughput,
@@ -185,7 +186,7 @@ mod tests {
         passes: usize,
         noise: f64,
         factor: impl Fn(u32) -> f64,
-    ) -> Vec<Point> {
+    ) -> Vec<CurvePoint> {
         let height = |clients: u32| 900.0 * f64::from(clients.min(16)) / 16.0 * factor(clients);
         clients()
             .map(|clients| {
@@ -290,7 +291,7 @@ mod tests {
         let seconds: Vec<_> = (0..60)
             .map(|second| 100.0 + f64::from(second * 7 % 5))
             .collect();
-        let window = |clients, value| Point {
+        let window = |clients, value| CurvePoint {
             height: Measured::in_window(value, &seconds),
             ..point(clients, &[value])
         };

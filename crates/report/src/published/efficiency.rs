@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::curve::{Curve, Row};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, ServerCpuDoc};
 use crate::server_cpu::CpuOf;
 use crate::study::Study;
@@ -50,7 +50,7 @@ impl Efficiency {
     /// Builds a row from a row of a curve. CPU figures are means over passes, if
     /// each pass has them and they are of the same kind.
     #[must_use]
-    pub fn of_row(name: &str, row: &Row<'_>) -> Self {
+    pub fn of_row(name: &str, row: &CurveRow<'_>) -> Self {
         let cpu_of = CpuOf::over(row.passes.iter().copied());
         let figure = |of: fn(&ServerCpuDoc) -> Option<f64>| {
             row.server_cpu(of).filter(|_| cpu_of != Some(CpuOf::Both))
@@ -94,14 +94,14 @@ impl Efficiency {
 
 /// Figure that rows are ranked by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merit {
+pub enum RankedBy {
     /// [`Efficiency::index`].
     Index,
     /// [`Efficiency::ops_per_percent`], if no row moved any data.
     Operations,
 }
 
-impl Merit {
+impl RankedBy {
     /// Returns the figure that these rows are ranked by.
     #[must_use]
     pub fn of(rows: &[Efficiency]) -> Self {
@@ -154,13 +154,13 @@ pub struct Ranked<'a> {
     pub of: &'a Efficiency,
 }
 
-/// Ranks rows by their [`Merit`], the highest figure first. Rows whose figure is of
+/// Ranks rows by their [`RankedBy`], the highest figure first. Rows whose figure is of
 /// processes come before those of whole machines. Rows without a figure come last.
 /// Rows whose printed figures are equal have equal ranks; the exact figures decide
 /// their order.
 #[must_use]
 pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
-    let merit = Merit::of(rows);
+    let merit = RankedBy::of(rows);
     let figure = |row: &Efficiency| merit.figure(row);
     let mut sorted: Vec<_> = rows.iter().collect();
     sorted.sort_by(|left, right| match (figure(left), figure(right)) {
@@ -207,10 +207,10 @@ pub(super) const MIXED: &str = "CPU of some is of the processes that serve, of o
 pub(super) const OF_BOTH: &str = "of two kinds over its passes, so no rank";
 
 /// A column of the ranking: its name, and a function that returns a row's cell.
-type Figure = (&'static str, fn(&Efficiency) -> Cell);
+type RankingColumn = (&'static str, fn(&Efficiency) -> Cell);
 
 /// Columns of the ranking.
-const FIGURES: [Figure; 6] = [
+const FIGURES: [RankingColumn; 6] = [
     ("Mbit/s", |row| {
         Cell::of(Some(row.throughput_mbps), units::throughput)
     }),
@@ -227,7 +227,7 @@ const FIGURES: [Figure; 6] = [
 /// it.
 #[must_use]
 pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
-    let merit = Merit::of(rows);
+    let merit = RankedBy::of(rows);
     let is_mixed = is_mixed(rows);
     let figures = || FIGURES.into_iter().filter(|(name, _)| merit.has(name));
     let cells = |Ranked { rank, of: row }: Ranked<'_>| {
@@ -250,10 +250,10 @@ pub fn efficiency(title: &str, rows: &[Efficiency]) -> Table {
     }
 }
 
-fn notes(rows: &[Efficiency], merit: Merit, is_mixed: bool) -> Vec<String> {
+fn notes(rows: &[Efficiency], merit: RankedBy, is_mixed: bool) -> Vec<String> {
     let of = match merit {
-        Merit::Index => "Mbit/s",
-        Merit::Operations => "operations per second",
+        RankedBy::Index => "Mbit/s",
+        RankedBy::Operations => "operations per second",
     };
     let name = merit.name();
     let mut notes = vec![
@@ -294,7 +294,7 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
         ));
         rows.extend(Efficiency::of_run(name, &result.run));
     }
-    let merit = Merit::of(&rows);
+    let merit = RankedBy::of(&rows);
     let measured = rows.iter().filter(|row| merit.figure(row).is_some());
     if measured.count() < 2 {
         return None;

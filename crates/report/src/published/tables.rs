@@ -4,7 +4,7 @@ mod dips;
 
 pub use dips::dips;
 
-use super::{Contender, Point, adapter, efficiency_at_peaks, percentages};
+use super::{Contender, CurvePoint, adapter, efficiency_at_peaks, percentages};
 use crate::change::{Change, Noise};
 use crate::metric::Metric;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
@@ -103,7 +103,7 @@ fn unit(contenders: &[Contender]) -> &'static str {
     }
 }
 
-fn height(contender: &Contender, point: &Point) -> Cell {
+fn height(contender: &Contender, point: &CurvePoint) -> Cell {
     of_height(contender, point.height.value)
 }
 
@@ -117,7 +117,7 @@ fn of_height(contender: &Contender, value: f64) -> Cell {
     Cell::number(value, text)
 }
 
-fn clients(point: &Point) -> Cell {
+fn clients(point: &CurvePoint) -> Cell {
     let mark = if point.is_generator_limited { "~ " } else { "" };
     Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
 }
@@ -146,7 +146,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
         Column::number("passes"),
         Column::number("within 95 %"),
     ];
-    let cells = |contender: &Contender, peak: &Point| {
+    let cells = |contender: &Contender, peak: &CurvePoint| {
         let deviation = peak
             .height
             .spread

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::curve::{Curve, Row};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::ServerCpuDoc;
 use crate::metric::Metric;
-use crate::published::{Efficiency, Merit, cpu_of, is_mixed};
+use crate::published::{Efficiency, RankedBy, cpu_of, is_mixed};
 use crate::server_cpu::CpuOf;
 use crate::statistics::per;
 use crate::table::{Cell, Column, Table};
@@ -22,14 +22,14 @@ const COLUMNS: [&str; 6] = [
 
 /// Returns the columns of a curve. Those of Mbit/s are left out if it moved no
 /// data.
-fn columns(merit: Merit) -> impl Iterator<Item = &'static str> {
+fn columns(merit: RankedBy) -> impl Iterator<Item = &'static str> {
     COLUMNS.into_iter().filter(move |name| merit.has(name))
 }
 
-fn merit(curve: &Curve<'_>) -> Merit {
+fn merit(curve: &Curve<'_>) -> RankedBy {
     match curve.metric() {
-        Metric::Operations => Merit::Operations,
-        _ => Merit::Index,
+        Metric::Operations => RankedBy::Operations,
+        _ => RankedBy::Index,
     }
 }
 
@@ -84,7 +84,7 @@ pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
     })
 }
 
-fn docs<'a>(row: &'a Row<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone {
+fn docs<'a>(row: &'a CurveRow<'_>) -> impl Iterator<Item = &'a ServerCpuDoc> + Clone {
     row.passes
         .iter()
         .filter_map(|pass| pass.server_cpu.as_ref())
@@ -113,7 +113,7 @@ fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
 pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     let merit = merit(curve);
     let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
-    let cells = |row: &Row<'_>| {
+    let cells = |row: &CurveRow<'_>| {
         let used = row
             .passes
             .iter()
@@ -140,7 +140,7 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     }
 }
 
-fn cells(merit: Merit, row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
+fn cells(merit: RankedBy, row: &CurveRow<'_>, efficiency: &Efficiency) -> Vec<Cell> {
     let mean_s = row
         .server_cpu(|doc| doc.busy_s)
         .filter(|_| efficiency.cpu_of != Some(CpuOf::Both));
@@ -154,7 +154,7 @@ fn cells(merit: Merit, row: &Row<'_>, efficiency: &Efficiency) -> Vec<Cell> {
 }
 
 /// Returns the number of cores that these CPU seconds over all passes kept busy.
-fn busy(row: &Row<'_>, seconds: f64) -> Option<f64> {
+fn busy(row: &CurveRow<'_>, seconds: f64) -> Option<f64> {
     let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
     (window_s > 0.0).then(|| seconds / window_s)
 }
@@ -170,7 +170,7 @@ struct CpuUse {
 }
 
 /// Returns the cells for a row's CPU use, and for its work per percent.
-fn figures(merit: Merit, row: &Row<'_>, cost: CpuUse) -> Vec<Cell> {
+fn figures(merit: RankedBy, row: &CurveRow<'_>, cost: CpuUse) -> Vec<Cell> {
     let for_each = |value: f64| {
         let figure = cost.percent.map(|percent| per(value, percent));
         Cell::of(figure, units::rate)

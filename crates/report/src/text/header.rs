@@ -2,7 +2,7 @@
 
 use smbench_model::record::OpKind;
 
-use crate::doc::{FlushDoc, LoadPointDoc, OutcomeDoc, Place, RunDoc, ServerDoc};
+use crate::doc::{FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation};
 use crate::plan;
 use crate::units::{counted, plain};
 
@@ -60,8 +60,8 @@ fn complete(points: &[LoadPointDoc]) -> String {
 
 fn server(server: &ServerDoc) -> String {
     let place = match server.place {
-        Place::Remote => "",
-        Place::Embedded => " (embedded)",
+        ServerLocation::Remote => "",
+        ServerLocation::Embedded => " (embedded)",
     };
     let auth = server
         .auth

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use smbench_model::record::OpKind;
 
-use crate::curve::{Curve, Row, total};
+use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{OpDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
@@ -58,7 +58,7 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     })
 }
 
-fn cells(row: &Row<'_>, name: &str, all: u64) -> Vec<Cell> {
+fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
     let passes = || row.passes.iter();
     let ops = || passes().filter_map(|pass| pass.ops.get(name));
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));

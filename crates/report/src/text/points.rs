@@ -1,6 +1,6 @@
 //! The table of load points and the peak line under it.
 
-use crate::curve::{Curve, Row};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::LoopDoc;
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
@@ -10,7 +10,7 @@ use crate::units;
 
 /// Optional columns of the table of load points.
 #[derive(Clone, Copy)]
-struct Shape {
+struct OptionalColumns {
     /// The run moved data: a column for throughput.
     has_data: bool,
     /// The run has several passes: a column for the deviation between them.
@@ -22,9 +22,9 @@ struct Shape {
     has_rate: bool,
 }
 
-impl Shape {
+impl OptionalColumns {
     fn of(curve: &Curve<'_>) -> Self {
-        let any = |is: fn(&Row<'_>) -> bool| curve.rows.iter().any(is);
+        let any = |is: fn(&CurveRow<'_>) -> bool| curve.rows.iter().any(is);
         Self {
             has_data: curve.metric() == Metric::Throughput,
             has_passes: any(|row| row.throughput_deviation_mbps.is_some()),
@@ -75,13 +75,13 @@ impl Shape {
 /// stalled.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
-    let shape = Shape::of(curve);
+    let shape = OptionalColumns::of(curve);
     let mut notes = shape.notes();
     let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
-    if valid().any(Row::is_generator_limited) {
+    if valid().any(CurveRow::is_generator_limited) {
         notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
     }
-    if valid().any(Row::is_stalled) {
+    if valid().any(CurveRow::is_stalled) {
         notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
     }
     Table {
@@ -92,7 +92,7 @@ pub fn load_points(curve: &Curve<'_>) -> Table {
     }
 }
 
-fn mark(row: &Row<'_>) -> String {
+fn mark(row: &CurveRow<'_>) -> String {
     if !row.invalid.is_empty() {
         return "! ".to_owned();
     }
@@ -105,7 +105,7 @@ fn mark(row: &Row<'_>) -> String {
     if marks.is_empty() { marks } else { marks + " " }
 }
 
-fn cells(row: &Row<'_>, shape: Shape) -> Vec<Cell> {
+fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
     let clients = format!("{}{}", mark(row), row.clients);
     let mut cells = vec![Cell::number(row.clients.into(), clients)];
     if shape.has_data {

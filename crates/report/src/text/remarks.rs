@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::curve::{Curve, Row};
+use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::units::{counted, plain};
 
@@ -21,7 +21,7 @@ pub fn footnotes(curve: &Curve<'_>) -> String {
         .collect()
 }
 
-fn footnote(row: &Row<'_>, pass: &LoadPointDoc) -> String {
+fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
     let verdict = if row.is_valid() {
         "left out of the averages"
     } else {
@@ -102,8 +102,8 @@ fn failures(points: &[LoadPointDoc]) -> String {
 /// Returns a line per difference between the recording and the replay, over all
 /// load points.
 fn differences(points: &[LoadPointDoc]) -> String {
-    type Difference<'a> = (&'a str, &'a str, &'a str);
-    let mut all: BTreeMap<Difference<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    type DifferenceKey<'a> = (&'a str, &'a str, &'a str);
+    let mut all: BTreeMap<DifferenceKey<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
     for point in points {
         for found in &point.differences {
             let key = (&*found.op, &*found.recorded, &*found.seen);
@@ -113,7 +113,7 @@ fn differences(points: &[LoadPointDoc]) -> String {
         }
     }
     let line =
-        |((op, recorded, seen), (count, clients)): (Difference<'_>, (u64, BTreeSet<u32>))| {
+        |((op, recorded, seen), (count, clients)): (DifferenceKey<'_>, (u64, BTreeSet<u32>))| {
             let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
             format!(
                 "not as recorded: {}, {} -> {}: {}, at load points {}\n",

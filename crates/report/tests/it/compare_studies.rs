@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use smbench_report::compare::{
-    Comparison, Condition, Depth, Input, Subject, Verdict, compare, render,
+    ComparedRun, Comparison, Condition, Depth, Input, Verdict, compare, render,
 };
 use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
@@ -20,7 +20,8 @@ fn studies_are_compared_server_by_server() {
         let name = |name: &str| name.rsplit(": ").next().unwrap().to_owned();
         let pairs = comparison.pairs.iter();
         let names = pairs.map(|pair| {
-            let label = |subject: &Subject| format!("{} {}", subject.label, name(&subject.name));
+            let label =
+                |subject: &ComparedRun| format!("{} {}", subject.label, name(&subject.name));
             (label(&pair.baseline), label(&pair.other))
         });
         names.collect::<Vec<_>>()
@@ -113,7 +114,7 @@ fn a_study_is_compared_as_its_comparisons_ask() {
         doc.save(folder.path()).unwrap();
         let found = compare(&[Input::load(folder.path()).unwrap()]).unwrap();
         assert_eq!(found.unmatched, [""; 0]);
-        let side = |of: &Subject| format!("{} {}", of.label, of.server.as_deref().unwrap());
+        let side = |of: &ComparedRun| format!("{} {}", of.label, of.server.as_deref().unwrap());
         let pairs = found.pairs.iter();
         pairs
             .map(|pair| format!("{} over {}", side(&pair.other), side(&pair.baseline)))

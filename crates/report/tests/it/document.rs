@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json as value};
 use smbench_model::Nanos;
 use smbench_model::contents::block::Mismatch;
-use smbench_model::contents::verify::Verdict;
+use smbench_model::contents::verify::ReadVerdict;
 use smbench_model::plan::Verify;
-use smbench_model::record::{Failure, OpKind, Outcome, Phase, RunRecord};
+use smbench_model::record::{OpKind, OperationFailure, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};
@@ -84,9 +84,9 @@ fn back_pressure_is_a_remark_and_no_verdict_on_the_generator() {
 fn reads_that_were_verified_are_counted_by_what_came_of_it() {
     let mut verified = point(8, 1, 1600);
     for (verdict, phase) in [
-        (Verdict::Checked, Phase::Window),
-        (Verdict::Checked, Phase::Outside),
-        (Verdict::Unjudged, Phase::Window),
+        (ReadVerdict::Checked, Phase::Window),
+        (ReadVerdict::Checked, Phase::Outside),
+        (ReadVerdict::Unjudged, Phase::Window),
     ] {
         book(&mut verified.ops, phase, |ops| ops.verified(verdict));
     }
@@ -113,11 +113,17 @@ fn reads_that_were_verified_are_counted_by_what_came_of_it() {
 fn failures_are_named() {
     let mut point = point(1, 1, 4);
     for (failure, phase) in [
-        (Failure::Status(NtStatus::DISK_FULL), Phase::Window),
-        (Failure::Status(NtStatus::DISK_FULL), Phase::Outside),
-        (Failure::Status(NtStatus(0xC123_4567)), Phase::Window),
-        (Failure::Short, Phase::Window),
-        (Failure::WrongData, Phase::Window),
+        (OperationFailure::Status(NtStatus::DISK_FULL), Phase::Window),
+        (
+            OperationFailure::Status(NtStatus::DISK_FULL),
+            Phase::Outside,
+        ),
+        (
+            OperationFailure::Status(NtStatus(0xC123_4567)),
+            Phase::Window,
+        ),
+        (OperationFailure::Short, Phase::Window),
+        (OperationFailure::WrongData, Phase::Window),
     ] {
         book(&mut point.ops, phase, |ops| {
             ops.failure(OpKind::Write, failure);

@@ -5,7 +5,7 @@ use std::iter;
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::fileio::{Fileio, Flushing, Home, Spread, TestMode};
+use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
 use smbench_model::plan::Requests;
 use smbench_model::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
 use smbench_model::units::Size;
@@ -51,10 +51,10 @@ fn tested(
         merged: 0,
         flushing,
         rw_ratio: 1.5,
-        spread: Spread::Uniform,
+        spread: RequestSpread::Uniform,
         events: None,
         time: Some(Duration::from_secs(300)),
-        home: Home::Prepared,
+        home: FileOrigin::Prepared,
     });
     run
 }

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use smbench_model::Nanos;
-use smbench_model::progress::{MeasuredInterval, Point};
+use smbench_model::progress::{MeasuredInterval, PointNumber};
 use smbench_model::record::{OpKind, Recorder};
 use smbench_report::IntervalLog;
 
@@ -25,7 +25,7 @@ fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
         ops.success(OpKind::Flush, 0, Nanos(30_000_000));
         ops.success(OpKind::OplockBreak, 0, Nanos(80_000_000));
         let interval = MeasuredInterval {
-            point: Point {
+            point: PointNumber {
                 number: 1,
                 of,
                 clients,

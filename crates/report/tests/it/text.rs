@@ -12,7 +12,7 @@ use smbench_formats::loadfile::{self, Unknown};
 use smbench_model::Nanos;
 use smbench_model::plan::{Replay, Requests, Timing};
 use smbench_model::record::{
-    Difference, Failure, OpKind, Origin, Outcome, Phase, RunRecord, ServerFacts,
+    OpKind, OperationFailure, Origin, Outcome, Phase, ReplayDifference, RunRecord, ServerFacts,
 };
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, RunDoc};
@@ -169,14 +169,14 @@ fn several_passes_with_one_left_out() {
 #[test]
 fn failures_and_leftovers_are_spelled_out() {
     let mut failing = point(4, 1, 100);
-    let full = Failure::Status(NtStatus::DISK_FULL);
+    let full = OperationFailure::Status(NtStatus::DISK_FULL);
     book(&mut failing.ops, Phase::Window, |ops| {
         for _ in 0..3 {
             ops.failure(OpKind::Write, full);
         }
     });
     book(&mut failing.ops, Phase::Outside, |ops| {
-        ops.failure(OpKind::Read, Failure::WrongData);
+        ops.failure(OpKind::Read, OperationFailure::WrongData);
     });
     failing.invalid = Some("4 of 1264 operations failed".to_owned());
     failing.credit_starved = Duration::from_millis(2500);
@@ -227,19 +227,19 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
     let text = "Mkdir \"\\a\" NT_STATUS_OK\nSMB2 9\nUnlink \"\\b\" 0x6 NT_STATUS_OK\n";
     let trace = loadfile::parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
     let mut replayed = point(4, 1, 100);
-    let difference = Difference {
+    let difference = ReplayDifference {
         kind: OpKind::Mkdir,
         recorded: Some(NtStatus::SUCCESS),
-        seen: Failure::Status(NtStatus::OBJECT_NAME_COLLISION),
+        seen: OperationFailure::Status(NtStatus::OBJECT_NAME_COLLISION),
     };
     book(&mut replayed.ops, Phase::Window, |ops| {
         ops.difference(difference);
         ops.difference(difference);
     });
     book(&mut replayed.ops, Phase::Outside, |ops| {
-        ops.difference(Difference {
+        ops.difference(ReplayDifference {
             kind: OpKind::Read,
-            seen: Failure::Short,
+            seen: OperationFailure::Short,
             ..difference
         });
     });

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use smbench_engine::run::MeasuredInterval;
-use smbench_model::fileio::{Fileio, Home};
+use smbench_model::fileio::{FileOrigin, Fileio};
 use smbench_model::plan::{
     Place, PlanError, Problem, Rate, RateScope, Spacing, Verify, WorkProblem,
 };
@@ -22,7 +22,7 @@ use crate::commands::run::{Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::ProgressLine;
-use crate::request::Request;
+use crate::request::RunRequest;
 use crate::watch;
 
 pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
@@ -37,9 +37,9 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = Request::of(&profile, options(args, &test)?, &args.server, &args.output);
+    let request = RunRequest::of(&profile, options(args, &test)?, &args.server, &args.output);
     let request = request.map_err(in_sysbench_terms)?;
-    if test.home == Home::Own {
+    if test.home == FileOrigin::Own {
         check_memory(&test)?;
         if !args.output.quiet {
             complain(format_args!(

@@ -23,7 +23,7 @@ use crate::progress::ProgressLine;
 use crate::request::document;
 use crate::signals::cleanup_command;
 use crate::verdict::judge;
-use crate::watch::{Keep, Watch};
+use crate::watch::{SaveResults, Watch};
 
 /// Reason why a pass was not completed.
 pub(super) enum Incomplete {
@@ -227,7 +227,7 @@ struct PassKeeper<'a> {
     points: PointLines,
 }
 
-impl Keep for PassKeeper<'_> {
+impl SaveResults for PassKeeper<'_> {
     fn directory_claimed(&mut self, directory: &str) {
         let Some((server, url)) = self.server else {
             return;

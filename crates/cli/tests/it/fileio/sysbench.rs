@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use smbench_model::fileio::{Fileio, Flushing, Home, Sequence, Spread, Step, TestMode};
+use smbench_model::fileio::{
+    FileOrigin, Fileio, Flushing, RequestSpread, Sequence, SequenceStep, TestMode,
+};
 use smbench_model::units::Size;
 
 use super::{FILES, SYSBENCH, counted, fileio, samba};
@@ -226,23 +228,23 @@ fn sequence_of(doc: &Value, count: usize) -> Vec<Request> {
                 at_end: true,
             },
             rw_ratio: test["rw_ratio"].as_f64().unwrap(),
-            spread: Spread::Uniform,
+            spread: RequestSpread::Uniform,
             events: None,
             time: None,
-            home: Home::Prepared,
+            home: FileOrigin::Prepared,
         },
         1,
     );
-    let request = |operation, place: smbench_model::fileio::Place| Request {
+    let request = |operation, place: smbench_model::fileio::FileRange| Request {
         operation,
         file: place.file.into(),
         offset: place.offset,
         length: place.length.into(),
     };
     let steps = (0..count as u64).map(|position| match sequence.step(position) {
-        Step::Read(place) => request(1, place),
-        Step::Write(place) => request(2, place),
-        Step::Flush(file) => Request {
+        SequenceStep::Read(place) => request(1, place),
+        SequenceStep::Write(place) => request(2, place),
+        SequenceStep::Flush(file) => Request {
             operation: 3,
             file: file.into(),
             offset: 0,

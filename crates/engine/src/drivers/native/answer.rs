@@ -16,7 +16,7 @@ use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 
-use super::group::Place;
+use super::group::SlotObjects;
 use crate::drivers::driver::{Answer, Extent};
 
 /// Converts a completion into an answer, and keeps the open that it created in
@@ -24,7 +24,7 @@ use crate::drivers::driver::{Answer, Extent};
 /// same frame follow.
 pub(crate) fn of<'a>(
     done: &Completion<'a>,
-    mut place: Option<&mut Place>,
+    mut place: Option<&mut SlotObjects>,
 ) -> Result<Option<Answer<'a>>, DecodeError> {
     let mut extent = Extent::Final;
     let mut expired = done.status == NtStatus::NETWORK_SESSION_EXPIRED;
@@ -48,7 +48,7 @@ pub(crate) fn of<'a>(
 fn answer<'a>(
     done: &Completion<'a>,
     extent: Extent,
-    place: Option<&mut Place>,
+    place: Option<&mut SlotObjects>,
 ) -> Result<Answer<'a>, DecodeError> {
     let bare = Answer::bare(done.tag, extent, done.status);
     if done.status != NtStatus::SUCCESS {

@@ -15,7 +15,7 @@ use smbench_protocol::connection::{Chain, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, SessionIndex};
 
-use super::group::{GroupState, Held, Place};
+use super::group::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
@@ -31,8 +31,8 @@ pub(crate) trait Encode: Sized + 'static {
         site: &Site,
         client: u32,
         session: &mut Session,
-        held: &mut Held,
-    ) -> Result<Vec<Place>, SessionError>;
+        held: &mut ClientSession,
+    ) -> Result<Vec<SlotObjects>, SessionError>;
 
     /// Appends the request of a call, or its frame of several requests.
     fn encode(
@@ -57,8 +57,8 @@ pub(crate) trait Encode: Sized + 'static {
     fn holder<'a>(
         &'a mut self,
         open: FileId,
-        held: &[Held],
-        places: &'a mut [Place],
+        held: &[ClientSession],
+        places: &'a mut [SlotObjects],
     ) -> Option<(usize, &'a mut OplockLevel)>;
 }
 

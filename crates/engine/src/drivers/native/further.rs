@@ -9,7 +9,7 @@
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
-use smbench_protocol::handshake::{Opened, Opening};
+use smbench_protocol::handshake::{SessionSetup, SetupProgress};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Completion, Connection, HandshakeError, NtStatus, ProtocolError, SessionIndex,
@@ -17,7 +17,7 @@ use smbench_protocol::{
 
 use super::Native;
 use super::encode::To;
-use super::group::{GroupState, Place};
+use super::group::{GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
@@ -27,12 +27,12 @@ use crate::machine::clock;
 pub(super) struct Further {
     /// Number of the session's connection.
     link: usize,
-    stage: Stage,
+    stage: FurtherStage,
 }
 
-enum Stage {
-    Opening(Box<Opening>),
-    Standing(SessionIndex),
+enum FurtherStage {
+    Opening(Box<SessionSetup>),
+    LoggedOn(SessionIndex),
 }
 
 impl<E> GroupState<E> {
@@ -52,7 +52,7 @@ impl<E> GroupState<E> {
             Ok(opening) => {
                 self.places[call.slot as usize].further = Some(Further {
                     link,
-                    stage: Stage::Opening(Box::new(opening)),
+                    stage: FurtherStage::Opening(Box::new(opening)),
                 });
                 Ok(())
             }
@@ -69,7 +69,8 @@ impl<E> GroupState<E> {
     /// Sends LOGOFF, which also ends the tree connect.
     pub(super) fn log_off(&self, to: To<'_>) -> Result<(), NoCredit> {
         let further = &self.places[to.tag as usize].further;
-        let Some(Stage::Standing(session)) = further.as_ref().map(|further| &further.stage) else {
+        let Some(FurtherStage::LoggedOn(session)) = further.as_ref().map(|further| &further.stage)
+        else {
             unreachable!("only a session that stands is logged off");
         };
         let to = To {
@@ -98,20 +99,20 @@ impl<E> Native<E> {
             let further = &mut places[slot as usize].further;
             let Some(Further {
                 link,
-                stage: Stage::Opening(opening),
+                stage: FurtherStage::Opening(opening),
             }) = further
             else {
                 return false;
             };
             links.pick(*link);
             let (connection, out) = links.chosen(scratch);
-            opening.resume(connection, out) == Opened::Unfinished
+            opening.resume(connection, out) == SetupProgress::Unfinished
         });
     }
 }
 
 /// Progress of a slot's further session after an answer.
-pub(super) enum Came {
+pub(super) enum SlotProgress {
     /// The log-on continues.
     NotYet,
     /// The log-on continues when there is a credit for the next request.
@@ -123,40 +124,44 @@ pub(super) enum Came {
 /// Processes an answer for the further session of a slot, and appends the next
 /// request.
 pub(super) fn answered(
-    place: &mut Place,
+    place: &mut SlotObjects,
     connection: &mut Connection,
     done: &Completion<'_>,
     out: &mut Vec<u8>,
-) -> Result<Came, Dropped> {
+) -> Result<SlotProgress, Dropped> {
     let answer = |status| Answer::bare(done.tag, Extent::Final, status);
     let Some(Further { link, stage }) = place.further.take() else {
-        return Ok(Came::To(answer(done.status)));
+        return Ok(SlotProgress::To(answer(done.status)));
     };
     let mut opening = match stage {
-        Stage::Opening(opening) => opening,
-        Stage::Standing(session) => {
+        FurtherStage::Opening(opening) => opening,
+        FurtherStage::LoggedOn(session) => {
             connection.forget(session);
             if done.status == NtStatus::SUCCESS {
                 EmptyResponse::decode(done.message()).map_err(ProtocolError::from)?;
             }
-            return Ok(Came::To(answer(done.status)));
+            return Ok(SlotProgress::To(answer(done.status)));
         }
     };
     let (stage, came) = match opening.receive(connection, done, out) {
-        Ok(Opened::NotYet) => (Stage::Opening(opening), Came::NotYet),
-        Ok(Opened::Unfinished) => (Stage::Opening(opening), Came::Unfinished),
-        Ok(Opened::Ready(session)) => (
-            Stage::Standing(session),
-            Came::To(answer(NtStatus::SUCCESS)),
+        Ok(SetupProgress::NotYet) => (FurtherStage::Opening(opening), SlotProgress::NotYet),
+        Ok(SetupProgress::Unfinished) => (FurtherStage::Opening(opening), SlotProgress::Unfinished),
+        Ok(SetupProgress::Ready(session)) => (
+            FurtherStage::LoggedOn(session),
+            SlotProgress::To(answer(NtStatus::SUCCESS)),
         ),
         // The ticket expired during the log-on, which is tried again with a new
         // ticket.
         Err(HandshakeError::Refused { status, .. })
             if status == NtStatus::NETWORK_SESSION_EXPIRED =>
         {
-            return Ok(Came::To(Answer::bare(done.tag, Extent::Expired, status)));
+            return Ok(SlotProgress::To(Answer::bare(
+                done.tag,
+                Extent::Expired,
+                status,
+            )));
         }
-        Err(HandshakeError::Refused { status, .. }) => return Ok(Came::To(answer(status))),
+        Err(HandshakeError::Refused { status, .. }) => return Ok(SlotProgress::To(answer(status))),
         Err(HandshakeError::Protocol(error)) => return Err(error.into()),
         Err(other) => return Err(Dropped::LogOn(other.to_string())),
     };

@@ -14,7 +14,7 @@ use smbench_protocol::{
 
 use super::answer;
 use super::encode::{Encode, To};
-use super::further::{self, Came, Further};
+use super::further::{self, Further, SlotProgress};
 use super::renewal::{Renewals, member_of};
 use crate::drivers::driver::{Call, Extent, Sink};
 use crate::drivers::dropped::Dropped;
@@ -30,16 +30,16 @@ pub(crate) struct GroupState<E> {
     /// Slots whose log-ons wait for a credit.
     pub(super) unfinished: Vec<u32>,
     /// State of each member.
-    pub(super) held: Box<[Held]>,
+    pub(super) held: Box<[ClientSession]>,
     /// Number of slots of each member.
     pub(super) outstanding: usize,
     /// State of each slot, in the order of the members; empty if no action needs
     /// it.
-    pub(super) places: Box<[Place]>,
+    pub(super) places: Box<[SlotObjects]>,
 }
 
 /// The session of a client and its open files.
-pub(crate) struct Held {
+pub(crate) struct ClientSession {
     /// Session index, the same on every connection of the group.
     pub(super) session: SessionIndex,
     /// Credentials of the session's last log-on.
@@ -56,7 +56,7 @@ pub(crate) struct Held {
 
 /// State of a slot.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct SlotObjects {
     /// Open that the CREATE of its action created.
     pub(super) open: FileId,
     /// Tree that the TREE_CONNECT of its action connected.
@@ -126,12 +126,12 @@ impl<E> GroupState<E> {
     ) -> Result<(), Dropped> {
         let place = &mut self.places[done.tag as usize];
         match further::answered(place, connection, done, out)? {
-            Came::NotYet => Ok(()),
-            Came::Unfinished => {
+            SlotProgress::NotYet => Ok(()),
+            SlotProgress::Unfinished => {
                 self.unfinished.push(done.tag);
                 Ok(())
             }
-            Came::To(answer) => {
+            SlotProgress::To(answer) => {
                 if answer.extent == Extent::Expired {
                     self.expired(done.tag, now);
                 }

@@ -2,7 +2,8 @@
 //! has to. Opens have the rights that the mix needs, and no more.
 
 use smbench_model::action::{
-    Action, CreateDisposition, Opening, QueryClass, SetClass, Subject, dialect_needed,
+    Action, CreateDisposition, CreateParameters, CreateSubject, QueryClass, SetClass,
+    dialect_needed,
 };
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
@@ -14,7 +15,7 @@ use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
-use super::group::{Held, Place};
+use super::group::{ClientSession, SlotObjects};
 use super::request::create;
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
@@ -28,11 +29,11 @@ pub(super) async fn hold(
     member: usize,
     index: SessionIndex,
     session: &mut Session,
-) -> Result<(Held, Vec<Caching>), SessionError> {
+) -> Result<(ClientSession, Vec<Caching>), SessionError> {
     let actions = site.mix.actions();
     check_dialect(actions, session)?;
     check_leases(site.plan.sessions.caching, session)?;
-    let mut held = Held {
+    let mut held = ClientSession {
         session: index,
         credentials: session.credentials().clone(),
         files: Box::default(),
@@ -91,14 +92,14 @@ pub(super) async fn places(
     site: &Site,
     client: u32,
     session: &mut Session,
-) -> Result<Vec<Place>, SessionError> {
+) -> Result<Vec<SlotObjects>, SessionError> {
     let actions = site.mix.actions();
     let mut places = Vec::new();
     if actions.iter().all(is_plain) {
         return Ok(places);
     }
     for slot in 0..site.plan.work.outstanding {
-        let mut place = Place::default();
+        let mut place = SlotObjects::default();
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
             make_kept(actions, &paths, session).await?;
@@ -120,11 +121,11 @@ fn is_plain(action: &Action) -> bool {
 /// Returns the entries that must exist because an action opens or overwrites them.
 /// The second value is the create option for the kind of the entry.
 pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32)> {
-    let opens = |wanted: Subject| {
+    let opens = |wanted: CreateSubject| {
         actions.iter().any(|action| {
             matches!(
                 action,
-                Action::Create(Opening {
+                Action::Create(CreateParameters {
                     subject,
                     disposition: CreateDisposition::Open | CreateDisposition::Overwrite,
                     ..
@@ -134,12 +135,12 @@ pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32
     };
     [
         (
-            Subject::ScratchFile,
+            CreateSubject::ScratchFile,
             ScratchName::KeptFile,
             options::FILE_NON_DIRECTORY_FILE,
         ),
         (
-            Subject::ScratchDirectory,
+            CreateSubject::ScratchDirectory,
             ScratchName::KeptDirectory,
             options::FILE_DIRECTORY_FILE,
         ),

@@ -14,7 +14,7 @@ use smbench_protocol::connection::Reauthentication;
 use smbench_protocol::{Credentials, NtStatus, SessionIndex};
 
 use super::Native;
-use super::group::Held;
+use super::group::ClientSession;
 use crate::drivers::driver::{Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::SessionError;
@@ -28,10 +28,10 @@ struct Renewal {
     member: usize,
     /// Instant at which the session was found expired.
     since: Nanos,
-    stage: Stage,
+    stage: RenewalStage,
 }
 
-enum Stage {
+enum RenewalStage {
     Found,
     /// Credentials are being fetched.
     Fetching(Fetching),
@@ -64,7 +64,7 @@ impl Renewals {
             self.0.push(Renewal {
                 member,
                 since: now,
-                stage: Stage::Found,
+                stage: RenewalStage::Found,
             });
         }
     }
@@ -81,7 +81,7 @@ impl Renewals {
             return Ok(());
         };
         match progress {
-            Reauthentication::Unfinished => self.0[at].stage = Stage::Unfinished,
+            Reauthentication::Unfinished => self.0[at].stage = RenewalStage::Unfinished,
             Reauthentication::Done => {
                 let renewal = self.0.swap_remove(at);
                 sink.reauthenticated(renewal.since);
@@ -99,7 +99,7 @@ pub(super) struct Refused {
 }
 
 /// Returns the member to which this session belongs.
-pub(super) fn member_of(held: &[Held], session: SessionIndex) -> Option<usize> {
+pub(super) fn member_of(held: &[ClientSession], session: SessionIndex) -> Option<usize> {
     held.iter().position(|held| held.session == session)
 }
 
@@ -128,15 +128,15 @@ impl<E> Native<E> {
     ) -> Result<(), Dropped> {
         for Renewal { member, stage, .. } in &mut self.group.renewals.0 {
             let held = &mut self.group.held[*member];
-            if let Stage::Found = stage {
+            if let RenewalStage::Found = stage {
                 let (first, _) = self.links.first(scratch);
-                *stage = Stage::Fetching(Box::pin(first.renewal(&held.credentials)));
+                *stage = RenewalStage::Fetching(Box::pin(first.renewal(&held.credentials)));
             }
-            if let Stage::Fetching(fetching) = stage
+            if let RenewalStage::Fetching(fetching) = stage
                 && let Poll::Ready(fetched) = fetching.as_mut().poll(context)
             {
                 held.credentials = fetched?;
-                *stage = Stage::Ready;
+                *stage = RenewalStage::Ready;
             }
         }
         self.send_renewals(scratch)
@@ -152,18 +152,18 @@ impl<E> Native<E> {
                 break;
             }
             match stage {
-                Stage::Ready => {
+                RenewalStage::Ready => {
                     first.begin_reauthentication(held.session, &held.credentials, out)?;
                 }
-                Stage::Unfinished => {
+                RenewalStage::Unfinished => {
                     let sent = first
                         .connection
                         .continue_reauthentication(held.session, out);
                     debug_assert!(sent.is_ok(), "credits have been looked for");
                 }
-                Stage::Found | Stage::Fetching(_) | Stage::Asked => continue,
+                RenewalStage::Found | RenewalStage::Fetching(_) | RenewalStage::Asked => continue,
             }
-            *stage = Stage::Asked;
+            *stage = RenewalStage::Asked;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus};
 
 use super::encode::{Encode, To};
-use super::group::{GroupState, Held, Place};
+use super::group::{ClientSession, GroupState, SlotObjects};
 use super::open::open_directory;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
@@ -35,7 +35,7 @@ use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
-use deltree::{Deltree, Next};
+use deltree::{Deltree, DeltreeStep};
 use wire::{deletion, existing, listing, query, recorded, set};
 
 /// Maximum length of the directory's name in UTF-16 units. It leaves room for any
@@ -107,8 +107,8 @@ impl Encode for TraceEncoder {
         site: &Site,
         client: u32,
         session: &mut Session,
-        held: &mut Held,
-    ) -> Result<Vec<Place>, SessionError> {
+        held: &mut ClientSession,
+    ) -> Result<Vec<SlotObjects>, SessionError> {
         let root = join(&site.directory, REPLAY_DIRECTORY);
         populate(session, &root, client, &self.trace, site.salt).await?;
         held.directory = open_directory(session, &root).await?;
@@ -123,7 +123,7 @@ impl Encode for TraceEncoder {
             current: None,
             deltree: None,
         });
-        Ok(vec![Place::default()])
+        Ok(vec![SlotObjects::default()])
     }
 
     fn encode(
@@ -215,14 +215,14 @@ impl Encode for TraceEncoder {
         }
         if let Some(deltree) = &mut player.deltree {
             match deltree.go_on(current.status) {
-                Next::Send => {
+                DeltreeStep::Send => {
                     let sent = deltree.send(to, &mut encoder.name);
                     place.due = sent.map_err(|NoCredit| Dropped::NoCredits)?;
                     current.status = NtStatus::SUCCESS;
                     current.is_closing = false;
                     return Ok(None);
                 }
-                Next::End(status) => current.status = status,
+                DeltreeStep::End(status) => current.status = status,
             }
         }
         let (Operation { kind, file, .. }, status) = (current.operation, current.status);
@@ -241,8 +241,8 @@ impl Encode for TraceEncoder {
     fn holder<'a>(
         &'a mut self,
         open: FileId,
-        held: &[Held],
-        _: &'a mut [Place],
+        held: &[ClientSession],
+        _: &'a mut [SlotObjects],
     ) -> Option<(usize, &'a mut OplockLevel)> {
         let mut players = self.players.iter_mut().zip(held).enumerate();
         players.find_map(|(member, (player, held))| {

@@ -23,7 +23,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId};
 
 use super::encode::{Encode, To, read};
-use super::group::{GroupState, Held, Place};
+use super::group::{ClientSession, GroupState, SlotObjects};
 use super::open;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
@@ -91,8 +91,8 @@ impl Encode for MixEncoder {
         site: &Site,
         client: u32,
         session: &mut Session,
-        _: &mut Held,
-    ) -> Result<Vec<Place>, SessionError> {
+        _: &mut ClientSession,
+    ) -> Result<Vec<SlotObjects>, SessionError> {
         open::places(site, client, session).await
     }
 
@@ -137,8 +137,8 @@ impl Encode for MixEncoder {
     fn holder<'a>(
         &'a mut self,
         open: FileId,
-        _: &[Held],
-        places: &'a mut [Place],
+        _: &[ClientSession],
+        places: &'a mut [SlotObjects],
     ) -> Option<(usize, &'a mut OplockLevel)> {
         let mut places = places.iter_mut().enumerate();
         let (slot, place) = places.find(|(_, place)| place.open == open)?;

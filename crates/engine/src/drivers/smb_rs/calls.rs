@@ -27,12 +27,12 @@ use crate::drivers::native::request::info::TIME_SET;
 
 /// Result of an answer.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct CallOutcome {
     moved: u32,
     made: Made,
 }
 
-impl Outcome {
+impl CallOutcome {
     pub(super) fn made(made: Made) -> Self {
         Self { moved: 0, made }
     }
@@ -44,14 +44,14 @@ impl Outcome {
 }
 
 /// Result of a call of smb-rs.
-pub(super) type Ended = smb::Result<Outcome>;
+pub(super) type Ended = smb::Result<CallOutcome>;
 
 /// Wraps a call of smb-rs that answers for a slot.
 pub(super) fn running(slot: u32, call: impl Future<Output = Ended> + 'static) -> Running {
     guarded(async move {
         let outcome = call.await.map_err(std::io::Error::other);
         let (outcome, made) = match outcome {
-            Ok(Outcome { moved, made }) => (Ok(moved as usize), made),
+            Ok(CallOutcome { moved, made }) => (Ok(moved as usize), made),
             Err(error) => (Err(error), Made::Nothing),
         };
         ended(slot, outcome, None).map(|done| Done { made, ..done })
@@ -98,7 +98,7 @@ pub(super) fn create(
     let link = Arc::clone(link);
     running(slot, async move {
         let resource = link.tree.create(&name, &arguments).await?;
-        Ok(Outcome::made(Made::Resource(resource)))
+        Ok(CallOutcome::made(Made::Resource(resource)))
     })
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn query(handle: &ResourceHandle, class: QueryClass) -> Ended {
             handle.query_security_info(parts).await.map(drop)
         }
     }?;
-    Ok(Outcome::default())
+    Ok(CallOutcome::default())
 }
 
 /// Changes a file of `size` bytes in the same way as the native driver. `renamed`
@@ -194,5 +194,5 @@ pub(super) async fn set(
         SetClass::Delete => handle.set_info(FileDispositionInformation::default()).await,
         SetClass::Security => unreachable!("smb-rs is not asked to set_security"),
     }?;
-    Ok(Outcome::default())
+    Ok(CallOutcome::default())
 }

@@ -20,8 +20,8 @@ use tokio::time::timeout;
 
 use super::calls::arguments;
 use super::translate::{cipher, config, dialect_from, signing, status_in};
-use super::transport::{Form, Line, Transport};
-use crate::smb::session::{Endpoint, SessionError, Who};
+use super::transport::{Form, Transport, TransportState};
+use crate::smb::session::{Endpoint, LogonIdentity, SessionError};
 
 const SET_UP: &str = "set up a session with smb-rs";
 
@@ -31,7 +31,7 @@ pub(crate) struct Link {
     pub(super) tree: Tree,
     pub(super) session: Session,
     connection: Connection,
-    pub(super) line: Arc<Line>,
+    pub(super) line: Arc<TransportState>,
 }
 
 impl Link {
@@ -46,7 +46,7 @@ impl Link {
     async fn set_up(
         endpoint: &Endpoint,
         transport: Transport,
-        line: Arc<Line>,
+        line: Arc<TransportState>,
     ) -> Result<Self, SessionError> {
         let target = endpoint.target();
         let failed = |command| {
@@ -303,7 +303,7 @@ fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
     let target = endpoint.target();
     SessionError::Handshake {
         at: endpoint.at().into(),
-        who: Who::User(target.user.clone()),
+        who: LogonIdentity::User(target.user.clone()),
         share: target.share.as_str().into(),
         password_note: target.password.source_note().into(),
         source,
@@ -313,7 +313,7 @@ fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
 /// Uses the text of the native handshake if the error has a status.
 fn handshake_error(
     endpoint: &Endpoint,
-    line: &Line,
+    line: &TransportState,
     command: Command,
     error: &smb::Error,
 ) -> SessionError {
@@ -323,7 +323,12 @@ fn handshake_error(
     }
 }
 
-fn client_error(endpoint: &Endpoint, line: &Line, doing: &str, error: &smb::Error) -> SessionError {
+fn client_error(
+    endpoint: &Endpoint,
+    line: &TransportState,
+    doing: &str,
+    error: &smb::Error,
+) -> SessionError {
     if let Some(status) = status_in(&error.to_string()) {
         return SessionError::Refused {
             doing: doing.to_owned(),

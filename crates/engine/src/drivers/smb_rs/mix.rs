@@ -9,7 +9,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_protocol::command::read::read_flags;
 
-use super::calls::{self, Ended, Outcome, arguments, running};
+use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::{self, Link};
 use super::{Caller, Made, Running};
 use crate::drivers::driver::Call;
@@ -25,7 +25,7 @@ pub(crate) struct MixCaller {
     /// State of each member.
     clients: Vec<Client>,
     /// State of each slot, in the order of the members.
-    places: Vec<Place>,
+    places: Vec<SmbRsSlot>,
     share: Arc<UncPath>,
     /// Size of each file in bytes.
     file_size: u64,
@@ -43,7 +43,7 @@ struct Client {
 
 /// State of a slot.
 #[derive(Default)]
-struct Place {
+struct SmbRsSlot {
     /// Open that the CREATE of its action created.
     resource: Option<Arc<Resource>>,
     /// Tree that the TREE_CONNECT of its action connected.
@@ -93,7 +93,7 @@ impl Caller for MixCaller {
             }
         }
         for slot in 0..plan.work.outstanding {
-            let mut place = Place::default();
+            let mut place = SmbRsSlot::default();
             if actions.iter().any(Action::uses_scratch) {
                 let paths = ScratchName::ALL.map(|name| path(&name.of(client, slot)));
                 for (name, kind) in kept(actions) {
@@ -170,7 +170,7 @@ impl MixCaller {
                 let resource = self.places[slot as usize].resource.take();
                 running(slot, async move {
                     handle(&opened(resource)).close().await?;
-                    Ok(Outcome::default())
+                    Ok(CallOutcome::default())
                 })
             }
             OpKind::QueryFile | OpKind::QueryFs | OpKind::QuerySecurity => {
@@ -191,7 +191,7 @@ impl MixCaller {
                 })
             }
             OpKind::Rename | OpKind::Delete => {
-                let Place {
+                let SmbRsSlot {
                     resource, paths, ..
                 } = &self.places[slot as usize];
                 let (resource, class) = (resource.clone(), set_class(action));
@@ -205,14 +205,14 @@ impl MixCaller {
                 let request = copy(client, call);
                 running(slot, async move {
                     let copied = handle(&opened(resource)).fsctl(request).await?;
-                    Ok(Outcome::moved(copied.total_bytes_written))
+                    Ok(CallOutcome::moved(copied.total_bytes_written))
                 })
             }
             OpKind::TreeConnect => {
                 let (link, share) = (Arc::clone(&client.link), Arc::clone(&self.share));
                 running(slot, async move {
                     let tree = link.session.tree_connect(&share).await?;
-                    Ok(Outcome::made(Made::Tree(tree)))
+                    Ok(CallOutcome::made(Made::Tree(tree)))
                 })
             }
             OpKind::TreeDisconnect => {
@@ -230,7 +230,7 @@ async fn disconnect(tree: Option<Tree>) -> Ended {
         unreachable!("only what was connected is disconnected");
     };
     tree.disconnect().await?;
-    Ok(Outcome::default())
+    Ok(CallOutcome::default())
 }
 
 fn opened(resource: Option<Arc<Resource>>) -> Arc<Resource> {

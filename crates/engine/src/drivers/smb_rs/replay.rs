@@ -22,7 +22,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::trace::{Record, Trace};
 use smbench_protocol::NtStatus;
 
-use super::calls::{self, Ended, Outcome, arguments, running};
+use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
 use crate::drivers::driver::Call;
@@ -37,23 +37,23 @@ pub(crate) struct TraceCaller {
     /// The directory of all clients.
     root: String,
     /// State of each member.
-    players: Vec<Player>,
+    players: Vec<ClientOpens>,
 }
 
 /// State of one client. It has one slot.
-struct Player {
+struct ClientOpens {
     client: u32,
     link: Arc<Link>,
     /// The directory of all clients.
     root: Arc<File>,
     /// Handles of the trace, and one for files that are opened against the record.
-    handles: Box<[Handle]>,
+    handles: Box<[TraceHandle]>,
     /// Index of the handle that the last CREATE was to open.
     created: usize,
 }
 
 /// A handle of the trace.
-struct Handle {
+struct TraceHandle {
     file: Arc<File>,
     is_open: bool,
 }
@@ -87,12 +87,12 @@ impl Caller for TraceCaller {
         let mut handles = Vec::new();
         for _ in 0..=self.trace.handles {
             let closed = link.closed_directory(&site.endpoint, &self.root).await?;
-            handles.push(Handle {
+            handles.push(TraceHandle {
                 file: unlimited(closed),
                 is_open: false,
             });
         }
-        self.players.push(Player {
+        self.players.push(ClientOpens {
             client,
             link: Arc::clone(link),
             root: unlimited(root),
@@ -137,7 +137,7 @@ impl Caller for TraceCaller {
                 handle.is_open = false;
                 running(slot, async move {
                     file.close().await?;
-                    Ok(Outcome::default())
+                    Ok(CallOutcome::default())
                 })
             }
             OpKind::QueryFile => query(call, &record, &file),
@@ -152,7 +152,7 @@ impl Caller for TraceCaller {
             return;
         };
         let player = &mut self.players[slot as usize];
-        let Handle { file, is_open } = &mut player.handles[player.created];
+        let TraceHandle { file, is_open } = &mut player.handles[player.created];
         let Some(file) = Arc::get_mut(file) else {
             unreachable!("a client has one call at a time");
         };
@@ -201,7 +201,7 @@ async fn set(file: &File, record: &Record) -> Ended {
             let delete_pending = false.into();
             file.set_info(FileDispositionInformation { delete_pending })
                 .await?;
-            Ok(Outcome::default())
+            Ok(CallOutcome::default())
         }
     }
 }

@@ -2,7 +2,7 @@
 //! write per message.
 //!
 //! Invariant: every failure is `NotConnected` for smb-rs, because it would retry
-//! other errors without end. The [`Line`] keeps the true reason. smb-rs's own
+//! other errors without end. The [`TransportState`] keeps the true reason. smb-rs's own
 //! transport leaves Nagle's algorithm on, and writes length and message separately.
 //! On loopback that costs a delayed ACK for each request.
 
@@ -54,14 +54,14 @@ impl Form {
 
 /// State of a connection that smb-rs does not report.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct TransportState {
     lost: OnceLock<Dropped>,
     waker: AtomicWaker,
     sent: AtomicU64,
     sent_last: AtomicU8,
 }
 
-impl Line {
+impl TransportState {
     /// Returns the reason why the connection is lost, if it is.
     pub(super) fn lost(&self) -> Option<Dropped> {
         self.lost.get().cloned()
@@ -110,17 +110,17 @@ pub(super) struct Transport {
 
 struct Receiving {
     socket: BufReader<OwnedReadHalf>,
-    line: Arc<Line>,
+    line: Arc<TransportState>,
 }
 
 struct Sending {
     socket: OwnedWriteHalf,
-    line: Arc<Line>,
+    line: Arc<TransportState>,
 }
 
 impl Transport {
-    pub(crate) fn new(stream: TcpStream) -> std::io::Result<(Self, Arc<Line>)> {
-        let line = Arc::new(Line {
+    pub(crate) fn new(stream: TcpStream) -> std::io::Result<(Self, Arc<TransportState>)> {
+        let line = Arc::new(TransportState {
             lost: OnceLock::new(),
             waker: AtomicWaker::new(),
             sent: AtomicU64::new(0),

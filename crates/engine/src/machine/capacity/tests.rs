@@ -51,9 +51,9 @@ fn ports_of_ended_connections_are_kept_where_the_system_does_so() {
     let remote = route("192.0.2.1", "192.0.2.9:445");
     let local = route("127.0.0.1", "127.0.0.1:445");
     for (reuse, here, there) in [
-        (Reuse::Never, Kept::AWhile, Kept::AWhile),
-        (Reuse::OnLoopback, Kept::No, Kept::AWhile),
-        (Reuse::Always, Kept::No, Kept::No),
+        (Reuse::Never, PortReuse::AWhile, PortReuse::AWhile),
+        (Reuse::OnLoopback, PortReuse::No, PortReuse::AWhile),
+        (Reuse::Always, PortReuse::No, PortReuse::No),
     ] {
         assert_eq!(ports(reuse).kept(&local), here, "{reuse:?}");
         assert_eq!(ports(reuse).kept(&remote), there, "{reuse:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_model::cpu::MetricsUrl;
 
-use super::exposition::Counters;
+use super::exposition::CpuSeconds;
 
 /// How long an exporter may take to answer; a scrape takes about 10 ms.
 const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
@@ -14,7 +14,7 @@ const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads the counters once. The error text goes into results, as the reason why
 /// they have no CPU time.
-pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
+pub(super) fn scrape(url: &MetricsUrl) -> Result<CpuSeconds, String> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(SCRAPE_LIMIT))
         .max_redirects(0)
@@ -45,8 +45,8 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<Counters, String> {
 }
 
 /// Reads the counters in an answer and ignores the rest of it.
-pub(super) fn counters(answer: &[u8]) -> Result<Counters, String> {
-    Counters::parse(&String::from_utf8_lossy(answer))
+pub(super) fn counters(answer: &[u8]) -> Result<CpuSeconds, String> {
+    CpuSeconds::parse(&String::from_utf8_lossy(answer))
 }
 
 #[cfg(test)]

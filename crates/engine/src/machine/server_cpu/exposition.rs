@@ -34,11 +34,11 @@ const PARTS: [&str; 2] = ["dpc", "interrupt"];
 
 /// Seconds that each CPU has spent in each mode since some instant.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Counters {
+pub(super) struct CpuSeconds {
     seconds: BTreeMap<(String, String), f64>,
 }
 
-impl Counters {
+impl CpuSeconds {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut seconds = BTreeMap::new();
         for line in text.lines() {
@@ -184,8 +184,8 @@ mod tests {
         )
     }
 
-    fn counters(text: &str) -> Counters {
-        Counters::parse(text).unwrap()
+    fn counters(text: &str) -> CpuSeconds {
+        CpuSeconds::parse(text).unwrap()
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
         ] {
             let other = written.replace(from, to);
             assert_ne!(other, written);
-            assert_eq!(Counters::parse(&other).as_ref(), Ok(&plain), "{other}");
+            assert_eq!(CpuSeconds::parse(&other).as_ref(), Ok(&plain), "{other}");
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
     fn what_makes_no_sense_is_no_number() {
         let before = counters(&text(10.0, 5.0, 3.0));
         let complaint = |after: &str| {
-            let after = Counters::parse(after);
+            let after = CpuSeconds::parse(after);
             after
                 .and_then(|after| after.busy_since(&before, SECONDS))
                 .unwrap_err()

@@ -24,16 +24,16 @@ fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
 #[test]
 fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
     for (repeat, duration_s, shares, kept, wanted) in [
-        (1, 10, 1, Kept::No, 10_001),
-        (1, 10, 4, Kept::No, 2_501),
+        (1, 10, 1, PortReuse::No, 10_001),
+        (1, 10, 4, PortReuse::No, 2_501),
         // One port more: that of the single client of the first load point.
-        (1, 10, 1, Kept::AWhile, 10_002),
-        (3, 10, 1, Kept::No, 10_001),
+        (1, 10, 1, PortReuse::AWhile, 10_002),
+        (3, 10, 1, PortReuse::No, 10_001),
         // Two hours later the earlier ports are free again.
-        (3, 7200, 1, Kept::AWhile, 10_001),
+        (3, 7200, 1, PortReuse::AWhile, 10_001),
         // The load points are 1, 10000, 1. A minute reaches over two of them.
-        (3, 40, 1, Kept::AWhile, 10_002),
-        (3, 10, 1, Kept::AWhile, 30_004),
+        (3, 40, 1, PortReuse::AWhile, 10_002),
+        (3, 10, 1, PortReuse::AWhile, 30_004),
     ] {
         let (ports, after) = at_once(&large(10_000, repeat, duration_s), shares, kept);
         assert_eq!(ports, wanted, "{repeat} {duration_s} {shares} {kept:?}");
@@ -94,12 +94,12 @@ fn more_of_anything_needs_more_memory() {
 #[test]
 fn nothing_is_assumed_of_a_connector_from_outside() {
     let plan = large(10_000, 1, 10);
-    let of = |descriptors_per_group| Carrier::Guest {
+    let of = |descriptors_per_group| Carrier::Embedding {
         descriptors_per_group,
     };
     let memory = |carrier| Needed::by(&plan, carrier).memory();
-    let guest = memory(of(0));
-    assert!(guest < memory(Carrier::Own) / 2, "{guest}");
+    let foreign = memory(of(0));
+    assert!(foreign < memory(Carrier::Own) / 2, "{foreign}");
     assert_eq!(descriptors(&plan, of(0)), 0);
     assert_eq!(descriptors(&plan, of(3)), 30_000);
     assert!(descriptors(&plan, Carrier::Own) > 10_000);

@@ -29,17 +29,17 @@ fn verdict(
 }
 
 const ELSEWHERE: CpuUsers = CpuUsers {
-    server: Whereabouts::Elsewhere,
+    server: Locality::Elsewhere,
     shares: None,
 };
 const UNKNOWN: CpuUsers = CpuUsers {
-    server: Whereabouts::Here,
+    server: Locality::Here,
     shares: None,
 };
 
 fn here(server: f64, others: f64) -> CpuUsers {
     CpuUsers {
-        server: Whereabouts::Here,
+        server: Locality::Here,
         shares: Some(CpuShares {
             client: 0.2,
             server,
@@ -96,7 +96,7 @@ fn a_starved_worker_is_judged_by_who_had_the_cpu() {
 fn threads_that_keep_each_other_from_the_cpus_are_the_generators_own_limit() {
     let many = vec![worker(0.24, Some(0.7)), worker(0.24, Some(0.7))];
     let users = CpuUsers {
-        server: Whereabouts::Here,
+        server: Locality::Here,
         shares: Some(CpuShares {
             client: 0.95,
             server: 0.04,
@@ -155,7 +155,7 @@ fn the_share_of_others_is_what_neither_server_nor_generator_used() {
         }),
     };
     let others = |busy, window_s, used: &ServerCpuRecord| {
-        let users = CpuUsers::of(Whereabouts::Here, (busy, window_s), &client, used);
+        let users = CpuUsers::of(Locality::Here, (busy, window_s), &client, used);
         users.shares.map(|shares| shares.others)
     };
     let processes = used(CpuScope::Processes);

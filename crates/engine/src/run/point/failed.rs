@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use smbench_model::record::{Failure, Tally};
+use smbench_model::record::{OperationFailure, Tally};
 use smbench_protocol::NtStatus;
 
 /// How many operations failed, and the most frequent cause: the operation and its
@@ -33,21 +33,23 @@ pub(super) fn failed(ops: &Tally) -> Option<String> {
     ))
 }
 
-fn cause(failure: Failure) -> Cow<'static, str> {
+fn cause(failure: OperationFailure) -> Cow<'static, str> {
     match failure {
-        Failure::Status(status) => status.to_string().into(),
-        Failure::Short => "too few bytes".into(),
-        Failure::Long => "too many bytes".into(),
-        Failure::WrongData => "wrong data".into(),
-        Failure::Other => "various statuses".into(),
+        OperationFailure::Status(status) => status.to_string().into(),
+        OperationFailure::Short => "too few bytes".into(),
+        OperationFailure::Long => "too many bytes".into(),
+        OperationFailure::WrongData => "wrong data".into(),
+        OperationFailure::Other => "various statuses".into(),
     }
 }
 
 /// Explains a cause that its name does not explain, as the tail of a sentence.
-const fn advice(failure: Failure) -> &'static str {
+const fn advice(failure: OperationFailure) -> &'static str {
     match failure {
-        Failure::Status(NtStatus::DISK_FULL) => ": the share has no space left",
-        Failure::Status(NtStatus::QUOTA_EXCEEDED) => ": the user's quota on the share is used up",
+        OperationFailure::Status(NtStatus::DISK_FULL) => ": the share has no space left",
+        OperationFailure::Status(NtStatus::QUOTA_EXCEEDED) => {
+            ": the user's quota on the share is used up"
+        }
         _ => "",
     }
 }
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     /// Returns the clause for ten answered reads and the given numbers of failures.
-    fn told(failures: &[(OpKind, Failure, u32)]) -> Option<String> {
+    fn told(failures: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
         let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         for _ in 0..10 {
             recorder.success(OpKind::Read, 1, Nanos(1));
@@ -79,8 +81,8 @@ mod tests {
 
     #[test]
     fn the_most_frequent_cause_is_named_with_its_operation() {
-        let full = Failure::Status(NtStatus::DISK_FULL);
-        let denied = Failure::Status(NtStatus::ACCESS_DENIED);
+        let full = OperationFailure::Status(NtStatus::DISK_FULL);
+        let denied = OperationFailure::Status(NtStatus::ACCESS_DENIED);
         for (failures, expected) in [
             (&[][..], None),
             (
@@ -99,14 +101,14 @@ mod tests {
             ),
             (
                 &[
-                    (OpKind::Read, Failure::Short, 1),
+                    (OpKind::Read, OperationFailure::Short, 1),
                     (OpKind::Write, denied, 2),
                     (OpKind::Create, denied, 1),
                 ],
                 Some("4 of 14 operations failed, most often with STATUS_ACCESS_DENIED (write)"),
             ),
             (
-                &[(OpKind::Read, Failure::WrongData, 1)],
+                &[(OpKind::Read, OperationFailure::WrongData, 1)],
                 Some("1 of 11 operations failed with wrong data (read)"),
             ),
         ] {

@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::generator::Pinning;
-use smbench_model::progress::{MeasuredInterval, Point, Progress};
+use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use tokio::sync::{mpsc, watch};
 
 use super::PROGRESS_INTERVAL;
-use super::witness::{LoadGone, Witness, under_load};
-use crate::drivers::guest::GuestPanic;
+use super::cpu_reader::{CpuReader, LoadGone, under_load};
+use crate::drivers::untrusted::ForeignPanic;
 use crate::machine::cancel::Cancel;
 use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::smb::session::SessionError;
-use crate::worker::assignment::{Assignment, Outcome, Report};
-use crate::worker::board::Board;
-use crate::worker::schedule::{Interval, Place, Schedule};
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
+use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::schedule::{Interval, Position, Schedule};
 use crate::worker::setup_rate::SetupRate;
-use crate::worker::timeline::Over;
+use crate::worker::timeline::EndedInterval;
 
 /// Time from when the last session is ready to the first operation: enough for
 /// every worker to learn the schedule.
@@ -34,12 +34,12 @@ const START_DELAY: Nanos = Nanos(20_000_000);
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
     context: &Context<'_>,
-    (point, repeat): (Point, u32),
-    over: &Over,
+    (point, repeat): (PointNumber, u32),
+    over: &EndedInterval,
     observer: &mut dyn Observer,
 ) {
     let Interval { from, to, place } = over.interval;
-    if let Place::Window(index) = place {
+    if let Position::Window(index) = place {
         observer.interval_ended(&MeasuredInterval {
             point,
             repeat,
@@ -64,7 +64,7 @@ pub(super) struct Observed {
 }
 
 /// Returns the number of workers: at most one per group of clients.
-pub(super) fn workers_for(context: &Context<'_>, point: Point) -> usize {
+pub(super) fn workers_for(context: &Context<'_>, point: PointNumber) -> usize {
     let groups = context
         .plan
         .sessions
@@ -76,13 +76,13 @@ pub(super) fn workers_for(context: &Context<'_>, point: Point) -> usize {
 
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
-    threads: Vec<JoinHandle<std::io::Result<Option<Outcome>>>>,
+    threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
     /// Start of the set-up.
     begin: Nanos,
     /// Sends the schedule. Workers that wait for it end when this is dropped.
     start: watch::Sender<Option<Schedule>>,
-    reports: mpsc::UnboundedReceiver<Report>,
-    board: Arc<Board>,
+    reports: mpsc::UnboundedReceiver<WorkerMessage>,
+    exchange: Arc<RecorderExchange>,
 }
 
 impl Workers {
@@ -90,8 +90,8 @@ impl Workers {
     /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
-        point: Point,
-        board: &Arc<Board>,
+        point: PointNumber,
+        exchange: &Arc<RecorderExchange>,
     ) -> Result<(Self, LoadGone), RunError> {
         // Only the workers keep these senders. So the receivers notice when no worker
         // is left.
@@ -109,10 +109,10 @@ impl Workers {
             begin,
             start,
             reports,
-            board: Arc::clone(board),
+            exchange: Arc::clone(exchange),
         };
         let connections = &context.plan.sessions.connections;
-        for (number, work) in (context.hire)(wanted).into_iter().enumerate() {
+        for (number, work) in (context.make_workers)(wanted).into_iter().enumerate() {
             let assignment = Assignment {
                 plan: Arc::clone(&context.plan),
                 mix: Arc::clone(&context.mix),
@@ -132,7 +132,7 @@ impl Workers {
                     (number, wanted),
                 ),
                 cpu: cpus.get(number % cpus.len().max(1)).copied(),
-                board: Arc::clone(board),
+                exchange: Arc::clone(exchange),
                 number,
                 under_load: Cell::new(Some(under_load.clone())),
                 cancel: context.cancel.clone(),
@@ -157,9 +157,9 @@ impl Workers {
         &mut self,
         load: LoadGone,
         context: &Context<'_>,
-        (point, repeat): (Point, u32),
+        (point, repeat): (PointNumber, u32),
         observer: &mut dyn Observer,
-    ) -> Result<(Observed, Witness), RunError> {
+    ) -> Result<(Observed, CpuReader), RunError> {
         observer.progress(&Progress::SettingUp {
             point,
             ready: 0,
@@ -168,7 +168,7 @@ impl Workers {
         let stood = self.set_up(point, context.cancel, observer).await?;
         let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
-        let witness = Witness::start(schedule, cancel, meter, load)?;
+        let witness = CpuReader::start(schedule, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));
         let followed = self.follow(context, schedule, (point, repeat), observer);
         let closed = followed.await;
@@ -184,7 +184,7 @@ impl Workers {
     /// Waits until every session is set up; returns the instant of the last one.
     async fn set_up(
         &mut self,
-        point: Point,
+        point: PointNumber,
         cancel: &Cancel,
         observer: &mut dyn Observer,
     ) -> Result<Nanos, SessionError> {
@@ -194,11 +194,11 @@ impl Workers {
             let tick = clock::timer(shown + PROGRESS_INTERVAL);
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    Some(Report::Ready { clients, at }) => {
+                    Some(WorkerMessage::Ready { clients, at }) => {
                         ready += clients;
                         stood = stood.max(at);
                     }
-                    Some(Report::SetupFailed(error)) => {
+                    Some(WorkerMessage::SetupFailed(error)) => {
                         return Err(match (ready, error) {
                             (0, error) | (_, error @ SessionError::Interrupted) => error,
                             (ready, error) => SessionError::AfterSome {
@@ -210,7 +210,7 @@ impl Workers {
                     }
                     // A worker that ends without a report has failed; joining its
                     // thread shows the reason.
-                    Some(Report::LoadEnded(_) | Report::Gone) | None => {
+                    Some(WorkerMessage::LoadEnded(_) | WorkerMessage::Gone) | None => {
                         return Err(SessionError::Interrupted);
                     }
                 },
@@ -237,7 +237,7 @@ impl Workers {
         &mut self,
         context: &Context<'_>,
         schedule: Schedule,
-        (point, repeat): (Point, u32),
+        (point, repeat): (PointNumber, u32),
         observer: &mut dyn Observer,
     ) -> Nanos {
         let mut shown = schedule.begin;
@@ -249,22 +249,22 @@ impl Workers {
             tokio::select! {
                 report = self.reports.recv() => match report {
                     // A worker that fails sends no `LoadEnded`.
-                    Some(Report::LoadEnded(at)) => {
+                    Some(WorkerMessage::LoadEnded(at)) => {
                         ended += 1;
                         last_end = last_end.max(at);
                     }
-                    Some(Report::Gone) => gone += 1,
+                    Some(WorkerMessage::Gone) => gone += 1,
                     Some(_) => {}
                     None => gone = self.threads.len(),
                 },
                 () = tokio::time::sleep_until(clock::timer(tick)) => {}
             }
-            let (live, over) = self.board.collect();
+            let (live, over) = self.exchange.collect();
             for over in &over {
                 tell(context, (point, repeat), over, observer);
             }
             let recorders = over.into_iter().map(|over| over.recorder);
-            self.board.give_back(recorders);
+            self.exchange.give_back(recorders);
             let now = clock::now();
             if now >= tick {
                 observer.progress(&Progress::Running {
@@ -287,9 +287,9 @@ impl Workers {
     /// Joins all workers without blocking the coordinator's own connections. Workers
     /// without a schedule end now; with one, they have ended. If some failed, the error
     /// is that of the first.
-    pub(super) async fn join(self) -> Result<Outcome, RunError> {
+    pub(super) async fn join(self) -> Result<WorkerResult, RunError> {
         drop(self.start);
-        let mut merged = Outcome::default();
+        let mut merged = WorkerResult::default();
         let mut failed = None;
         for thread in self.threads {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
@@ -321,10 +321,10 @@ fn clients_before(points: &[u32], number: u32) -> u32 {
 /// Returns the error for a worker's panic: a bug of smbench, or of an embedding
 /// program.
 fn panicked(panic: Box<dyn Any + Send>) -> RunError {
-    match panic.downcast::<GuestPanic>() {
-        Ok(guest) => RunError::GuestPanicked {
-            part: guest.part.name(),
-            said: guest.said,
+    match panic.downcast::<ForeignPanic>() {
+        Ok(panic) => RunError::EmbeddingPanicked {
+            part: panic.part.name(),
+            said: panic.said,
         },
         Err(_) => RunError::Panicked,
     }

@@ -24,14 +24,14 @@ use crate::machine::clock;
 use crate::run::{Unobserved, site};
 use crate::smb::session::{Endpoint, Session};
 use crate::smb::share::{self, Workspace};
-use crate::worker::assignment::{Assignment, Means, Outcome};
-use crate::worker::board::{Board, Desk};
+use crate::worker::assignment::{Assignment, WorkerParts, WorkerResult};
+use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
 use crate::worker::schedule::Schedule;
 use crate::worker::setup::open_group;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supplies;
-use crate::worker::timeline::Over;
+use crate::worker::timeline::EndedInterval;
 use crate::worker::work::{put_load_on, runtime};
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
@@ -68,16 +68,16 @@ impl Seen {
         (operations, self.intervals.load(Ordering::Relaxed))
     }
 
-    /// Does the coordinator's work at the board until the load is over.
-    fn coordinate(&self, board: &Board) {
+    /// Does the coordinator's work at the exchange until the load is over.
+    fn coordinate(&self, exchange: &RecorderExchange) {
         while !self.over.load(Ordering::Relaxed) {
-            let (_, over) = board.collect();
-            for Over { recorder, .. } in &over {
+            let (_, over) = exchange.collect();
+            for EndedInterval { recorder, .. } in &over {
                 let completed = recorder.all().count();
                 self.operations.fetch_add(completed, Ordering::Relaxed);
                 self.intervals.fetch_add(1, Ordering::Relaxed);
             }
-            board.give_back(over.into_iter().map(|over| over.recorder));
+            exchange.give_back(over.into_iter().map(|over| over.recorder));
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -105,16 +105,16 @@ pub(super) fn allocations_with<T: Supplies>(
     supplies: T,
 ) -> (u64, u64) {
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
-    let board = Arc::new(Board::new(1, empty.clone()));
+    let exchange = Arc::new(RecorderExchange::new(1, empty.clone()));
     // On a busy machine the coordinator may return recorders late.
-    board.give_back((0..SPARE).map(|_| empty.clone()));
+    exchange.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
     let runtime = runtime().unwrap();
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
-    let worker = assignment(&site, &board, &cancel);
+    let worker = assignment(&site, &exchange, &cancel);
     let encoders = supplies.clone();
-    let means = Means {
-        connector: native::Connect(site, move |site: &Site| encoders.encoder(site)),
+    let means = WorkerParts {
+        connector: native::NativeConnect(site, move |site: &Site| encoders.encoder(site)),
         supplies,
     };
     let groups = runtime.block_on(async {
@@ -125,13 +125,13 @@ pub(super) fn allocations_with<T: Supplies>(
         }
         groups
     });
-    let desk = Desk::new(Arc::clone(&board), 0, clock::now());
-    let shared = Rc::new(RefCell::new(Shared::new(desk)));
+    let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
+    let shared = Rc::new(RefCell::new(Shared::new(recording)));
     let schedule = endless(clock::now());
     let seen = Seen::default();
-    let mut outcome = Outcome::default();
+    let mut outcome = WorkerResult::default();
     let counts = thread::scope(|scope| {
-        scope.spawn(|| seen.coordinate(&board));
+        scope.spawn(|| seen.coordinate(&exchange));
         let load = put_load_on(&worker, &shared, schedule, groups, &mut outcome);
         let mut load = pin!(load);
         let (counts, ended) = count(&runtime, load.as_mut(), &seen);
@@ -148,7 +148,7 @@ pub(super) fn allocations_with<T: Supplies>(
         counts
     });
     assert_eq!(outcome.dropouts, []);
-    let (_, tally, _) = board.finish();
+    let (_, tally, _) = exchange.finish();
     assert_eq!(tally.errors(), 0, "{:?}", tally.failures());
     assert!(tally.differences().is_empty(), "{:?}", tally.differences());
     assert!(record_has_all(&tally, plan), "{}", plan.work.profile);
@@ -166,7 +166,7 @@ async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspa
 }
 
 /// Assigns two clients to the only worker.
-fn assignment(site: &Site, board: &Arc<Board>, cancel: &Cancel) -> Assignment {
+fn assignment(site: &Site, exchange: &Arc<RecorderExchange>, cancel: &Cancel) -> Assignment {
     Assignment {
         generation_run: 1,
         salt: site.salt,
@@ -175,7 +175,7 @@ fn assignment(site: &Site, board: &Arc<Board>, cancel: &Cancel) -> Assignment {
         groups: site.plan.sessions.connections.groups(2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
-        board: Arc::clone(board),
+        exchange: Arc::clone(exchange),
         number: 0,
         under_load: Cell::new(None),
         cancel: cancel.clone(),

@@ -60,7 +60,7 @@ pub(crate) struct Cache {
     early: Vec<OplockBreak>,
     /// Number of notifications since [`Cache::take_breaks`].
     breaks: u64,
-    due: VecDeque<Due>,
+    due: VecDeque<DueAcknowledgement>,
     sent: Vec<Sent>,
     next_tag: u32,
     /// Durations and outcomes of the acknowledgements answered before the load.
@@ -69,7 +69,7 @@ pub(crate) struct Cache {
 
 /// An acknowledgement to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
+pub(crate) struct DueAcknowledgement {
     pub(crate) session: SessionIndex,
     acknowledgement: BreakAcknowledgement,
     /// When it was first sent; `None` if it was not sent yet.
@@ -81,7 +81,7 @@ pub(crate) struct Due {
 struct Sent {
     tag: u32,
     since: Nanos,
-    due: Due,
+    due: DueAcknowledgement,
 }
 
 /// The oplock of an open, and the open's session.
@@ -98,7 +98,7 @@ pub(crate) enum Answered {
     Settled(Nanos, Acknowledged),
     /// The session has expired: send the acknowledgement again after
     /// reauthentication.
-    Expired(Due),
+    Expired(DueAcknowledgement),
 }
 
 /// Outcome of acknowledging a break.
@@ -269,9 +269,11 @@ impl Cache {
         let Some((session, acknowledgement)) = due else {
             return;
         };
-        let is_same = |due: &Due| (due.session, due.acknowledgement) == (session, acknowledgement);
+        let is_same = |due: &DueAcknowledgement| {
+            (due.session, due.acknowledgement) == (session, acknowledgement)
+        };
         if !self.due.iter().any(is_same) && self.due.len() + self.sent.len() < AT_ONCE {
-            self.due.push_back(Due {
+            self.due.push_back(DueAcknowledgement {
                 session,
                 acknowledgement,
                 since: None,
@@ -312,7 +314,7 @@ impl Cache {
     }
 
     /// Queues an acknowledgement to be sent again.
-    pub(crate) fn put_back(&mut self, due: Due) {
+    pub(crate) fn put_back(&mut self, due: DueAcknowledgement) {
         self.due.push_front(due);
     }
 
@@ -324,7 +326,7 @@ impl Cache {
         let outcome = match status {
             NtStatus::NETWORK_SESSION_EXPIRED => {
                 let since = Some(since);
-                return Some(Answered::Expired(Due { since, ..due }));
+                return Some(Answered::Expired(DueAcknowledgement { since, ..due }));
             }
             NtStatus::SUCCESS => Acknowledged::Confirmed,
             // The open is gone or no longer breaking: another open under the same

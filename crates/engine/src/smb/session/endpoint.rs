@@ -16,7 +16,7 @@ use smbench_model::target::Target;
 use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
 use tokio::time::timeout;
 
-use super::{SessionError, Who};
+use super::{LogonIdentity, SessionError};
 use crate::machine::clock;
 use crate::smb::tickets::Tickets;
 
@@ -280,7 +280,7 @@ impl Endpoint {
     ) -> SessionError {
         SessionError::Handshake {
             at: self.at().into(),
-            who: Who::from(credentials),
+            who: LogonIdentity::from(credentials),
             share: self.target.share.as_str().into(),
             password_note: self.target.password.source_note().into(),
             source,

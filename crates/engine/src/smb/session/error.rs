@@ -13,7 +13,7 @@ use smbench_model::fileio::FileioError;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus, ProtocolError};
 use thiserror::Error;
 
-use super::Who;
+use super::LogonIdentity;
 use crate::smb::tickets::TicketError;
 use advice::{handshake_action, handshake_advice, removed, status_advice, where_given};
 
@@ -166,7 +166,7 @@ pub enum SessionError {
         /// Host and port of the server.
         at: Box<str>,
         /// The identity that logs on.
-        who: Who,
+        who: LogonIdentity,
         /// The share.
         share: Box<str>,
         /// [`Secret::source_note`] of the password.

@@ -8,7 +8,7 @@
 use smbench_protocol::connection::Chain;
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
-use smbench_protocol::handshake::{Opened, Opening};
+use smbench_protocol::handshake::{SessionSetup, SetupProgress};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Channels, Connection, Credentials, Event, HandshakeError, NtStatus, ProtocolError,
@@ -17,7 +17,9 @@ use smbench_protocol::{
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
-use super::{RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, State, caching, receive};
+use super::{
+    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StreamState, caching, receive,
+};
 use crate::machine::clock;
 
 /// Tag of a single request, and of the first request of a chain.
@@ -103,7 +105,7 @@ impl Session {
             &mut Connection,
             u32,
             &mut Vec<u8>,
-        ) -> Result<Opening, HandshakeError>,
+        ) -> Result<SessionSetup, HandshakeError>,
     ) -> Result<SessionIndex, SessionError> {
         self.check_step(SET_UP)?;
         self.afford(SET_UP, &[1]).await?;
@@ -116,9 +118,9 @@ impl Session {
             .exchange(SET_UP, out, |connection, event, out| match event {
                 Event::Completed(done) if done.tag == FIRST_TAG => {
                     match opening.receive(connection, done, out) {
-                        Ok(Opened::Ready(session)) => Some(Ok(session)),
-                        Ok(Opened::NotYet) => None,
-                        Ok(Opened::Unfinished) => Some(Err(opening.give_up(connection))),
+                        Ok(SetupProgress::Ready(session)) => Some(Ok(session)),
+                        Ok(SetupProgress::NotYet) => None,
+                        Ok(SetupProgress::Unfinished) => Some(Err(opening.give_up(connection))),
                         Err(source) => Some(Err(source)),
                     }
                 }
@@ -126,7 +128,7 @@ impl Session {
             })
             .await?;
         self.current = opened.map_err(|source| {
-            self.state = State::Lost;
+            self.state = StreamState::Lost;
             self.not_logged_on(source)
         })?;
         Ok(self.current)
@@ -139,18 +141,18 @@ impl Session {
         credentials: &Credentials,
         tag: u32,
         out: &mut Vec<u8>,
-    ) -> Result<Opening, HandshakeError> {
+    ) -> Result<SessionSetup, HandshakeError> {
         let config = SessionConfig {
             channels: Channels::One,
             ..self.endpoint.config(credentials.clone())
         };
-        Opening::start(config, &mut self.connection, tag, out).map(Opening::or_logged_off)
+        SessionSetup::start(config, &mut self.connection, tag, out).map(SessionSetup::or_logged_off)
     }
 
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
         match self.state {
-            State::InStep => Ok(()),
-            State::Lost => Err(SessionError::OutOfStep {
+            StreamState::InStep => Ok(()),
+            StreamState::Lost => Err(SessionError::OutOfStep {
                 doing: doing.to_owned(),
                 at: self.endpoint.at(),
             }),
@@ -231,12 +233,12 @@ impl Session {
         take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
     ) -> Result<T, SessionError> {
         let limit = self.endpoint.limits.setup;
-        self.state = State::Lost;
+        self.state = StreamState::Lost;
         let result = match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
             Ok(result) => result?,
             Err(_) => return Err(self.endpoint.timed_out(doing)),
         };
-        self.state = State::InStep;
+        self.state = StreamState::InStep;
         Ok(result)
     }
 

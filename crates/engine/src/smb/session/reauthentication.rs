@@ -4,7 +4,7 @@ use smbench_protocol::connection::{Reauthentication, ReauthenticationError};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Credentials, Event, HandshakeError, NtStatus, SessionIndex};
 
-use super::{Session, SessionError, State};
+use super::{Session, SessionError, StreamState};
 use crate::machine::clock;
 
 const DOING: &str = "authenticate again";
@@ -25,20 +25,22 @@ impl Session {
             .exchange(DOING, out, |connection, event, out| match event {
                 Event::Reauthentication { progress, .. } => match progress {
                     Reauthentication::Done => Some(Ok(())),
-                    Reauthentication::Refused(status) => Some(Err(Ended::Refused(*status))),
+                    Reauthentication::Refused(status) => {
+                        Some(Err(ReauthenticationFailure::Refused(*status)))
+                    }
                     Reauthentication::Unfinished => {
                         let sent = connection.continue_reauthentication(session, out);
-                        sent.err().map(|_| Err(Ended::NoCredit))
+                        sent.err().map(|_| Err(ReauthenticationFailure::NoCredit))
                     }
                 },
                 _ => None,
             })
             .await?;
         ended.map_err(|ended| {
-            self.state = State::Lost;
+            self.state = StreamState::Lost;
             match ended {
-                Ended::Refused(status) => self.not_logged_on(refused(status)),
-                Ended::NoCredit => self.no_credit(DOING),
+                ReauthenticationFailure::Refused(status) => self.not_logged_on(refused(status)),
+                ReauthenticationFailure::NoCredit => self.no_credit(DOING),
             }
         })
     }
@@ -88,7 +90,7 @@ impl Session {
 }
 
 /// The reason why a reauthentication failed.
-enum Ended {
+enum ReauthenticationFailure {
     Refused(NtStatus),
     NoCredit,
 }

@@ -8,7 +8,7 @@ use smbench_protocol::kerberos::ServiceTicket;
 
 /// The user that logs on and the kind of log-on; displayed as an adverbial phrase.
 #[derive(Clone, Debug)]
-pub enum Who {
+pub enum LogonIdentity {
     /// A user with a password.
     User(String),
     /// A guest.
@@ -19,7 +19,7 @@ pub enum Who {
     Kerberos(Arc<ServiceTicket>),
 }
 
-impl From<&Credentials> for Who {
+impl From<&Credentials> for LogonIdentity {
     fn from(credentials: &Credentials) -> Self {
         match credentials {
             Credentials::Ntlm(account) => Self::User(account.user.clone()),
@@ -30,7 +30,7 @@ impl From<&Credentials> for Who {
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for LogonIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User(user) => write!(f, "as user '{user}'"),

@@ -21,7 +21,7 @@ const LISTING_NAMES_MAX: usize = 1_000_000;
 
 /// Type of the entry to delete.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Directory,
 }
@@ -31,12 +31,12 @@ pub(super) enum Kind {
 pub(super) async fn delete(
     session: &mut Session,
     path: &str,
-    kind: Kind,
+    kind: EntryKind,
 ) -> Result<(), SessionError> {
     let doing = format!("delete '{path}'");
     let kind = match kind {
-        Kind::File => options::FILE_NON_DIRECTORY_FILE,
-        Kind::Directory => options::FILE_DIRECTORY_FILE,
+        EntryKind::File => options::FILE_NON_DIRECTORY_FILE,
+        EntryKind::Directory => options::FILE_DIRECTORY_FILE,
     };
     let opened = session
         .create(

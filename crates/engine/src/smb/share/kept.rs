@@ -21,7 +21,7 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 
 use super::files::{join, list, open};
 use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
-use super::prepare::{Job, Manner};
+use super::prepare::{FileTreatment, Job};
 use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, Workspace, too_little};
@@ -42,7 +42,7 @@ fn new_salt() -> Salt {
 }
 
 /// Sizes in bytes of the files in the directory, by name.
-type Sizes = BTreeMap<String, u64>;
+type FileSizes = BTreeMap<String, u64>;
 
 /// Returns the files of a test.
 fn files(test: &Fileio) -> FileSet {
@@ -105,7 +105,7 @@ pub(crate) async fn prepare_kept(
     };
     progress(0, total);
     let filled = workspace
-        .fill(files, missing, Manner::GoOn, cancel, &mut |done| {
+        .fill(files, missing, FileTreatment::GoOn, cancel, &mut |done| {
             progress(done, total);
         })
         .await;
@@ -226,7 +226,7 @@ impl Workspace {
     async fn empty(&self, files: FileSet, cancel: &Cancel) -> Result<(), SessionError> {
         let jobs = from_the_beginning(&files);
         let empty = FileSet { size: 0, ..files };
-        self.fill(empty, jobs, Manner::Anew, cancel, &mut |_| {})
+        self.fill(empty, jobs, FileTreatment::Anew, cancel, &mut |_| {})
             .await
     }
 }
@@ -262,7 +262,7 @@ fn from_the_beginning(files: &FileSet) -> VecDeque<Job> {
 }
 
 /// Returns the sizes of the files in a directory; `None` if it does not exist.
-async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, SessionError> {
+async fn sizes(session: &mut Session, directory: &str) -> Result<Option<FileSizes>, SessionError> {
     match list(session, directory).await {
         Ok(entries) => Ok(Some(
             entries
@@ -279,7 +279,7 @@ async fn sizes(session: &mut Session, directory: &str) -> Result<Option<Sizes>, 
 /// is at the start of a block, because the last block may be incomplete.
 fn missing(
     files: &FileSet,
-    found: &Sizes,
+    found: &FileSizes,
     directory: &str,
     endpoint: &Endpoint,
 ) -> Result<VecDeque<Job>, SessionError> {
@@ -310,7 +310,11 @@ fn missing(
 }
 
 /// Fails if the directory has an entry that no test has made.
-fn refuse_foreign(found: &Sizes, directory: &str, endpoint: &Endpoint) -> Result<(), FileioError> {
+fn refuse_foreign(
+    found: &FileSizes,
+    directory: &str,
+    endpoint: &Endpoint,
+) -> Result<(), FileioError> {
     let foreign = found
         .keys()
         .find(|name| name.as_str() != MARKER && !own_name(name));

@@ -43,7 +43,7 @@ impl Workspace {
             files.size = 0;
         }
         let waiting = plan.files().map(|file| Job { file, from: 0 }).collect();
-        self.fill(files, waiting, Manner::New, cancel, progress)
+        self.fill(files, waiting, FileTreatment::New, cancel, progress)
             .await
     }
 
@@ -53,7 +53,7 @@ impl Workspace {
         &self,
         files: FileSet,
         waiting: VecDeque<Job>,
-        manner: Manner,
+        treatment: FileTreatment,
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
@@ -64,7 +64,7 @@ impl Workspace {
         let jobs = Arc::new(Jobs {
             waiting: Mutex::new(waiting),
             files,
-            manner,
+            treatment,
             directory: self.directory.clone(),
             salt: self.salt,
             cancel: cancel.clone(),
@@ -117,7 +117,7 @@ pub(super) struct Job {
 
 /// How existing files are treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum FileTreatment {
     /// No file exists yet.
     New,
     /// Some files exist in part. All are flushed to stable storage at the end,
@@ -127,7 +127,7 @@ pub(super) enum Manner {
     Anew,
 }
 
-impl Manner {
+impl FileTreatment {
     const fn disposition(self) -> Disposition {
         match self {
             Self::New => Disposition::Create,
@@ -140,7 +140,7 @@ impl Manner {
 struct Jobs {
     waiting: Mutex<VecDeque<Job>>,
     files: FileSet,
-    manner: Manner,
+    treatment: FileTreatment,
     directory: String,
     salt: Salt,
     cancel: Cancel,
@@ -186,7 +186,7 @@ async fn fill_file(
         .create(
             &doing,
             &CreateRequest {
-                disposition: jobs.manner.disposition(),
+                disposition: jobs.treatment.disposition(),
                 options: options::FILE_NON_DIRECTORY_FILE,
                 ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
             },
@@ -208,7 +208,7 @@ async fn fill_file(
         // The receiver is dropped only when the run is over.
         let _ = report.send(written).await;
     }
-    if jobs.manner == Manner::GoOn {
+    if jobs.treatment == FileTreatment::GoOn {
         let flush = FlushRequest { file_id: id };
         session
             .expect(&doing, Command::Flush, 0, |out| flush.encode(out))

@@ -8,7 +8,7 @@ use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{Kind, delete, join, list, open};
+use super::files::{EntryKind, delete, join, list, open};
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
@@ -77,9 +77,9 @@ impl Cleanup {
         directory: String,
     ) -> Result<(), SessionError> {
         match clean(session, &directory).await {
-            Ok(Found::Dead) => self.removed.push(directory),
-            Ok(Found::InUse) => self.in_use.push(directory),
-            Ok(Found::Foreign) => self.foreign.push(directory),
+            Ok(DirectoryOwner::Dead) => self.removed.push(directory),
+            Ok(DirectoryOwner::InUse) => self.in_use.push(directory),
+            Ok(DirectoryOwner::Foreign) => self.foreign.push(directory),
             // A run that ends just now removes its directory itself.
             Err(error) => {
                 gone_or(error)?;
@@ -90,7 +90,7 @@ impl Cleanup {
 }
 
 /// Owner of a directory with a name like ours.
-enum Found {
+enum DirectoryOwner {
     /// A killed run; the directory was removed.
     Dead,
     /// A living run.
@@ -100,18 +100,20 @@ enum Found {
 }
 
 /// Removes a directory if it belongs to a killed run.
-async fn clean(session: &mut Session, directory: &str) -> Result<Found, SessionError> {
+async fn clean(session: &mut Session, directory: &str) -> Result<DirectoryOwner, SessionError> {
     let inside = list(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
-        return Ok(Found::Foreign);
+        return Ok(DirectoryOwner::Foreign);
     }
     // A living run has its marker open without sharing.
     match claim(session, directory).await {
         Ok(marker) => {
             remove_claimed(session, directory, marker).await?;
-            Ok(Found::Dead)
+            Ok(DirectoryOwner::Dead)
         }
-        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => Ok(Found::InUse),
+        Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
+            Ok(DirectoryOwner::InUse)
+        }
         Err(error) => Err(error),
     }
 }
@@ -213,8 +215,8 @@ async fn try_remove(
     if let Some(marker) = claim.take() {
         session.close("close the run's marker", marker).await?;
     }
-    delete(session, &join(directory, MARKER), Kind::File).await?;
-    delete(session, directory, Kind::Directory).await?;
+    delete(session, &join(directory, MARKER), EntryKind::File).await?;
+    delete(session, directory, EntryKind::Directory).await?;
     match list(session, directory).await {
         Ok(_) => Ok(Removal::Held),
         Err(error) => gone_or(error),
@@ -246,7 +248,7 @@ fn is_run_directory(name: &str) -> bool {
 /// Kind of an entry that a run makes.
 enum Own {
     /// A file, or an empty directory.
-    One(Kind),
+    One(EntryKind),
     /// A directory whose whole contents a run made.
     Tree,
 }
@@ -254,10 +256,10 @@ enum Own {
 /// Returns the kind of an entry; `None` if no run made it.
 fn own(entry: &Entry) -> Option<Own> {
     let kind = match entry.is_directory {
-        false if entry.name == MANIFEST => Some(Kind::File),
+        false if entry.name == MANIFEST => Some(EntryKind::File),
         true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
-        true => FileSet::is_directory_name(&entry.name).then_some(Kind::Directory),
-        false => FileSet::is_file_name(&entry.name).then_some(Kind::File),
+        true => FileSet::is_directory_name(&entry.name).then_some(EntryKind::Directory),
+        false => FileSet::is_file_name(&entry.name).then_some(EntryKind::File),
     };
     kind.map(Own::One)
 }

@@ -2,11 +2,11 @@
 //! by replays, under any name.
 
 use smbench_model::contents::block::{Salt, Stamp};
-use smbench_model::trace::{Made, Trace};
+use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use super::files::{Kind, delete, join, list, open};
+use super::files::{EntryKind, delete, join, list, open};
 use super::prepare::write_some;
 use crate::smb::session::{Session, SessionError};
 
@@ -31,8 +31,8 @@ pub(crate) async fn populate(
     for (file, &(name, made)) in (0..).zip(&trace.population.made) {
         let path = path(name);
         match made {
-            Made::Directory => make_directory(session, &path).await?,
-            Made::File(size) => {
+            PreparedName::Directory => make_directory(session, &path).await?,
+            PreparedName::File(size) => {
                 let stamp = Stamp {
                     client,
                     file,
@@ -98,7 +98,7 @@ pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(),
     let mut visits = vec![(path.to_owned(), Visit::Empty)];
     while let Some((path, visit)) = visits.pop() {
         let Visit::Empty = visit else {
-            delete(session, &path, Kind::Directory).await?;
+            delete(session, &path, EntryKind::Directory).await?;
             continue;
         };
         let entries = match list(session, &path).await {
@@ -110,7 +110,7 @@ pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(),
                     | NtStatus::DELETE_PENDING,
                 ) => continue,
                 Some(NtStatus::NOT_A_DIRECTORY) => {
-                    delete(session, &path, Kind::File).await?;
+                    delete(session, &path, EntryKind::File).await?;
                     continue;
                 }
                 _ => return Err(error),
@@ -121,7 +121,7 @@ pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(),
         for entry in &entries {
             match entry.is_directory {
                 true => below.push((inside(&entry.name), Visit::Empty)),
-                false => delete(session, &inside(&entry.name), Kind::File).await?,
+                false => delete(session, &inside(&entry.name), EntryKind::File).await?,
             }
         }
         visits.push((path, Visit::Leave));

@@ -7,8 +7,8 @@ use smbench_model::Nanos;
 use super::Group;
 use crate::drivers::driver::{Busy, Call, Driver, Scratch};
 use crate::drivers::turns::after;
+use crate::worker::load_control::LoadControl;
 use crate::worker::member::DueFor;
-use crate::worker::orders::Orders;
 use crate::worker::supply::Supply;
 
 /// The reason why no further operation was submitted.
@@ -25,13 +25,18 @@ pub(super) enum Filled {
 impl<D: Driver, S: Supply> Group<D, S> {
     /// Submits operations until every slot is in use, credits run out, the load
     /// point stops, or the driver has no room.
-    pub(super) fn fill(&mut self, now: Nanos, scratch: &mut Scratch, orders: &Orders) -> Filled {
-        self.clients.count_in_flight(now, orders);
-        self.count_held_back(now, orders);
+    pub(super) fn fill(
+        &mut self,
+        now: Nanos,
+        scratch: &mut Scratch,
+        control: &LoadControl,
+    ) -> Filled {
+        self.clients.count_in_flight(now, control);
+        self.count_held_back(now, control);
         let members = self.clients.members.len();
         let mut member = self.turn;
         for _ in 0..members {
-            let filled = self.fill_member(member, now, scratch, orders);
+            let filled = self.fill_member(member, now, scratch, control);
             if filled != Filled::AsPlanned {
                 hint::cold_path();
                 // The member that found no room is served first the next time.
@@ -46,18 +51,18 @@ impl<D: Driver, S: Supply> Group<D, S> {
     }
 
     #[inline]
-    pub(super) fn count_held_back(&mut self, now: Nanos, orders: &Orders) {
+    pub(super) fn count_held_back(&mut self, now: Nanos, control: &LoadControl) {
         if self.held_back.since().is_some() {
             hint::cold_path();
-            self.count_as_held_back(now, orders);
+            self.count_as_held_back(now, control);
         }
     }
 
     #[inline(never)]
-    fn count_as_held_back(&mut self, now: Nanos, orders: &Orders) {
+    fn count_as_held_back(&mut self, now: Nanos, control: &LoadControl) {
         let members = self.clients.members.iter();
         let due = members.filter_map(|member| member.due_since(now));
-        let of_window = |from, to| orders.window_between(from, to);
+        let of_window = |from, to| control.window_between(from, to);
         self.held_back.count(now, due, of_window);
     }
 
@@ -66,14 +71,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
         at: usize,
         now: Nanos,
         scratch: &mut Scratch,
-        orders: &Orders,
+        control: &LoadControl,
     ) -> Filled {
         let member = &mut self.clients.members[at];
         let slots = &mut self.clients.slots;
-        let may_begin = !orders.stops(now);
+        let may_begin = !control.stops(now);
         if !may_begin {
             hint::cold_path();
-            member.cut_window(orders.cancel.at());
+            member.cut_window(control.cancel.at());
         }
         member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {
@@ -93,7 +98,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let operation = match due.what {
                 DueFor::Further => Some(of_slot.operation),
                 DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
-                    member.next_operation(orders.schedule.phase(now))
+                    member.next_operation(control.schedule.phase(now))
                 }
             };
             let Some(operation) = operation else {
@@ -117,13 +122,13 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 if !matches!(due.what, DueFor::Further) {
                     member.keep(operation);
                 }
-                member.waits.begin(busy, now, orders);
+                member.waits.begin(busy, now, control);
                 return match busy {
                     Busy::Room => Filled::UpToBacklog,
                     Busy::Credits | Busy::Session => Filled::AsPlanned,
                 };
             }
-            member.waits.end(now, orders);
+            member.waits.end(now, control);
             member.served(due, now);
             let epoch = member.epoch(&operation);
             let is_again = slots[slot as usize].fill(operation, instants, epoch, now);
@@ -131,7 +136,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         }
         if !may_begin {
             hint::cold_path();
-            member.waits.end(now, orders);
+            member.waits.end(now, control);
         }
         Filled::AsPlanned
     }

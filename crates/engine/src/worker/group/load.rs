@@ -15,20 +15,20 @@ use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::worker::figures::Figures;
-use crate::worker::orders::Orders;
+use crate::worker::load_control::LoadControl;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 
 /// Guard of a group under load; dropping it completes the group's measurements.
-struct UnderLoad<'a, D: Driver, S: Supply> {
+struct LoadGuard<'a, D: Driver, S: Supply> {
     group: &'a mut Group<D, S>,
-    orders: &'a Orders,
+    control: &'a LoadControl,
     figures: &'a RefCell<Figures>,
 }
 
-impl<D: Driver, S: Supply> Drop for UnderLoad<'_, D, S> {
+impl<D: Driver, S: Supply> Drop for LoadGuard<'_, D, S> {
     fn drop(&mut self) {
-        self.group.settle(clock::now(), self.orders);
+        self.group.settle(clock::now(), self.control);
         self.figures.borrow_mut().merge(&self.group.figures());
     }
 }
@@ -40,30 +40,30 @@ impl<D: Driver, S: Supply> Group<D, S> {
     pub(in crate::worker) async fn run(
         &mut self,
         shared: &RefCell<Shared>,
-        orders: &Orders,
+        control: &LoadControl,
         figures: &RefCell<Figures>,
     ) -> Result<(), Dropped> {
-        let load = UnderLoad {
+        let load = LoadGuard {
             group: self,
-            orders,
+            control,
             figures,
         };
         poll_fn(|context| {
             let shared = &mut shared.borrow_mut();
-            shared.cleared(|shared| load.group.poll(context, shared, orders))
+            shared.cleared(|shared| load.group.poll(context, shared, control))
         })
         .await
     }
 
     /// Completes all measurements that are still running at `now`.
-    fn settle(&mut self, now: Nanos, orders: &Orders) {
-        self.clients.count_in_flight(now, orders);
-        self.count_held_back(now, orders);
+    fn settle(&mut self, now: Nanos, control: &LoadControl) {
+        self.clients.count_in_flight(now, control);
+        self.count_held_back(now, control);
         self.held_back.end();
-        let end = now.min(orders.schedule.stop);
+        let end = now.min(control.schedule.stop);
         for member in &mut self.clients.members {
-            member.waits.end(now, orders);
-            member.cut_window(orders.cancel.at());
+            member.waits.end(now, control);
+            member.cut_window(control.cancel.at());
             member.give_up_rest(end);
         }
         self.clients.give_up_in_flight(now);

@@ -12,7 +12,7 @@ use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::machine::clock;
 use crate::worker::alarm::Alarm;
-use crate::worker::orders::Orders;
+use crate::worker::load_control::LoadControl;
 use crate::worker::supply::Supply;
 
 impl<D: Driver, S: Supply> Group<D, S> {
@@ -22,10 +22,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
-        orders: &Orders,
+        control: &LoadControl,
     ) -> Result<(), Dropped> {
-        match &orders.alarm {
-            Some(alarm) => self.set_alarm_of(alarm, context, now, orders),
+        match &control.alarm {
+            Some(alarm) => self.set_alarm_of(alarm, context, now, control),
             None => Ok(()),
         }
     }
@@ -36,12 +36,12 @@ impl<D: Driver, S: Supply> Group<D, S> {
         alarm: &Alarm,
         context: &mut Context<'_>,
         now: Nanos,
-        orders: &Orders,
+        control: &LoadControl,
     ) -> Result<(), Dropped> {
-        if orders.stops(now) {
+        if control.stops(now) {
             return Ok(());
         }
-        let stop = orders.schedule.stop;
+        let stop = control.schedule.stop;
         // Set once, because a call is never removed.
         if self.alarm_at.is_none() {
             self.alarm_at = Some(stop);

@@ -5,7 +5,7 @@ use std::hint;
 use smbench_model::Nanos;
 
 use crate::drivers::driver::Busy;
-use crate::worker::orders::Orders;
+use crate::worker::load_control::LoadControl;
 
 /// Waits for credits and for the session.
 pub(crate) struct Waits {
@@ -26,15 +26,15 @@ impl Waits {
     };
 
     /// Records why a due operation could not be sent at `now`.
-    pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, orders: &Orders) {
+    pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, control: &LoadControl) {
         match busy {
-            Busy::Room => self.end(now, orders),
+            Busy::Room => self.end(now, control),
             Busy::Credits => {
                 self.starved_since.get_or_insert(now);
                 self.shut_out_since = None;
             }
             Busy::Session => {
-                self.end_starvation(now, orders);
+                self.end_starvation(now, control);
                 self.shut_out_since.get_or_insert(now);
             }
         }
@@ -42,16 +42,16 @@ impl Waits {
 
     /// Ends all waits at `now`: an operation was sent, or none is due any more.
     #[inline]
-    pub(crate) fn end(&mut self, now: Nanos, orders: &Orders) {
-        self.end_starvation(now, orders);
+    pub(crate) fn end(&mut self, now: Nanos, control: &LoadControl) {
+        self.end_starvation(now, control);
         self.shut_out_since = None;
     }
 
     #[inline]
-    fn end_starvation(&mut self, now: Nanos, orders: &Orders) {
+    fn end_starvation(&mut self, now: Nanos, control: &LoadControl) {
         if let Some(since) = self.starved_since.take() {
             hint::cold_path();
-            self.starved = self.starved + orders.window_between(since, now);
+            self.starved = self.starved + control.window_between(since, now);
         }
     }
 

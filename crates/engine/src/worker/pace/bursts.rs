@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::operations::Mix;
-use smbench_model::operations::pattern::{Step, Walk};
+use smbench_model::operations::pattern::{PatternStep, Walk};
 
 /// The delays of a pattern. One delay passes before each burst, from the instant at
 /// which its first request could be sent.
@@ -41,8 +41,8 @@ impl Bursts {
             .lines()
             .map(|lines| lines.step(self.key, &mut self.walk));
         match step {
-            Some(Step::Begins(delay)) => delay,
-            Some(Step::GoesOn | Step::Replies) | None => Nanos(0),
+            Some(PatternStep::Begins(delay)) => delay,
+            Some(PatternStep::GoesOn | PatternStep::Replies) | None => Nanos(0),
         }
     }
 

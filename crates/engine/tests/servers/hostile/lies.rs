@@ -1,6 +1,6 @@
 //! False answers under load, on sessions without any protection.
 
-use smbench_model::record::{Failure, OpKind};
+use smbench_model::record::{OpKind, OperationFailure};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;
@@ -16,8 +16,8 @@ const READ_DATA_OFFSET: usize = BODY + 2;
 const READ_LENGTH: usize = BODY + 4;
 const WRITE_COUNT: usize = BODY + 4;
 
-const SHORT: End = End::Counted(OpKind::Read, Failure::Short);
-const LONG: End = End::Counted(OpKind::Read, Failure::Long);
+const SHORT: End = End::Counted(OpKind::Read, OperationFailure::Short);
+const LONG: End = End::Counted(OpKind::Read, OperationFailure::Long);
 
 /// False headers.
 const HEADERS: &[Case] = &[
@@ -101,12 +101,15 @@ const HEADERS: &[Case] = &[
     read(
         "a status that nobody knows",
         |answer| Reaction::send(&with(answer.message, STATUS, 0xEE12_3456u32.to_le_bytes())),
-        End::Counted(OpKind::Read, Failure::Status(NtStatus(0xEE12_3456))),
+        End::Counted(
+            OpKind::Read,
+            OperationFailure::Status(NtStatus(0xEE12_3456)),
+        ),
     ),
     read(
         "an odd success",
         |answer| Reaction::send(&with(answer.message, STATUS, 1u32.to_le_bytes())),
-        End::Counted(OpKind::Read, Failure::Status(NtStatus(1))),
+        End::Counted(OpKind::Read, OperationFailure::Status(NtStatus(1))),
     ),
     read(
         "pending, but final",
@@ -114,7 +117,7 @@ const HEADERS: &[Case] = &[
             let status = NtStatus::PENDING.0.to_le_bytes();
             Reaction::send(&with(answer.message, STATUS, status))
         },
-        End::Counted(OpKind::Read, Failure::Status(NtStatus::PENDING)),
+        End::Counted(OpKind::Read, OperationFailure::Status(NtStatus::PENDING)),
     ),
 ];
 
@@ -161,7 +164,10 @@ pub(super) const BODIES: &[Case] = &[
             message.resize(4 << 20, 7);
             Reaction::send(&message)
         },
-        End::Counted(OpKind::Read, Failure::Status(NtStatus::ACCESS_DENIED)),
+        End::Counted(
+            OpKind::Read,
+            OperationFailure::Status(NtStatus::ACCESS_DENIED),
+        ),
     ),
     read(
         "less than was asked for",
@@ -203,7 +209,7 @@ fn writes_that_lie_about_their_count() {
                 }
                 Reaction::send(&with(message, WRITE_COUNT, 1u32.to_le_bytes()))
             },
-            end: End::Counted(OpKind::Write, Failure::Short),
+            end: End::Counted(OpKind::Write, OperationFailure::Short),
         },
         Case {
             name: "4 GiB, under load",
@@ -214,7 +220,7 @@ fn writes_that_lie_about_their_count() {
                 }
                 Reaction::send(&with(message, WRITE_COUNT, [0xFF; 4]))
             },
-            end: End::Counted(OpKind::Write, Failure::Long),
+            end: End::Counted(OpKind::Write, OperationFailure::Long),
         },
         Case {
             name: "a byte at a time, while the files are filled",

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use smbench_model::record::{Failure, OpKind};
+use smbench_model::record::{OpKind, OperationFailure};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::{Command, Header};
@@ -31,7 +31,7 @@ fn log_ons_that_are_refused_are_counted() {
                 }
                 _ => Reaction::send(&message),
             },
-            end: End::Counted(OpKind::LogOn, Failure::Status(refused)),
+            end: End::Counted(OpKind::LogOn, OperationFailure::Status(refused)),
         },
         Case {
             name: "no share, under load",
@@ -43,7 +43,10 @@ fn log_ons_that_are_refused_are_counted() {
                 }
                 _ => Reaction::send(&message),
             },
-            end: End::Counted(OpKind::LogOn, Failure::Status(NtStatus::BAD_NETWORK_NAME)),
+            end: End::Counted(
+                OpKind::LogOn,
+                OperationFailure::Status(NtStatus::BAD_NETWORK_NAME),
+            ),
         },
     ];
     let options = RunOptions {
@@ -89,7 +92,10 @@ fn sessions_without_their_share_are_logged_off() {
             }
             Reaction::send(&message)
         },
-        end: End::Counted(OpKind::LogOn, Failure::Status(NtStatus::BAD_NETWORK_NAME)),
+        end: End::Counted(
+            OpKind::LogOn,
+            OperationFailure::Status(NtStatus::BAD_NETWORK_NAME),
+        ),
     }];
     let profile = profile_of("[[operations]]\nop = \"log_on\"\nweight = 100\n");
     let options = RunOptions {

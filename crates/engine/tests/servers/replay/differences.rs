@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::record::{Difference, Failure, OpKind};
+use smbench_model::record::{OpKind, OperationFailure, ReplayDifference};
 use smbench_protocol::NtStatus;
 
 use super::{counts, is_clean, options, plan, profile_of, run};
@@ -38,10 +38,10 @@ fn what_goes_otherwise_is_counted_and_ends_nothing() {
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None);
     assert_eq!(point.ops.errors(), 0);
-    let status = |status| Failure::Status(status);
+    let status = |status| OperationFailure::Status(status);
     let expected = [
-        (OpKind::Read, NtStatus::SUCCESS, Failure::Short),
-        (OpKind::Read, NtStatus::SUCCESS, Failure::Long),
+        (OpKind::Read, NtStatus::SUCCESS, OperationFailure::Short),
+        (OpKind::Read, NtStatus::SUCCESS, OperationFailure::Long),
         (
             OpKind::Read,
             NtStatus::SUCCESS,
@@ -88,7 +88,7 @@ fn what_goes_otherwise_is_counted_and_ends_nothing() {
         .into_iter()
         .map(|(kind, recorded, seen)| {
             let recorded = Some(recorded);
-            let difference = Difference {
+            let difference = ReplayDifference {
                 kind,
                 recorded,
                 seen,

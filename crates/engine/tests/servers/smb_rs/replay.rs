@@ -8,7 +8,7 @@ use smbench_formats::loadfile::{self, Unknown};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::plan::{DriverKind, Limits, Plan};
 use smbench_model::profile::Profile;
-use smbench_model::record::{Failure, LoadPointRecord, OpKind};
+use smbench_model::record::{LoadPointRecord, OpKind, OperationFailure};
 use smbench_model::spec::{GeneratorSpec, RunOptions, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::NtStatus;
@@ -137,7 +137,7 @@ fn both_drivers_replay_the_same_on_samba() {
     let point = replayed(OTHERWISE, &server);
     // Three lengths, three opens, and six operations on a file that was not opened.
     assert_eq!(point.ops.differences().len(), 12);
-    let not_open = Failure::Status(NtStatus::FILE_CLOSED);
+    let not_open = OperationFailure::Status(NtStatus::FILE_CLOSED);
     let differences = point.ops.differences().keys();
     let not_open = differences.filter(|difference| difference.seen == not_open);
     assert_eq!(not_open.count(), 6);

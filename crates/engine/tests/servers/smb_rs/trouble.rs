@@ -8,7 +8,7 @@ use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
 };
 use smbench_model::plan::{Limits, Verify};
-use smbench_model::record::{Failure, OpKind, Outcome, RunRecord};
+use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 
@@ -46,7 +46,7 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
     };
     assert!(matches!(
         expected[..],
-        [(OpKind::Read, Failure::Status(status))] if status != NtStatus::SUCCESS
+        [(OpKind::Read, OperationFailure::Status(status))] if status != NtStatus::SUCCESS
     ));
     let options = by_smb_rs(RunOptions {
         work: WorkSpec {
@@ -61,7 +61,7 @@ fn statuses_and_wrong_data_are_counted_as_with_the_native_driver() {
         (Fault::FailReadEvery(10.try_into().unwrap()), expected[0]),
         (
             Fault::FlipByteEvery(10.try_into().unwrap()),
-            (OpKind::Read, Failure::WrongData),
+            (OpKind::Read, OperationFailure::WrongData),
         ),
     ] {
         let server = embedded(fault);

@@ -30,12 +30,12 @@ Close 1 NT_STATUS_OK
     assert_eq!(
         made(&trace),
         [
-            ("Dir".to_owned(), Made::Directory),
-            (r"Dir\sub".to_owned(), Made::Directory),
-            (r"Dir\sub\there.doc".to_owned(), Made::File(1500)),
+            ("Dir".to_owned(), PreparedName::Directory),
+            (r"Dir\sub".to_owned(), PreparedName::Directory),
+            (r"Dir\sub\there.doc".to_owned(), PreparedName::File(1500)),
             // It was taken for a file until a record looked for a name in it.
-            (r"dir\odd".to_owned(), Made::Directory),
-            (r"dir\gone".to_owned(), Made::File(0)),
+            (r"dir\odd".to_owned(), PreparedName::Directory),
+            (r"dir\gone".to_owned(), PreparedName::File(0)),
         ]
     );
     assert_eq!(trace.bytes_per_client(), 1500);
@@ -43,7 +43,7 @@ Close 1 NT_STATUS_OK
 }
 
 /// Returns the names that exist before a client begins.
-fn made(trace: &Trace) -> Vec<(String, Made)> {
+fn made(trace: &Trace) -> Vec<(String, PreparedName)> {
     let made = trace.population.made.iter();
     made.map(|&(path, made)| (trace.paths[path as usize].display(0), made))
         .collect()
@@ -80,13 +80,13 @@ QUERY_PATH_INFORMATION "\D\y" 1004
         [
             // It may have been opened or made. It is made before, because later
             // records need it.
-            ("D".to_owned(), Made::Directory),
-            (r"D\x".to_owned(), Made::File(0)),
-            ("f".to_owned(), Made::File(4096)),
-            ("old".to_owned(), Made::Directory),
-            ("g".to_owned(), Made::File(0)),
+            ("D".to_owned(), PreparedName::Directory),
+            (r"D\x".to_owned(), PreparedName::File(0)),
+            ("f".to_owned(), PreparedName::File(4096)),
+            ("old".to_owned(), PreparedName::Directory),
+            ("g".to_owned(), PreparedName::File(0)),
             // The directory already existed, so the Mkdir did not make it anew.
-            (r"D\y".to_owned(), Made::File(0)),
+            (r"D\y".to_owned(), PreparedName::File(0)),
         ]
     );
 }
@@ -156,11 +156,11 @@ Close 1 NT_STATUS_OK
     assert_eq!(
         made(&trace),
         [
-            ("old".to_owned(), Made::File(500)),
-            ("tree".to_owned(), Made::Directory),
-            (r"tree\t".to_owned(), Made::File(300)),
+            ("old".to_owned(), PreparedName::File(500)),
+            ("tree".to_owned(), PreparedName::Directory),
+            (r"tree\t".to_owned(), PreparedName::File(300)),
             // The file is read under its later name.
-            ("there".to_owned(), Made::File(200)),
+            ("there".to_owned(), PreparedName::File(200)),
         ]
     );
 }

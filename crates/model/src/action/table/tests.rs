@@ -1,8 +1,8 @@
 //! Which tables are read, and which messages mistakes get.
 
 use crate::action::{
-    Action, Change, CreateDisposition, CreateOption, DirectoryClass, Opening, QueryClass, SetClass,
-    Subject, WeightedAction,
+    Action, ChangeFilter, CreateDisposition, CreateOption, CreateParameters, CreateSubject,
+    DirectoryClass, QueryClass, SetClass, WeightedAction,
 };
 use crate::spec::Spec;
 
@@ -13,9 +13,9 @@ fn read(table: &str) -> Result<WeightedAction, String> {
     Ok(spec.operations[0].clone())
 }
 
-fn opening() -> Opening {
-    Opening {
-        subject: Subject::ScratchFile,
+fn opening() -> CreateParameters {
+    CreateParameters {
+        subject: CreateSubject::ScratchFile,
         disposition: CreateDisposition::Create,
         delete_on_close: true,
         durable: false,
@@ -73,7 +73,7 @@ fn each_table_becomes_its_action() {
         (
             "op = \"change_notify\", filter = [\"ea\", \"size\"], recursive = true",
             Action::ChangeNotify {
-                filter: vec![Change::Ea, Change::Size],
+                filter: vec![ChangeFilter::Ea, ChangeFilter::Size],
                 recursive: true,
             },
         ),
@@ -88,8 +88,8 @@ fn each_table_becomes_its_action() {
         ),
         (
             "op = \"create\", durable = true",
-            Action::Create(Opening {
-                subject: Subject::WorkFile,
+            Action::Create(CreateParameters {
+                subject: CreateSubject::WorkFile,
                 disposition: D::Open,
                 delete_on_close: false,
                 durable: true,
@@ -102,7 +102,7 @@ fn each_table_becomes_its_action() {
         ),
         (
             "op = \"create\", disposition = \"open_if\"",
-            Action::Create(Opening {
+            Action::Create(CreateParameters {
                 disposition: D::OpenIf,
                 delete_on_close: false,
                 ..opening()
@@ -110,8 +110,8 @@ fn each_table_becomes_its_action() {
         ),
         (
             "op = \"create\", options = [\"backup_intent\", \"no_recall\"]",
-            Action::Create(Opening {
-                subject: Subject::WorkFile,
+            Action::Create(CreateParameters {
+                subject: CreateSubject::WorkFile,
                 disposition: D::Open,
                 delete_on_close: false,
                 options: vec![CreateOption::BackupIntent, CreateOption::NoRecall],
@@ -120,8 +120,8 @@ fn each_table_becomes_its_action() {
         ),
         (
             "op = \"create\", directory = true",
-            Action::Create(Opening {
-                subject: Subject::ScratchDirectory,
+            Action::Create(CreateParameters {
+                subject: CreateSubject::ScratchDirectory,
                 ..opening()
             }),
         ),

@@ -12,8 +12,8 @@ const BLOCKS: u64 = 4;
 const CLIENT: u32 = 3;
 const SALT: Salt = Salt(7);
 /// Nothing is wrong, and everything could be judged.
-const FINE: Result<Verdict, Mismatch> = Ok(Verdict::Checked);
-const OPEN: Result<Verdict, Mismatch> = Ok(Verdict::Unjudged);
+const FINE: Result<ReadVerdict, Mismatch> = Ok(ReadVerdict::Checked);
+const OPEN: Result<ReadVerdict, Mismatch> = Ok(ReadVerdict::Unjudged);
 
 fn fill(data: &mut [u8], offset: u64, stamp: Stamp) {
     let mut written = Vec::new();
@@ -106,13 +106,13 @@ fn failed(ledger: &mut Ledger, span: Span) {
 
 /// Returns the verdict on a read of block 1, sent at `epoch`, that finds this
 /// stamp.
-fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<Verdict, Mismatch> {
+fn judge_at(ledger: &Ledger, stamp: Stamp, epoch: Epoch) -> Result<ReadVerdict, Mismatch> {
     let mut data = [0; BLOCK_BYTES];
     fill(&mut data, ONE.offset(), stamp);
     ledger.read_done(0, ONE.offset(), &data, epoch)
 }
 
-fn judge(ledger: &Ledger, stamp: Stamp) -> Result<Verdict, Mismatch> {
+fn judge(ledger: &Ledger, stamp: Stamp) -> Result<ReadVerdict, Mismatch> {
     judge_at(ledger, stamp, ledger.read_issued())
 }
 
@@ -123,7 +123,7 @@ const PREPARED: Stamp = Stamp {
     run: 0,
 };
 
-fn stale(oldest: Stamp, found: Stamp) -> Result<Verdict, Mismatch> {
+fn stale(oldest: Stamp, found: Stamp) -> Result<ReadVerdict, Mismatch> {
     Err(Mismatch::Stale {
         offset: ONE.offset(),
         oldest: oldest.generation,
@@ -131,7 +131,7 @@ fn stale(oldest: Stamp, found: Stamp) -> Result<Verdict, Mismatch> {
     })
 }
 
-fn foreign(found: Stamp) -> Result<Verdict, Mismatch> {
+fn foreign(found: Stamp) -> Result<ReadVerdict, Mismatch> {
     Err(Mismatch::Foreign {
         offset: ONE.offset(),
         found,
@@ -372,7 +372,7 @@ fn shared_files_must_only_be_sound() {
     let mut torn = front;
     torn[32..].copy_from_slice(&back[32..]);
     assert_eq!(read(&torn), OPEN);
-    let unwritten = Ledger::beside(Others::Read, &files(Scope::Shared), CLIENT, 0, SALT);
+    let unwritten = Ledger::beside(OtherWriters::Read, &files(Scope::Shared), CLIENT, 0, SALT);
     let read_only = |data: &[u8]| {
         let epoch = unwritten.read_issued();
         unwritten.read_done(0, ONE.offset(), data, epoch)

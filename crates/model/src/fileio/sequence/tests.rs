@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fileio::{Home, Spread};
+use crate::fileio::{FileOrigin, RequestSpread};
 use crate::units::Size;
 
 fn test(mode: TestMode) -> Fileio {
@@ -16,10 +16,10 @@ fn test(mode: TestMode) -> Fileio {
             at_end: true,
         },
         rw_ratio: 1.5,
-        spread: Spread::Uniform,
+        spread: RequestSpread::Uniform,
         events: None,
         time: None,
-        home: Home::Prepared,
+        home: FileOrigin::Prepared,
     }
 }
 
@@ -27,13 +27,13 @@ fn test(mode: TestMode) -> Fileio {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts(u64, u64, u64);
 
-fn count(steps: impl Iterator<Item = Step>) -> Counts {
+fn count(steps: impl Iterator<Item = SequenceStep>) -> Counts {
     steps.fold(
         Counts::default(),
         |Counts(reads, writes, flushes), step| match step {
-            Step::Read(_) => Counts(reads + 1, writes, flushes),
-            Step::Write(_) => Counts(reads, writes + 1, flushes),
-            Step::Flush(_) => Counts(reads, writes, flushes + 1),
+            SequenceStep::Read(_) => Counts(reads + 1, writes, flushes),
+            SequenceStep::Write(_) => Counts(reads, writes + 1, flushes),
+            SequenceStep::Flush(_) => Counts(reads, writes, flushes + 1),
         },
     )
 }
@@ -66,7 +66,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the next step, and whether its place is known. The place of a
     /// random request is not.
-    fn next(&mut self) -> (Step, bool) {
+    fn next(&mut self) -> (SequenceStep, bool) {
         let Flushing::Sets { every, .. } = self.test.flushing else {
             panic!("each write has its own");
         };
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
                 self.flushed = 0;
                 self.is_dirty = false;
             }
-            return (Step::Flush(file), true);
+            return (SequenceStep::Flush(file), true);
         }
         let is_write = match self.test.mode {
             TestMode::SeqRd | TestMode::RndRd => false,
@@ -105,14 +105,14 @@ impl<'a> Walk<'a> {
             self.file += 1;
             self.position = 0;
         }
-        let place = Place {
+        let place = FileRange {
             file,
             offset,
             length: length as u32,
         };
         let step = match is_write {
-            true => Step::Write(place),
-            false => Step::Read(place),
+            true => SequenceStep::Write(place),
+            false => SequenceStep::Read(place),
         };
         (step, self.test.mode.access() == Access::Sequential)
     }
@@ -158,7 +158,7 @@ fn sequential_requests_go_through_all_files_and_begin_again() {
     };
     let sequence = Sequence::new(&test, 1);
     let place = |file, offset, length| {
-        Step::Write(Place {
+        SequenceStep::Write(FileRange {
             file,
             offset,
             length,
@@ -220,7 +220,7 @@ proptest! {
                 continue;
             }
             match (found, expected) {
-                (Step::Read(place), Step::Read(_)) | (Step::Write(place), Step::Write(_)) => {
+                (SequenceStep::Read(place), SequenceStep::Read(_)) | (SequenceStep::Write(place), SequenceStep::Write(_)) => {
                     prop_assert!(place.file < files);
                     prop_assert!(place.length > 0 && place.length <= 16);
                     prop_assert!(place.offset + u64::from(place.length) <= test.file_bytes());

@@ -6,7 +6,7 @@ const ITEMS: u64 = 10_000;
 const DRAWS: u64 = 200_000;
 
 /// Returns how often each item was picked.
-fn counts(spread: Spread, items: u64) -> Vec<u64> {
+fn counts(spread: RequestSpread, items: u64) -> Vec<u64> {
     spread.check().unwrap();
     let picker = Picker::new(spread, 7, items);
     let mut counts = vec![0; items as usize];
@@ -32,7 +32,7 @@ fn assert_near(found: f64, expected: f64) {
 
 #[test]
 fn uniform_favours_nobody() {
-    let counts = counts(Spread::Uniform, ITEMS);
+    let counts = counts(RequestSpread::Uniform, ITEMS);
     for part in counts.chunks(1000) {
         assert_near(share(part), 0.1);
     }
@@ -40,7 +40,7 @@ fn uniform_favours_nobody() {
 
 #[test]
 fn gaussian_has_the_spread_of_a_mean_of_twelve() {
-    let counts = counts(Spread::Gaussian { iterations: 12 }, ITEMS);
+    let counts = counts(RequestSpread::Gaussian { iterations: 12 }, ITEMS);
     assert_near(share(&counts[..5000]), 0.5);
     // The mean of 12 uniform numbers has a deviation of 1/12. One deviation
     // contains 68.3 % of a normal distribution, and 0.6796 of this one
@@ -52,7 +52,7 @@ fn gaussian_has_the_spread_of_a_mean_of_twelve() {
 
 #[test]
 fn special_sends_three_quarters_to_one_percent() {
-    let special = Spread::Special {
+    let special = RequestSpread::Special {
         iterations: 12,
         items: 1,
         hits: 75,
@@ -70,7 +70,7 @@ fn special_sends_three_quarters_to_one_percent() {
 
 #[test]
 fn pareto_sends_all_but_h_to_h() {
-    let counts = counts(Spread::Pareto { h: 0.2 }, ITEMS);
+    let counts = counts(RequestSpread::Pareto { h: 0.2 }, ITEMS);
     assert_near(share(&counts[..2000]), 0.8);
     // The same holds within those blocks.
     assert_near(share(&counts[..400]), 0.64);
@@ -79,7 +79,7 @@ fn pareto_sends_all_but_h_to_h() {
 #[test]
 fn zipf_falls_off_with_the_power_of_the_rank() {
     for exponent in [0.0, 0.8, 1.0, 1.5] {
-        let counts = counts(Spread::Zipf { exponent }, 100);
+        let counts = counts(RequestSpread::Zipf { exponent }, 100);
         let weight = |rank: u64| (rank as f64).powf(-exponent);
         let all: f64 = (1..=100).map(weight).sum();
         for rank in [1, 2, 3, 10, 50, 100] {
@@ -102,11 +102,11 @@ proptest! {
     ) {
         let iterations = 12;
         for spread in [
-            Spread::Uniform,
-            Spread::Gaussian { iterations },
-            Spread::Special { iterations, items: percent, hits },
-            Spread::Pareto { h },
-            Spread::Zipf { exponent },
+            RequestSpread::Uniform,
+            RequestSpread::Gaussian { iterations },
+            RequestSpread::Special { iterations, items: percent, hits },
+            RequestSpread::Pareto { h },
+            RequestSpread::Zipf { exponent },
         ] {
             prop_assert_eq!(spread.check(), Ok(()));
             let picker = Picker::new(spread, key, items);
@@ -119,9 +119,9 @@ proptest! {
 #[test]
 fn parameters_beyond_sense_are_named() {
     for (spread, field) in [
-        (Spread::Gaussian { iterations: 0 }, "rand_spec_iter"),
+        (RequestSpread::Gaussian { iterations: 0 }, "rand_spec_iter"),
         (
-            Spread::Special {
+            RequestSpread::Special {
                 iterations: 12,
                 items: 0,
                 hits: 75,
@@ -129,16 +129,16 @@ fn parameters_beyond_sense_are_named() {
             "rand_spec_pct",
         ),
         (
-            Spread::Special {
+            RequestSpread::Special {
                 iterations: 12,
                 items: 1,
                 hits: 101,
             },
             "rand_spec_res",
         ),
-        (Spread::Pareto { h: 1.0 }, "rand_pareto_h"),
-        (Spread::Pareto { h: f64::NAN }, "rand_pareto_h"),
-        (Spread::Zipf { exponent: -1.0 }, "rand_zipfian_exp"),
+        (RequestSpread::Pareto { h: 1.0 }, "rand_pareto_h"),
+        (RequestSpread::Pareto { h: f64::NAN }, "rand_pareto_h"),
+        (RequestSpread::Zipf { exponent: -1.0 }, "rand_zipfian_exp"),
     ] {
         assert_eq!(spread.check().unwrap_err().0, field);
     }

@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::action::{Action, WeightedAction};
 use crate::files::Scope;
 use crate::kind::OpKind;
-use crate::operations::{Mix, OpStream, Operation, Went};
+use crate::operations::{Mix, OpStream, Operation, RequestResult};
 use crate::workload::{Requests, Workload};
 
 /// Returns a mix of these actions, all equally frequent.
@@ -53,7 +53,7 @@ fn actions_hit_their_shares() {
 }
 
 /// Returns the kinds of an action's requests, if the requests have these results.
-fn steps(action: &Action, went: impl Fn(OpKind) -> Went) -> Vec<OpKind> {
+fn steps(action: &Action, went: impl Fn(OpKind) -> RequestResult) -> Vec<OpKind> {
     let mix = Mix::new(&mixed(std::slice::from_ref(action), 1));
     let mut operation = OpStream::new(&mix, 1, 1).next();
     let first = operation;
@@ -77,13 +77,13 @@ fn what_is_opened_is_closed_whatever_fails_in_between() {
     for action in every_action() {
         let all = action.kinds();
         let as_it_should = |kind| match kind {
-            OpKind::ChangeNotify => Went::Pending,
-            _ => Went::Well,
+            OpKind::ChangeNotify => RequestResult::Pending,
+            _ => RequestResult::Well,
         };
         assert_eq!(steps(&action, as_it_should), all);
         for failing in all {
             let seen = steps(&action, |kind| match kind == *failing {
-                true => Went::Wrong,
+                true => RequestResult::Wrong,
                 false => as_it_should(kind),
             });
             assert_eq!(seen[0], all[0]);
@@ -106,7 +106,10 @@ fn a_notification_that_comes_at_once_is_not_cancelled() {
         .into_iter()
         .find(|action| action.first() == OpKind::ChangeNotify)
         .unwrap();
-    assert_eq!(steps(&notify, |_| Went::Well), [OpKind::ChangeNotify]);
+    assert_eq!(
+        steps(&notify, |_| RequestResult::Well),
+        [OpKind::ChangeNotify]
+    );
 }
 
 #[test]

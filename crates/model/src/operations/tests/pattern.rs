@@ -10,7 +10,7 @@ use crate::Nanos;
 use crate::access::{Access, AccessLine};
 use crate::files::{FileSet, Scope};
 use crate::kind::OpKind;
-use crate::operations::pattern::{Step, Walk};
+use crate::operations::pattern::{PatternStep, Walk};
 use crate::operations::{Mix, OpStream, Operation, client_key};
 use crate::profile::Profile;
 use crate::spec::{PatternSpec, SizeSpec};
@@ -285,14 +285,14 @@ fn steps_are_those_of_the_stream() {
         let expected = match (length, left) {
             (512, 0) => {
                 left = 1;
-                Step::Begins(Nanos(1_000_000))
+                PatternStep::Begins(Nanos(1_000_000))
             }
             (512, _) => {
                 left = 0;
-                Step::GoesOn
+                PatternStep::GoesOn
             }
-            (1024, _) => Step::Begins(Nanos(0)),
-            _ => Step::Replies,
+            (1024, _) => PatternStep::Begins(Nanos(0)),
+            _ => PatternStep::Replies,
         };
         assert_eq!(step, expected);
     }

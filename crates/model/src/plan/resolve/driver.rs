@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[cfg(feature = "smb-rs")]
 use smbench_protocol::{CipherList, Dialect};
 
-use super::{Written, on_command_line};
+use super::{PlanSources, on_command_line};
 #[cfg(feature = "smb-rs")]
 use crate::action::{Action, QueryClass, SetClass};
 use crate::generator::DriverKind;
@@ -32,7 +32,7 @@ struct Objection {
     why: Cow<'static, str>,
 }
 
-impl Written<'_> {
+impl PlanSources<'_> {
     pub(super) fn check_driver(&self, plan: &Plan) -> Result<(), PlanError> {
         let objection = match plan.generator.driver {
             DriverKind::Native => None,

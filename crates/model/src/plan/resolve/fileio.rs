@@ -1,14 +1,14 @@
 //! Validates a `fileio` test: what `sysbench fileio` accepts, and what the engine
 //! can do.
 
-use super::{Written, on_command_line};
+use super::{PlanSources, on_command_line};
 use crate::access::SizeWeight;
 use crate::fileio::{Fileio, FileioProblem};
 use crate::files::{FileSet, Scope};
 use crate::plan::{Plan, PlanError, Problem};
 use crate::workload::{Requests, Workload};
 
-impl Written<'_> {
+impl PlanSources<'_> {
     /// Resolves the workload of a test. Its options come from the command line.
     pub(super) fn fileio(&self, test: &Fileio) -> Result<Workload, PlanError> {
         test.check()

@@ -1,12 +1,12 @@
 //! Validates a mix of operations.
 
-use super::{Written, is_all};
+use super::{PlanSources, is_all};
 use crate::action::{DialectNeed, WeightedAction, dialect_needed};
 use crate::bounds::OPERATIONS_MAX;
 use crate::plan::{Plan, PlanError, Problem};
 use crate::workload::Requests;
 
-impl Written<'_> {
+impl PlanSources<'_> {
     /// Resolves a weighted mix of any commands.
     pub(super) fn mix(&self, operations: &[WeightedAction]) -> Result<Requests, PlanError> {
         let spec = &self.profile.spec;

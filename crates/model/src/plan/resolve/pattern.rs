@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Written, is_all};
+use super::{PlanSources, is_all};
 use crate::access::{Access, AccessLine, PATTERN_LINES_MAX, SECTOR_BYTES};
 use crate::bounds::REQUEST_BYTES_MAX;
 use crate::files::FileSet;
@@ -13,7 +13,7 @@ use crate::units::{Size, format_duration};
 use crate::work::WorkSpec;
 use crate::workload::{Requests, Workload};
 
-impl Written<'_> {
+impl PlanSources<'_> {
     /// Resolves the workload of an access pattern.
     pub(super) fn pattern(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Written;
+use super::PlanSources;
 use crate::access::Access;
 use crate::contents::Verify;
 use crate::files::{FileSet, Scope};
@@ -14,7 +14,7 @@ use crate::trace::Trace;
 use crate::work::WorkSpec;
 use crate::workload::{Replay, Requests, Timing, Workload};
 
-impl Written<'_> {
+impl PlanSources<'_> {
     /// Returns the recording of the profile, if it has one.
     pub(super) fn trace(&self, merged: &WorkSpec) -> Result<Option<Arc<Trace>>, PlanError> {
         let profile = self.profile;

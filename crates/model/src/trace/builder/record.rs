@@ -7,7 +7,7 @@ use smbench_protocol::NtStatus;
 use super::Builder;
 use super::paths::clean;
 use crate::bounds::REQUEST_BYTES_MAX;
-use crate::trace::population::{Made, Names};
+use crate::trace::population::{Names, PreparedName};
 use crate::trace::step::{Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
 use crate::trace::{NO_HANDLE, Record, Verb};
 
@@ -75,14 +75,14 @@ impl Builder {
                 (record.offset, record.length) = (offset, length);
                 self.of_handle(record, handle, status)
             }
-            Step::Unlink(path) => self.remove(record, path, Made::File(0), status),
-            Step::Rmdir(path) => self.remove(record, path, Made::Directory, status),
+            Step::Unlink(path) => self.remove(record, path, PreparedName::File(0), status),
+            Step::Rmdir(path) => self.remove(record, path, PreparedName::Directory, status),
             Step::Rename { from, to } => self.rename(record, from, to, status),
             Step::Mkdir(path) => self.of_path(record, path, status, Names::created),
             Step::Deltree(path) => self.deltree(record, path, status),
             Step::QueryPath { path, class } => {
                 record.class = class;
-                let found = |names: &mut Names, node| names.found(node, Made::File(0));
+                let found = |names: &mut Names, node| names.found(node, PreparedName::File(0));
                 self.of_path(record, path, status, found)
             }
             Step::QueryFile { handle, class } => {
@@ -136,8 +136,8 @@ impl Builder {
             return Ok(record);
         }
         let made = match record.length & DIRECTORY_FILE {
-            0 => Made::File(0),
-            _ => Made::Directory,
+            0 => PreparedName::File(0),
+            _ => PreparedName::Directory,
         };
         match record.class {
             OPEN => self.names.found(node, made),
@@ -207,7 +207,13 @@ impl Builder {
     }
 
     /// Records the deletion of a name that stood for such an entry.
-    fn remove(&mut self, record: Record, path: &str, made: Made, status: NtStatus) -> Recorded {
+    fn remove(
+        &mut self,
+        record: Record,
+        path: &str,
+        made: PreparedName,
+        status: NtStatus,
+    ) -> Recorded {
         self.of_path(record, path, status, |names, node| {
             names.found(node, made);
             names.vanished(node);
@@ -220,7 +226,7 @@ impl Builder {
         let (extra, target) = self.path(to)?;
         record.extra = extra;
         self.of_path(record, from, status, |names, node| {
-            names.found(node, Made::File(0));
+            names.found(node, PreparedName::File(0));
             names.renamed(node, target);
         })
     }
@@ -252,7 +258,9 @@ impl Builder {
         let (subject, node) = self.path(directory)?;
         let (extra, _) = self.path(pattern)?;
         match status {
-            NtStatus::SUCCESS | NtStatus::NO_SUCH_FILE => self.names.found(node, Made::Directory),
+            NtStatus::SUCCESS | NtStatus::NO_SUCH_FILE => {
+                self.names.found(node, PreparedName::Directory);
+            }
             _ => self.missed(node, status),
         }
         Ok(Record {

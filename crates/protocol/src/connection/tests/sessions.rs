@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::auth::Credentials;
 use crate::dialect::DialectRange;
-use crate::handshake::{Channels, HandshakeError, Opening, Policy, SessionConfig};
+use crate::handshake::{Channels, HandshakeError, Policy, SessionConfig, SessionSetup};
 
 const OTHER_ID: u64 = 0x52;
 
@@ -227,14 +227,14 @@ fn a_channel_takes_the_same_server_on_the_same_terms() {
         change(&mut second.negotiated);
         let binding = first.binding(session).unwrap();
         let mut out = Vec::new();
-        let begun = Opening::bind(config(), binding, &mut second, 0, &mut out);
+        let begun = SessionSetup::bind(config(), binding, &mut second, 0, &mut out);
         assert!(matches!(begun, Err(HandshakeError::OtherTerms)));
         assert_eq!(out, []);
     }
     let mut second = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
     let binding = first.binding(session).unwrap();
     let mut out = Vec::new();
-    Opening::bind(config(), binding, &mut second, 0, &mut out).unwrap();
+    SessionSetup::bind(config(), binding, &mut second, 0, &mut out).unwrap();
     let [(request, bytes)] = &mut sent(&out, None)[..] else {
         panic!("one message");
     };

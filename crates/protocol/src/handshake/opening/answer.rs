@@ -3,10 +3,10 @@
 
 use smb_msg::{SessionSetupResponse, ShareType, TreeConnectResponse};
 
-use super::request::{Step, Unsent};
-use super::{Opened, Opening, Purpose};
+use super::request::{SetupRequest, Unsent};
+use super::{SessionSetup, SetupProgress, SetupPurpose};
 use crate::auth::Logon;
-use crate::connection::{Connection, Negotiated, ProtocolError, Root, Shield};
+use crate::connection::{Connection, MessageProtection, Negotiated, ProtocolError, Root};
 use crate::crypto::{KeySource, Signer, Transform};
 use crate::dialect::Dialect;
 use crate::frame::Secrecy;
@@ -16,7 +16,7 @@ use crate::negotiate::Confirmed;
 use crate::setup;
 use crate::status::NtStatus;
 
-impl Opening {
+impl SessionSetup {
     /// Checks that an answer has the protection of its request. The last answer
     /// of the log-on has separate rules.
     pub(super) fn check(
@@ -28,11 +28,11 @@ impl Opening {
         let command = self.step.command().name();
         let keys = connection.keys(self.session);
         match (self.step, keys.shield, &keys.signer) {
-            (Step::SessionSetup, ..) => Ok(()),
-            (_, Shield::Encryption, _) if secrecy == Secrecy::Plain => {
+            (SetupRequest::SessionSetup, ..) => Ok(()),
+            (_, MessageProtection::Encryption, _) if secrecy == Secrecy::Plain => {
                 Err(ProtocolError::Unencrypted(command).into())
             }
-            (_, Shield::Signature, Some(signer))
+            (_, MessageProtection::Signature, Some(signer))
                 if secrecy == Secrecy::Plain && !signer.verify(bytes) =>
             {
                 Err(ProtocolError::Signature(command).into())
@@ -46,20 +46,20 @@ impl Opening {
         connection: &mut Connection,
         header: &Header,
         bytes: &mut [u8],
-    ) -> Result<Opened, HandshakeError> {
+    ) -> Result<SetupProgress, HandshakeError> {
         let response: SessionSetupResponse = setup::decode(bytes, "SESSION_SETUP response")?;
         connection.channel_mut(self.session).session_id = header.session_id;
         if header.status == NtStatus::MORE_PROCESSING_REQUIRED {
             self.preauth.update(bytes);
             self.log_on(&response.buffer)?;
-            return Ok(Opened::Unfinished);
+            return Ok(SetupProgress::Unfinished);
         }
         self.is_let_in = true;
         let logon = logon::judge(&self.config.credentials, response.session_flags)?;
         if logon.has_key() {
             self.authenticated(connection, header, bytes, &response.buffer)?;
         }
-        if self.purpose == Purpose::Channel {
+        if self.purpose == SetupPurpose::Channel {
             return self.bound(logon, connection);
         }
         self.terms.logon = logon;
@@ -77,7 +77,7 @@ impl Opening {
             self.encrypt(connection, Demand::Client)?;
         }
         self.unsent = Some(Unsent::TreeConnect);
-        Ok(Opened::Unfinished)
+        Ok(SetupProgress::Unfinished)
     }
 
     /// Completes a bound channel, if the log-on is of the same kind as the
@@ -86,7 +86,7 @@ impl Opening {
         &mut self,
         logon: Logon,
         connection: &mut Connection,
-    ) -> Result<Opened, HandshakeError> {
+    ) -> Result<SetupProgress, HandshakeError> {
         if logon != self.terms.logon {
             return Err(HandshakeError::OtherTerms);
         }
@@ -124,14 +124,14 @@ impl Opening {
         // binds a channel is always signed too (3.2.5.3.3).
         let must_be_signed = self.terms.signing.is_some()
             || dialect == Dialect::Smb311
-            || self.purpose == Purpose::Channel;
+            || self.purpose == SetupPurpose::Channel;
         let signed = header.flags.contains(Flags::SIGNED);
         if (signed || must_be_signed) && !signer.verify(bytes) {
             return Err(ProtocolError::Signature(header.command.name()).into());
         }
         let channel_keys = connection.keys(self.session);
         channel_keys.signer = Some(signer);
-        if self.purpose == Purpose::New {
+        if self.purpose == SetupPurpose::New {
             let seed = self.config.nonce_seed;
             channel_keys.transform =
                 cipher.map(|cipher| Transform::new(cipher, &keys, header.session_id, seed));
@@ -182,21 +182,21 @@ impl Opening {
 
     /// Requests the validation of the negotiation, if nothing better protects it.
     /// The first session with a key does this, because the key proves the answer.
-    pub(super) fn validate(&mut self, connection: &mut Connection) -> Opened {
+    pub(super) fn validate(&mut self, connection: &mut Connection) -> SetupProgress {
         let has_key = connection.keys(self.session).signer.is_some();
         let unvalidated = connection.unvalidated().filter(|_| has_key);
         match unvalidated.map(|unvalidated| unvalidated.offer.clone()) {
             Some(offer) => {
                 self.unsent = Some(Unsent::Validate(offer));
-                Opened::Unfinished
+                SetupProgress::Unfinished
             }
             None => self.ready(connection),
         }
     }
 
-    pub(super) fn ready(&mut self, connection: &mut Connection) -> Opened {
+    pub(super) fn ready(&mut self, connection: &mut Connection) -> SetupProgress {
         connection.settle(self.session, self.terms, self.root.take());
-        Opened::Ready(self.session)
+        SetupProgress::Ready(self.session)
     }
 }
 

@@ -5,8 +5,8 @@ use smb_msg::{
     TreeConnectRequest,
 };
 
-use super::{Opened, Opening, Purpose};
-use crate::connection::{Connection, EMPTY_BODY, Keys, Shield};
+use super::{SessionSetup, SetupProgress, SetupPurpose};
+use crate::connection::{Connection, EMPTY_BODY, Keys, MessageProtection};
 use crate::dialect::Dialect;
 use crate::frame::PREFIX_LEN;
 use crate::handshake::Policy;
@@ -16,14 +16,14 @@ use crate::setup;
 use crate::status::NtStatus;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SetupRequest {
     SessionSetup,
     TreeConnect,
     Validate,
     LogOff,
 }
 
-impl Step {
+impl SetupRequest {
     pub(super) const fn command(self) -> Command {
         match self {
             Self::SessionSetup => Command::SessionSetup,
@@ -62,31 +62,31 @@ pub(super) enum Unsent {
 }
 
 impl Unsent {
-    pub(super) const fn step(&self) -> Step {
+    pub(super) const fn step(&self) -> SetupRequest {
         match self {
-            Self::SessionSetup(_) => Step::SessionSetup,
-            Self::TreeConnect => Step::TreeConnect,
-            Self::Validate(_) => Step::Validate,
-            Self::LogOff => Step::LogOff,
+            Self::SessionSetup(_) => SetupRequest::SessionSetup,
+            Self::TreeConnect => SetupRequest::TreeConnect,
+            Self::Validate(_) => SetupRequest::Validate,
+            Self::LogOff => SetupRequest::LogOff,
         }
     }
 }
 
-impl Opening {
+impl SessionSetup {
     /// Appends the request that waits for a credit, if there is a credit now.
-    pub fn resume(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> Opened {
+    pub fn resume(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> SetupProgress {
         let Some(unsent) = self.unsent.take() else {
-            return Opened::NotYet;
+            return SetupProgress::NotYet;
         };
         if !connection.affords(&[1]) {
             self.unsent = Some(unsent);
-            return Opened::Unfinished;
+            return SetupProgress::Unfinished;
         }
         let start = out.len() + PREFIX_LEN;
         match &unsent {
             Unsent::SessionSetup(token) => {
                 let request = self.session_setup_request(token);
-                self.send(Step::SessionSetup, connection, out, |out| {
+                self.send(SetupRequest::SessionSetup, connection, out, |out| {
                     setup::encode(&request, out);
                 });
                 self.preauth.update(&out[start..]);
@@ -94,22 +94,22 @@ impl Opening {
             Unsent::TreeConnect => {
                 let unc = format!(r"\\{}\{}", self.config.host, self.config.share);
                 let request = TreeConnectRequest::new(&unc);
-                self.send(Step::TreeConnect, connection, out, |out| {
+                self.send(SetupRequest::TreeConnect, connection, out, |out| {
                     setup::encode(&request, out);
                 });
             }
             Unsent::Validate(offer) => {
-                self.send(Step::Validate, connection, out, |out| {
+                self.send(SetupRequest::Validate, connection, out, |out| {
                     offer.encode_validation(out);
                 });
             }
             Unsent::LogOff => {
-                self.send(Step::LogOff, connection, out, |out| {
+                self.send(SetupRequest::LogOff, connection, out, |out| {
                     out.extend_from_slice(&EMPTY_BODY);
                 });
             }
         }
-        Opened::NotYet
+        SetupProgress::NotYet
     }
 
     fn session_setup_request(&self, token: &[u8]) -> SessionSetupRequest {
@@ -118,23 +118,29 @@ impl Opening {
             SessionSecurityMode::new()
                 .with_signing_enabled(true)
                 .with_signing_required(self.config.signing == Policy::Required),
-            SetupRequestFlags::new().with_binding(self.purpose == Purpose::Channel),
+            SetupRequestFlags::new().with_binding(self.purpose == SetupPurpose::Channel),
             NegotiateCapabilities::new(),
         )
     }
 
     /// Returns the protection of the request of `step` and of its answer.
-    fn shield(&self, step: Step, keys: &Keys, dialect: Dialect) -> Shield {
+    fn shield(&self, step: SetupRequest, keys: &Keys, dialect: Dialect) -> MessageProtection {
         match step {
-            Step::SessionSetup if self.purpose == Purpose::Channel => Shield::Signature,
-            Step::SessionSetup => Shield::None,
-            _ if self.terms.encryption.is_some() => Shield::Encryption,
-            _ if keys.signer.is_none() => Shield::None,
+            SetupRequest::SessionSetup if self.purpose == SetupPurpose::Channel => {
+                MessageProtection::Signature
+            }
+            SetupRequest::SessionSetup => MessageProtection::None,
+            _ if self.terms.encryption.is_some() => MessageProtection::Encryption,
+            _ if keys.signer.is_none() => MessageProtection::None,
             // 3.1.1 requires a signed TREE_CONNECT in every authenticated session,
             // even if the session is unsigned otherwise (MS-SMB2 3.2.4.1.1).
-            Step::TreeConnect if dialect == Dialect::Smb311 => Shield::Signature,
-            Step::TreeConnect | Step::LogOff if self.terms.signing.is_none() => Shield::None,
-            Step::TreeConnect | Step::Validate | Step::LogOff => Shield::Signature,
+            SetupRequest::TreeConnect if dialect == Dialect::Smb311 => MessageProtection::Signature,
+            SetupRequest::TreeConnect | SetupRequest::LogOff if self.terms.signing.is_none() => {
+                MessageProtection::None
+            }
+            SetupRequest::TreeConnect | SetupRequest::Validate | SetupRequest::LogOff => {
+                MessageProtection::Signature
+            }
         }
     }
 
@@ -142,7 +148,7 @@ impl Opening {
     /// expected next.
     fn send(
         &mut self,
-        step: Step,
+        step: SetupRequest,
         connection: &mut Connection,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),

@@ -3,7 +3,7 @@
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::bodyless::{EMPTY_BODY, EmptyResponse};
 use smbench_protocol::command::change_notify::{
-    Change, ChangeNotifyRequest, ChangeNotifyResponse, action, completion_filter,
+    ChangeNotifyRequest, ChangeNotifyResponse, NotifiedChange, action, completion_filter,
 };
 use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
@@ -39,7 +39,7 @@ fn a_change_is_told_late() {
     let action = action::FILE_ACTION_ADDED;
     assert_eq!(
         changes,
-        [Ok(Change {
+        [Ok(NotifiedChange {
             action,
             name: &name
         })]

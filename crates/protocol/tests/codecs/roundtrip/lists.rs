@@ -2,7 +2,7 @@
 //! changes, network interfaces.
 
 use proptest::prelude::*;
-use smbench_protocol::command::change_notify::{Change, ChangeNotifyResponse};
+use smbench_protocol::command::change_notify::{ChangeNotifyResponse, NotifiedChange};
 use smbench_protocol::command::ioctl::IoctlResponse;
 use smbench_protocol::command::ioctl::interfaces::NetworkInterfaces;
 use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryResponse};
@@ -36,7 +36,7 @@ fn changes(list: &[u8]) -> Vec<Result<(u32, Vec<u8>), usize>> {
         .changes()
         .map(|change| {
             change
-                .map(|Change { action, name }| (action, name.to_vec()))
+                .map(|NotifiedChange { action, name }| (action, name.to_vec()))
                 .map_err(|error| error.offset)
         })
         .collect()

@@ -2,15 +2,17 @@
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
-use smbench_publish::plot::{Axis, Doubt, Line, Plot, Point, Quantity, Rasterizer, Standing};
+use smbench_publish::plot::{
+    Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity, Rasterizer,
+};
 
 /// Returns a plot with a line whose markers are circles over round numbers.
 pub(super) fn simple() -> Plot {
-    let valid = |x: f64, y: f64, standing| Point {
+    let valid = |x: f64, y: f64, validity| PlotPoint {
         x,
         y,
         spread: None,
-        standing,
+        validity,
         doubt: Doubt::None,
         label: String::new(),
     };
@@ -23,9 +25,9 @@ pub(super) fn simple() -> Plot {
             name: "a".to_owned(),
             style: 0,
             points: vec![
-                valid(0.0, 0.0, Standing::Valid),
-                valid(5.0, 50.0, Standing::Invalid),
-                valid(10.0, 100.0, Standing::Valid),
+                valid(0.0, 0.0, PointValidity::Valid),
+                valid(5.0, 50.0, PointValidity::Invalid),
+                valid(10.0, 100.0, PointValidity::Valid),
             ],
         }],
         notes: Vec::new(),

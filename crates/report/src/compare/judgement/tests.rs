@@ -5,16 +5,21 @@ use crate::change::{CONFIDENCE, Change, Measured};
 
 /// Returns the outcome of `< limit` for passes with these values; of `> limit` if
 /// the limit is above 0.
-fn outcome(limit: f64, before: &[f64], after: &[f64]) -> Outcome {
+fn outcome(limit: f64, before: &[f64], after: &[f64]) -> JudgementOutcome {
     let side = if limit > 0.0 {
-        Side::Above
+        LimitSide::Above
     } else {
-        Side::Below
+        LimitSide::Below
     };
     judged(side, limit, before, after).0
 }
 
-fn judged(side: Side, limit: f64, before: &[f64], after: &[f64]) -> (Outcome, MetricChange) {
+fn judged(
+    side: LimitSide,
+    limit: f64,
+    before: &[f64],
+    after: &[f64],
+) -> (JudgementOutcome, MetricChange) {
     let [from, to] = [before, after].map(|values| Measured::over_passes(values).unwrap());
     let change = Change::between(&from, &to, CONFIDENCE).unwrap();
     let interval = change.interval;
@@ -45,7 +50,11 @@ fn scaled(values: [f64; 3], factor: f64) -> [f64; 3] {
 #[test]
 fn a_condition_passes_only_where_the_data_could_have_shown_the_change() {
     let (steady, noisy) = (STEADY, NOISY);
-    let (passed, failed, inconclusive) = (Outcome::Passed, Outcome::Failed, Outcome::Inconclusive);
+    let (passed, failed, inconclusive) = (
+        JudgementOutcome::Passed,
+        JudgementOutcome::Failed,
+        JudgementOutcome::Inconclusive,
+    );
     for (why, limit, before, after, expected) in [
         ("no change, little noise", -5.0, steady, steady, passed),
         ("no change, much noise", -5.0, noisy, noisy, inconclusive),
@@ -106,14 +115,14 @@ fn one_pass_of_either_decides_nothing() {
         (&passes, &[500.0]),
         (&[1000.0], &passes),
     ] {
-        assert_eq!(outcome(-5.0, before, after), Outcome::Inconclusive);
+        assert_eq!(outcome(-5.0, before, after), JudgementOutcome::Inconclusive);
     }
 }
 
 #[test]
 fn a_fall_is_detectable_from_the_inverse_of_the_ratio_of_a_rise() {
-    let (_, change) = judged(Side::Above, 5.0, &[900.0, 1100.0], &[900.0, 1100.0]);
-    let [rise, fall] = [Side::Above, Side::Below]
+    let (_, change) = judged(LimitSide::Above, 5.0, &[900.0, 1100.0], &[900.0, 1100.0]);
+    let [rise, fall] = [LimitSide::Above, LimitSide::Below]
         .map(|side| Evidence::of(&change, side).unwrap().detectable / 100.0 + 1.0);
     assert!(
         rise > 1.0 && (rise * fall - 1.0).abs() < 1e-9,
@@ -129,11 +138,11 @@ proptest! {
         after in prop::collection::vec(1.0..1000.0_f64, 2..6),
         limit in 0.0..90.0_f64,
     ) {
-        for (side, limit) in [(Side::Below, -limit), (Side::Above, limit)] {
+        for (side, limit) in [(LimitSide::Below, -limit), (LimitSide::Above, limit)] {
             let (outcome, change) = judged(side, limit, &before, &after);
             let is_beyond = side.is_beyond(change.change_percent.unwrap(), limit);
-            prop_assert!(!is_beyond || outcome != Outcome::Passed);
-            prop_assert!(is_beyond || outcome != Outcome::Failed);
+            prop_assert!(!is_beyond || outcome != JudgementOutcome::Passed);
+            prop_assert!(is_beyond || outcome != JudgementOutcome::Failed);
         }
     }
 }

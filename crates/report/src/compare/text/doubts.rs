@@ -1,13 +1,13 @@
 //! Remarks on the load points of each run that are not to be trusted in full.
 
-use crate::compare::held::Place;
 use crate::compare::pair::Pair;
+use crate::compare::points::ComparedPoint;
 use crate::units;
 
 /// A line for each run and kind of doubt.
 pub(super) fn doubts(pair: &Pair) -> Vec<String> {
     let places = || pair.load_points.iter().chain(&pair.peak);
-    let sides: [(&str, Vec<Place>); 2] = [
+    let sides: [(&str, Vec<ComparedPoint>); 2] = [
         (
             &pair.baseline.label,
             places().map(|held| held.baseline).collect(),
@@ -15,21 +15,21 @@ pub(super) fn doubts(pair: &Pair) -> Vec<String> {
         (&pair.other.label, places().map(|held| held.other).collect()),
     ];
     let kinds = [client_limited, late, stalled];
-    let of_kind = |kind: fn(&str, &[Place]) -> Option<String>| {
+    let of_kind = |kind: fn(&str, &[ComparedPoint]) -> Option<String>| {
         let lines = sides.iter().map(move |(label, places)| kind(label, places));
         lines.flatten().collect::<Vec<_>>()
     };
     kinds.into_iter().flat_map(of_kind).collect()
 }
 
-fn client_limited(label: &str, places: &[Place]) -> Option<String> {
+fn client_limited(label: &str, places: &[ComparedPoint]) -> Option<String> {
     let at = clients(places, |place| place.generator_limited)?;
     Some(format!(
         "~: {label} was client-limited at {at}: its throughput is not to be trusted"
     ))
 }
 
-fn late(label: &str, places: &[Place]) -> Option<String> {
+fn late(label: &str, places: &[ComparedPoint]) -> Option<String> {
     let lowest = places.iter().filter_map(|place| place.noisy_from).min()?;
     let at = clients(places, |place| place.noisy_from.is_some())?;
     Some(format!(
@@ -38,7 +38,7 @@ fn late(label: &str, places: &[Place]) -> Option<String> {
     ))
 }
 
-fn stalled(label: &str, places: &[Place]) -> Option<String> {
+fn stalled(label: &str, places: &[ComparedPoint]) -> Option<String> {
     let at = clients(places, |place| place.stalled)?;
     Some(format!(
         "latencies of {label} at {at} miss a stall at the end of the window"
@@ -46,7 +46,7 @@ fn stalled(label: &str, places: &[Place]) -> Option<String> {
 }
 
 /// The clients of the places that are so; `None` where there are none.
-fn clients(places: &[Place], is_so: impl Fn(&Place) -> bool) -> Option<String> {
+fn clients(places: &[ComparedPoint], is_so: impl Fn(&ComparedPoint) -> bool) -> Option<String> {
     let found = places.iter().filter(|place| is_so(place));
     let mut clients: Vec<_> = found.map(|place| place.clients).collect();
     clients.sort_unstable();

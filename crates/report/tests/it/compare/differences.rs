@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use smbench_model::plan::Mode;
 use smbench_report::RunDoc;
-use smbench_report::compare::{Depth, Held, Input, Verdict, compare, render};
+use smbench_report::compare::{Depth, Input, PointComparison, Verdict, compare, render};
 use smbench_report::doc::{DifferenceDoc, MachineDoc, OutcomeDoc};
 use smbench_report::metric::Metric;
 
@@ -218,7 +218,7 @@ fn points_that_cannot_be_compared_are_named() {
         panic!("two load points in common");
     };
     assert_eq!((four.baseline.passes, four.other.passes), (1, 2));
-    let verdict = |held: &Held| held.find(None, Metric::Throughput).unwrap().verdict;
+    let verdict = |held: &PointComparison| held.find(None, Metric::Throughput).unwrap().verdict;
     assert_eq!(verdict(four), Verdict::CannotTell);
     assert_eq!(verdict(eight), Verdict::Worse);
 }

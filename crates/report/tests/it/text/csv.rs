@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use smbench_model::Nanos;
-use smbench_model::record::{Failure, OpKind, Phase};
+use smbench_model::record::{OpKind, OperationFailure, Phase};
 use smbench_report::doc::MachineDoc;
 use smbench_report::metric::Metric;
 use smbench_report::write_csv;
@@ -13,7 +13,7 @@ use crate::samples::{book, document, on_a_busy_server, point, run};
 fn csv_counts_errors_of_the_ramps() {
     let mut failing = point(1, 1, 4);
     book(&mut failing.ops, Phase::Outside, |ops| {
-        ops.failure(OpKind::Flush, Failure::Short);
+        ops.failure(OpKind::Flush, OperationFailure::Short);
     });
     let mut written = Vec::new();
     write_csv(&document(&run(vec![failing])), &mut written).unwrap();

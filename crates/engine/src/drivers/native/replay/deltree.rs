@@ -30,12 +30,12 @@ pub(super) struct Deltree {
     /// Files to delete in the last of these directories.
     files: Vec<String>,
     listed: Vec<Entry>,
-    stage: Stage,
+    stage: DeltreeStage,
     listings: u32,
 }
 
 #[derive(Clone, Copy)]
-enum Stage {
+enum DeltreeStage {
     /// The last directory is being listed.
     Listing,
     /// The last file is being deleted.
@@ -45,7 +45,7 @@ enum Stage {
 }
 
 /// The next step.
-pub(super) enum Next {
+pub(super) enum DeltreeStep {
     Send,
     /// The operation has ended with this status.
     End(NtStatus),
@@ -57,7 +57,7 @@ impl Deltree {
             directories: vec![path],
             files: Vec::new(),
             listed: Vec::new(),
-            stage: Stage::Listing,
+            stage: DeltreeStage::Listing,
             listings: 0,
         }
     }
@@ -65,16 +65,16 @@ impl Deltree {
     /// Appends the next frame; returns the number of its answers.
     pub(super) fn send(&self, to: To<'_>, name: &mut WireName) -> Result<u8, NoCredit> {
         let path = match self.stage {
-            Stage::File => self.files.last(),
-            Stage::Listing | Stage::Directory => self.directories.last(),
+            DeltreeStage::File => self.files.last(),
+            DeltreeStage::Listing | DeltreeStage::Directory => self.directories.last(),
         };
         let path = path.map_or("", String::as_str);
         // `set` cannot fail: each name came from a listing, so it is short enough.
         let _ = name.set(path);
         match self.stage {
-            Stage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
-            Stage::Directory => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
-            Stage::Listing => {
+            DeltreeStage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
+            DeltreeStage::Directory => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
+            DeltreeStage::Listing => {
                 let every = WireName::every();
                 let query = info::list(DirectoryClass::Directory, FileId::RELATED, &every);
                 to.list_by_name(name, &query)
@@ -89,7 +89,7 @@ impl Deltree {
     }
 
     /// Continues after a frame that ended with `status`.
-    pub(super) fn go_on(&mut self, status: NtStatus) -> Next {
+    pub(super) fn go_on(&mut self, status: NtStatus) -> DeltreeStep {
         let is_gone = matches!(
             status,
             NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
@@ -97,28 +97,30 @@ impl Deltree {
         let is_empty = matches!(status, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE);
         match self.stage {
             _ if is_gone => self.leave(),
-            Stage::Listing if is_empty || status == NtStatus::SUCCESS => self.enter(),
-            Stage::File | Stage::Directory if status == NtStatus::SUCCESS => self.leave(),
-            _ => return Next::End(status),
+            DeltreeStage::Listing if is_empty || status == NtStatus::SUCCESS => self.enter(),
+            DeltreeStage::File | DeltreeStage::Directory if status == NtStatus::SUCCESS => {
+                self.leave();
+            }
+            _ => return DeltreeStep::End(status),
         }
         match self.directories.is_empty() {
-            true => Next::End(NtStatus::SUCCESS),
+            true => DeltreeStep::End(NtStatus::SUCCESS),
             false if self.listings > LISTINGS_MAX || self.directories.len() > DEPTH_MAX => {
-                Next::End(NtStatus::DIRECTORY_NOT_EMPTY)
+                DeltreeStep::End(NtStatus::DIRECTORY_NOT_EMPTY)
             }
-            false => Next::Send,
+            false => DeltreeStep::Send,
         }
     }
 
     /// Removes the entry that was deleted from the lists.
     fn leave(&mut self) {
         match self.stage {
-            Stage::File => self.files.pop(),
-            Stage::Listing | Stage::Directory => self.directories.pop(),
+            DeltreeStage::File => self.files.pop(),
+            DeltreeStage::Listing | DeltreeStage::Directory => self.directories.pop(),
         };
         self.stage = match self.files.is_empty() {
-            true => Stage::Listing,
-            false => Stage::File,
+            true => DeltreeStage::Listing,
+            false => DeltreeStage::File,
         };
     }
 
@@ -131,8 +133,8 @@ impl Deltree {
         };
         let listed = std::mem::take(&mut self.listed);
         self.stage = match listed.is_empty() {
-            true => Stage::Directory,
-            false => Stage::Listing,
+            true => DeltreeStage::Directory,
+            false => DeltreeStage::Listing,
         };
         for entry in listed {
             let path = join(&directory, &entry.name);
@@ -140,7 +142,7 @@ impl Deltree {
                 true => self.directories.push(path),
                 false => {
                     self.files.push(path);
-                    self.stage = Stage::File;
+                    self.stage = DeltreeStage::File;
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! The CREATE requests of a mix: their names, rights and options.
 
 use smbench_model::action::{
-    Action, Attribute, CreateDisposition, CreateOption, Opening, QueryClass, SetClass, Subject,
+    Action, Attribute, CreateDisposition, CreateOption, CreateParameters, CreateSubject,
+    QueryClass, SetClass,
 };
 use smbench_model::files::ScratchName;
 use smbench_protocol::Dialect;
@@ -27,10 +28,10 @@ pub(crate) enum Name {
 pub(crate) const fn name(action: &Action) -> Name {
     match action {
         Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
-            (Subject::WorkFile, _) => Name::File,
+            (CreateSubject::WorkFile, _) => Name::File,
             (_, true) => Name::Scratch(ScratchName::Temporary),
-            (Subject::ScratchFile, false) => Name::Scratch(ScratchName::KeptFile),
-            (Subject::ScratchDirectory, false) => Name::Scratch(ScratchName::KeptDirectory),
+            (CreateSubject::ScratchFile, false) => Name::Scratch(ScratchName::KeptFile),
+            (CreateSubject::ScratchDirectory, false) => Name::Scratch(ScratchName::KeptDirectory),
         },
         Action::CreateReadClose
         | Action::CreateQueryClose { .. }
@@ -45,10 +46,10 @@ pub(super) const fn may_cache(action: &Action) -> bool {
     !matches!(
         action,
         Action::Create(
-            Opening {
-                subject: Subject::ScratchDirectory,
+            CreateParameters {
+                subject: CreateSubject::ScratchDirectory,
                 ..
-            } | Opening { durable: true, .. }
+            } | CreateParameters { durable: true, .. }
         )
     )
 }
@@ -113,8 +114,8 @@ const fn temporary<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     request
 }
 
-fn opened<'a, N: ?Sized>(opening: &Opening, name: &'a N) -> CreateRequest<'a, N> {
-    let is_directory = opening.subject == Subject::ScratchDirectory;
+fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateRequest<'a, N> {
+    let is_directory = opening.subject == CreateSubject::ScratchDirectory;
     let disposition = disposition(opening.disposition);
     let mut rights = access::FILE_READ_DATA;
     if disposition != Disposition::Open && !is_directory {

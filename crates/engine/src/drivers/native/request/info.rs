@@ -1,7 +1,7 @@
 //! Encodes queries, changes, listings and watches of files and directories, with
 //! the numbers of MS-FSCC and MS-SMB2.
 
-use smbench_model::action::{Change, DirectoryClass, QueryClass, SetClass};
+use smbench_model::action::{ChangeFilter, DirectoryClass, QueryClass, SetClass};
 use smbench_model::kind::OpKind;
 use smbench_protocol::FileId;
 use smbench_protocol::command::change_notify::{
@@ -113,22 +113,26 @@ pub(crate) const fn list(
 }
 
 /// Returns a request that waits for changes in a directory.
-pub(super) fn watch(filter: &[Change], recursive: bool, directory: FileId) -> ChangeNotifyRequest {
+pub(super) fn watch(
+    filter: &[ChangeFilter],
+    recursive: bool,
+    directory: FileId,
+) -> ChangeNotifyRequest {
     use completion_filter as bits;
     let completion_filter = filter.iter().fold(0, |all, change| {
         all | match change {
-            Change::FileName => bits::FILE_NOTIFY_CHANGE_FILE_NAME,
-            Change::DirName => bits::FILE_NOTIFY_CHANGE_DIR_NAME,
-            Change::Attributes => bits::FILE_NOTIFY_CHANGE_ATTRIBUTES,
-            Change::Size => bits::FILE_NOTIFY_CHANGE_SIZE,
-            Change::LastWrite => bits::FILE_NOTIFY_CHANGE_LAST_WRITE,
-            Change::LastAccess => bits::FILE_NOTIFY_CHANGE_LAST_ACCESS,
-            Change::Creation => bits::FILE_NOTIFY_CHANGE_CREATION,
-            Change::Ea => bits::FILE_NOTIFY_CHANGE_EA,
-            Change::Security => bits::FILE_NOTIFY_CHANGE_SECURITY,
-            Change::StreamName => bits::FILE_NOTIFY_CHANGE_STREAM_NAME,
-            Change::StreamSize => bits::FILE_NOTIFY_CHANGE_STREAM_SIZE,
-            Change::StreamWrite => bits::FILE_NOTIFY_CHANGE_STREAM_WRITE,
+            ChangeFilter::FileName => bits::FILE_NOTIFY_CHANGE_FILE_NAME,
+            ChangeFilter::DirName => bits::FILE_NOTIFY_CHANGE_DIR_NAME,
+            ChangeFilter::Attributes => bits::FILE_NOTIFY_CHANGE_ATTRIBUTES,
+            ChangeFilter::Size => bits::FILE_NOTIFY_CHANGE_SIZE,
+            ChangeFilter::LastWrite => bits::FILE_NOTIFY_CHANGE_LAST_WRITE,
+            ChangeFilter::LastAccess => bits::FILE_NOTIFY_CHANGE_LAST_ACCESS,
+            ChangeFilter::Creation => bits::FILE_NOTIFY_CHANGE_CREATION,
+            ChangeFilter::Ea => bits::FILE_NOTIFY_CHANGE_EA,
+            ChangeFilter::Security => bits::FILE_NOTIFY_CHANGE_SECURITY,
+            ChangeFilter::StreamName => bits::FILE_NOTIFY_CHANGE_STREAM_NAME,
+            ChangeFilter::StreamSize => bits::FILE_NOTIFY_CHANGE_STREAM_SIZE,
+            ChangeFilter::StreamWrite => bits::FILE_NOTIFY_CHANGE_STREAM_WRITE,
         }
     });
     ChangeNotifyRequest {

@@ -158,7 +158,7 @@ fn what_expired_is_sent_again_before_the_rest() {
 #[test]
 fn answers_are_told_apart() {
     let mut cache = cache(Caching::None, Dialect::Smb311);
-    let due = Due {
+    let due = DueAcknowledgement {
         session: SessionIndex::FIRST,
         acknowledgement: BreakAcknowledgement::Oplock {
             file_id: FileId::default(),

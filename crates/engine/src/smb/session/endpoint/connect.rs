@@ -12,7 +12,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use super::{Endpoint, SessionError};
-use crate::machine::route::{Route, Whereabouts, is_own, local_address, shortage};
+use crate::machine::route::{Locality, Route, is_own, local_address, shortage};
 
 /// Idle time after which the system checks whether the other side is still alive.
 const KEEPALIVE_TIME: Duration = Duration::from_secs(30);
@@ -110,10 +110,10 @@ impl Endpoint {
     }
 
     /// Returns whether the server is on this machine, judged by its address.
-    pub(crate) fn whereabouts(&self) -> Whereabouts {
+    pub(crate) fn whereabouts(&self) -> Locality {
         match self.here() {
-            Some(_) => Whereabouts::Here,
-            None => Whereabouts::Elsewhere,
+            Some(_) => Locality::Here,
+            None => Locality::Elsewhere,
         }
     }
 

@@ -4,7 +4,7 @@ use smbench_protocol::handshake::Demand;
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, NtStatus};
 
-use crate::smb::session::Who;
+use crate::smb::session::LogonIdentity;
 use crate::smb::tickets as kerberos;
 
 /// Names what is missing when a file is not found.
@@ -16,7 +16,7 @@ pub(super) const fn removed(status: NtStatus) -> &'static str {
 }
 
 /// Returns the step that failed, worded to follow "failed to".
-pub(super) fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -> String {
+pub(super) fn handshake_action(error: &HandshakeError, who: &LogonIdentity, share: &str) -> String {
     match error {
         HandshakeError::Refused {
             command: Command::SessionSetup,
@@ -35,7 +35,7 @@ pub(super) fn handshake_action(error: &HandshakeError, who: &Who, share: &str) -
 }
 
 /// Returns advice about a failed handshake, as the tail of a sentence.
-pub(super) fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static str {
+pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &'static str {
     match error {
         HandshakeError::Refused {
             command: Command::SessionSetup,
@@ -73,12 +73,13 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &Who) -> &'static st
 }
 
 /// Returns advice about a refused log-on, as the tail of a sentence.
-fn log_on_advice(status: NtStatus, who: &Who) -> &'static str {
+fn log_on_advice(status: NtStatus, who: &LogonIdentity) -> &'static str {
     match (status, who) {
-        (NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED, Who::Guest | Who::Anonymous) => {
-            "; the server takes only users whom it knows"
-        }
-        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, Who::Kerberos(_)) => {
+        (
+            NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED,
+            LogonIdentity::Guest | LogonIdentity::Anonymous,
+        ) => "; the server takes only users whom it knows",
+        (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, LogonIdentity::Kerberos(_)) => {
             "; check that the server's keytab has this service with its present key, that the \
              server knows the user, and that its clock is right"
         }
@@ -119,14 +120,18 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
 }
 
 /// Returns the place of the password, if the advice is to check the password.
-pub(super) fn where_given<'a>(error: &HandshakeError, who: &Who, note: &'a str) -> &'a str {
+pub(super) fn where_given<'a>(
+    error: &HandshakeError,
+    who: &LogonIdentity,
+    note: &'a str,
+) -> &'a str {
     match (error, who) {
         (
             HandshakeError::Refused {
                 command: Command::SessionSetup,
                 status: NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD,
             },
-            Who::User(_),
+            LogonIdentity::User(_),
         ) => note,
         _ => "",
     }

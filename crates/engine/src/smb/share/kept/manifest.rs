@@ -7,7 +7,7 @@ use smbench_protocol::command::read::{ReadRequest, ReadResponse};
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 
-use super::Sizes;
+use super::FileSizes;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::names::{MANIFEST, MARKER};
 use crate::smb::share::{Workspace, join, open};
@@ -17,7 +17,7 @@ use crate::smb::share::{Workspace, join, open};
 pub(super) async fn manifest(
     session: &mut Session,
     directory: &str,
-    found: &Sizes,
+    found: &FileSizes,
     test: &Fileio,
 ) -> Result<Manifest, SessionError> {
     let at = session.share();

@@ -172,7 +172,7 @@ impl History {
         Ok(history)
     }
 
-    fn read_all(&self, data: &[u8]) -> Result<Verdict, Mismatch> {
+    fn read_all(&self, data: &[u8]) -> Result<ReadVerdict, Mismatch> {
         self.ledger.read_done(0, 0, data, self.ledger.read_issued())
     }
 }

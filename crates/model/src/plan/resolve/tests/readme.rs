@@ -2,7 +2,7 @@
 //! contain.
 
 use super::{plan, resolve};
-use crate::action::{Action, Change, DirectoryClass, QueryClass, SetClass};
+use crate::action::{Action, ChangeFilter, DirectoryClass, QueryClass, SetClass};
 use crate::profile::Profile;
 use crate::spec::RunOptions;
 
@@ -44,7 +44,7 @@ fn the_readme_has_every_operation_and_class() {
         serde_json::to_value(QueryClass::FsSectorSize),
         serde_json::to_value(SetClass::EndOfFile),
         serde_json::to_value(DirectoryClass::IdFullDirectory),
-        serde_json::to_value(Change::StreamWrite),
+        serde_json::to_value(ChangeFilter::StreamWrite),
     ];
     for written in words.map(|value| word(value.unwrap())) {
         assert!(readme.contains(&written), "{written}");

@@ -15,20 +15,20 @@ use tokio::task::JoinSet;
 
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
-use crate::worker::assignment::{Assignment, Outcome};
+use crate::worker::assignment::{Assignment, WorkerResult};
 use crate::worker::group::Group;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 
 /// Groups of one worker that wait for the load to begin.
-pub(super) struct Standing<D, S> {
+pub(super) struct WaitingGroups<D, S> {
     caching: Caching,
     waiting: Vec<Group<D, S>>,
     attentive: JoinSet<(Group<D, S>, Result<(), Dropped>)>,
 }
 
-impl<D: Driver, S: Supply> Standing<D, S> {
+impl<D: Driver, S: Supply> WaitingGroups<D, S> {
     pub(crate) fn new(worker: &Assignment) -> Self {
         Self {
             caching: worker.plan.sessions.caching,
@@ -59,7 +59,7 @@ impl<D: Driver, S: Supply> Standing<D, S> {
 
     /// Returns the groups when the load begins or is called off. Groups lost in the
     /// meantime become drop-outs.
-    pub(super) async fn called_up(mut self, outcome: &mut Outcome) -> Vec<Group<D, S>> {
+    pub(super) async fn until_begin(mut self, outcome: &mut WorkerResult) -> Vec<Group<D, S>> {
         while let Some(joined) = self.attentive.join_next().await {
             let (group, ended) =
                 joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));

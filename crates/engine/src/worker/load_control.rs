@@ -8,12 +8,12 @@ use smbench_model::Nanos;
 
 use crate::machine::cancel::Cancel;
 use crate::worker::alarm::Alarm;
-use crate::worker::board::Desk;
 use crate::worker::gauge::Gauge;
+use crate::worker::recorder_exchange::IntervalRecorder;
 use crate::worker::schedule::Schedule;
 
 /// Instructions of a load point for all clients of a worker.
-pub(super) struct Orders {
+pub(super) struct LoadControl {
     pub(super) schedule: Schedule,
     pub(super) operation_limit: Nanos,
     pub(crate) cancel: Cancel,
@@ -24,7 +24,7 @@ pub(super) struct Orders {
     pub(super) gauge: Rc<RefCell<Gauge>>,
 }
 
-impl Orders {
+impl LoadControl {
     pub(crate) fn stops(&self, now: Nanos) -> bool {
         now >= self.schedule.stop || self.cancel.is_cancelled()
     }
@@ -39,31 +39,36 @@ impl Orders {
     /// interval. A cancel ends the window at once, before the remaining answers
     /// arrive.
     #[inline]
-    pub(super) fn turn(&self, desk: &mut Desk, now: Nanos) {
+    pub(super) fn turn(&self, recording: &mut IntervalRecorder, now: Nanos) {
         let cancelled_at = self.cancel.at();
         let until = now.min(cancelled_at);
-        if desk.is_over(until) || cancelled_at <= now {
+        if recording.is_over(until) || cancelled_at <= now {
             hint::cold_path();
-            self.turn_over(desk, now, cancelled_at);
+            self.turn_over(recording, now, cancelled_at);
         }
     }
 
     #[inline(never)]
-    pub(crate) fn turn_over(&self, desk: &mut Desk, now: Nanos, cancelled_at: Nanos) {
+    pub(crate) fn turn_over(
+        &self,
+        recording: &mut IntervalRecorder,
+        now: Nanos,
+        cancelled_at: Nanos,
+    ) {
         let until = now.min(cancelled_at);
-        if desk.is_over(until) {
-            desk.turn(until, self.schedule.interval_at(until));
+        if recording.is_over(until) {
+            recording.turn(until, self.schedule.interval_at(until));
             self.gauge.borrow_mut().see(now, &self.schedule);
         }
         if cancelled_at <= now {
-            desk.leave_window(cancelled_at);
+            recording.leave_window(cancelled_at);
         }
     }
 
     /// Ends the recording of a worker whose load has ended at `now`. The window ends
     /// there as well, even if the schedule continues.
-    pub(super) fn end(&self, desk: &mut Desk, now: Nanos) {
-        self.turn(desk, now);
-        desk.leave_window(now);
+    pub(super) fn end(&self, recording: &mut IntervalRecorder, now: Nanos) {
+        self.turn(recording, now);
+        recording.leave_window(now);
     }
 }

@@ -70,7 +70,7 @@ impl FlushFinding {
 }
 
 /// Watches the disk below a file that the server has open.
-pub(super) struct Witness {
+pub(super) struct DiskWatch {
     /// Path of the file through the server's own descriptor.
     file: PathBuf,
     disks: Disks,
@@ -101,7 +101,7 @@ impl Sightings {
     }
 }
 
-impl Witness {
+impl DiskWatch {
     /// Starts to watch the disk below the file whose path ends in `name` and that
     /// the server at the other end of the connection has open. The error is the
     /// reason why that is impossible.

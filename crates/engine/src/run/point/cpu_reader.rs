@@ -27,7 +27,7 @@ pub(crate) fn under_load() -> (UnderLoad, LoadGone) {
 }
 
 /// Handle of the running thread.
-pub(super) struct Witness(oneshot::Receiver<Seen>);
+pub(super) struct CpuReader(oneshot::Receiver<Seen>);
 
 /// The readings of the thread.
 pub(super) struct Seen {
@@ -39,7 +39,7 @@ pub(super) struct Seen {
     pub(super) server: [Option<Reading>; 2],
 }
 
-impl Witness {
+impl CpuReader {
     /// Starts the thread, which waits for the window.
     pub(super) fn start(
         schedule: Schedule,
@@ -163,7 +163,7 @@ mod tests {
         let (held, load) = under_load();
         let meter = Meter::new(&CpuSource::Off, None);
         let cancel = Cancel::default();
-        let witness = Witness::start(schedule, cancel.clone(), meter, load).unwrap();
+        let witness = CpuReader::start(schedule, cancel.clone(), meter, load).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -16,8 +16,8 @@ use smbench_model::progress::Live;
 use smbench_model::record::{Recorder, Series, Tally};
 
 use crate::machine::clock;
-use crate::worker::schedule::{Interval, Place};
-use crate::worker::timeline::{HandedIn, Next, Over, Timeline};
+use crate::worker::schedule::{Interval, Position};
+use crate::worker::timeline::{EndedInterval, HandedIn, NextInterval, Timeline};
 
 /// Recorders per worker that may wait for the coordinator.
 const WAITING_MAX: usize = 30;
@@ -28,35 +28,35 @@ const SPARE: usize = 2;
 /// Recorders per worker at the start, including the current one.
 pub(crate) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
 
-/// The recorder exchange of a load point, shared by all workers.
-pub(crate) struct Board {
+/// The recorder queues of a load point, shared by all workers.
+pub(crate) struct RecorderExchange {
     /// The empty recorder from which others are cloned.
     empty: Recorder,
     waiting_max: usize,
-    exchange: Mutex<Exchange>,
-    /// Locked before `exchange` if both are needed, so that recorders are merged in
+    queues: Mutex<RecorderQueues>,
+    /// Locked before `queues` if both are needed, so that recorders are merged in
     /// the order in which they were handed in.
     merging: Mutex<Merging>,
 }
 
-struct Exchange {
+struct RecorderQueues {
     waiting: Vec<HandedIn>,
     spare: Vec<Recorder>,
 }
 
 struct Merging {
     timeline: Timeline,
-    /// Recorders being merged. It is swapped with [`Exchange::waiting`], so that
+    /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
 }
 
-impl Board {
+impl RecorderExchange {
     pub(crate) fn new(workers: usize, empty: Recorder) -> Self {
         let waiting_max = workers * WAITING_MAX;
         Self {
             waiting_max,
-            exchange: Mutex::new(Exchange {
+            queues: Mutex::new(RecorderQueues {
                 waiting: Vec::with_capacity(waiting_max + 1),
                 spare: vec![empty.clone(); SPARE * workers],
             }),
@@ -71,10 +71,10 @@ impl Board {
     /// Merges the recorders that were handed in; called by the coordinator. Returns
     /// live figures of the last complete interval, and all intervals completed
     /// since the last call. Their recorders must be given back.
-    pub(crate) fn collect(&self) -> (Live, Vec<Over>) {
+    pub(crate) fn collect(&self) -> (Live, Vec<EndedInterval>) {
         let mut merging = lock(&self.merging);
         let Merging { timeline, taken } = &mut *merging;
-        std::mem::swap(&mut lock(&self.exchange).waiting, taken);
+        std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
             spare.extend(timeline.add(handed));
@@ -92,12 +92,12 @@ impl Board {
         for recorder in &mut spare {
             recorder.clear();
         }
-        lock(&self.exchange).spare.append(&mut spare);
+        lock(&self.queues).spare.append(&mut spare);
     }
 
     /// Returns the remaining intervals and the sums of the whole load point. Call
     /// this when all workers have left.
-    pub(crate) fn finish(&self) -> (Vec<Over>, Tally, Series) {
+    pub(crate) fn finish(&self) -> (Vec<EndedInterval>, Tally, Series) {
         let (_, mut over) = self.collect();
         let mut merging = lock(&self.merging);
         let mut timeline = std::mem::replace(&mut merging.timeline, Timeline::new(0));
@@ -110,9 +110,9 @@ impl Board {
 
     fn hand_in(&self, handed: HandedIn) {
         let is_full = {
-            let mut exchange = lock(&self.exchange);
-            exchange.waiting.push(handed);
-            exchange.waiting.len() > self.waiting_max
+            let mut queues = lock(&self.queues);
+            queues.waiting.push(handed);
+            queues.waiting.len() > self.waiting_max
         };
         if is_full {
             let (_, over) = self.collect();
@@ -121,7 +121,7 @@ impl Board {
     }
 
     fn empty(&self) -> Recorder {
-        let spare = lock(&self.exchange).spare.pop();
+        let spare = lock(&self.queues).spare.pop();
         spare.unwrap_or_else(|| self.empty.clone())
     }
 }
@@ -132,38 +132,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A worker's access to the board, with the recorder of the current interval. The
+/// A worker's access to the exchange, with the recorder of the current interval. The
 /// recorder is handed in at the latest when this is dropped, even if the worker
 /// panics.
-pub(crate) struct Desk {
-    board: Arc<Board>,
+pub(crate) struct IntervalRecorder {
+    exchange: Arc<RecorderExchange>,
     worker: usize,
     pub(crate) recorder: Recorder,
     interval: Interval,
-    stage: Stage,
+    stage: RecordingStage,
 }
 
 /// Whether the worker will hand in further recorders.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum RecordingStage {
     Recording,
     Left,
 }
 
-impl Desk {
+impl IntervalRecorder {
     /// Starts an interval at `now` that is outside the window and lasts until the
     /// first turn.
-    pub(crate) fn new(board: Arc<Board>, worker: usize, now: Nanos) -> Self {
+    pub(crate) fn new(exchange: Arc<RecorderExchange>, worker: usize, now: Nanos) -> Self {
         Self {
-            recorder: board.empty(),
-            board,
+            recorder: exchange.empty(),
+            exchange,
             worker,
             interval: Interval {
                 from: now,
                 to: Nanos::MAX,
-                place: Place::Outside,
+                place: Position::Outside,
             },
-            stage: Stage::Recording,
+            stage: RecordingStage::Recording,
         }
     }
 
@@ -179,21 +179,21 @@ impl Desk {
     /// Hands in the recorder with everything up to `now`, and starts the interval
     /// `next` with an empty recorder.
     pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
-        let empty = self.board.empty();
-        self.hand_in(now, Next::from(next), empty);
+        let empty = self.exchange.empty();
+        self.hand_in(now, NextInterval::from(next), empty);
         self.interval = next;
     }
 
     /// Ends the window early at `end`, if the current interval is in it. Everything
     /// from `end` on is outside the window, without a limit in time.
     pub(super) fn leave_window(&mut self, end: Nanos) {
-        if self.interval.place == Place::Outside {
+        if self.interval.place == Position::Outside {
             return;
         }
         let rest = Interval {
             from: end.max(self.interval.from),
             to: Nanos::MAX,
-            place: Place::Outside,
+            place: Position::Outside,
         };
         self.turn(end, rest);
     }
@@ -201,15 +201,15 @@ impl Desk {
     /// Hands in the last recorder, with everything up to `now`. Later calls do
     /// nothing.
     pub(super) fn leave(&mut self, now: Nanos) {
-        if self.stage == Stage::Recording {
-            self.stage = Stage::Left;
-            self.hand_in(now, Next::Nothing, Recorder::default());
+        if self.stage == RecordingStage::Recording {
+            self.stage = RecordingStage::Left;
+            self.hand_in(now, NextInterval::Nothing, Recorder::default());
         }
     }
 
-    fn hand_in(&mut self, now: Nanos, next: Next, empty: Recorder) {
+    fn hand_in(&mut self, now: Nanos, next: NextInterval, empty: Recorder) {
         let Interval { from, to, .. } = self.interval;
-        self.board.hand_in(HandedIn {
+        self.exchange.hand_in(HandedIn {
             worker: self.worker,
             interval: self.interval,
             end: now.clamp(from, to),
@@ -219,7 +219,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for IntervalRecorder {
     fn drop(&mut self) {
         self.leave(clock::now());
     }

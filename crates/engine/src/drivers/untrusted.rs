@@ -19,12 +19,12 @@ use crate::smb::session::{LOGOFF_LIMIT, SessionError};
 
 /// The parts that an embedding program can supply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ForeignPart {
     Driver,
     Stream,
 }
 
-impl Part {
+impl ForeignPart {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Driver => "driver",
@@ -35,14 +35,14 @@ impl Part {
 
 /// Panic payload of a worker if the code of the embedding program panicked.
 #[derive(Debug)]
-pub(crate) struct GuestPanic {
-    pub(crate) part: Part,
+pub(crate) struct ForeignPanic {
+    pub(crate) part: ForeignPart,
     /// Message of the panic.
     pub(crate) said: String,
 }
 
-impl GuestPanic {
-    fn new(part: Part, panic: &(dyn Any + Send)) -> Self {
+impl ForeignPanic {
+    fn new(part: ForeignPart, panic: &(dyn Any + Send)) -> Self {
         let said = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
             (Some(said), _) => (*said).to_owned(),
             (_, Some(said)) => said.clone(),
@@ -54,31 +54,31 @@ impl GuestPanic {
 
 /// Runs code of the embedding program. Its state after a panic is not used again,
 /// because the worker ends.
-pub(crate) fn in_guest<T>(part: Part, work: impl FnOnce() -> T) -> T {
+pub(crate) fn in_embedding<T>(part: ForeignPart, work: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
-        Err(panic) if panic.is::<GuestPanic>() => resume_unwind(panic),
-        Err(panic) => resume_unwind(Box::new(GuestPanic::new(part, &*panic))),
+        Err(panic) if panic.is::<ForeignPanic>() => resume_unwind(panic),
+        Err(panic) => resume_unwind(Box::new(ForeignPanic::new(part, &*panic))),
     }
 }
 
-/// Awaits a future of the embedding program, and reports a panic as [`in_guest`]
+/// Awaits a future of the embedding program, and reports a panic as [`in_embedding`]
 /// does.
-async fn await_guest<T>(part: Part, work: impl Future<Output = T>) -> T {
+async fn await_guest<T>(part: ForeignPart, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
-    poll_fn(|context| in_guest(part, || work.as_mut().poll(context))).await
+    poll_fn(|context| in_embedding(part, || work.as_mut().poll(context))).await
 }
 
 /// Sets up drivers of the embedding program.
 #[derive(Clone)]
-pub(crate) struct Guests<C> {
+pub(crate) struct UntrustedConnector<C> {
     pub(crate) connector: C,
     /// Time limit for setting up one driver.
     pub(crate) limit: Duration,
 }
 
-impl<C: Connector> Connector for Guests<C> {
-    type Driver = Guest<C::Driver>;
+impl<C: Connector> Connector for UntrustedConnector<C> {
+    type Driver = Untrusted<C::Driver>;
 
     fn descriptors_per_group(&self) -> u32 {
         self.connector.descriptors_per_group()
@@ -87,11 +87,11 @@ impl<C: Connector> Connector for Guests<C> {
     async fn open(&self, clients: &[u32]) -> Result<Opened<Self::Driver>, SessionError> {
         match timeout(
             self.limit,
-            await_guest(Part::Driver, self.connector.open(clients)),
+            await_guest(ForeignPart::Driver, self.connector.open(clients)),
         )
         .await
         {
-            Ok(opened) => Ok(opened?.map(Guest)),
+            Ok(opened) => Ok(opened?.map(Untrusted)),
             Err(_) => Err(SessionError::Other(format!(
                 "the connector was not ready within {}",
                 humantime::format_duration(self.limit)
@@ -101,11 +101,11 @@ impl<C: Connector> Connector for Guests<C> {
 }
 
 /// A driver of the embedding program.
-pub(crate) struct Guest<D>(D);
+pub(crate) struct Untrusted<D>(D);
 
-impl<D: Driver> Driver for Guest<D> {
+impl<D: Driver> Driver for Untrusted<D> {
     fn has_room(&self, scratch: &Scratch) -> bool {
-        in_guest(Part::Driver, || self.0.has_room(scratch))
+        in_embedding(ForeignPart::Driver, || self.0.has_room(scratch))
     }
 
     fn submit(
@@ -114,11 +114,11 @@ impl<D: Driver> Driver for Guest<D> {
         scratch: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        in_guest(Part::Driver, || self.0.submit(call, scratch, data))
+        in_embedding(ForeignPart::Driver, || self.0.submit(call, scratch, data))
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
-        let flushed = in_guest(Part::Driver, || self.0.flush(context, scratch));
+        let flushed = in_embedding(ForeignPart::Driver, || self.0.flush(context, scratch));
         // All groups share the buffer: remaining bytes would be sent on the
         // connection of another group.
         scratch.output.clear();
@@ -132,7 +132,9 @@ impl<D: Driver> Driver for Guest<D> {
     ) -> Poll<Result<usize, Dropped>> {
         // The budget gives other groups a turn if this driver is always ready.
         let turn = ready!(coop::poll_proceed(context));
-        let polled = in_guest(Part::Driver, || self.0.poll_receive(context, scratch));
+        let polled = in_embedding(ForeignPart::Driver, || {
+            self.0.poll_receive(context, scratch)
+        });
         if polled.is_ready() {
             turn.made_progress();
         }
@@ -146,21 +148,25 @@ impl<D: Driver> Driver for Guest<D> {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        in_guest(Part::Driver, || {
+        in_embedding(ForeignPart::Driver, || {
             self.0.take_answers(received, now, scratch, sink)
         })
     }
 
     fn is_awaited(&self) -> bool {
-        in_guest(Part::Driver, || self.0.is_awaited())
+        in_embedding(ForeignPart::Driver, || self.0.is_awaited())
     }
 
     fn why_overdue(&self) -> Option<Dropped> {
-        in_guest(Part::Driver, || self.0.why_overdue())
+        in_embedding(ForeignPart::Driver, || self.0.why_overdue())
     }
 
     async fn close(self) {
         // A driver that exceeds the limit is dropped.
-        let _ = timeout(LOGOFF_LIMIT, await_guest(Part::Driver, self.0.close())).await;
+        let _ = timeout(
+            LOGOFF_LIMIT,
+            await_guest(ForeignPart::Driver, self.0.close()),
+        )
+        .await;
     }
 }

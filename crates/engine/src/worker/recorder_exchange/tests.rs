@@ -26,51 +26,53 @@ fn at(seconds: f64) -> Nanos {
 }
 
 /// Records a read of 1000 bytes that ended at `now`, in seconds, and took 2 ms.
-fn read(desk: &mut Desk, now: f64) {
+fn read(recording: &mut IntervalRecorder, now: f64) {
     let now = at(now);
-    if desk.is_over(now) {
-        desk.turn(now, schedule().interval_at(now));
+    if recording.is_over(now) {
+        recording.turn(now, schedule().interval_at(now));
     }
-    desk.recorder.success(OpKind::Read, 1000, Nanos(2_000_000));
+    recording
+        .recorder
+        .success(OpKind::Read, 1000, Nanos(2_000_000));
 }
 
-fn desks(board: &Arc<Board>) -> [Desk; 2] {
+fn recordings(exchange: &Arc<RecorderExchange>) -> [IntervalRecorder; 2] {
     [0, 1].map(|worker| {
-        let mut desk = Desk::new(Arc::clone(board), worker, Nanos(0));
+        let mut recording = IntervalRecorder::new(Arc::clone(exchange), worker, Nanos(0));
         let begin = schedule().begin;
-        desk.turn(begin, schedule().interval_at(begin));
-        desk
+        recording.turn(begin, schedule().interval_at(begin));
+        recording
     })
 }
 
 #[test]
 fn an_interval_is_over_when_it_is_for_every_worker() {
-    let board = Arc::new(Board::new(2, reads()));
-    let [mut first, mut second] = desks(&board);
-    let counts = |over: &[Over]| -> Vec<_> {
-        let count = |over: &Over| (over.interval.place, over.recorder.all().count());
+    let exchange = Arc::new(RecorderExchange::new(2, reads()));
+    let [mut first, mut second] = recordings(&exchange);
+    let counts = |over: &[EndedInterval]| -> Vec<_> {
+        let count = |over: &EndedInterval| (over.interval.place, over.recorder.all().count());
         over.iter().map(count).collect()
     };
     let collect = || {
-        let (live, over) = board.collect();
+        let (live, over) = exchange.collect();
         (live.ops_per_s, counts(&over))
     };
     for now in [1.5, 2.0, 2.9, 3.0] {
         read(&mut first, now);
     }
     read(&mut second, 1.9);
-    assert_eq!(collect(), (0.0, vec![(Place::Outside, 0)]));
+    assert_eq!(collect(), (0.0, vec![(Position::Outside, 0)]));
     // The second worker was delayed for two intervals.
     read(&mut second, 4.5);
-    let ramp = (Place::Outside, 2);
-    assert_eq!(collect(), (2.0, vec![ramp, (Place::Window(0), 2)]));
+    let ramp = (Position::Outside, 2);
+    assert_eq!(collect(), (2.0, vec![ramp, (Position::Window(0), 2)]));
     read(&mut first, 4.5);
-    assert_eq!(collect(), (1.0, vec![(Place::Window(1), 1)]));
+    assert_eq!(collect(), (1.0, vec![(Position::Window(1), 1)]));
     drop(first);
     second.leave(at(4.9));
     drop(second);
-    let (over, tally, series) = board.finish();
-    assert_eq!(counts(&over)[0], (Place::Window(2), 2));
+    let (over, tally, series) = exchange.finish();
+    assert_eq!(counts(&over)[0], (Position::Window(2), 2));
     assert_eq!(tally.window(OpKind::Read).count(), 5);
     assert_eq!(tally.whole(OpKind::Read).count, 7);
     let counts: Vec<_> = series.all.iter().map(|summary| summary.count).collect();
@@ -79,22 +81,22 @@ fn an_interval_is_over_when_it_is_for_every_worker() {
 
 #[test]
 fn figures_are_those_of_the_last_whole_interval() {
-    let board = Arc::new(Board::new(2, reads()));
-    for desk in &mut desks(&board) {
+    let exchange = Arc::new(RecorderExchange::new(2, reads()));
+    for recording in &mut recordings(&exchange) {
         for millisecond in 0..2000 {
-            read(desk, 2.0 + f64::from(millisecond) / 1e3);
+            read(recording, 2.0 + f64::from(millisecond) / 1e3);
         }
-        desk.leave(at(4.0));
+        recording.leave(at(4.0));
     }
-    let (live, _) = board.collect();
+    let (live, _) = exchange.collect();
     assert_eq!((live.ops_per_s, live.throughput_mbps), (2000.0, 16.0));
     assert!(live.p99.as_micros().abs_diff(2000) <= 2, "{live:?}");
 }
 
 #[test]
 fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
-    let board = Arc::new(Board::new(2, reads()));
-    let [mut first, mut second] = desks(&board);
+    let exchange = Arc::new(RecorderExchange::new(2, reads()));
+    let [mut first, mut second] = recordings(&exchange);
     for now in [4.1, 4.2] {
         read(&mut first, now);
     }
@@ -103,12 +105,12 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     // For example a break of an oplock during the log-off.
     read(&mut first, 4.5);
     first.leave(at(4.7));
-    let is_last = |over: &Over| over.interval.place == Place::Window(2);
-    let (_, over) = board.collect();
+    let is_last = |over: &EndedInterval| over.interval.place == Position::Window(2);
+    let (_, over) = exchange.collect();
     assert!(!over.iter().any(is_last), "the other goes on in it");
     read(&mut second, 4.5);
     second.leave(at(4.6));
-    let (live, over) = board.collect();
+    let (live, over) = exchange.collect();
     let [last, rest] = &over[..] else {
         panic!("{}", over.len());
     };
@@ -117,9 +119,9 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
     assert_eq!((from, to), (at(4.0), at(4.6)));
     assert_eq!(last.recorder.all().count(), 4);
     // The live rate is that of the last interval: one read in 0.3 s.
-    assert_eq!(rest.interval.place, Place::Outside);
+    assert_eq!(rest.interval.place, Position::Outside);
     assert!((live.ops_per_s - 1.0 / 0.3).abs() < 1e-6, "{live:?}");
-    let (_, tally, series) = board.finish();
+    let (_, tally, series) = exchange.finish();
     assert_eq!(tally.window(OpKind::Read).count(), 4);
     assert_eq!(series.all.len(), 3);
     assert_eq!(series.all[2].count, 4);
@@ -128,8 +130,8 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
 /// A cancel that a worker had not noticed when it began an interval.
 #[test]
 fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
-    let board = Arc::new(Board::new(2, reads()));
-    let [mut first, mut second] = desks(&board);
+    let exchange = Arc::new(RecorderExchange::new(2, reads()));
+    let [mut first, mut second] = recordings(&exchange);
     read(&mut first, 4.0);
     read(&mut second, 3.8);
     read(&mut second, 4.1);
@@ -137,10 +139,10 @@ fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
     read(&mut first, 4.2);
     second.leave_window(at(3.9));
     drop((first, second));
-    let (over, tally, _) = board.finish();
+    let (over, tally, _) = exchange.finish();
     let last = over
         .iter()
-        .find(|over| over.interval.place == Place::Window(2));
+        .find(|over| over.interval.place == Position::Window(2));
     let last = last.unwrap();
     assert_eq!(last.interval.from, last.interval.to);
     assert_eq!(last.recorder.all().count(), 2);
@@ -150,20 +152,20 @@ fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
 
 #[test]
 fn recorders_are_used_again_and_held_ones_bounded() {
-    let board = Arc::new(Board::new(1, reads()));
-    let mut desk = Desk::new(Arc::clone(&board), 0, Nanos(0));
+    let exchange = Arc::new(RecorderExchange::new(1, reads()));
+    let mut recording = IntervalRecorder::new(Arc::clone(&exchange), 0, Nanos(0));
     let mut turn = |second: u64| {
         let next = Interval {
             from: Nanos(second * SECOND),
             to: Nanos((second + 1) * SECOND),
-            place: Place::Outside,
+            place: Position::Outside,
         };
-        desk.turn(next.from, next);
-        desk.recorder.success(OpKind::Read, 1, Nanos(1));
+        recording.turn(next.from, next);
+        recording.recorder.success(OpKind::Read, 1, Nanos(1));
     };
     let held = || {
-        let exchange = lock(&board.exchange);
-        exchange.waiting.len() + exchange.spare.len()
+        let queues = lock(&exchange.queues);
+        queues.waiting.len() + queues.spare.len()
     };
     // The coordinator does not collect.
     for second in 1..=1000 {
@@ -171,8 +173,8 @@ fn recorders_are_used_again_and_held_ones_bounded() {
         assert!(held() <= 2 * WAITING_MAX + 2, "{}", held());
     }
     let collect = || {
-        let (_, over) = board.collect();
-        board.give_back(over.into_iter().map(|over| over.recorder));
+        let (_, over) = exchange.collect();
+        exchange.give_back(over.into_iter().map(|over| over.recorder));
     };
     collect();
     let before = held();
@@ -181,18 +183,18 @@ fn recorders_are_used_again_and_held_ones_bounded() {
         collect();
     }
     assert_eq!(held(), before, "none was made anew");
-    drop(desk);
-    let (_, tally, series) = board.finish();
+    drop(recording);
+    let (_, tally, series) = exchange.finish();
     assert_eq!(tally.whole(OpKind::Read).count, 1100);
     assert_eq!(tally.window_all().count(), 0);
     assert_eq!(series, Series::default());
-    assert_eq!(Place::Outside.phase(), Phase::Outside);
+    assert_eq!(Position::Outside.phase(), Phase::Outside);
 }
 
 #[test]
 fn a_worker_that_panics_leaves_what_it_measured() {
-    let board = Arc::new(Board::new(2, reads()));
-    let [mut lost, mut other] = desks(&board);
+    let exchange = Arc::new(RecorderExchange::new(2, reads()));
+    let [mut lost, mut other] = recordings(&exchange);
     let panicked = std::thread::spawn(move || {
         read(&mut lost, 2.5);
         read(&mut lost, 3.5);
@@ -202,13 +204,13 @@ fn a_worker_that_panics_leaves_what_it_measured() {
     for now in [2.5, 3.5, 4.5] {
         read(&mut other, now);
     }
-    let (_, over) = board.collect();
+    let (_, over) = exchange.collect();
     let counts: Vec<_> = over
         .iter()
         .map(|over| over.recorder.all().count())
         .collect();
     assert_eq!(counts, [0, 0, 2, 2], "it holds up no interval");
     drop(other);
-    let (_, tally, _) = board.finish();
+    let (_, tally, _) = exchange.finish();
     assert_eq!(tally.window_all().count(), 5);
 }

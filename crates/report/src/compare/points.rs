@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::change::{CONFIDENCE, Change, Noise};
-use crate::curve::Row;
+use crate::curve::CurveRow;
 use crate::metric::{Better, Metric};
 use crate::percentile::Percentile;
 
 /// Comparison of two load points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
+pub struct PointComparison {
     /// Load point of the baseline.
-    pub baseline: Place,
+    pub baseline: ComparedPoint,
     /// Load point of the other run.
-    pub other: Place,
+    pub other: ComparedPoint,
     /// Metrics over all operations.
     pub metrics: Vec<MetricChange>,
     /// Metrics by kind of operation.
@@ -24,7 +24,7 @@ pub struct Held {
 
 /// A load point of one of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ComparedPoint {
     /// Number of clients.
     pub clients: u32,
     /// Number of valid passes.
@@ -104,7 +104,7 @@ pub(super) fn as_fall(rise: f64) -> f64 {
 impl MetricChange {
     /// Compares a metric of all operations, or of one kind. `None` if neither run
     /// has a value.
-    fn of(metric: Metric, op: Option<&str>, rows: [&Row<'_>; 2]) -> Option<Self> {
+    fn of(metric: Metric, op: Option<&str>, rows: [&CurveRow<'_>; 2]) -> Option<Self> {
         let [baseline, other] = rows.map(|row| metric.measured(&row.passes, op));
         baseline.or(other)?;
         let change = baseline
@@ -149,8 +149,8 @@ impl MetricChange {
     }
 }
 
-impl Held {
-    pub(super) fn of(baseline: &Row<'_>, other: &Row<'_>) -> Self {
+impl PointComparison {
+    pub(super) fn of(baseline: &CurveRow<'_>, other: &CurveRow<'_>) -> Self {
         let changes = |op: Option<&str>| {
             let change = |metric: Metric| MetricChange::of(metric, op, [baseline, other]);
             Metric::ALL.into_iter().filter_map(change).collect()
@@ -158,8 +158,8 @@ impl Held {
         let passes = baseline.passes.iter().chain(&other.passes);
         let names: BTreeSet<&String> = passes.flat_map(|pass| pass.ops.keys()).collect();
         Self {
-            baseline: Place::of(baseline),
-            other: Place::of(other),
+            baseline: ComparedPoint::of(baseline),
+            other: ComparedPoint::of(other),
             metrics: changes(None),
             ops: names
                 .into_iter()
@@ -179,8 +179,8 @@ impl Held {
     }
 }
 
-impl Place {
-    fn of(row: &Row<'_>) -> Self {
+impl ComparedPoint {
+    fn of(row: &CurveRow<'_>) -> Self {
         Self {
             clients: row.clients,
             passes: row.passes.len(),
