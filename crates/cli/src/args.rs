@@ -3,6 +3,8 @@
 //! Only the syntax is checked here. One place decides what the options mean:
 //! [`crate::request`].
 
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -35,27 +37,37 @@ pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, Ser
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::Destination;
 
+/// Heading of the options that most runs need. `-h` shows only these.
+const COMMON: &str = "Common options";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a condition of compare --fail-if failed
-  2    the command line or a given file makes no sense, or import would overwrite a file
-  3    the set-up failed: server, account, share, space on it, or output that cannot be written
-  4    the run is not valid: it was given up, or a load point must not be quoted
+  2    invalid command line, profile or result file, or import would overwrite a file
+  3    setup failed (server, login, share, free space or output folder)
+  4    the run was aborted, a load point is not valid, or the rate was not reached
   130  interrupted";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  smbench run
+  smbench run smb://ann@files.example/bench --password-file pw -c 1,4..60:4 -d 30s --repeat 5
+  smbench run //files.example/bench --authentication-file account -p web-server
+  smbench run -p client.txt -c 8";
 
 const EXAMPLES: &str = "\
 Examples:
-  smbench run
-  smbench run --target smb://ann@files.example/bench --clients 1,4..60:4 --duration 30s
-  smbench plan --profile web-server --clients 500
-  smbench show smbench-results/20260131T120000Z-file-server.json --csv -
-  smbench report smbench-results
+  smbench run                                       a first run against a built-in server
+  smbench run smb://ann@files.example/bench -c 1,4..60:4 -d 30s
+  smbench plan -p web-server -c 500                 what a run would do
+  smbench compare before.json after.json            is it faster?
+  smbench report smbench-results                    tables and plots of all results
 
 The password comes from --password-file, --authentication-file, the variable SMBENCH_PASSWORD,
 or a prompt.";
 
-/// Measures SMB file servers: many sessions, a mix of operations, a table.
+/// Benchmark SMB file servers.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 struct Cli {
@@ -63,21 +75,20 @@ struct Cli {
     command: CliCommand,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
-#[command(disable_help_subcommand = true)]
 pub(crate) enum CliCommand {
-    /// Put load on a server and print what it bore
-    #[command(after_help = EXIT_CODES)]
+    /// Run a benchmark against a server
+    #[command(after_help = RUN_EXAMPLES, after_long_help = format!("{RUN_EXAMPLES}\n\n{EXIT_CODES}"))]
     Run(Box<RunArgs>),
-    /// Print what `run` would do with the same options, without connecting
+    /// Show what `run` would do, without connecting
     Plan(Box<RunArgs>),
     /// List the built-in profiles, or show one
     Profiles {
         #[command(subcommand)]
         command: Option<ProfilesCommand>,
     },
-    /// Measure several servers or settings, to compare them, and keep it as a study
+    /// Benchmark several servers or settings and compare them
     #[command(after_help = suite::EXIT_CODES)]
     Suite(Box<SuiteArgs>),
     /// List the built-in suites, or show one
@@ -85,35 +96,35 @@ pub(crate) enum CliCommand {
         #[command(subcommand)]
         command: Option<SuitesCommand>,
     },
-    /// Measure what this machine can generate at most, for results to refer to
+    /// Measure how much load this machine can generate
     Calibrate(CalibrateArgs),
-    /// Make profiles of other programs' files
+    /// Import workloads from other tools
     #[command(subcommand)]
     Import(ImportCommand),
-    /// Do what sysbench fileio does, with its options, on a share
+    /// Run sysbench's fileio test on an SMB share
     #[command(subcommand)]
     Fileio(FileioCommand),
-    /// Connect to a server and print what it offers and its limits
+    /// Show what a server supports (dialects, ciphers, limits); writes a small test file
     Probe(ProbeArgs),
-    /// Print a stored result, or the tables of a study
+    /// Show a saved result or study
     Show(ShowArgs),
-    /// Hold results against the first of them, with confidence intervals
+    /// Compare results with a baseline
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
-    /// Make a report of a study: a page, Markdown, CSV and plots
+    /// Write a report (HTML, Markdown, CSV, plots)
     Report(ReportArgs),
-    /// Remove what runs that died have left on a share
+    /// Delete files that a killed run left on a share
     Cleanup(UrlArgs),
-    /// Serve SMB on this machine to try things out, until interrupted
+    /// Start a temporary SMB server on this machine
     #[command(subcommand)]
     Lab(LabCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
-    /// Print a profile, to start one's own from
+    /// Print a profile as a template
     Show {
-        /// Built-in profile or path of a .toml file
+        /// Built-in profile or .toml file
         #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
         name: String,
     },
@@ -121,23 +132,23 @@ pub(crate) enum ProfilesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Result document, as `smbench run` writes it, or a folder of them
+    /// Result document of `smbench run`, or the folder of a study
     #[arg(value_name = "RESULT|STUDY", value_parser = paths())]
     pub(crate) result: PathBuf,
-    /// Write its load points as CSV; - for standard output, in place of the table
+    /// Write the load points as CSV to FILE; - prints them instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
-    /// Write all load points as Iometer's result file, with its columns
+    /// Write the load points to FILE with the columns of Iometer's result file
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) csv_iometer: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folder of a study, or of result documents that belong together
+    /// Folder of a study or of result documents
     #[arg(value_name = "DIR", value_parser = paths())]
     pub(crate) study: PathBuf,
-    /// Folder to write to; what is in it under the same names is replaced [default: DIR/report]
+    /// Folder for the report; existing files are replaced [default: DIR/report]
     #[arg(long, value_name = "FOLDER", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
 }
@@ -145,7 +156,7 @@ pub(crate) struct ReportArgs {
 /// Reads the command line of this process. Ends the process if only help was asked
 /// for.
 pub(crate) fn parse() -> Result<CliCommand, Failure> {
-    match Cli::try_parse() {
+    match Cli::try_parse_from(in_order(env::args_os().collect())) {
         Ok(cli) => Ok(cli.command),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp
@@ -154,6 +165,20 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
         },
     }
+}
+
+/// Moves the command of `fileio` before its options. sysbench takes it after them.
+fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "fileio") {
+        let is_command = |word: &OsString| {
+            let mut commands = ["prepare", "run", "cleanup", "help"].iter();
+            commands.any(|command| word == command)
+        };
+        if let Some(at) = words.iter().position(is_command) {
+            words[2..=at].rotate_right(1);
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -192,7 +217,7 @@ mod tests {
             ),
             (
                 &["smbench", "probe"],
-                "the following required arguments were not provided: <URL>",
+                "the following required arguments were not provided: <URL> (see smbench probe --help)",
             ),
             (
                 &["smbench", "run", "--connect-timeout", "0"],
@@ -201,7 +226,8 @@ mod tests {
             ),
             (
                 &["smbench", "run", "--password-file", "x"],
-                "the following required arguments were not provided: --target <URL>",
+                "the following required arguments were not provided: <URL|--target <URL>> \
+                 (see smbench run --help)",
             ),
         ] {
             assert_eq!(message(args), expected);
@@ -239,7 +265,7 @@ mod tests {
         let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
         let mut command = Cli::command();
         let run = command.find_subcommand_mut("run").unwrap();
-        let help = run.render_help().to_string();
+        let help = run.render_long_help().to_string();
         let words: Vec<_> = help.split_whitespace().collect();
         let help = words.join(" ");
         for (option, default) in [
@@ -287,10 +313,55 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_named_in_either_place() {
+        let url = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
+            CliCommand::Run(args) => args.server.target.url().map(str::to_owned),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(url(&["smbench", "run"]), None);
+        for args in [
+            &["smbench", "run", "//host/share"][..],
+            &["smbench", "run", "-c", "4", "//host/share", "-d", "3s"],
+            &["smbench", "run", "-t", "//host/share"],
+            &["smbench", "run", "--password-file", "x", "//host/share"],
+            &[
+                "smbench",
+                "run",
+                "--password-file",
+                "x",
+                "--target=//host/share",
+            ],
+        ] {
+            assert_eq!(url(args).as_deref(), Some("//host/share"), "{args:?}");
+        }
+        let both = message(&["smbench", "run", "//host/share", "-t", "//host/share"]);
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+
+    #[test]
+    fn fileio_takes_its_command_where_sysbench_does() {
+        let order = |words: &str| {
+            let words = words.split(' ').map(OsString::from).collect();
+            in_order(words).join(&OsString::from(" "))
+        };
+        for (written, ordered) in [
+            ("x fileio --threads=4 run", "x fileio run --threads=4"),
+            (
+                "x fileio --a --b prepare --c",
+                "x fileio prepare --a --b --c",
+            ),
+            ("x fileio cleanup --a", "x fileio cleanup --a"),
+            ("x fileio --threads=4", "x fileio --threads=4"),
+            ("x suite --a run", "x suite --a run"),
+        ] {
+            assert_eq!(order(written), ordered);
+        }
+    }
+
+    #[test]
     fn a_misplaced_url_is_not_repeated() {
         for args in [
-            &["smbench", "run", "smb://ann:pa ss@host/share"][..],
-            &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"],
+            &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"][..],
             &["smbench", "run", "--clients=smb://ann:pa ss@host/share"],
             &["smbench", "run", "--profile", "smb://ann:pa ss@host/share"],
             &["smbench", "run", "--out=SMB://ann:pa ss@host/share"],
@@ -305,6 +376,11 @@ mod tests {
             assert!(!message.contains("pa ss"), "{message}");
             let told = message.to_ascii_lowercase();
             assert!(told.contains("smb://..."), "{message}");
+        }
+        for unc in ["//ann:pa ss@host/share", r"\\ann:pa ss@host\share"] {
+            let message = message(&["smbench", "run", "--out", unc]);
+            assert!(message.contains("..."), "{message}");
+            assert!(!message.contains("pa ss"), "{message}");
         }
     }
 }

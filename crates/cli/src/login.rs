@@ -46,7 +46,7 @@ pub(crate) fn choose(
         Auth::Guest => Login::Guest,
         Auth::Anonymous if !target.user.is_empty() => {
             return Err(Failure::Usage(
-                "--auth anonymous logs on as nobody: leave the user out of the target".to_owned(),
+                "--auth anonymous needs a URL without a user".to_owned(),
             ));
         }
         Auth::Anonymous => Login::Anonymous,
@@ -236,7 +236,7 @@ mod tests {
             assert!(refusal.contains("--auth anonymous"), "{refusal}");
         }
         let refusal = chosen("smb://ann@host/s", &auth(Auth::Anonymous)).unwrap_err();
-        assert!(refusal.contains("leave the user out"), "{refusal}");
+        assert!(refusal.contains("a URL without a user"), "{refusal}");
     }
 
     #[test]

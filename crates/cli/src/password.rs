@@ -48,8 +48,8 @@ impl Sources {
     ) -> Result<Self, Failure> {
         if url == UrlPassword::Present {
             complain(format_args!(
-                "warning: the password in the URL shows in process lists and in the shell's \
-                 history; use {VARIABLE}, --password-file or --authentication-file"
+                "warning: the password in the URL is visible in process lists and in the \
+                 shell's history; use {VARIABLE}, --password-file or --authentication-file"
             ));
         }
         let file = match &args.authentication_file {

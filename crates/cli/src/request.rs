@@ -95,10 +95,10 @@ impl RunRequest {
 
     fn resolve(args: &RunArgs, name: &str) -> Result<Self, Failure> {
         let unknown = unknown(args.workload.skip_unknown);
-        if unknown == Unknown::Skip && !name.starts_with(profile::LOADFILE) {
+        if unknown == Unknown::Skip && !profile::may_be_loadfile(name) {
             return Err(Failure::Usage(format!(
                 "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \
-                 --profile loadfile:client.txt"
+                 --profile client.txt"
             )));
         }
         let profile = profile::load_with(name, unknown)?;
@@ -112,7 +112,7 @@ impl RunRequest {
         args: &ServerArgs,
         output: &OutputArgs,
     ) -> Result<Self, Failure> {
-        let server = match &args.target {
+        let server = match args.target.url() {
             None => RunServer::Embedded,
             Some(url) => RunServer::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
         };

@@ -181,7 +181,7 @@ pub(crate) fn stop_on_interrupt(
         } else {
             measured.wait(SAVING_LIMIT);
             line.clear();
-            complain(format_args!("left at once{remedy}"));
+            complain(format_args!("aborted at once{remedy}"));
             std::process::exit(Exit::Interrupted as i32);
         }
     })?;

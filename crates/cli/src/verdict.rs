@@ -14,7 +14,7 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         OutcomeDoc::Interrupted => return Some((Exit::Interrupted, None)),
         OutcomeDoc::Aborted => {
             let reason = doc.outcome_reason.as_deref().unwrap_or("no reason given");
-            return Some((Exit::Invalid, Some(format!("run given up: {reason}"))));
+            return Some((Exit::Invalid, Some(format!("run aborted: {reason}"))));
         }
         OutcomeDoc::Complete => {}
     }

@@ -27,8 +27,8 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 pub enum ProfileError {
     /// The name is neither a built-in profile nor a path.
     #[error(
-        "unknown profile `{0}`: expected one of {list}, the path of a .toml file, or loadfile: and \
-         the path of a loadfile",
+        "unknown profile `{0}`{hint}: expected one of {list}, a .toml file, or a loadfile of dbench",
+        hint = suggestion(.0, &BUILTIN.map(|(name, _)| name)),
         list = BUILTIN.map(|(name, _)| name).join(", ")
     )]
     Unknown(String),
@@ -50,8 +50,8 @@ pub enum ProfileError {
 
 /// Loads the built-in profile of this name, or else the file at this path.
 ///
-/// A text that contains a `/` or ends in `.toml` is a path. After the prefix
-/// `loadfile:` it is the path of a loadfile to replay.
+/// A text that contains a `/` or a `.` is a path. The file is a profile, or a loadfile
+/// to replay. After the prefix `loadfile:` the text is always the path of a loadfile.
 ///
 /// # Errors
 /// When there is no such profile, or its file cannot be read or is larger than 1
@@ -67,28 +67,78 @@ pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
 /// As [`load`].
 pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
     if let Some(path) = name_or_path.strip_prefix(LOADFILE) {
-        let trace = loadfile::read(path, unknown)?;
-        let stem = Path::new(path).file_stem().unwrap_or_default();
-        let spec = Spec {
-            name: Some(format!("loadfile-{}", stem.to_string_lossy())),
-            ..Spec::default()
-        };
-        return Ok(Profile {
-            trace: Some(Arc::new(trace)),
-            ..Profile::from_spec(name_or_path, spec)
-        });
+        return replay(name_or_path, path, unknown);
     }
     if let Some(text) = builtin(name_or_path) {
         return Ok(parse(name_or_path, text)?);
     }
-    if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
+    if !is_path(name_or_path) {
         return Err(ProfileError::Unknown(name_or_path.to_owned()));
     }
-    let text = read(Path::new(name_or_path)).map_err(|reason| ProfileError::Unreadable {
+    let unreadable = |reason| ProfileError::Unreadable {
         path: name_or_path.to_owned(),
         reason,
-    })?;
+    };
+    let text = read(Path::new(name_or_path)).map_err(unreadable)?;
+    if may_be_loadfile(name_or_path) && is_loadfile(&text) {
+        return replay(&format!("{LOADFILE}{name_or_path}"), name_or_path, unknown);
+    }
+    if text.len() as u64 > PROFILE_BYTES_MAX {
+        return Err(unreadable(io::Error::other("larger than 1 MiB")));
+    }
+    let text = String::from_utf8(text).map_err(|error| unreadable(io::Error::other(error)))?;
     Ok(parse(name_or_path, &text)?)
+}
+
+/// Returns whether a text that names no built-in profile is a path.
+#[must_use]
+pub fn is_path(text: &str) -> bool {
+    text.contains(['/', '.'])
+}
+
+/// Returns whether a name can be that of a loadfile. The content decides, unless the
+/// name has the prefix.
+#[must_use]
+pub fn may_be_loadfile(name: &str) -> bool {
+    name.starts_with(LOADFILE) || is_path(name) && !name.ends_with(".toml")
+}
+
+/// Returns ` (did you mean NAME?)` for the name most like this one; empty if none is
+/// like it.
+#[must_use]
+pub fn suggestion(written: &str, names: &[&str]) -> String {
+    /// The similarity from which clap suggests names, too.
+    const ALIKE: f64 = 0.7;
+    let likeness = names.iter().map(|name| (strsim::jaro(written, name), name));
+    let nearest = likeness.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    match nearest.filter(|(likeness, _)| *likeness > ALIKE) {
+        Some((_, name)) => format!(" (did you mean {name}?)"),
+        None => String::new(),
+    }
+}
+
+/// Returns whether a text is a loadfile. The first line of a profile that is no
+/// comment is a key or a table, that of a loadfile an operation.
+fn is_loadfile(text: &[u8]) -> bool {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"));
+    first.is_some_and(|line| {
+        let unquoted = line.split(|&byte| byte == b'"').next().unwrap_or_default();
+        unquoted.first().is_some_and(u8::is_ascii_alphanumeric) && !unquoted.contains(&b'=')
+    })
+}
+
+fn replay(origin: &str, path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
+    let trace = loadfile::read(path, unknown)?;
+    let stem = Path::new(path).file_stem().unwrap_or_default();
+    let spec = Spec {
+        name: Some(format!("loadfile-{}", stem.to_string_lossy())),
+        ..Spec::default()
+    };
+    Ok(Profile {
+        trace: Some(Arc::new(trace)),
+        ..Profile::from_spec(origin, spec)
+    })
 }
 
 /// Parses the text of a profile. Messages call it `origin`.
@@ -103,19 +153,19 @@ pub fn parse(origin: &str, text: &str) -> Result<Profile, MalformedProfile> {
     })
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
+/// Reads a file as far as a profile may be long, and a byte more if it is longer.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
     File::open(path)?
         .take(PROFILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > PROFILE_BYTES_MAX {
-        return Err(io::Error::other("larger than 1 MiB"));
-    }
+        .read_to_end(&mut text)?;
     Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use smbench_model::access::Access;
     use smbench_model::files::Scope;
     use smbench_model::kind::OpKind;
@@ -206,6 +256,32 @@ mod tests {
     }
 
     #[test]
+    fn a_loadfile_is_known_by_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let recording = "# made by hand\n\nDeltree \"\\clients\\client1\" NT_STATUS_OK\n";
+        fs::write(path("client.txt"), recording).unwrap();
+        fs::write(path("night"), " # mine\nread_percent = 70").unwrap();
+        let found = load(&path("client.txt")).unwrap();
+        let with_prefix = load(&format!("{LOADFILE}{}", path("client.txt"))).unwrap();
+        assert_eq!(found.origin, with_prefix.origin);
+        assert!(found.trace.is_some() && found.trace == with_prefix.trace);
+        let profile = load(&path("night")).unwrap();
+        assert_eq!(profile.spec.read_percent, Some(70.0));
+        assert!(profile.trace.is_none());
+    }
+
+    #[test]
+    fn only_names_alike_are_suggested() {
+        let names = ["file-server", "web-server"];
+        assert_eq!(
+            suggestion("fileserver", &names),
+            " (did you mean file-server?)"
+        );
+        assert_eq!(suggestion("oltp", &names), "");
+    }
+
+    #[test]
     fn a_path_is_read_as_a_file() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -220,9 +296,9 @@ mod tests {
     fn what_is_missing_or_malformed_is_named() {
         assert_eq!(
             load("file-sever").unwrap_err().to_string(),
-            "unknown profile `file-sever`: expected one of file-server, web-server, read-4k, \
-             metadata, all-commands, netbench-like, netbench-like-oplocks, the path of a .toml file, \
-             or loadfile: and the path of a loadfile"
+            "unknown profile `file-sever` (did you mean file-server?): expected one of file-server, \
+             web-server, read-4k, metadata, all-commands, netbench-like, netbench-like-oplocks, \
+             a .toml file, or a loadfile of dbench"
         );
         for path in ["./no-such-profile", "no-such-profile.toml"] {
             assert_eq!(

@@ -11,7 +11,9 @@ use std::fmt;
 use crate::login::Login;
 pub use crate::secret::Secret;
 pub use crate::url::{DEFAULT_PORT, TargetError};
-use crate::url::{check_characters, decode, encode, parse_server, parse_share, strip_scheme};
+use crate::url::{
+    check_characters, decode, encode, parse_server, parse_share, slashed, strip_scheme,
+};
 
 /// A parsed target URL and its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,8 @@ pub enum UrlPassword {
 }
 
 impl Target {
-    /// Parses a target URL. Every part may be percent-encoded. An IPv6 address is
+    /// Parses a target URL, or a UNC path `//HOST/SHARE` with the same parts. Every
+    /// part may be percent-encoded. An IPv6 address is
     /// written in brackets. A password (`USER:PASSWORD@`) is accepted, and reported
     /// so that the caller can warn.
     ///
@@ -55,7 +58,8 @@ impl Target {
     /// characters `" * / : < > ? \ |` and control characters are illegal in names
     /// of shares and folders (MS-FSCC 2.1.5).
     pub fn parse(text: &str) -> Result<(Self, UrlPassword), TargetError> {
-        let rest = strip_scheme(text.trim())?;
+        let text = slashed(text.trim());
+        let rest = strip_scheme(&text)?;
         if let Some(bare) = rest.chars().find(|c| matches!(c, '?' | '#')) {
             return Err(TargetError::QueryOrFragment(bare));
         }
@@ -191,6 +195,18 @@ mod tests {
     }
 
     #[test]
+    fn a_unc_path_is_the_url_without_its_scheme() {
+        let url = Target::parse("smb://W;ann:pw@files:99/bench/a/b").unwrap();
+        for unc in [
+            "//W;ann:pw@files:99/bench/a/b",
+            r"\\W;ann:pw@files:99\bench\a\b",
+            r" \\W;ann:pw@files:99\bench/a\b\ ",
+        ] {
+            assert_eq!(Target::parse(unc).unwrap(), url);
+        }
+    }
+
+    #[test]
     fn optional_parts_may_be_left_out() {
         let (target, found) = Target::parse("SMB://host/share").unwrap();
         assert_eq!(found, UrlPassword::Absent);
@@ -228,7 +244,6 @@ mod tests {
         for (text, error) in [
             ("", E::NoScheme),
             ("host/share", E::NoScheme),
-            ("\\\\host\\share", E::NoScheme),
             ("http://host/share", E::OtherScheme("http".into())),
             ("smb:///share", E::NoHost),
             ("smb://ann@/share", E::NoHost),

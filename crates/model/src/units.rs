@@ -28,7 +28,7 @@ pub struct Size(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
     /// No number, a fraction, a sign or an unknown unit.
-    #[error("`{0}` is not a size: write a whole number of bytes or of k, M, G or T, such as 4KiB")]
+    #[error("`{0}` is not a size: use bytes or a unit, for example 4096, 4KiB or 10MiB")]
     Malformed(String),
     /// More than 2^64 - 1 bytes.
     #[error("`{0}` is too large for a size")]

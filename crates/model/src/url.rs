@@ -1,12 +1,25 @@
 //! Parsers and encoders for the parts of a target URL. No error repeats a part that
 //! could be or contain a password.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::Ipv6Addr;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+/// Returns a UNC path with slashes; any other text as it is.
+pub(super) fn slashed(text: &str) -> Cow<'_, str> {
+    match text.starts_with(r"\\") {
+        true => text.replace('\\', "/").into(),
+        false => text.into(),
+    }
+}
+
+/// Removes `smb://`, or the two slashes of a UNC path.
 pub(super) fn strip_scheme(text: &str) -> Result<&str, TargetError> {
+    if let Some(rest) = text.strip_prefix("//") {
+        return Ok(rest);
+    }
     let (scheme, rest) = text.split_once("://").ok_or(TargetError::NoScheme)?;
     if scheme.eq_ignore_ascii_case("smb") {
         return Ok(rest);
@@ -133,7 +146,9 @@ pub const DEFAULT_PORT: u16 = 445;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// The scheme `smb://` is missing.
-    #[error("the target has no scheme: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]")]
+    #[error(
+        "the target is no URL: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE"
+    )]
     NoScheme,
     /// The URL has another scheme.
     #[error("the target's scheme is {0}: only smb:// is understood")]

@@ -36,7 +36,7 @@ pub enum Payload {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum FrameError {
     /// The first byte is this value, but must be zero.
-    #[error("a frame of type 0x{0:02x} where a session message was due")]
+    #[error("a frame of type 0x{0:02x}, which is not SMB over TCP")]
     Type(u8),
     /// The frame has this many bytes, more than [`MAX_FRAME_LEN`].
     #[error("a frame of {0} bytes, more than any SMB message may have")]

@@ -39,7 +39,7 @@ pub enum WriteError {
     /// A file that is not part of a report has the name of one of the report's
     /// files.
     #[error(
-        "write {path}: there is such a file, and of no report of smbench's; give another --out, or \
+        "write {path}: there is such a file, and of no report of smbench's; use another --out, or \
          move it away"
     )]
     Foreign {

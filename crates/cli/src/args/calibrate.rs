@@ -15,13 +15,13 @@ pub(crate) struct CalibrateArgs {
     /// Measured time for each of the 28 figures (14 on a single core), up to 10m
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration)]
     pub(crate) duration: Duration,
-    /// Folder that calibration.json is written to; results in it refer to it
+    /// Folder for calibration.json; runs with the same folder compare their peak with it
     #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
     pub(crate) out: PathBuf,
-    /// Write the document here as well; - for standard output, in place of the table
+    /// Also write the document to FILE; - prints it instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) json: Option<Destination>,
-    /// Show no progress on the terminal
+    /// Do not show progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -17,18 +17,18 @@ Examples:
                          --file-test-mode=rndrw --threads=16 --time=60 --percentile=50,95,99
   smbench fileio cleanup --target smb://ann@files.example/bench
 
-Each command takes all options, so that the same ones can be given to all three; of an option
-that is given twice the last counts.";
+All three commands take the same options, before or after the command as in sysbench. If an option
+is given twice, the last one counts.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileioCommand {
-    /// Make the files of a test, or go on with it, on a share
+    /// Create the test files on a share, or resume creating them
     #[command(after_help = EXAMPLES, args_override_self = true)]
     Prepare(Box<FileioArgs>),
-    /// Test with the files that were prepared; without --target, with files on a server started here
+    /// Run the test on the prepared files; without a URL, on a server started for the test
     #[command(after_help = EXAMPLES, args_override_self = true)]
     Run(Box<FileioArgs>),
-    /// Remove the files from the share
+    /// Delete the test files from the share
     #[command(after_help = EXAMPLES, args_override_self = true)]
     Cleanup(Box<FileioArgs>),
 }
@@ -53,43 +53,43 @@ pub(crate) struct TestArgs {
     /// Number of files
     #[arg(long, value_name = "N", default_value_t = 128)]
     pub(crate) file_num: u32,
-    /// Bytes of a request
+    /// Request size
     #[arg(long, value_name = "SIZE", default_value = "16384")]
     pub(crate) file_block_size: Size,
-    /// Bytes of all files together
+    /// Total size of all files
     #[arg(long, value_name = "SIZE", default_value = "2G")]
     pub(crate) file_total_size: Size,
-    /// What is done: sequential writes of new files, of these, reads; random reads, writes, both
+    /// Test mode: sequential write, rewrite or read; random read, write or both
     #[arg(long, value_name = "MODE", value_parser = modes())]
     pub(crate) file_test_mode: Option<TestMode>,
-    /// Flush every file after this many requests, if there was a write; 0 is never
+    /// Flush all files after this many requests (0 = never)
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) file_fsync_freq: u32,
-    /// Flush after each write, and at no other time
+    /// Flush after each write only
     #[arg(long, value_name = "on|off", default_value = "off", default_missing_value = "on",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
     pub(crate) file_fsync_all: bool,
-    /// Flush every file at the end of the test
+    /// Flush all files at the end of the test
     #[arg(long, value_name = "on|off", default_value = "on", default_missing_value = "on",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
     pub(crate) file_fsync_end: bool,
-    /// Reads for each write in rndrw
+    /// Reads per write in rndrw
     #[arg(long, value_name = "RATIO", default_value_t = 1.5)]
     pub(crate) file_rw_ratio: f64,
-    /// Blocks that make one sequential request; 0 is one
+    /// Blocks per sequential request (0 = 1)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) file_merged_requests: u32,
-    /// How requests are made. Over SMB there is one way: others are told, and change nothing
+    /// Accepted for compatibility with sysbench; has no effect over SMB
     #[arg(long, value_name = "MODE", default_value = "sync", value_parser = ["sync", "async", "mmap"])]
     pub(crate) file_io_mode: String,
-    /// How files are opened: direct is told, and changes nothing; sync and dsync are refused
+    /// Flags for opening files: direct has no effect; sync and dsync are not supported
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true,
           value_delimiter = ',', value_parser = parse_flag)]
     pub(crate) file_extra_flags: Vec<String>,
-    /// How files are flushed. SMB has one way: the other is told, and changes nothing
+    /// Accepted for compatibility with sysbench; SMB has one way to flush
     #[arg(long, value_name = "METHOD", default_value = "fsync", value_parser = ["fsync", "fdatasync"])]
     pub(crate) file_fsync_mode: String,
-    /// Compare every byte read with what was written
+    /// Verify all data read
     #[arg(long, value_name = "on|off", default_value = "off", default_missing_value = "on",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
     pub(crate) validate: bool,
@@ -98,31 +98,30 @@ pub(crate) struct TestArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct TestLoadArgs {
-    /// Sessions, each with one request in flight
+    /// Number of sessions, each with one request in flight
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) threads: u32,
-    /// Requests and flushes after which it is over; 0 is no limit
+    /// Maximum number of requests and flushes (0 = no limit)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) events: u64,
-    /// Seconds, or a duration such as 10m, after which it is over; 0 is no limit
+    /// Duration of the test in seconds, or with a unit such as 10m (0 = no limit)
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
     pub(crate) time: Duration,
-    /// The same of load before that, which is not measured
+    /// Warm-up before the test, not measured
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_seconds)]
     pub(crate) warmup_time: Duration,
-    /// Events per second on average, at random instants; 0 is as fast as the server answers
+    /// Mean rate of events per second, at random instants (0 = as fast as the server answers)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) rate: u32,
-    /// Seconds after which interim figures are printed, over and over; 0 is never. Figures are kept
-    /// by the second, in tests of over an hour by as many as there are hours begun: it is rounded up
-    /// to a multiple of that
+    /// Interval of interim reports in seconds (0 = none). Rounded up to a multiple of N seconds in
+    /// tests of up to N hours
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) report_interval: u32,
-    /// Percentiles of latency to print, such as 50,95,99.9; 0 is none
+    /// Latency percentiles to print, for example 50,95,99.9 (0 = none)
     #[arg(long, value_name = "LIST", default_value = "95", value_delimiter = ',',
           value_parser = parse_percentile)]
     pub(crate) percentile: Vec<f64>,
-    /// Print the histogram of latencies
+    /// Print a histogram of latencies
     #[arg(long, value_name = "on|off", default_value = "off", default_missing_value = "on",
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
     pub(crate) histogram: bool,
@@ -132,26 +131,25 @@ pub(crate) struct TestLoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Random numbers")]
 pub(crate) struct RandomArgs {
-    /// Distribution of random requests over the blocks of all files. sysbench reads this but is
-    /// always uniform in fileio
+    /// Distribution of random requests over the blocks of all files. sysbench ignores it in fileio
     #[arg(long, value_name = "TYPE", default_value = "uniform", value_parser = kinds())]
     pub(crate) rand_type: RandType,
-    /// Numbers that each of gaussian and special is the mean of
+    /// Iterations for gaussian and special distributions
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(crate) rand_spec_iter: u32,
-    /// Percent of the blocks that are special
+    /// Special blocks, in percent of all blocks
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) rand_spec_pct: u32,
-    /// Percent of the requests that go to those
+    /// Requests to special blocks, in percent
     #[arg(long, value_name = "N", default_value_t = 75)]
     pub(crate) rand_spec_res: u32,
-    /// Parameter h of pareto: h of the blocks have all but h of the requests
+    /// Parameter h of the Pareto distribution
     #[arg(long, value_name = "H", default_value_t = 0.2)]
     pub(crate) rand_pareto_h: f64,
-    /// Exponent of zipfian
+    /// Exponent of the Zipf distribution
     #[arg(long, value_name = "E", default_value_t = 0.8)]
     pub(crate) rand_zipfian_exp: f64,
-    /// Seed of all random choices; 0 takes one from the clock, which the result has
+    /// Random seed; 0 uses the clock (the seed is saved in the result)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) rand_seed: u64,
 }
@@ -204,8 +202,7 @@ fn parse_flag(text: &str) -> Result<String, &'static str> {
     match text {
         "" | "direct" => Ok(text.to_owned()),
         "sync" | "dsync" => Err(
-            "writes that are on the disk when they are answered are not to be had: give \
-             --file-fsync-all=on, which has each write flushed",
+            "SMB has no synchronous opens: use --file-fsync-all=on, which flushes after each write",
         ),
         _ => Err("sysbench knows sync, dsync and direct"),
     }

@@ -9,7 +9,7 @@ use super::value::{parse_profile, paths};
 /// What is made into profiles.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
-    /// A profile of each access specification of an .icf file, and a suite of its test setup
+    /// Import an Iometer .icf file: its access specifications as profiles, its test setup as a suite
     Iometer(ImportArgs),
 }
 

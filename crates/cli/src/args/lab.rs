@@ -12,9 +12,9 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
-    /// A server in this process with its files in memory
+    /// Start smbench's built-in server (files in memory)
     Embedded(EmbeddedArgs),
-    /// A real smbd with everything it owns in a temporary folder
+    /// Start a temporary Samba server (needs smbd)
     Samba(SambaArgs),
     /// The other end of a calibration's bare sockets
     #[command(hide = true)]
@@ -26,19 +26,19 @@ pub(crate) struct EmbeddedArgs {
     /// Address of this machine to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK)]
     pub(crate) listen: IpAddr,
-    /// TCP port; 0 takes a free one
+    /// TCP port; 0 chooses a free one
     #[arg(long, default_value_t = 0)]
     pub(crate) port: u16,
-    /// Refuse every change to the share
+    /// Make the share read-only
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Bytes the share can hold, such as 2GiB [default: 1TiB]
+    /// Capacity of the share, for example 2GiB [default: 1TiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<Size>,
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
     pub(crate) signing: Signing,
-    /// End when standard input does
+    /// End when standard input ends
     #[arg(long, hide = true)]
     pub(crate) stop_at_eof: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct SambaArgs {
     /// Address of this machine to listen on, on a free port
     #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK, value_parser = parse_own_address)]
     pub(crate) listen: IpAddr,
-    /// A line for the global section of smb.conf, such as 'strict sync = no'; repeatable
+    /// Line for the global section of smb.conf, for example 'strict sync = no'; can be repeated
     #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
     pub(crate) options: Vec<String>,
     /// Whether sessions must sign

@@ -11,53 +11,56 @@ use smbench_model::plan::{Caching, DriverKind, Pinning, Ramp, Rate, Spacing};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
+use super::COMMON;
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct LoadArgs {
-    /// Clients at each load point, such as 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
-    #[arg(long, value_name = "LIST")]
+    /// Clients at each load point, for example 1,4..60:4,120 [default: the profile's, else 1,4,8,16]
+    #[arg(long, short, value_name = "LIST", help_heading = COMMON)]
     pub(crate) clients: Option<ClientList>,
-    /// Requests each client keeps in flight, or has at most, 1 to 1024 [default: the profile's,
-    /// else 1]
-    #[arg(long, value_name = "NUMBER")]
+    /// Requests in flight per client, 1 to 1024; the maximum, if a rate is set [default: the
+    /// profile's, else 1]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
     pub(crate) outstanding: Option<u32>,
-    /// Operations per second due by the clock, such as 5000 for all clients together or 50/client
-    /// for each [default: the profile's, else as fast as the server answers]
-    #[arg(long, value_name = "OPS", conflicts_with = "think_time")]
+    /// Fixed request rate (open loop) in operations per second: 5000 for all clients together, or
+    /// 50/client [default: the profile's, else as fast as the server answers]
+    #[arg(long, value_name = "OPS", conflicts_with = "think_time", help_heading = COMMON)]
     pub(crate) rate: Option<Rate>,
-    /// How operations of a rate are spaced [default: the profile's, else constant]
-    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals))]
+    /// Intervals between operations at a rate [default: the profile's, else constant]
+    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals),
+        hide_short_help = true)]
     pub(crate) arrivals: Option<Spacing>,
-    /// Mean time between the end of an operation and the client's next [default: the profile's,
-    /// else none]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    /// Mean pause of a client after each operation [default: the profile's, else none]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) think_time: Option<Duration>,
-    /// How think times vary [default: the profile's, else fixed]
-    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_think_times))]
+    /// Distribution of think times [default: the profile's, else fixed]
+    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_think_times),
+        hide_short_help = true)]
     pub(crate) think_distribution: Option<Spacing>,
-    /// Whether all clients begin at once, or join those of the load point before one by one during
-    /// the ramp-up [default: the profile's, else full]
-    #[arg(long, value_name = "KIND", value_parser = ramps())]
+    /// Start all clients at once (full), or add them one by one during the ramp-up (linear)
+    /// [default: the profile's, else full]
+    #[arg(long, value_name = "KIND", value_parser = ramps(), hide_short_help = true)]
     pub(crate) ramp: Option<Ramp>,
     #[command(flatten)]
     pub(crate) window: WindowArgs,
-    /// Keep each of these threads on a CPU of its own
-    #[arg(long)]
+    /// Bind each thread to a CPU of its own
+    #[arg(long, hide_short_help = true)]
     pub(crate) pin_threads: bool,
-    /// Passes over the load points, which are then averaged [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER")]
+    /// How often to repeat all load points; five repeats give useful confidence intervals [default:
+    /// the profile's, else 1]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
     pub(crate) repeat: Option<u32>,
-    /// Sessions set up per second at most, 1 to 1000000 [default: the profile's, else as fast as
-    /// the server lets them in]
-    #[arg(long, value_name = "NUMBER")]
+    /// Maximum session setups per second, 1 to 1000000 [default: the profile's, else no limit]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) setup_rate: Option<u32>,
-    /// Client that carries the operations out: smbench's own, or smb-rs for a second opinion
+    /// SMB client implementation: smbench's own (native), or the library smb-rs as a cross-check
     /// [default: the profile's, else native]
-    #[arg(long, value_name = "NAME", value_parser = drivers())]
+    #[arg(long, value_name = "NAME", value_parser = drivers(), hide_short_help = true)]
     pub(crate) driver: Option<DriverKind>,
-    /// Oplock or lease that opens of files ask for; breaks are acknowledged and counted [default:
-    /// the profile's, else none]
-    #[arg(long, value_name = "NAME", value_parser = oplocks())]
+    /// Oplock or lease to request with each open; breaks are acknowledged and counted [default: the
+    /// profile's, else none]
+    #[arg(long, value_name = "NAME", value_parser = oplocks(), hide_short_help = true)]
     pub(crate) oplock: Option<Caching>,
 }
 
@@ -94,16 +97,17 @@ impl LoadArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct WindowArgs {
     /// Measured time per load point, up to 30 days [default: the profile's, else 3s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, short, value_name = "DURATION", value_parser = parse_duration,
+        help_heading = COMMON)]
     pub(crate) duration: Option<Duration>,
-    /// Time under load before it [default: the profile's, else 1s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    /// Warm-up: load before the measured time [default: the profile's, else 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = COMMON)]
     pub(crate) ramp_up: Option<Duration>,
-    /// Time at full load after it [default: the profile's, else 500ms]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    /// Load after the measured time [default: the profile's, else 500ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) ramp_down: Option<Duration>,
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) threads: Option<u32>,
 }
 

@@ -2,8 +2,24 @@
 
 use smbench_model::target::Target;
 
-/// Returns clap's message without the usage that follows it.
+/// Returns clap's message in one line. The usage that follows it becomes a hint at the
+/// command's help, unless the message has a tip or the possible values.
 pub(super) fn one_line(rendered: &str) -> String {
+    let line = without_usage(rendered);
+    let usage = rendered
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Usage: "));
+    match usage {
+        Some(usage) if !line.contains("; ") && !line.contains("[possible values") => {
+            let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+            let command: Vec<_> = usage.split(' ').take_while(is_word).collect();
+            format!("{line} (see {} --help)", command.join(" "))
+        }
+        _ => line,
+    }
+}
+
+fn without_usage(rendered: &str) -> String {
     let message = rendered.strip_prefix("error: ").unwrap_or(rendered);
     message
         .lines()
@@ -28,10 +44,20 @@ pub(crate) fn without_urls(message: String) -> String {
 }
 
 pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) -> String {
-    written.fold(message, |message, arg| match arg.find("://") {
-        Some(at) if arg[at..].contains(['@', '?']) => message.replace(&arg[at..], "://..."),
+    written.fold(message, |message, arg| match url_at(&arg) {
+        Some(at) if arg[at..].contains(['@', '?']) => {
+            let (slashes, _) = arg[at..].split_at(2);
+            message.replace(&arg[at..], &format!("{slashes}..."))
+        }
         _ => message,
     })
+}
+
+/// Returns where the slashes of a URL, or the backslashes of a UNC path, begin in a
+/// word.
+fn url_at(word: &str) -> Option<usize> {
+    let begins = ["//", r"\\"].into_iter().filter_map(|two| word.find(two));
+    begins.min()
 }
 
 /// Returns the command line of this process for results.
@@ -44,7 +70,7 @@ pub(crate) fn command_line() -> Vec<String> {
 /// but not the password. Any other URL loses account and query.
 fn without_secrets(word: &str) -> String {
     let Some(at) = word.find("://") else {
-        return word.to_owned();
+        return without_password(word);
     };
     let is_scheme = |c: char| c.is_ascii_alphanumeric();
     let scheme = word[..at].trim_end_matches(is_scheme).len();
@@ -68,6 +94,20 @@ fn without_secrets(word: &str) -> String {
     match server.find(['?', '#']) {
         Some(query) => format!("{option}{scheme}{account}{}?...", &server[..query]),
         None => format!("{option}{scheme}{account}{server}"),
+    }
+}
+
+/// Removes the password from a word that may be `//USER:PASSWORD@HOST/SHARE`.
+fn without_password(word: &str) -> String {
+    let Some((option, unc)) = url_at(word).map(|at| word.split_at(at)) else {
+        return word.to_owned();
+    };
+    match unc.rsplit_once('@') {
+        Some((account, server)) => {
+            let user = account.split(':').next().unwrap_or_default();
+            format!("{option}{user}@{server}")
+        }
+        None => word.to_owned(),
     }
 }
 
@@ -106,6 +146,10 @@ mod tests {
             ),
             ("HTTP://pass@a?x=pass@b#pass", "HTTP://...@b?..."),
             ("http://a/m#pass", "http://a/m?..."),
+            ("//files/bench", "//files/bench"),
+            ("//ann:pass@files/bench", "//ann@files/bench"),
+            ("--target=//ann:pa@ss@files/b", "--target=//ann@files/b"),
+            (r"\\ann:pass@files\bench", r"\\ann@files\bench"),
         ] {
             assert_eq!(without_secrets(word), kept);
             assert!(!without_secrets(word).contains("ss@"));

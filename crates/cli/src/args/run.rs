@@ -8,6 +8,7 @@ use smbench_model::plan::{Timing, Verify};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::Size;
 
+use super::COMMON;
 use super::calibrate::{CalibrationSource, calibration_sources};
 use super::load::LoadArgs;
 use super::server::ServerArgs;
@@ -43,31 +44,32 @@ impl RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// Built-in profile (see `smbench profiles`), path of a .toml file, or loadfile: and the path
-    /// of a loadfile of dbench to replay; several run one after the other [default: file-server]
-    #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
+    /// Built-in profile (see `smbench profiles`), .toml file, or loadfile of dbench to replay; can
+    /// be repeated [default: file-server]
+    #[arg(long = "profile", short, value_name = "NAME|FILE", value_parser = parse_profile,
+        help_heading = COMMON)]
     pub(crate) profiles: Vec<String>,
-    /// When operations of a replay begin: each after the one before, or as recorded [default: the
-    /// profile's, else fast]
-    #[arg(long, value_name = "KIND", value_parser = timings())]
+    /// Replay speed: fast (one after another) or recorded (original timing) [default: the profile's,
+    /// else fast]
+    #[arg(long, value_name = "KIND", value_parser = timings(), hide_short_help = true)]
     pub(crate) timing: Option<Timing>,
-    /// Times each client goes through what it replays, all of it measured, after which the load
-    /// point ends [default: the profile's, else over and over until the measured time is up]
-    #[arg(long, value_name = "NUMBER")]
+    /// How often each client replays the file, all of it measured [default: the profile's, else until
+    /// the measured time is over]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) loops: Option<u32>,
-    /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
-    /// level or status, a handle that is not open, a delete or rename by wildcards
-    #[arg(long)]
+    /// Skip and count lines of a loadfile that cannot be replayed: an unknown verb, level or status,
+    /// a handle that is not open, a delete or rename with wildcards
+    #[arg(long, hide_short_help = true)]
     pub(crate) skip_unknown: bool,
-    /// Bytes in each file, such as 64MiB [default: the profile's]
-    #[arg(long, value_name = "SIZE")]
+    /// Size of each file, for example 64MiB [default: the profile's]
+    #[arg(long, value_name = "SIZE", help_heading = COMMON)]
     pub(crate) file_size: Option<Size>,
-    /// Compare what is read with what was written: every block, those beside a write under way as
-    /// far as can be; reads of which not all could be judged are counted
-    #[arg(long)]
+    /// Verify the data read. Reads that overlap a write in progress are checked as far as possible,
+    /// and counted
+    #[arg(long, hide_short_help = true)]
     pub(crate) verify: bool,
-    /// Seed of every random choice, 0 to 2^64-1 [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER")]
+    /// Random seed, 0 to 2^64-1 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -89,21 +91,19 @@ impl WorkloadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
-    /// Sessions, one for each client, that share a connection, 1 to 256 [default: the profile's,
-    /// else 1]
-    #[arg(long, value_name = "NUMBER")]
+    /// Sessions (one per client) that share a connection, 1 to 256 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) sessions_per_connection: Option<u32>,
-    /// Connections each session uses at a time (multichannel), 1 to 32 [default: the profile's,
-    /// else 1]
-    #[arg(long, value_name = "NUMBER")]
+    /// Connections per session (multichannel), 1 to 32 [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) connections_per_session: Option<u32>,
-    /// The most credits each connection holds and uses, 1 to 8192 [default: the profile's, else as
-    /// many as its requests need]
-    #[arg(long, value_name = "NUMBER")]
+    /// Maximum credits per connection, 1 to 8192 [default: the profile's, else as many as its
+    /// requests need]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) credits: Option<u16>,
-    /// Addresses of this machine to connect from, in turn, such as 192.0.2.1,192.0.2.10-192.0.2.20
-    /// [default: the profile's, else as the system chooses]
-    #[arg(long, value_name = "LIST")]
+    /// Local addresses to connect from, in turn, for example 192.0.2.1,192.0.2.10-192.0.2.20
+    /// [default: the profile's, else the system's choice]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) source_ip: Option<SourceList>,
 }
 
@@ -122,34 +122,35 @@ impl ConnectionArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
-    /// Folder for the result document. Each run has a file of its own
-    #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
+    /// Folder for the result documents; each run adds one
+    #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths(),
+        help_heading = COMMON)]
     pub(crate) out: PathBuf,
-    /// Write the document to FILE as well, and replace FILE; - for standard output, in place of the
-    /// table
-    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    /// Also write the result document to FILE, replacing it; - prints it instead of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations(), help_heading = COMMON)]
     pub(crate) json: Option<Destination>,
-    /// Write the load points as CSV, and replace FILE; - for standard output, in place of the table
-    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    /// Also write the load points as CSV to FILE, replacing it; - prints them instead of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations(), help_heading = COMMON)]
     pub(crate) csv: Option<Destination>,
-    /// Write the load points as Iometer's result file, with its columns. Replaces FILE
-    #[arg(long, value_name = "FILE", value_parser = files())]
+    /// Also write the load points to FILE with the columns of Iometer's result file, replacing it
+    #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) csv_iometer: Option<PathBuf>,
-    /// Write an HDR interval log: latencies per second and operation. Replaces FILE
-    #[arg(long, value_name = "FILE", value_parser = files())]
+    /// Also write an HDR interval log to FILE: latencies per second and operation, replacing it
+    #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) hlog: Option<PathBuf>,
-    /// What this machine can generate at most, as `smbench calibrate` has written it, to hold the
-    /// peak against; or off [default: calibration.json of this machine in the folder of --out]
-    #[arg(long, value_name = "FILE|off", value_parser = calibration_sources())]
+    /// Calibration file to compare the peak with, or off [default: calibration.json of this machine
+    /// in the folder of --out]
+    #[arg(long, value_name = "FILE|off", value_parser = calibration_sources(),
+        hide_short_help = true)]
     pub(crate) calibration: Option<CalibrationSource>,
     /// Fail (exit code 4) if a load point is client-limited: the generator, not the server, limited
     /// its throughput
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) strict: bool,
-    /// Do not fail (exit code 4) if the server does not reach the rate that was asked for
-    #[arg(long)]
+    /// Do not fail (exit code 4) if the server does not reach the rate
+    #[arg(long, hide_short_help = true)]
     pub(crate) allow_missed_rate: bool,
-    /// Show no progress on the terminal
-    #[arg(long, short)]
+    /// Do not show progress
+    #[arg(long, short, help_heading = COMMON)]
     pub(crate) quiet: bool,
 }

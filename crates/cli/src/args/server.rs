@@ -10,19 +10,14 @@ use smbench_model::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::FlushDoc;
 
+use super::COMMON;
 use super::value::{flush_policies, modes, parse_timeout, paths, signing_algorithms};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    // Not a doc comment, because rustdoc would treat the brackets as links.
-    #[arg(
-        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] [default: a server started here for the run]"
-    )]
-    // A string, because clap would repeat a password in its message about a bad
-    // value.
-    #[arg(long, value_name = "URL")]
-    pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) secrets: SecretArgs,
     #[command(flatten)]
@@ -30,27 +25,63 @@ pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
     // A string for the same reason.
-    /// Where to look up the server's CPU time: the URL of its node_exporter or windows_exporter,
-    /// such as http://SERVER:9100/metrics, or off [default: its processes, where it runs here]
-    #[arg(long, value_name = "URL|off")]
+    /// URL of the server's node_exporter or windows_exporter, for its CPU use, for example
+    /// http://SERVER:9100/metrics; or off [default: its processes, if it runs on this machine]
+    #[arg(long, value_name = "URL|off", hide_short_help = true)]
     pub(crate) server_metrics: Option<String>,
-    /// What the server is known to do on a FLUSH, for the result: write to stable storage first, or
-    /// just answer [default: unknown]
-    #[arg(long, value_name = "POLICY", requires = "target", value_parser = flush_policies())]
+    /// Whether the server writes to stable storage on FLUSH; recorded in the result [default:
+    /// unknown]
+    #[arg(long, value_name = "POLICY", requires = SERVER, value_parser = flush_policies(),
+        hide_short_help = true)]
     pub(crate) server_flush: Option<FlushDoc>,
-    /// Longest wait for the answer to an operation; then the client counts as lost [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    /// Timeout for an operation; a client that exceeds it is dropped [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) operation_timeout: Option<Duration>,
+}
+
+/// Group of the options that name a server.
+const SERVER: &str = "server";
+
+/// The server to measure, in one of two places.
+#[derive(Debug, Args)]
+#[group(id = SERVER, multiple = false)]
+pub(crate) struct TargetArgs {
+    // Not doc comments, because rustdoc would treat the brackets as links. Strings,
+    // because clap would repeat a password in its message about a bad value.
+    #[arg(
+        value_name = "URL",
+        help_heading = None::<&str>,
+        help = "Server to measure: smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE \
+                [default: a server started for the run]"
+    )]
+    url: Option<String>,
+    #[arg(
+        long,
+        short,
+        value_name = "URL",
+        help = "The same as an option",
+        help_heading = COMMON
+    )]
+    target: Option<String>,
+}
+
+impl TargetArgs {
+    /// Returns the URL, if a server is named.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.target.as_deref().or(self.url.as_deref())
+    }
 }
 
 /// Who logs on and how, as far as the URL and the environment do not say.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SecretArgs {
-    /// File whose first line is the password
-    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
+    /// File with the password in its first line
+    #[arg(long, value_name = "FILE", requires = SERVER, value_parser = paths(),
+        help_heading = COMMON)]
     pub(crate) password_file: Option<PathBuf>,
     /// File with lines `username = `, `password = ` and `domain = `, as for smbclient
-    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
+    #[arg(long, value_name = "FILE", requires = SERVER, value_parser = paths(),
+        hide_short_help = true)]
     pub(crate) authentication_file: Option<PathBuf>,
     /// The environment variable in the place of `SMBENCH_PASSWORD`, which a suite can name
     #[arg(skip)]
@@ -62,30 +93,32 @@ pub(crate) struct SecretArgs {
 /// How to log on, and the proof of identity.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LoginArgs {
-    /// How to log on [default: auto, which is kerberos with --keytab or --ccache, else ntlm]
+    /// How to log on [default: auto: kerberos with --keytab or --ccache, else ntlm]
     #[arg(
         long,
         value_name = "HOW",
-        requires = "target",
+        requires = SERVER,
         value_enum,
-        hide_possible_values = false
+        hide_possible_values = false,
+        hide_short_help = true
     )]
     pub(crate) auth: Option<Auth>,
     /// Keytab with the user's keys, for Kerberos
-    #[arg(long, value_name = "FILE", requires = "target", value_parser = paths())]
+    #[arg(long, value_name = "FILE", requires = SERVER, value_parser = paths(),
+        hide_short_help = true)]
     pub(crate) keytab: Option<PathBuf>,
-    /// Credential cache with the user's tickets, as kinit writes it, for Kerberos
-    #[arg(long, value_name = "FILE", requires = "target", conflicts_with = "keytab",
-        value_parser = paths())]
+    /// Credential cache that kinit wrote, with the user's tickets
+    #[arg(long, value_name = "FILE", requires = SERVER, conflicts_with = "keytab",
+        value_parser = paths(), hide_short_help = true)]
     pub(crate) ccache: Option<PathBuf>,
-    /// The user's Kerberos realm [default: the domain in the URL, else default_realm in krb5.conf]
-    #[arg(long, value_name = "REALM", requires = "target")]
+    /// Kerberos realm of the user [default: the domain in the URL, else default_realm in krb5.conf]
+    #[arg(long, value_name = "REALM", requires = SERVER, hide_short_help = true)]
     pub(crate) realm: Option<String>,
-    /// The KDC of the user's realm [default: as krb5.conf says]
-    #[arg(long, value_name = "HOST[:PORT]", requires = "target")]
+    /// KDC of the user's realm [default: from krb5.conf]
+    #[arg(long, value_name = "HOST[:PORT]", requires = SERVER, hide_short_help = true)]
     pub(crate) kdc: Option<KdcAddress>,
-    /// What Kerberos calls the server [default: cifs/HOST, after the URL]
-    #[arg(long, value_name = "NAME[@REALM]", requires = "target")]
+    /// Name of the server in Kerberos [default: cifs/HOST, with the host of the URL]
+    #[arg(long, value_name = "NAME[@REALM]", requires = SERVER, hide_short_help = true)]
     pub(crate) service_principal: Option<String>,
 }
 
@@ -102,21 +135,21 @@ pub(crate) enum Auth {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SessionArgs {
     /// Dialects to offer, 2.0.2 to 3.1.1: one, or a range such as 2.1..3.0.2 [default: all]
-    #[arg(long, value_name = "DIALECT[..DIALECT]")]
+    #[arg(long, value_name = "DIALECT[..DIALECT]", hide_short_help = true)]
     pub(crate) dialect: Option<DialectRange>,
-    /// Message signing: auto is as the server requires [default: auto]
-    #[arg(long, value_name = "MODE", value_parser = modes())]
+    /// Message signing; auto: sign if the server requires it [default: auto]
+    #[arg(long, value_name = "MODE", value_parser = modes(), hide_short_help = true)]
     pub(crate) sign: Option<Mode>,
-    /// The one algorithm to sign with [default: the dialect's; in 3.1.1, what the server prefers of
+    /// Signing algorithm to use [default: the dialect's; in 3.1.1 the server chooses between
     /// aes-128-gmac and aes-128-cmac]
-    #[arg(long, value_name = "NAME", value_parser = signing_algorithms())]
+    #[arg(long, value_name = "NAME", value_parser = signing_algorithms(), hide_short_help = true)]
     pub(crate) signing_algorithm: Option<SigningAlgorithm>,
-    /// Message encryption: auto is as the server or the share requires [default: auto]
-    #[arg(long, value_name = "MODE", value_parser = modes())]
+    /// Message encryption; auto: encrypt if the server or the share requires it [default: auto]
+    #[arg(long, value_name = "MODE", value_parser = modes(), hide_short_help = true)]
     pub(crate) encrypt: Option<Mode>,
     /// Ciphers to offer, the preferred one first [default:
     /// aes-128-gcm,aes-128-ccm,aes-256-gcm,aes-256-ccm]
-    #[arg(long, value_name = "NAME[,NAME]")]
+    #[arg(long, value_name = "NAME[,NAME]", hide_short_help = true)]
     pub(crate) cipher: Option<CipherList>,
 }
 
@@ -135,22 +168,23 @@ impl SessionArgs {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ConnectArgs {
-    /// Longest wait until TCP is connected, such as 500ms [default: 10s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    /// Timeout for TCP connections, for example 500ms [default: 10s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) connect_timeout: Option<Duration>,
-    /// Longest wait for each answer to a request that sets up a session, prepares files or removes
-    /// them [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_timeout)]
+    /// Timeout for each request that sets up a session, or that creates or deletes files [default:
+    /// 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) setup_timeout: Option<Duration>,
 }
 
-/// A server and who asks.
+/// A server, and the account that logs on.
 #[derive(Debug, Args)]
 pub(crate) struct UrlArgs {
     // Not a doc comment, because rustdoc would treat the brackets as links.
     #[arg(
         value_name = "URL",
-        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH]"
+        group = SERVER,
+        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE"
     )]
     pub(crate) target: String,
     #[command(flatten)]

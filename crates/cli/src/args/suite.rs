@@ -13,21 +13,20 @@ use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths};
 
 pub(super) const EXIT_CODES: &str = "\
-A suite that was interrupted or killed goes on where it stopped when the same command is given
-again. Where a suite has a value of its own for an option, that goes before the profile's. The
-password for --server comes from --password-file, --authentication-file, the variable
-SMBENCH_PASSWORD, or a prompt.
+Run the same command again to resume an interrupted suite. Values in the suite override those in
+the profile. The password for --server comes from --password-file, --authentication-file, the
+variable SMBENCH_PASSWORD, or a prompt.
 
 Exit codes:
   0    done
-  2    the command line, the suite or a profile makes no sense, or the folder holds another study
-  3    the set-up of a server failed, or output cannot be written; the others were measured
-  4    a server failed under way, or a load point must not be quoted
+  2    invalid command line, suite or profile, or the folder holds another study
+  3    the setup of a server failed, or output cannot be written; the other servers were measured
+  4    a server failed during a run, or a load point is not valid
   130  interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SuitesCommand {
-    /// Print a suite, to start one's own from
+    /// Print a suite as a template
     Show {
         /// Built-in suite or path of a .toml file
         #[arg(value_name = "NAME|FILE", value_parser = parse_profile)]
@@ -53,16 +52,16 @@ pub(crate) struct SuiteArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten, next_help_heading = "Sessions")]
     pub(crate) connect: ConnectArgs,
-    /// Folder of the study; one that holds a part of it is completed [default:
-    /// smbench-results/NAME, with --quick smbench-results/NAME-quick]
+    /// Folder of the study; an incomplete study is completed [default: smbench-results/NAME, with
+    /// --quick smbench-results/NAME-quick]
     #[arg(long, value_name = "DIR", help_heading = "Results", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
-    /// What this machine can generate at most, as `smbench calibrate` has written it; or off
-    /// [default: the study's, else measured when it begins, which takes a few seconds]
+    /// Calibration file to compare peaks with, or off [default: the study's, else measured in a few
+    /// seconds at the start]
     #[arg(long, value_name = "FILE|off", help_heading = "Results",
         value_parser = super::calibrate::calibration_sources())]
     pub(crate) calibration: Option<CalibrationSource>,
-    /// Show no progress
+    /// Do not show progress
     #[arg(long, short, help_heading = "Results")]
     pub(crate) quiet: bool,
 }
@@ -77,18 +76,18 @@ pub(crate) struct NamedServerArgs {
     #[arg(
         long = "server",
         value_name = "NAME=URL",
-        help = "A server to measure as well, such as nas=smb://ann@nas/bench; repeatable"
+        help = "Server to measure too, for example nas=smb://ann@nas/bench; can be repeated"
     )]
     pub(crate) servers: Vec<String>,
-    /// What a server named so is known to do on a FLUSH, honours or ignores: nas=honours;
-    /// repeatable [default: unknown]
+    /// Whether this server writes to stable storage on FLUSH, for example nas=honours or nas=ignores;
+    /// recorded in the result, can be repeated [default: unknown]
     #[arg(
         long = "server-flush",
         value_name = "NAME=POLICY",
         requires = "servers"
     )]
     pub(crate) flush: Vec<NamedPolicy>,
-    /// File whose first line is the password for these servers
+    /// File with the password for these servers in its first line
     #[arg(long, value_name = "FILE", requires = "servers", value_parser = paths())]
     pub(crate) password_file: Option<PathBuf>,
     /// File with lines `username = `, `password = ` and `domain = ` for these servers
@@ -100,25 +99,25 @@ pub(crate) struct NamedServerArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct SuiteLoadArgs {
-    /// Windows of 3 s between ramps of 500 ms and 200 ms: to try a suite out, not to quote it
+    /// Use 3 s windows to try out the suite (results are not representative)
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Load points in place of the suite's: clients such as 1,8,16, or /4 for the suite's first and
-    /// every fourth after it
-    #[arg(long, value_name = "LIST|/K")]
+    /// Clients at each load point, for example 1,8,16; or /4 for every fourth load point of the suite
+    /// [default: the suite's]
+    #[arg(long, short = 'c', visible_alias = "clients", value_name = "LIST|/K")]
     pub(crate) points: Option<PointChoice>,
-    /// Passes over the load points of each server [default: the suite's]
-    #[arg(long, value_name = "NUMBER")]
+    /// How often to repeat all load points of each server [default: the suite's]
+    #[arg(long, visible_alias = "repeat", value_name = "NUMBER")]
     pub(crate) passes: Option<u32>,
-    /// Built-in profile or path of a .toml file, in place of the suite's; repeatable
-    #[arg(long = "profile", value_name = "NAME|FILE", value_parser = parse_profile)]
+    /// Built-in profile or .toml file to use instead of the suite's; can be repeated
+    #[arg(long = "profile", short, value_name = "NAME|FILE", value_parser = parse_profile)]
     pub(crate) profiles: Vec<String>,
-    /// Leave out lines of a loadfile that cannot be replayed, and count them: an unknown verb,
-    /// level or status, a handle that is not open, a delete or rename by wildcards
-    #[arg(long)]
+    /// Skip and count lines of a loadfile that cannot be replayed: an unknown verb, level or status,
+    /// a handle that is not open, a delete or rename with wildcards
+    #[arg(long, hide_short_help = true)]
     pub(crate) skip_unknown: bool,
-    /// Do not fail (exit code 4) if a server does not reach the rate that was asked for
-    #[arg(long)]
+    /// Do not fail (exit code 4) if a server does not reach the rate
+    #[arg(long, hide_short_help = true)]
     pub(crate) allow_missed_rate: bool,
     #[command(flatten)]
     pub(crate) window: WindowArgs,

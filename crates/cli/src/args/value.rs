@@ -77,11 +77,13 @@ pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {
     not_a_server(text.to_owned())
 }
 
-/// Refuses a URL of a server. As a path it would create a folder of that name,
-/// which would contain the password.
+/// Refuses the URL of a server, or a UNC path with an account. As a path it would
+/// create a folder of that name, which would contain the password.
 pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> {
     let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
-    match lower.trim_start().starts_with("smb://") {
+    let word = lower.trim_start();
+    let is_unc = word.starts_with("//") || word.starts_with(r"\\");
+    match word.starts_with("smb://") || is_unc && word.contains('@') {
         true => Err("expected a file, not the URL of a server"),
         false => Ok(text),
     }

@@ -78,7 +78,7 @@ fn test(args: &FileioArgs, mode: TestMode) -> Fileio {
         spread: spread(random),
         events: (load.events > 0).then_some(load.events),
         time: (!load.time.is_zero()).then_some(load.time),
-        home: match args.server.target {
+        home: match args.server.target.url() {
             Some(_) => FileOrigin::Prepared,
             None => FileOrigin::Own,
         },
@@ -116,10 +116,10 @@ fn seed(args: &FileioArgs) -> u64 {
 
 /// Returns the server with the files, after reading its password.
 fn target(args: &FileioArgs, command: &str) -> Result<Target, Failure> {
-    let Some(url) = &args.server.target else {
+    let Some(url) = args.server.target.url() else {
         return Err(Failure::Usage(format!(
-            "fileio {command} needs --target: a server that is started here ends with the command; \
-             `smbench fileio run` without --target prepares files for itself"
+            "fileio {command} needs the URL of a server; only `smbench fileio run` can start a server \
+             of its own"
         )));
     };
     GivenServer::resolve(url, &args.server.secrets)?.with_password()

@@ -177,7 +177,7 @@ fn write_all_new(files: &[(PathBuf, String)]) -> Result<(), Failure> {
 
 fn exists(path: &Path) -> Failure {
     Failure::Usage(format!(
-        "{} exists, and nothing is replaced: give another --out",
+        "{} exists already: use another --out",
         path.display()
     ))
 }

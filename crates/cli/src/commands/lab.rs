@@ -31,7 +31,7 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     signals::on_interrupt(move |times| match times {
         1 => request_stop(&on_signal),
         _ => {
-            complain(format_args!("left at once{left}"));
+            complain(format_args!("aborted at once{left}"));
             process::exit(Exit::Interrupted as i32);
         }
     })?;

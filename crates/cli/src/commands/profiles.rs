@@ -24,12 +24,13 @@ pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure
 
 /// Returns the text of a profile's file after checking that it can run.
 fn file(path: &str) -> Result<String, Failure> {
-    if path.starts_with(profile::LOADFILE) {
+    let profile = profile::load(path)?;
+    if profile.trace.is_some() {
         return Err(Failure::Usage(format!(
-            "{path} is no profile: see what is in a loadfile with smbench plan --profile {path}"
+            "{path} is a loadfile, not a profile: `smbench plan -p {path}` shows what is in it"
         )));
     }
-    request::check(&profile::load(path)?)?;
+    request::check(&profile)?;
     fs::read_to_string(path).map_err(Failure::io(format!("read {path}")))
 }
 

@@ -73,7 +73,7 @@ impl Folder {
         make_folder(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
             return Err(Failure::Usage(format!(
-                "folder {} holds something, but no study: give another --out",
+                "folder {} holds something, but no study: use another --out",
                 path.display()
             )));
         }
@@ -343,7 +343,7 @@ fn unreadable(error: LoadError) -> Failure {
 
 fn other_study(path: &Path, difference: &str) -> Failure {
     Failure::Usage(format!(
-        "folder {} holds a study with {difference}: give another --out",
+        "folder {} holds a study with {difference}: use another --out",
         path.display()
     ))
 }

@@ -209,7 +209,7 @@ fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
 /// Fails if `skip_unknown` is set, but no profile has lines to leave out.
 fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
     let written = source.spec.profiles.iter().map(|entry| &entry.profile);
-    let is_recorded = |name: &String| name.starts_with(profile::LOADFILE);
+    let is_recorded = |name: &String| profile::may_be_loadfile(name);
     let is_any_recorded = match &args.load.profiles[..] {
         [] => written.into_iter().any(is_recorded),
         given => given.iter().any(is_recorded),
@@ -223,7 +223,7 @@ fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Usage(format!(
             "{said} means nothing without a loadfile among the profiles: give one, such as \
-             loadfile:client.txt, or drop it"
+             client.txt, or drop it"
         ))),
     }
 }

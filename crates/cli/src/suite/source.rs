@@ -84,7 +84,7 @@ impl Source {
         let name = match name_or_path.strip_prefix(LOADFILE) {
             // With the prefix it is always a path.
             Some(path) => format!("{LOADFILE}{}", joined(path)),
-            None if profile::builtin(name_or_path).is_none() && is_path(name_or_path) => {
+            None if profile::builtin(name_or_path).is_none() && profile::is_path(name_or_path) => {
                 joined(name_or_path)
             }
             None => name_or_path.to_owned(),
@@ -98,15 +98,12 @@ fn builtin(name: &str) -> Option<&'static str> {
     found.map(|(_, text)| text)
 }
 
-fn is_path(name: &str) -> bool {
-    name.contains('/') || name.ends_with(".toml")
-}
-
 /// Reads the file at a path.
 fn read(path: &str) -> Result<String, Failure> {
-    if !is_path(path) {
+    if !profile::is_path(path) {
         return Err(Failure::Usage(format!(
-            "unknown suite `{path}`: expected one of {}, or the path of a .toml file",
+            "unknown suite `{path}`{}: expected one of {}, or a .toml file",
+            profile::suggestion(path, &BUILTIN.map(|(name, _)| name)),
             BUILTIN.map(|(name, _)| name).join(", ")
         )));
     }
@@ -235,7 +232,7 @@ mod tests {
                 "unknown field `runs`",
             ),
             ("[run]\nduratoin = \"3s\"", "unknown field `duratoin`"),
-            ("clients = \"0\"", "asks for zero clients"),
+            ("clients = \"0\"", "is zero clients"),
             ("[transfers]\nmodes = [\"both\"]", "unknown variant `both`"),
             ("[[comparisons]]\nservers = []", "missing field `title`"),
             (

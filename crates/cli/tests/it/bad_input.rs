@@ -19,7 +19,8 @@ fn refused(place: &Place, said: &Said, code: i32, parts: &[&str]) {
 fn an_unknown_profile() {
     let place = Place::new();
     let said = place.smbench(&["run", "--profile", "file-sever", "--out", "results"]);
-    let expected = "unknown profile `file-sever`: expected one of file-server, web-server";
+    let expected =
+        "unknown profile `file-sever` (did you mean file-server?): expected one of file-server";
     refused(&place, &said, 2, &[expected]);
 }
 
@@ -35,13 +36,9 @@ fn a_malformed_loadfile_is_placed_by_its_line() {
     refused(&place, &run("loadfile:mine.txt", &[]), 2, &[expected]);
     let expected = "--skip-unknown means nothing with profile read-4k";
     refused(&place, &run("read-4k", &["--skip-unknown"]), 2, &[expected]);
-    let said = place.smbench(&["profiles", "show", "loadfile:/no/such"]);
-    refused(
-        &place,
-        &said,
-        2,
-        &["smbench plan --profile loadfile:/no/such"],
-    );
+    place.write("fine.txt", "Mkdir \"\\client1\" NT_STATUS_OK\n");
+    let said = place.smbench(&["profiles", "show", "fine.txt"]);
+    refused(&place, &said, 2, &["`smbench plan -p fine.txt` shows"]);
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn a_url_where_a_file_belongs() {
         assert!(!place.path("smb:").exists());
     }
     let said = place.smbench(&["show", "x://ann:hunter2@host/share"]);
-    said.failed_with(2, &["failed to read x://...: there is no such file"]);
+    said.failed_with(2, &["failed to read x://...: the file does not exist"]);
 }
 
 #[test]
@@ -308,7 +305,7 @@ fn two_documents_for_one_standard_output() {
 fn a_result_that_is_none() {
     let place = Place::new();
     let missing = place.smbench(&["show", "missing.json"]);
-    missing.failed_with(2, &["failed to read missing.json: there is no such file"]);
+    missing.failed_with(2, &["failed to read missing.json: the file does not exist"]);
     place.write("other.json", "{}");
     let other = place.smbench(&["show", "other.json"]);
     other.failed_with(2, &["failed to read other.json: not an smbench result"]);

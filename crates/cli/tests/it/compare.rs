@@ -248,10 +248,10 @@ fn what_cannot_be_compared_takes_one_line() {
     scaled(&place, "x.json", 100);
     fs::create_dir(place.path("empty")).unwrap();
     for (args, part) in [
-        (&["x.json"][..], "nothing to compare x.json with"),
+        (&["x.json"][..], "x.json is a single result"),
         (
             &["x.json", "missing.json"],
-            "missing.json: there is no such file",
+            "missing.json: the file does not exist",
         ),
         (&["x.json", "empty"], "empty"),
         (

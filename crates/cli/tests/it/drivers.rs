@@ -96,7 +96,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     server.stop();
     let said = running.wait();
     assert_eq!(said.code(), Some(4), "{said:?}");
-    let expected = "run given up: all 3 clients lost 127.0.0.1";
+    let expected = "run aborted: all 3 clients lost 127.0.0.1";
     assert!(said.stderr.contains(expected), "{said:?}");
     // One line about the files that remain on the share, one about the run.
     assert_eq!(said.stderr.lines().count(), 2, "{said:?}");

@@ -75,7 +75,7 @@ fn an_import_replaces_no_file() {
         fs::write(&kept, "mine").unwrap();
         let said = import("made");
         let name = kept.file_name().unwrap().to_str().unwrap();
-        let told = format!("made/{name} exists, and nothing is replaced: give another --out");
+        let told = format!("made/{name} exists already: use another --out");
         said.failed_with(2, &[&told]);
         let left: Vec<_> = fs::read_dir(folder).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");

@@ -267,7 +267,7 @@ fn options_that_do_not_go_together_are_bad_usage() {
             "--keytab is for Kerberos",
         ),
         (&["--kdc=host"], "--kdc is for Kerberos"),
-        (&["--auth=anonymous"], "leave the user out"),
+        (&["--auth=anonymous"], "a URL without a user"),
         (&["--keytab=k", "--ccache=c"], "cannot be used with"),
         (&["--auth=smartcard"], "smartcard"),
         (&["--auth=kerberos", "--kdc=host:x"], "HOST:PORT"),
@@ -312,7 +312,7 @@ fn a_server_without_guests_refuses_them() {
         ("--auth=anonymous", "failed to log on anonymously"),
     ] {
         let said = smbench(&place, &[], &run_args(&url, &[auth]));
-        said.failed_with(3, &[expected, "takes only users whom it knows"]);
+        said.failed_with(3, &[expected, "does not allow guest or anonymous logins"]);
     }
     let said = place.run(&server.url(), server.password(), &["--auth=ntlm"]);
     assert_eq!(said.code(), Some(0), "{said:?}");

@@ -82,7 +82,7 @@ fn what_is_no_study_is_named() {
     fs::create_dir(place.path("empty")).unwrap();
     place
         .smbench(&["report", "empty"])
-        .failed_with(2, &["empty", "there is no such file"]);
+        .failed_with(2, &["empty", "the file does not exist"]);
     fs::create_dir(place.path("bad")).unwrap();
     place.write("bad/x.json", "{");
     place
@@ -113,7 +113,7 @@ fn only_files_of_an_earlier_report_are_replaced() {
         fs::create_dir(place.path(&site)).unwrap();
         let mine = place.write(&format!("{site}/{name}"), "<html>mine</html>");
         let file = format!("{site}/{name}: there is such a file");
-        report(&site).failed_with(2, &[&file, "give another --out"]);
+        report(&site).failed_with(2, &[&file, "use another --out"]);
         assert_eq!(fs::read_to_string(mine).unwrap(), "<html>mine</html>");
         assert_eq!(fs::read_dir(place.path(&site)).unwrap().count(), 1);
     }

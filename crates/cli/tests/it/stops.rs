@@ -249,7 +249,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     assert_eq!(lines.len(), 2, "{said:?}");
     let remedy = format!("smbench cleanup '{url}'");
     assert!(lines[0].contains(&remedy), "{said:?}");
-    assert!(lines[1].starts_with("smbench: run given up: "), "{said:?}");
+    assert!(lines[1].starts_with("smbench: run aborted: "), "{said:?}");
     assert!(said.stdout.contains("result: results/"), "{said:?}");
     let doc = place.document();
     assert_eq!(doc["outcome"], "aborted");

@@ -177,7 +177,7 @@ fn two_configurations_of_samba_become_a_study() {
         fs::write(path(1), other.to_string()).unwrap();
         let refused = suite(&place, "", &with(&[text(&file), "--quiet"]));
         let holds = "folder study holds a study with ";
-        refused.failed_with(2, &[holds, difference, "give another --out"]);
+        refused.failed_with(2, &[holds, difference, "use another --out"]);
         assert_eq!(read(&path(2)), second, "nothing was measured");
         assert_eq!(entries(&place.path("tmp")), 0);
         assert_eq!(read(&place.path("study/.running")), serde_json::json!([]));

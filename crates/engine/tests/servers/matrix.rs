@@ -341,7 +341,7 @@ fn what_cannot_be_had_is_said_so() {
                 },
                 ..required()
             },
-            "the session is to be encrypted, but no cipher was agreed on for SMB 2.1; \
+            "the session needs encryption, but no cipher was agreed on for SMB 2.1; \
              see --dialect and --cipher",
         ),
         (

@@ -147,8 +147,8 @@ impl IcfLines {
             LineProblem::at(
                 line,
                 format!(
-                    "`{text}` is not how a configuration of Iometer begins: expected a line such \
-                     as Version 1.1.0"
+                    "`{text}` is not the first line of an Iometer configuration: expected \
+                     Version 1.1.0"
                 ),
             )
         };

@@ -34,7 +34,7 @@ impl Value for u32 {
     fn check(element: &str, first: Self, _: Self) -> Result<(), ListError> {
         match first {
             0 => Err(ListError(format!(
-                "`{element}` in the client list asks for zero clients: the least is 1"
+                "`{element}` in the client list is zero clients: the minimum is 1"
             ))),
             _ => Ok(()),
         }
@@ -131,11 +131,11 @@ mod tests {
             ),
             (
                 "0",
-                "`0` in the client list asks for zero clients: the least is 1",
+                "`0` in the client list is zero clients: the minimum is 1",
             ),
             (
                 "0..8",
-                "`0..8` in the client list asks for zero clients: the least is 1",
+                "`0..8` in the client list is zero clients: the minimum is 1",
             ),
             (
                 "8..4",

@@ -155,7 +155,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[[sizes]]\nsize = \"4Kx\"\nweight = 1",
-            "line 2, column 8: `4Kx` is not a size: write a whole number of bytes or of k, M, G or T, such as 4KiB",
+            "line 2, column 8: `4Kx` is not a size: use bytes or a unit, for example 4096, 4KiB or 10MiB",
         ),
         (
             "[[sizes]]\nsize = -1\nweight = 1",
@@ -171,7 +171,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\n  clients = \"0\"",
-            "line 2, column 13: `0` in the client list asks for zero clients: the least is 1",
+            "line 2, column 13: `0` in the client list is zero clients: the minimum is 1",
         ),
         (
             "[run]\nduration = \"3\"",

@@ -30,7 +30,7 @@ pub enum HandshakeError {
     #[error("the server knows the user and gives more rights than a guest's, which were asked for")]
     NotAsGuest,
     /// Signing was requested, but the session has no key.
-    #[error("the session is to be signed, but {} sessions cannot be", .0.name())]
+    #[error("the session needs signing, but {} sessions cannot sign", .0.name())]
     CannotSign(Logon),
     /// Signing was switched off, but the server requires it.
     #[error("the server requires signing, which was switched off")]
@@ -43,7 +43,7 @@ pub enum HandshakeError {
     #[error("the server requires encryption, which was switched off")]
     EncryptionRequired,
     /// One side requires encryption, but it is impossible.
-    #[error("{} is to be encrypted, but no cipher was agreed on for SMB {dialect}", .by.what())]
+    #[error("{} needs encryption, but SMB {dialect} was negotiated without a cipher", .by.what())]
     NoCipher {
         /// The side that requires it.
         by: Demand,
@@ -51,7 +51,7 @@ pub enum HandshakeError {
         dialect: Dialect,
     },
     /// One side requires encryption, but the session has no key.
-    #[error("{} is to be encrypted, but {} sessions cannot be", .by.what(), .logon.name())]
+    #[error("{} needs encryption, but {} sessions cannot encrypt", .by.what(), .logon.name())]
     CannotEncrypt {
         /// The side that requires it.
         by: Demand,

@@ -205,11 +205,11 @@ fn a_3_1_1_answer_without_contexts_is_refused() {
 #[test]
 fn who_wants_what_a_guest_cannot_have_is_named() {
     for (signing, flags, who) in [
-        (Policy::Required, IS_GUEST, "the session is to be signed"),
+        (Policy::Required, IS_GUEST, "the session needs signing"),
         (
             Policy::AsServerRequires,
             IS_GUEST | ENCRYPT_DATA,
-            "each session of this server is to be encrypted",
+            "each session of this server needs encryption",
         ),
     ] {
         let mut pair = Pair::new(SessionConfig {

@@ -77,10 +77,10 @@ impl FromStr for Condition {
         let limit_percent = percent(limit).map_err(wrong)?;
         match side {
             LimitSide::Below if limit_percent > 0.0 => {
-                return Err(wrong("what is below a rise would include no change at all"));
+                return Err(wrong("a limit below a rise would also match no change"));
             }
             LimitSide::Above if limit_percent < 0.0 => {
-                return Err(wrong("what is above a fall would include no change at all"));
+                return Err(wrong("a limit above a fall would also match no change"));
             }
             _ => {}
         }
@@ -206,11 +206,11 @@ mod tests {
             ),
             (
                 "throughput < 5%",
-                "what is below a rise would include no change at all",
+                "a limit below a rise would also match no change",
             ),
             (
                 "p99 > -5%",
-                "what is above a fall would include no change at all",
+                "a limit above a fall would also match no change",
             ),
             (
                 "read us/op > 5%",

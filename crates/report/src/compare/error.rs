@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// The input is a single result.
-    #[error("nothing to compare {path} with: give another result, or a study of several servers")]
+    #[error("{path} is a single result: compare needs two results, or a study of several servers")]
     Alone {
         /// The file or folder.
         path: String,

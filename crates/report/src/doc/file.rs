@@ -30,7 +30,7 @@ pub struct SaveError {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file does not exist.
-    #[error("read {path}: there is no such file")]
+    #[error("read {path}: the file does not exist")]
     NotFound {
         /// Path of the requested file.
         path: PathBuf,

@@ -121,7 +121,7 @@ fn every_bad_file_gets_one_clear_line() {
     let missing = Path::new("no-such-file.json");
     assert_eq!(
         RunDoc::load(missing).unwrap_err().to_string(),
-        "read no-such-file.json: there is no such file"
+        "read no-such-file.json: the file does not exist"
     );
     let cases: [(&[u8], &str); 7] = [
         (

@@ -113,7 +113,7 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     let missing = |folder: &Path| Study::load(folder).unwrap_err().to_string();
     let none = missing(folder.path());
     assert!(
-        none.ends_with("study.json: there is no such file"),
+        none.ends_with("study.json: the file does not exist"),
         "{none}"
     );
     fs::write(folder.path().join("notes.txt"), "no result").unwrap();

@@ -57,10 +57,7 @@ fn what_cannot_be_is_told_before_anything_is_written() {
         ),
         (
             &[mode, "--file-extra-flags=direct,dsync"],
-            &[
-                "--file-extra-flags",
-                "not to be had: give --file-fsync-all=on",
-            ],
+            &["--file-extra-flags", "use --file-fsync-all=on"],
         ),
         (
             &[mode, "--file-io-mode=posix"],
@@ -72,7 +69,7 @@ fn what_cannot_be_is_told_before_anything_is_written() {
     }
     for command in ["prepare", "cleanup"] {
         let said = place.smbench(&["fileio", command]);
-        said.failed_with(2, &[command, "needs --target"]);
+        said.failed_with(2, &[command, "needs the URL of a server"]);
     }
     assert!(!place.path("results").exists());
     assert!(

@@ -329,7 +329,7 @@ fn a_server_that_dies_costs_only_its_own_points() {
     assert_eq!(said.code(), Some(4), "{said:?}");
     let last = said.stderr.lines().last().unwrap();
     assert!(last.starts_with("smbench: dying: "), "{said:?}");
-    assert!(last.contains(" not measured: run given up: "), "{said:?}");
+    assert!(last.contains(" not measured: run aborted: "), "{said:?}");
     let noted = read(&place.path("study/.running"));
     assert_eq!(noted[0]["share"]["server"], "dying", "for whoever goes on");
     assert_eq!(noted[0]["share"]["url"], url);

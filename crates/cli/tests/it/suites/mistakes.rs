@@ -22,7 +22,7 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
         let parts = [
             "folder study holds a study with ",
             difference,
-            "give another --out",
+            "use another --out",
         ];
         said.failed_with(2, &parts);
     };
@@ -93,7 +93,7 @@ fn a_study_does_not_go_on_on_another_machine() {
     let parts = [
         "folder study holds a study with load from another machine",
         "(kernel 2.4.18, not ",
-        "give another --out",
+        "use another --out",
     ];
     said.failed_with(2, &parts);
     assert!(!path(2).exists(), "nothing was measured");

@@ -68,8 +68,7 @@ fn a_file_that_makes_no_sense_is_told_by_line() {
         (
             "Version 1.1.0",
             "Hello",
-            "x.icf:1: `Hello` is not how a configuration of Iometer begins: expected a line such as \
-             Version 1.1.0",
+            "x.icf:1: `Hello` is not the first line of an Iometer configuration: expected Version 1.1.0",
         ),
         (
             "Version 1.1.0",

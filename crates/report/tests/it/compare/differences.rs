@@ -233,7 +233,7 @@ fn without_a_common_load_point_there_is_nothing_to_compare() {
     );
     assert_eq!(
         compare(&inputs[..1]).unwrap_err().to_string(),
-        "nothing to compare x.json with: give another result, or a study of several servers"
+        "x.json is a single result: compare needs two results, or a study of several servers"
     );
 }
 

@@ -78,7 +78,7 @@ fn log_on_advice(status: NtStatus, who: &LogonIdentity) -> &'static str {
         (
             NtStatus::LOGON_FAILURE | NtStatus::ACCESS_DENIED,
             LogonIdentity::Guest | LogonIdentity::Anonymous,
-        ) => "; the server takes only users whom it knows",
+        ) => "; the server does not allow guest or anonymous logins",
         (NtStatus::LOGON_FAILURE | NtStatus::INVALID_PARAMETER, LogonIdentity::Kerberos(_)) => {
             "; check that the server's keytab has this service with its present key, that the \
              server knows the user, and that its clock is right"
