@@ -135,6 +135,9 @@ pub(crate) struct ShowArgs {
     /// Result document of `smbench run`, or the folder of a study
     #[arg(value_name = "RESULT|STUDY", value_parser = paths())]
     pub(crate) result: PathBuf,
+    /// Print all tables: CPU use, every percentile, the operations at the peak
+    #[arg(long)]
+    pub(crate) details: bool,
     /// Write the load points as CSV to FILE; - prints them instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,

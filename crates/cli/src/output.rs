@@ -6,6 +6,9 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use smbench_report::text::{Passage, Tone};
 use smbench_report::units::plain;
 
 use crate::failure::Failure;
@@ -21,6 +24,29 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
             Err(Failure::io("write to standard output")(error))
         }
         _ => Ok(()),
+    }
+}
+
+/// Writes text with colours to standard output. They are left out if it is no terminal,
+/// or if the variable `NO_COLOR` is set.
+pub(crate) fn print_coloured(passages: &[Passage]) -> Result<(), Failure> {
+    let is_coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let text = passages.iter().map(|passage| match is_coloured {
+        true => {
+            let style = style(passage.tone);
+            format!("{style}{}{style:#}", passage.text)
+        }
+        false => passage.text.clone(),
+    });
+    print(&text.collect::<String>())
+}
+
+const fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Peak => Style::new().bold(),
+        Tone::Caution => AnsiColor::Yellow.on_default(),
+        Tone::Problem => AnsiColor::Red.on_default(),
     }
 }
 

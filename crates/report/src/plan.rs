@@ -36,6 +36,18 @@ pub fn passes(number: u32) -> String {
     }
 }
 
+/// Describes the load and the window in a line, without threads and seed.
+#[must_use]
+pub fn in_brief(plan: &PlanDoc, pacing: LoopDoc) -> String {
+    let load = load_parts(plan, pacing, Vec::new());
+    let length = seconds(plan.duration_s);
+    let window = match plan.is_until_replayed() || plan.workload.fileio.is_some() {
+        true => window(plan),
+        false => format!("{length} per load point, {}", passes(plan.repeat)),
+    };
+    format!("{load}; {window}")
+}
+
 fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
     let most_clients = plan.load_points.iter().copied().max();
     let threads = plan.threads_at(most_clients.unwrap_or(u32::MAX));
@@ -43,10 +55,15 @@ fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
         Some(true) => "pinned thread",
         _ => "thread",
     };
+    let generator = vec![counted(threads.into(), kind), format!("seed {}", plan.seed)];
+    load_parts(plan, pacing, generator)
+}
+
+/// Describes the load, with texts about the generator before what is seldom set.
+fn load_parts(plan: &PlanDoc, pacing: LoopDoc, generator: Vec<String>) -> String {
     let mut parts = vec![load_model(plan, pacing), outstanding(plan, pacing)];
     parts.extend(connections(plan));
-    parts.push(counted(threads.into(), kind));
-    parts.push(format!("seed {}", plan.seed));
+    parts.extend(generator);
     parts.extend(match &plan.generator.driver {
         None | Some(Named::Known(DriverDoc::Native)) => None,
         Some(other) => Some(format!("driver {}", plain(&other.to_string()))),

@@ -11,6 +11,7 @@ mod operations;
 mod points;
 mod rate;
 mod remarks;
+mod summary;
 mod wrap;
 
 pub(crate) use cautions::brief;
@@ -22,6 +23,7 @@ pub use points::{load_points, peak_line, repeats, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
+pub use summary::{Passage, Tone, summary, verdict};
 pub use wrap::wrapped;
 
 use crate::curve::Curve;

@@ -27,6 +27,9 @@ pub(crate) struct RunArgs {
     pub(crate) connections: ConnectionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Print all tables: CPU use, every percentile, the operations at the peak
+    #[arg(long, help_heading = COMMON)]
+    pub(crate) details: bool,
 }
 
 impl RunArgs {
@@ -150,7 +153,7 @@ pub(crate) struct OutputArgs {
     /// Do not fail (exit code 4) if the server does not reach the rate
     #[arg(long, hide_short_help = true)]
     pub(crate) allow_missed_rate: bool,
-    /// Do not show progress
+    /// Do not show progress; `run` prints only the peak and the cautions
     #[arg(long, short, help_heading = COMMON)]
     pub(crate) quiet: bool,
 }

@@ -14,12 +14,13 @@ use smbench_engine::run;
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::{RunDoc, render};
+use smbench_report::text::{summary, verdict as verdict_of};
+use smbench_report::{RunDoc, ServerLocation, render};
 
 use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
-use crate::output::{complain, print};
+use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer, document};
 use crate::results::{Results, save_csv, save_csv_iometer};
@@ -38,7 +39,15 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let presentation = Presentation {
         remedy,
         interim: None,
-        render: &render,
+        show: match (args.details, args.output.quiet) {
+            (true, _) => &|doc| print(&render(doc)),
+            (false, true) => &|doc| print_coloured(&verdict_of(doc)),
+            (false, false) => &|doc| print_coloured(&summary(doc)),
+        },
+        next_steps: match args.details || args.output.quiet || requests.len() > 1 {
+            true => NextSteps::Hidden,
+            false => NextSteps::Shown,
+        },
     };
     carry_out(&requests, &args.output, presentation)
 }
@@ -65,12 +74,20 @@ pub(crate) struct Presentation<'a> {
     pub(crate) remedy: String,
     /// Output during the first run.
     pub(crate) interim: Option<IntervalReport<'a>>,
-    /// Function that formats the document for printing.
-    pub(crate) render: Render<'a>,
+    /// Function that prints the document.
+    pub(crate) show: Show<'a>,
+    pub(crate) next_steps: NextSteps,
 }
 
-/// Function that formats a document.
-type Render<'a> = &'a dyn Fn(&RunDoc) -> String;
+/// Function that prints a document.
+type Show<'a> = &'a dyn Fn(&RunDoc) -> Result<(), Failure>;
+
+/// Whether the text ends with commands that a user may want next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextSteps {
+    Shown,
+    Hidden,
+}
 
 /// Runs all requests one after the other on one server, then saves and prints the
 /// results.
@@ -82,7 +99,8 @@ pub(crate) fn carry_out(
     let Presentation {
         remedy,
         mut interim,
-        render,
+        show,
+        next_steps,
     } = presentation;
     let target = match &requests[0].server {
         RunServer::Embedded => None,
@@ -109,7 +127,8 @@ pub(crate) fn carry_out(
         }
         let context = RunContext {
             output,
-            render,
+            show,
+            next_steps,
             name: are_several.then(|| request.draft.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
@@ -141,7 +160,8 @@ fn save_iometer(docs: &[RunDoc], output: &OutputArgs) -> Result<(), Failure> {
 /// Output options of a run, and the name for its messages.
 struct RunContext<'a> {
     output: &'a OutputArgs,
-    render: Render<'a>,
+    show: Show<'a>,
+    next_steps: NextSteps,
     /// Name of the profile, if there are several.
     name: Option<String>,
     line: &'a ProgressLine,
@@ -242,7 +262,6 @@ fn conclude(
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
-    let output = context.output;
     let doc = document(record, request.disclosure());
     let cleaned_up = report_leftover(&doc, request, context);
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
@@ -252,7 +271,7 @@ fn conclude(
     let saved = results.save(&doc);
     context.unsaved.end();
     let path = results.path().filter(|_| saved.is_ok());
-    let written = publish(&doc, path, output, context.render);
+    let written = publish(&doc, path, context);
     let exit = verdict(&doc, context).max(cleaned_up);
     let ended = context.with_files(Ok(exit), saved.and(written).and(logged));
     Ok(Ran { doc, ended })
@@ -288,21 +307,33 @@ fn verdict(doc: &RunDoc, context: &RunContext<'_>) -> Exit {
 }
 
 /// Writes the result to standard output and to the file of `--csv`.
-fn publish(
-    doc: &RunDoc,
-    path: Option<&Path>,
-    output: &OutputArgs,
-    render: Render<'_>,
-) -> Result<(), Failure> {
+fn publish(doc: &RunDoc, path: Option<&Path>, context: &RunContext<'_>) -> Result<(), Failure> {
+    let output = context.output;
     let is_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
     if is_stdout(&output.json) {
         print(&doc.to_json())?;
     } else if !is_stdout(&output.csv) {
-        let path = path.map(|path| format!("\nresult: {}\n", path.display()));
-        print(&(render(doc) + &path.unwrap_or_default()))?;
+        (context.show)(doc)?;
+        print(&closing(doc, path, context.next_steps))?;
     }
     match &output.csv {
         Some(to) => save_csv(doc, to),
         None => Ok(()),
     }
+}
+
+/// Returns the end of the text: what to do next, and where the result is.
+fn closing(doc: &RunDoc, path: Option<&Path>, next_steps: NextSteps) -> String {
+    let mut text = String::new();
+    if next_steps == NextSteps::Shown && doc.server.place == ServerLocation::Embedded {
+        text += "\nThis was a demo in memory. To measure your server:\n  \
+                 smbench run smb://USER@HOST/SHARE -d 60s --repeat 5\n";
+    }
+    if let Some(path) = path.map(Path::display) {
+        text += &format!("\nSaved to {path}\n");
+        if next_steps == NextSteps::Shown {
+            text += &format!("More:    smbench show --details {path}\n");
+        }
+    }
+    text
 }

@@ -1,10 +1,11 @@
 //! `smbench show`: prints a saved result, or the tables of a study.
 
+use smbench_report::text::summary;
 use smbench_report::{RunDoc, render};
 
 use crate::args::{Destination, ShowArgs};
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{print, print_coloured};
 use crate::results::{save_csv, save_csv_iometer};
 use crate::study;
 
@@ -17,7 +18,10 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         save_csv(&doc, to)?;
     }
     if args.csv != Some(Destination::Stdout) {
-        print(&render(&doc))?;
+        match args.details {
+            true => print(&render(&doc))?,
+            false => print_coloured(&summary(&doc))?,
+        }
     }
     if let Some(path) = &args.csv_iometer {
         save_csv_iometer(&[doc], path)?;

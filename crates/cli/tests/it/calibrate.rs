@@ -103,8 +103,8 @@ fn later_runs_refer_to_it(place: &Place) {
     // A ceiling from such a short window may be too low for the run.
     let is_told = |said: &str| {
         let lines = [
-            "calibration: this machine did at most ",
-            "calibration: not usable",
+            "\nLimit    this machine did at most ",
+            "\nLimit    not usable",
         ];
         lines.iter().any(|line| said.contains(line))
     };
@@ -131,7 +131,7 @@ fn later_runs_refer_to_it(place: &Place) {
     // reported.
     place.write("results/calibration.json", "{");
     let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
-    let said = run(&["--out=results"]);
+    let said = run(&["--out=results", "--details"]);
     assert!(said.contains(told) && !is_told(&said), "{said}");
 }
 

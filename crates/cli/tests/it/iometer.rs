@@ -104,7 +104,7 @@ fn imported_profiles_run_and_their_results_have_iometers_columns() {
     let said = place.smbench(&args);
     said.succeeded();
     assert_eq!(
-        said.stdout.matches("\nresult: ").count(),
+        said.stdout.matches("\nSaved to ").count(),
         2,
         "{}",
         said.stdout

@@ -63,8 +63,10 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
     };
     let name = result.file_name().unwrap().to_str().unwrap();
     assert!(name.ends_with("Z-file-server.json"), "{name}");
-    let last = said.stdout.lines().last().unwrap();
-    assert_eq!(last, format!("result: results/{name}"));
+    let end =
+        format!("\nSaved to results/{name}\nMore:    smbench show --details results/{name}\n");
+    assert!(said.stdout.ends_with(&end), "{said:?}");
+    assert!(said.stdout.lines().count() <= 30, "{said:?}");
     let doc = place.document();
     assert_contract(&doc, &[1, 2]);
     assert_eq!(doc["outcome"], "complete");
@@ -115,10 +117,10 @@ fn without_a_target_it_runs_on_a_server_of_its_own() {
 
     let shown = place.smbench(&["show", text(result)]);
     shown.succeeded();
-    assert_eq!(
-        format!("{}\nresult: results/{name}\n", shown.stdout),
-        said.stdout
-    );
+    assert!(said.stdout.starts_with(&shown.stdout), "{said:?}");
+    let details = place.smbench(&["show", "--details", text(result)]);
+    details.succeeded();
+    assert!(details.stdout.contains("\nCPU of the generator: "));
     let shown = place.smbench(&["show", text(result), "--csv", "-"]);
     shown.succeeded();
     assert_eq!(shown.stdout, csv);
@@ -149,7 +151,7 @@ fn what_is_known_of_flushes_is_in_the_document() {
         let said = place.run(&server.url(), server.password(), &args);
         said.succeeded();
         assert_eq!(place.document()["server"]["flush"], policy);
-        assert!(said.stdout.contains("\nflushes  "), "{said:?}");
+        assert!(said.stdout.contains("\nFlushes  "), "{said:?}");
     }
     let place = Place::new();
     place
@@ -185,8 +187,8 @@ fn operations_that_fail_make_the_run_invalid() {
     let expected = "smbench: 2 of 2 load points not valid, first the one of 1 client: ";
     assert!(said.stderr.starts_with(expected), "{said:?}");
     assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
-    assert!(said.stdout.contains("result: results/"), "{said:?}");
-    let expected = "complete, 2 of 2 load points not valid\n";
+    assert!(said.stdout.contains("Saved to results/"), "{said:?}");
+    let expected = "\nPeak     none: no load point is valid\n";
     assert!(said.stdout.contains(expected), "{said:?}");
     assert_eq!(place.document()["load_points"][1]["valid"], false);
 }
@@ -217,8 +219,8 @@ fn files_that_cannot_grow_cost_no_measurement() {
     command.env("SMBENCH_PASSWORD", server.password());
     let said = Running::spawn(command).wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
-    assert!(said.stdout.contains("\npeak "), "{said:?}");
-    assert!(!said.stdout.contains("result:"), "{said:?}");
+    assert!(said.stdout.contains("\nPeak "), "{said:?}");
+    assert!(!said.stdout.contains("Saved to"), "{said:?}");
     let lines: Vec<_> = said.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{said:?}");
     assert!(lines[0].contains("the run goes on"), "{said:?}");
@@ -245,7 +247,7 @@ fn a_directory_that_remains_on_the_share_is_no_success() {
     server.memory().put(&foreign, b"x").unwrap();
     let said = running.wait();
     assert_eq!(said.code(), Some(3), "{said:?}");
-    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    assert!(said.stdout.contains("Saved to results/"), "{said:?}");
     let expected = format!("smbench: directory '{directory}' remains: ");
     assert!(said.stderr.starts_with(&expected), "{said:?}");
     assert_eq!(place.document()["outcome"], "complete");
@@ -315,7 +317,7 @@ fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     assert_eq!(said.code(), Some(4), "{said:?}");
     let message = "smbench: rate not reached at 2 clients: ";
     assert!(said.stderr.starts_with(message), "{said:?}");
-    let below_table = "\nrate not reached at 2 clients: ";
+    let below_table = "\nRate     not reached at 2 clients: ";
     assert!(said.stdout.contains(below_table), "{said:?}");
     assert!(!said.stdout.contains("0.00 us"), "{said:?}");
     let point = &place.document()["load_points"][0];
@@ -337,7 +339,7 @@ fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     let said = place.run(&server.url(), server.password(), &reached);
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert!(
-        said.stdout.contains("\nrate reached at 2 clients\n"),
+        said.stdout.contains("\nRate     reached at 2 clients\n"),
         "{said:?}"
     );
 }

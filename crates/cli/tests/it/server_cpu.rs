@@ -64,7 +64,7 @@ impl Drop for Exporter {
 /// Runs for a second. Returns the server CPU of the single load point, and the
 /// text.
 fn measured(place: &Place, url: &str, password: &str, more: &[&str]) -> (Value, String) {
-    let mut args = vec!["--profile=read-4k", "--clients=2"];
+    let mut args = vec!["--profile=read-4k", "--clients=2", "--details"];
     args.extend(more);
     if !more.iter().any(|option| option.starts_with("--duration")) {
         args.push("--duration=1s");

@@ -50,7 +50,7 @@ fn an_interrupt_keeps_what_was_measured_and_cleans_up() {
         assert_eq!(said.code(), Some(130), "{said:?}");
         assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
         assert!(said.stderr.starts_with("smbench: stopping: "), "{said:?}");
-        assert!(said.stdout.contains("result: results/"), "{said:?}");
+        assert!(said.stdout.contains("Saved to results/"), "{said:?}");
         let doc = place.document();
         assert_eq!(doc["outcome"], "interrupted");
         assert_eq!(
@@ -121,7 +121,7 @@ fn an_interrupt_between_two_profiles_is_one_too() {
     assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
     assert_eq!(place.document()["plan"]["profile"], "read-4k");
     let printed = String::from_utf8(printed).unwrap();
-    assert_eq!(printed.matches("result: results/").count(), 1, "{printed}");
+    assert_eq!(printed.matches("Saved to results/").count(), 1, "{printed}");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn a_server_that_dies_costs_only_its_load_point() {
     let remedy = format!("smbench cleanup '{url}'");
     assert!(lines[0].contains(&remedy), "{said:?}");
     assert!(lines[1].starts_with("smbench: run aborted: "), "{said:?}");
-    assert!(said.stdout.contains("result: results/"), "{said:?}");
+    assert!(said.stdout.contains("Saved to results/"), "{said:?}");
     let doc = place.document();
     assert_eq!(doc["outcome"], "aborted");
     assert!(doc["leftover"].is_string());

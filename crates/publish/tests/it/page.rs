@@ -47,8 +47,8 @@ fn everything_that_must_be_disclosed_is() {
     let text = to_markdown(&report(&study));
     for part in [
         "SMB 3.1.1",
-        "signing aes-128-cmac",
-        "encryption off",
+        "signed (aes-128-cmac)",
+        "not encrypted",
         "strict sync = yes",
         "the note of the study",
         "a note of the run",

@@ -52,10 +52,15 @@ pub fn cautions(doc: &RunDoc) -> Vec<String> {
     found(doc).iter().map(line).collect()
 }
 
-/// Returns the cautions for a terminal: at most three lines, the last of which
-/// names the kinds that do not fit. Each line ends with a newline, and is broken if
+/// Returns the cautions for a terminal. Each line ends with a newline, and is broken if
 /// it is wider than the terminal.
 pub(crate) fn brief(doc: &RunDoc) -> String {
+    let lines = brief_cautions(doc);
+    lines.iter().map(|line| wrapped(line)).collect()
+}
+
+/// Returns at most three cautions, the last of which names the kinds that do not fit.
+pub(super) fn brief_cautions(doc: &RunDoc) -> Vec<String> {
     let mut lines = cautions(doc);
     if lines.len() > LINES_MAX {
         let found = found(doc);
@@ -69,7 +74,7 @@ pub(crate) fn brief(doc: &RunDoc) -> String {
             also.join(", ")
         ));
     }
-    lines.iter().map(|line| wrapped(line)).collect()
+    lines
 }
 
 fn found(doc: &RunDoc) -> Vec<Caution> {

@@ -114,17 +114,9 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     let merit = merit(curve);
     let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
     let cells = |row: &CurveRow<'_>| {
-        let used = row
-            .passes
-            .iter()
-            .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s);
-        let busy = busy(row, used.sum());
-        let percent = busy
-            .zip(cpus.filter(|&cpus| cpus > 0))
-            .map(|(busy, cpus)| busy / f64::from(cpus) * 100.0);
         let use_of_cpu = CpuUse {
-            busy,
-            percent,
+            busy: own_busy(row),
+            percent: busy_percent(row, cpus),
             us_per_op: row.cpu_us_per_op,
         };
         figures(merit, row, use_of_cpu)
@@ -138,6 +130,21 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
         rows: curve.rows.iter().map(cells).collect(),
         notes: Vec::new(),
     }
+}
+
+/// Returns the number of cores that smbench kept busy.
+fn own_busy(row: &CurveRow<'_>) -> Option<f64> {
+    let used = row
+        .passes
+        .iter()
+        .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s);
+    busy(row, used.sum())
+}
+
+/// Returns the share of the machine's CPUs that smbench used, in percent.
+pub(super) fn busy_percent(row: &CurveRow<'_>, cpus: Option<u32>) -> Option<f64> {
+    let cpus = cpus.filter(|&cpus| cpus > 0)?;
+    Some(own_busy(row)? / f64::from(cpus) * 100.0)
 }
 
 fn cells(merit: RankedBy, row: &CurveRow<'_>, efficiency: &Efficiency) -> Vec<Cell> {

@@ -30,6 +30,17 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
 }
 
 fn run(doc: &RunDoc) -> String {
+    format!(
+        "{}, {} {}, {}",
+        plain(&doc.started),
+        plain(&doc.tool.name),
+        plain(&doc.tool.version),
+        outcome(doc)
+    )
+}
+
+/// Says how a run ended.
+pub(super) fn outcome(doc: &RunDoc) -> String {
     let outcome = match doc.outcome {
         OutcomeDoc::Complete => complete(&doc.load_points),
         OutcomeDoc::Interrupted => "interrupted".to_owned(),
@@ -40,12 +51,7 @@ fn run(doc: &RunDoc) -> String {
         .as_ref()
         .map(|reason| format!(": {}", plain(reason)))
         .unwrap_or_default();
-    format!(
-        "{}, {} {}, {outcome}{reason}",
-        plain(&doc.started),
-        plain(&doc.tool.name),
-        plain(&doc.tool.version)
-    )
+    outcome + &reason
 }
 
 fn complete(points: &[LoadPointDoc]) -> String {
@@ -63,35 +69,43 @@ fn server(server: &ServerDoc) -> String {
         ServerLocation::Remote => "",
         ServerLocation::Embedded => " (embedded)",
     };
+    format!("{}{place}, {}", plain(&server.url), session(server))
+}
+
+/// Describes what sessions negotiated.
+pub(super) fn session(server: &ServerDoc) -> String {
+    if server.dialect == "none" {
+        return "not SMB".to_owned();
+    }
     let auth = server
         .auth
         .as_ref()
-        .map(|auth| format!(", auth {}", plain(auth)));
-    if server.dialect == "none" {
-        return format!("{}{place}, not SMB", plain(&server.url));
-    }
+        .map(|auth| format!(", {}", plain(auth)));
+    let protection = |done: &str, algorithm: &str| match algorithm {
+        "off" => format!("not {done}"),
+        algorithm => format!("{done} ({})", plain(algorithm)),
+    };
     format!(
-        "{}{place}, SMB {}{}, signing {}, encryption {}",
-        plain(&server.url),
+        "SMB {}{}, {}, {}",
         plain(&server.dialect),
         auth.unwrap_or_default(),
-        plain(&server.signing),
-        plain(&server.encryption)
+        protection("signed", &server.signing),
+        protection("encrypted", &server.encryption)
     )
 }
 
 /// Explains how the server handles a FLUSH. The unknown case is only reported if
 /// the run has flushes.
-fn flushes(doc: &RunDoc) -> Option<String> {
+pub(super) fn flushes(doc: &RunDoc) -> Option<String> {
     let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
     let told = match doc.server.flush? {
         FlushDoc::Honours => match doc.server.idle_flushes() {
             Some(idle) => return Some(format!("honoured, but {}", plain(&idle))),
             None => "honoured: on stable storage before they are answered",
         },
-        FlushDoc::Ignores => "ignored: answered without writing",
+        FlushDoc::Ignores => "ignored by the server",
         FlushDoc::Unknown if doc.load_points.iter().any(flushes) => {
-            "nobody has said whether the server honours them"
+            "policy unknown (see --server-flush)"
         }
         FlushDoc::Unknown => return None,
     };

@@ -1,5 +1,6 @@
 //! The table of load points and the peak line under it.
 
+use super::summary::Tone;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::LoopDoc;
 use crate::latency::{LatencyDoc, pool};
@@ -20,16 +21,27 @@ struct OptionalColumns {
     is_paced: bool,
     /// The run has a requested rate: the share that was reached.
     has_rate: bool,
+    extent: Extent,
+}
+
+/// The number of columns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Those that answer how fast the server is.
+    Brief,
+    /// All.
+    Full,
 }
 
 impl OptionalColumns {
-    fn of(curve: &Curve<'_>) -> Self {
+    fn of(curve: &Curve<'_>, extent: Extent) -> Self {
         let any = |is: fn(&CurveRow<'_>) -> bool| curve.rows.iter().any(is);
         Self {
             has_data: curve.metric() == Metric::Throughput,
             has_passes: any(|row| row.throughput_deviation_mbps.is_some()),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
+            extent,
         }
     }
 
@@ -40,18 +52,17 @@ impl OptionalColumns {
         columns.push("ops/s");
         columns.extend(self.has_rate.then_some("reached"));
         columns.extend_from_slice(match self.is_paced {
-            true => &[
-                "resp p50",
-                "serv p50",
-                "resp p99",
-                "serv p99",
-                "resp p99.9",
-                "errors",
-            ],
-            false => &[
-                "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "us/op",
-            ],
+            true => &["resp p50", "serv p50", "resp p99", "serv p99"],
+            false => &["mean", "p50", "p95", "p99"],
         });
+        let is_full = self.extent == Extent::Full;
+        columns.extend_from_slice(match self.is_paced {
+            _ if !is_full => &[],
+            true => &["resp p99.9"],
+            false => &["p99.9", "max"],
+        });
+        columns.push("errors");
+        columns.extend((is_full && !self.is_paced).then_some("us/op"));
         columns
     }
 
@@ -61,10 +72,13 @@ impl OptionalColumns {
                 "resp: response time, from when an operation was due until its answer",
                 "serv: service time, from when it was sent until its answer",
             ],
-            false => vec!["us/op: CPU time of smbench per operation, without the server's"],
+            false if self.extent == Extent::Full => {
+                vec!["us/op: CPU time of smbench per operation, without the server's"]
+            }
+            false => Vec::new(),
         };
         if self.has_passes && self.has_data {
-            notes.push("±: standard deviation over passes; latencies are over all passes");
+            notes.push("±: 95 % confidence interval of the mean; latencies are over all passes");
         }
         notes.into_iter().map(str::to_owned).collect()
     }
@@ -75,7 +89,16 @@ impl OptionalColumns {
 /// stalled.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
-    let shape = OptionalColumns::of(curve);
+    table(curve, Extent::Full)
+}
+
+/// Returns the same rows with the columns that answer how fast the server is.
+pub(super) fn load_points_in_brief(curve: &Curve<'_>) -> Table {
+    table(curve, Extent::Brief)
+}
+
+fn table(curve: &Curve<'_>, extent: Extent) -> Table {
+    let shape = OptionalColumns::of(curve, extent);
     let mut notes = shape.notes();
     let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
     if valid().any(CurveRow::is_generator_limited) {
@@ -112,7 +135,8 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
     }
     if shape.has_data && shape.has_passes {
-        cells.push(Cell::of(row.throughput_deviation_mbps, units::throughput));
+        let interval = row.repeats.and_then(|repeats| repeats.throughput_mbps.ci95);
+        cells.push(Cell::of(interval, units::throughput));
     }
     cells.push(Cell::of(Some(row.ops_per_s), units::rate));
     if shape.has_rate {
@@ -127,19 +151,21 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
             service(|doc| doc.p50 as f64),
             latency(|doc| doc.p99 as f64),
             service(|doc| doc.p99 as f64),
-            latency(|doc| doc.p999 as f64),
         ]),
         false => cells.extend([
             latency(|doc| doc.mean),
             latency(|doc| doc.p50 as f64),
             latency(|doc| doc.p95 as f64),
             latency(|doc| doc.p99 as f64),
-            latency(|doc| doc.p999 as f64),
-            latency(|doc| doc.max as f64),
         ]),
     }
+    let is_full = shape.extent == Extent::Full;
+    if is_full {
+        cells.push(latency(|doc| doc.p999 as f64));
+        cells.extend((!shape.is_paced).then(|| latency(|doc| doc.max as f64)));
+    }
     cells.push(Cell::count(row.errors));
-    if !shape.is_paced {
+    if is_full && !shape.is_paced {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
     }
     cells
@@ -195,14 +221,14 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     let elapsed_s: f64 = setups().map(|setup| setup.elapsed_s).sum();
     let rate = match elapsed_s > 0.0 {
         true => format!(
-            "set-up of {}, with all that their load needs: {}/s\n",
+            "session setup: {}, {} per second (with opening files)\n",
             units::counted(sessions, "session"),
             units::rate(sessions as f64 / elapsed_s)
         ),
         false => String::new(),
     };
     Some(format!(
-        "{rate}connecting and logging on took a session {} (p50), {} (p99), {} at most\n",
+        "{rate}connect and log on: p50 {}, p99 {}, max {}\n",
         units::latency(each.p50 as f64),
         units::latency(each.p99 as f64),
         units::latency(each.max as f64),
@@ -242,6 +268,46 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
         "peak {height} at {}, mean response {}{plateau}{limited}",
         units::counted(peak.clients.into(), "client"),
         units::latency(peak.latency_mean_ns)
+    ))
+}
+
+/// Returns the peak for the summary, with its throughput in two units; `None` as for
+/// [`peak_line`].
+pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, String)> {
+    if pacing != LoopDoc::Closed {
+        return None;
+    }
+    let Some((peak, row)) = curve.peak().zip(curve.peak_row()) else {
+        return Some((Tone::Problem, "none: no load point is valid".to_owned()));
+    };
+    let throughput = (row.throughput_mbps > 0.0).then(|| {
+        format!(
+            "{} Mbit/s ({} MB/s), ",
+            units::throughput(row.throughput_mbps),
+            units::throughput(row.throughput_mbps / 8.0)
+        )
+    });
+    let latency = |of: fn(&LatencyDoc) -> f64| {
+        let value = row.latency_ns.as_ref().map(of);
+        value.map_or_else(String::new, units::latency)
+    };
+    let (from, to) = (
+        peak.within_95_percent_from_clients,
+        peak.within_95_percent_clients,
+    );
+    let plateau = (from != to).then(|| format!("; within 5 % from {from} to {to} clients"));
+    Some((
+        Tone::Peak,
+        format!(
+            "{}{} ops/s at {}; mean {}, p99 {}{}{}",
+            throughput.unwrap_or_default(),
+            units::rate(row.ops_per_s),
+            units::counted(row.clients.into(), "client"),
+            latency(|doc| doc.mean),
+            latency(|doc| doc.p99 as f64),
+            plateau.unwrap_or_default(),
+            limited_from(curve, row.clients).unwrap_or_default(),
+        ),
     ))
 }
 

@@ -48,8 +48,13 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
 /// files left on the share. Empty if there is nothing to report.
 #[must_use]
 pub fn remarks(doc: &RunDoc) -> String {
+    remarks_up_to(DIFFERENCES_SHOWN, doc)
+}
+
+/// Returns the same with at most this many differences.
+pub(super) fn remarks_up_to(differences_shown: usize, doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points);
-    text += &differences(&doc.load_points);
+    text += &differences(&doc.load_points, differences_shown);
     text.extend(doc.load_points.iter().filter_map(cached));
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
@@ -101,7 +106,7 @@ fn failures(points: &[LoadPointDoc]) -> String {
 
 /// Returns a line per difference between the recording and the replay, over all
 /// load points.
-fn differences(points: &[LoadPointDoc]) -> String {
+fn differences(points: &[LoadPointDoc], shown: usize) -> String {
     type DifferenceKey<'a> = (&'a str, &'a str, &'a str);
     let mut all: BTreeMap<DifferenceKey<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
     for point in points {
@@ -116,7 +121,7 @@ fn differences(points: &[LoadPointDoc]) -> String {
         |((op, recorded, seen), (count, clients)): (DifferenceKey<'_>, (u64, BTreeSet<u32>))| {
             let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
             format!(
-                "not as recorded: {}, {} -> {}: {}, at load points {}\n",
+                "differs from the recording: {}, expected {}, got {}: {}, at load points {}\n",
                 plain(op),
                 plain(recorded),
                 plain(seen),
@@ -126,12 +131,8 @@ fn differences(points: &[LoadPointDoc]) -> String {
         };
     let mut lines: Vec<_> = all.into_iter().collect();
     lines.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    let more = lines.len().saturating_sub(DIFFERENCES_SHOWN);
-    let mut text: String = lines
-        .into_iter()
-        .take(DIFFERENCES_SHOWN)
-        .map(line)
-        .collect();
+    let more = lines.len().saturating_sub(shown);
+    let mut text: String = lines.into_iter().take(shown).map(line).collect();
     if more > 0 {
         text += &format!("and {}\n", counted(more as u64, "other difference"));
     }
@@ -140,6 +141,8 @@ fn differences(points: &[LoadPointDoc]) -> String {
 
 /// Highest number of differences shown; the document has them all.
 const DIFFERENCES_SHOWN: usize = 10;
+/// The same for the summary.
+pub(super) const DIFFERENCES_IN_BRIEF: usize = 3;
 
 /// Returns `STATUS_DISK_FULL (0xC000007F)`, or just one of the two if they are
 /// equal.

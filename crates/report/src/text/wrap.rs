@@ -7,13 +7,20 @@ const COLUMNS: usize = 100;
 /// following lines. Ends with a newline.
 #[must_use]
 pub fn wrapped(line: &str) -> String {
+    wrapped_to(COLUMNS, 2, line)
+}
+
+/// Breaks a line at this width, and indents the following lines by this many spaces.
+/// Keeps a number and its unit together. Ends with a newline.
+pub(super) fn wrapped_to(columns: usize, indent: usize, line: &str) -> String {
     let mut text = String::new();
     let mut used = 0;
-    for word in line.split(' ') {
+    for word in words(line) {
         let length = word.chars().count();
-        if used > 0 && used + 1 + length > COLUMNS {
-            text += "\n ";
-            used = 1;
+        if used > indent && used + 1 + length > columns {
+            text += "\n";
+            text += &" ".repeat(indent - 1);
+            used = indent - 1;
         }
         if used > 0 {
             text.push(' ');
@@ -23,6 +30,25 @@ pub fn wrapped(line: &str) -> String {
         used += length;
     }
     text + "\n"
+}
+
+/// Splits a line at its spaces, but not before a unit.
+fn words(line: &str) -> Vec<&str> {
+    const UNITS: [&str; 8] = ["%", "s", "ms", "us", "ns", "Mbit/s", "MB/s", "ops/s"];
+    let is_unit = |text: &str| {
+        let word = text.split(' ').next().unwrap_or_default();
+        UNITS.contains(&word.trim_end_matches([',', ';', ')', '.']))
+    };
+    let mut words = Vec::new();
+    let mut from = 0;
+    for (at, _) in line.match_indices(' ') {
+        if !is_unit(&line[at + 1..]) {
+            words.push(&line[from..at]);
+            from = at + 1;
+        }
+    }
+    words.push(&line[from..]);
+    words
 }
 
 #[cfg(test)]
@@ -41,5 +67,7 @@ mod tests {
         ];
         let broken = format!("{} {}\n  {}\n  end\n", long[0], long[1], long[2]);
         assert_eq!(wrapped(&long.join(" ")), broken);
+        let broken = "p99\n  2.00 ms;\n  9 %\n";
+        assert_eq!(wrapped_to(10, 2, "p99 2.00 ms; 9 %"), broken);
     }
 }

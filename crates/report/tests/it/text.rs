@@ -3,6 +3,7 @@
 mod cautions;
 mod cpu;
 mod csv;
+mod summary;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,11 +32,11 @@ fn a_plain_run() {
     assert_snapshot!(render(&document(&curve())), @"
     run      2026-01-02T03:04:05Z, smbench 0.1.0, complete
     profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100 writes
-    server   smb://bench@files.example/data, SMB 3.1.1, auth ntlm, signing aes-128-cmac, encryption off
+    server   smb://bench@files.example/data, SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     load     closed loop, 4 outstanding per client, 2 pinned threads, seed 42
     data     1 file of 1 MiB per client, 16 MiB on the share (fits the cache of any server)
     window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
-    flushes  nobody has said whether the server honours them
+    flushes  policy unknown (see --server-flush)
     note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
@@ -62,8 +63,8 @@ fn a_plain_run() {
     write   4000  19.99 %    13.1  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
     flush     10   0.05 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
 
-    set-up of 16 sessions, with all that their load needs: 640/s
-    connecting and logging on took a session 5.00 ms (p50), 5.00 ms (p99), 5.00 ms at most
+    session setup: 16 sessions, 640 per second (with opening files)
+    connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
     ");
 }
 
@@ -114,8 +115,8 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
     query_file   1500   50 %       -  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
     echo         1500   50 %       -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
 
-    set-up of 8 sessions, with all that their load needs: 320/s
-    connecting and logging on took a session 5.00 ms (p50), 5.00 ms (p99), 5.00 ms at most
+    session setup: 8 sessions, 320 per second (with opening files)
+    connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
     ");
 }
 
@@ -130,11 +131,11 @@ fn several_passes_with_one_left_out() {
         point(16, 3, 1560),
     ]);
     assert_snapshot!(body(&render(&document(&record))), @"
-    clients  Mbit/s    ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
-          8    61.4  4.1   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
-       ! 16    64.7  1.2   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
+    clients  Mbit/s     ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          8    61.4  10.2   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
+       ! 16    64.7  10.4   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
     us/op: CPU time of smbench per operation, without the server's
-    ±: standard deviation over passes; latencies are over all passes
+    ±: 95 % confidence interval of the mean; latencies are over all passes
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
       client 0: connection reset by the server
       client 1: connection reset by the server
@@ -161,8 +162,8 @@ fn several_passes_with_one_left_out() {
     write   7900  19.99 %    12.9  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
     flush     20   0.05 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
 
-    set-up of 32 sessions, with all that their load needs: 640/s
-    connecting and logging on took a session 5.00 ms (p50), 5.00 ms (p99), 5.00 ms at most
+    session setup: 32 sessions, 640 per second (with opening files)
+    connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
     ");
 }
 
@@ -213,8 +214,8 @@ fn failures_and_leftovers_are_spelled_out() {
     flush     10   0.79 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
     !: not valid
 
-    set-up of 4 sessions, with all that their load needs: 160/s
-    connecting and logging on took a session 5.00 ms (p50), 5.00 ms (p99), 5.00 ms at most
+    session setup: 4 sessions, 160 per second (with opening files)
+    connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
 
     failed: read, wrong-data: 2 times, at load points 2, 4
     failed: write, STATUS_DISK_FULL (0xC000007F): 6 times, at load points 2, 4
@@ -265,8 +266,8 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
     for line in [
         "profile  file-server: replay of my.txt, 2 operations, 1 loop of each client, 1 line left out\n",
         "window   until all clients have ended, 10 s at most\n",
-        "not as recorded: mkdir, STATUS_SUCCESS -> STATUS_OBJECT_NAME_COLLISION: 2 times, at load points 4\n",
-        "not as recorded: read, STATUS_SUCCESS -> short: 1 time, at load points 4\n",
+        "differs from the recording: mkdir, expected STATUS_SUCCESS, got STATUS_OBJECT_NAME_COLLISION: 2 times, at load points 4\n",
+        "differs from the recording: read, expected STATUS_SUCCESS, got short: 1 time, at load points 4\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
@@ -357,8 +358,8 @@ fn what_a_flush_means_is_told_where_it_is_known_or_matters() {
     let flushing = curve();
     let other = run(vec![metadata_point(1, 50)]);
     let honoured = "honoured: on stable storage before they are answered";
-    let ignored = "ignored: answered without writing";
-    let unknown = "nobody has said whether the server honours them";
+    let ignored = "ignored by the server";
+    let unknown = "policy unknown (see --server-flush)";
     for (flush, of_flushing, of_other) in [
         (Some(FlushDoc::Honours), honoured, honoured),
         (Some(FlushDoc::Ignores), ignored, ignored),

@@ -18,7 +18,7 @@ use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
 use crate::args::{Destination, FileioArgs};
-use crate::commands::run::{Presentation, carry_out};
+use crate::commands::run::{NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::ProgressLine;
@@ -54,11 +54,12 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         percentiles: percentiles(args),
         histogram: args.load.histogram,
     };
-    let text = |doc: &RunDoc| report(doc, &shown).unwrap_or_else(|| render(doc));
+    let show = |doc: &RunDoc| print(&report(doc, &shown).unwrap_or_else(|| render(doc)));
     let presentation = Presentation {
         remedy: String::new(),
         interim: interim(args, &test),
-        render: &text,
+        show: &show,
+        next_steps: NextSteps::Hidden,
     };
     carry_out(&[request], &args.output, presentation)
 }

@@ -1,0 +1,181 @@
+//! The answer of a run in less than a screen of 80 columns: the load points, the peak,
+//! and what a reader must know before quoting it. [`super::render`] prints everything.
+
+use super::cautions::brief_cautions;
+use super::cpu::busy_percent;
+use super::header::{flushes, outcome, session};
+use super::points::{load_points_in_brief, peak_words};
+use super::rate::{missed_rate, rate_remarks};
+use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
+use super::wrap::wrapped_to;
+use crate::curve::{Curve, CurveRow};
+use crate::doc::{OutcomeDoc, RunDoc, ServerLocation};
+use crate::plan;
+use crate::published::Efficiency;
+use crate::units::{counted, plain, utilisation};
+
+/// Width of the lines. A table of a run at a rate may be wider.
+const COLUMNS: usize = 80;
+
+/// One or more lines with the same meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// What the lines mean, for colours.
+    pub tone: Tone,
+    /// The text; ends with a newline.
+    pub text: String,
+}
+
+/// The meaning of a [`Passage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// A fact.
+    Plain,
+    /// The best load point.
+    Peak,
+    /// A fact that makes a number doubtful.
+    Caution,
+    /// A number that must not be quoted, or a failure.
+    Problem,
+}
+
+impl Passage {
+    fn new(tone: Tone, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { tone, text }
+    }
+
+    /// A text after a label, broken if it is too wide.
+    fn labelled(tone: Tone, label: &str, text: &str) -> Self {
+        Self::new(tone, wrapped_to(COLUMNS, 9, &format!("{label:<9}{text}")))
+    }
+
+    fn blank() -> Self {
+        Self::new(Tone::Plain, "\n")
+    }
+}
+
+/// Returns the settings, the load points and the verdict of a run. The texts of the
+/// passages are one text.
+#[must_use]
+pub fn summary(doc: &RunDoc) -> Vec<Passage> {
+    let mut all = settings(doc);
+    all.push(Passage::blank());
+    let curve = Curve::of(&doc.load_points);
+    if curve.rows.is_empty() {
+        all.push(Passage::new(Tone::Problem, "no load point was measured\n"));
+    } else {
+        all.extend(table(&curve));
+        all.push(Passage::blank());
+    }
+    all.extend(verdict(doc));
+    all
+}
+
+/// Returns the peak or the rate that was reached, the CPU use, the cautions and the
+/// problems of a run.
+#[must_use]
+pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
+    let curve = Curve::of(&doc.load_points);
+    let mut all = Vec::new();
+    if let Some((tone, words)) = peak_words(doc.pacing, &curve) {
+        all.push(Passage::labelled(tone, "Peak", &words));
+    }
+    let rate_tone = match missed_rate(doc) {
+        Some(_) => Tone::Caution,
+        None => Tone::Plain,
+    };
+    for remark in rate_remarks(doc) {
+        let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
+        all.push(Passage::labelled(rate_tone, "Rate", remark));
+    }
+    all.extend(cpu(doc, &curve).map(|text| Passage::labelled(Tone::Plain, "CPU", &text)));
+    if let Some(told) = reached(doc) {
+        let told = told.strip_prefix("calibration: ").unwrap_or(&told);
+        all.push(Passage::labelled(Tone::Plain, "Limit", told));
+    }
+    for caution in brief_cautions(doc) {
+        all.push(Passage::labelled(Tone::Caution, "Caution", &caution));
+    }
+    all.extend(
+        doc.server
+            .mixed_passes()
+            .map(|told| Passage::labelled(Tone::Caution, "Caution", &plain(&told))),
+    );
+    for line in remarks_up_to(DIFFERENCES_IN_BRIEF, doc).lines() {
+        let tone = match line.starts_with("failed:") || line.starts_with("left on") {
+            true => Tone::Problem,
+            false => Tone::Plain,
+        };
+        all.push(Passage::new(tone, wrapped_to(COLUMNS, 2, line)));
+    }
+    all
+}
+
+fn settings(doc: &RunDoc) -> Vec<Passage> {
+    let plain_line = |label, text: &str| Passage::labelled(Tone::Plain, label, text);
+    let [profile, ..] = plan::facts(&doc.plan, doc.pacing);
+    let is_embedded = doc.server.place == ServerLocation::Embedded;
+    let server = match is_embedded {
+        true => "built-in test server on this machine, files in memory".to_owned(),
+        false => plain(&doc.server.url),
+    };
+    let mut all = vec![
+        plain_line("Profile", &profile.1),
+        plain_line("Server", &server),
+        plain_line("Session", &session(&doc.server)),
+        plain_line("Load", &plan::in_brief(&doc.plan, doc.pacing)),
+    ];
+    if !is_embedded {
+        all.extend(flushes(doc).map(|told| plain_line("Flushes", &told)));
+    }
+    // The line of the built-in server has said it.
+    let is_said = |note: &&String| is_embedded && note.contains("files are in memory");
+    let notes = doc.server.notes.iter().filter(|note| !is_said(note));
+    all.extend(notes.map(|note| plain_line("Note", &plain(note))));
+    if doc.outcome != OutcomeDoc::Complete {
+        all.push(Passage::labelled(Tone::Problem, "Run", &outcome(doc)));
+    }
+    all
+}
+
+/// Returns the table of load points, a passage for each row that is special, and the
+/// reasons of rows that are not valid.
+fn table(curve: &Curve<'_>) -> Vec<Passage> {
+    let peak = curve.peak().map(|peak| peak.clients);
+    let tone = |row: &CurveRow<'_>| match () {
+        () if !row.invalid.is_empty() || row.errors > 0 => Tone::Problem,
+        () if Some(row.clients) == peak && curve.rows.len() > 1 => Tone::Peak,
+        () => Tone::Plain,
+    };
+    let text = load_points_in_brief(curve).to_text();
+    let tones = [Tone::Plain]
+        .into_iter()
+        .chain(curve.rows.iter().map(tone))
+        .chain(std::iter::repeat(Tone::Plain));
+    let lines = text.lines().zip(tones);
+    let mut all: Vec<_> = lines
+        .map(|(line, tone)| Passage::new(tone, format!("{line}\n")))
+        .collect();
+    let notes = footnotes(curve);
+    all.extend((!notes.is_empty()).then(|| Passage::new(Tone::Problem, notes)));
+    all
+}
+
+/// Returns the CPU use of both sides at the peak, or at the last load point if the
+/// clock set the load.
+fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
+    let row = curve.peak_row().or(curve.rows.last())?;
+    let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
+    let server = match Efficiency::of_row("", row).cpu_percent {
+        Some(percent) => format!("server {}", utilisation(percent)),
+        None => "server not measured (see --server-metrics)".to_owned(),
+    };
+    let own = busy_percent(row, cpus).zip(cpus);
+    let own = own.map(|(percent, cpus)| {
+        let cores = counted(cpus.into(), "core");
+        format!(", smbench {} of {cores}", utilisation(percent))
+    });
+    let place = counted(row.clients.into(), "client");
+    Some(format!("at {place}: {server}{}", own.unwrap_or_default()))
+}
