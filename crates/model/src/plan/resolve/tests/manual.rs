@@ -1,43 +1,63 @@
-//! The profiles in the README run, and the README lists every value that they may
-//! contain.
+//! The profiles in the manual run, and its chapter on operations lists every value
+//! that a mix may contain.
 
 use super::{plan, resolve};
 use crate::action::{Action, ChangeFilter, DirectoryClass, QueryClass, SetClass};
+use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::spec::RunOptions;
 
-#[test]
-fn the_profiles_in_the_readme_run() {
-    let readme = include_str!("../../../../../../README.md");
-    let blocks = readme.split("```toml\n").skip(1);
-    let texts = blocks.map(|block| block.split_once("```").unwrap().0);
-    let plans: Vec<_> = texts
-        // A suite is read by the command, not here.
-        .filter(|text| !text.contains("[[servers]]"))
-        .map(|text| {
-            let profile = Profile::parse("README.md", text).unwrap();
-            resolve(&profile, &RunOptions::default()).unwrap()
-        })
-        .collect();
-    let names: Vec<_> = plans
-        .iter()
-        .map(|plan| plan.work.profile.as_str())
-        .collect();
-    assert_eq!(names, ["database-like", "office-like", "bursts"]);
-    assert_eq!(plans[0].work.workload.flush_every_writes(), Some(100));
-    assert_eq!(plans[1].work.workload.actions().len(), 4);
-    assert_eq!(plans[2].work.workload.pattern().map(<[_]>::len), Some(2));
+const OPERATIONS: &str = include_str!("../../../../../../docs/workloads/operations.md");
+
+/// Resolves the only profile in a chapter.
+fn profile_in(chapter: &str) -> Plan {
+    let mut blocks = chapter.split("```toml\n").skip(1);
+    let (text, _) = blocks.next().unwrap().split_once("```").unwrap();
+    assert!(blocks.next().is_none(), "a profile that no test reads");
+    let profile = Profile::parse("the chapter", text).unwrap();
+    resolve(&profile, &RunOptions::default()).unwrap()
 }
 
 #[test]
-fn the_readme_has_every_operation_and_class() {
-    let readme = include_str!("../../../../../../README.md");
+fn the_profile_in_the_chapter_on_profiles_runs() {
+    let chapter = include_str!("../../../../../../docs/workloads/profiles.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "database-like");
+    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_operations_runs() {
+    let plan = profile_in(OPERATIONS);
+    assert_eq!(plan.work.profile, "office-like");
+    assert_eq!(plan.work.workload.actions().len(), 4);
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_patterns_runs() {
+    let chapter = include_str!("../../../../../../docs/workloads/patterns.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "bursts");
+    assert_eq!(plan.work.workload.pattern().map(<[_]>::len), Some(2));
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_fio_runs() {
+    let chapter = include_str!("../../../../../../docs/from/fio.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "office");
+    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+}
+
+#[test]
+fn the_chapter_on_operations_has_every_operation_and_class() {
     let word = |value: serde_json::Value| format!("`{}`", value.as_str().unwrap());
     for action in plan("all-commands").work.workload.actions() {
         let op = Action::name(&action);
-        assert!(readme.contains(&format!("`{op}`")), "{op}");
+        assert!(OPERATIONS.contains(&format!("`{op}`")), "{op}");
         for kind in action.kinds() {
-            assert!(readme.contains(&format!("`{}`", kind.name())), "{kind:?}");
+            let kind = kind.name();
+            assert!(OPERATIONS.contains(&format!("`{kind}`")), "{kind}");
         }
     }
     let words = [
@@ -47,6 +67,6 @@ fn the_readme_has_every_operation_and_class() {
         serde_json::to_value(ChangeFilter::StreamWrite),
     ];
     for written in words.map(|value| word(value.unwrap())) {
-        assert!(readme.contains(&written), "{written}");
+        assert!(OPERATIONS.contains(&written), "{written}");
     }
 }
