@@ -71,7 +71,7 @@ pub use crate::{
     smb::prepared,
 };
 
-/// Compiles the code in the README.
+/// Compiles the code in the chapter on the library.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/library.md")]
+struct LibraryChapter;

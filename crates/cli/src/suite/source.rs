@@ -206,11 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn the_suite_in_the_readme_can_be_read() {
-        let readme = include_str!("../../../../README.md");
-        let blocks = readme.split("```toml\n").skip(1);
-        let mut texts = blocks.map(|block| block.split_once("```").unwrap().0);
-        let text = texts.find(|text| text.contains("[[servers]]")).unwrap();
+    fn the_suite_in_the_chapter_on_suites_can_be_read() {
+        let chapter = include_str!("../../../../docs/suites.md");
+        let (_, block) = chapter.split_once("```toml\n").unwrap();
+        let (text, _) = block.split_once("```").unwrap();
         let suite: SuiteSpec = spec::parse(text).unwrap();
         assert_eq!((suite.servers.len(), suite.comparisons.len()), (2, 1));
     }

@@ -1,6 +1,6 @@
 //! Which specs resolve, which are refused, and the messages.
 
-mod readme;
+mod manual;
 
 use std::sync::Arc;
 

@@ -1,0 +1,109 @@
+//! What holds for README.md and the manual: README.md is short, the table of contents
+//! has every chapter, and every relative link leads somewhere.
+
+#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const README_BYTES_MAX: usize = 8192;
+
+fn repository() -> PathBuf {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    lab.join("../..").canonicalize().unwrap()
+}
+
+/// Returns the Markdown files of a folder and the folders in it.
+fn chapters(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.extension() {
+            Some(extension) if extension == "md" => found.push(path),
+            None => found.extend(chapters(&path)),
+            Some(_) => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns the lines outside of code blocks.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+/// Returns the destinations of the links of a text.
+fn links(text: &str) -> Vec<&str> {
+    let of_line = |line| {
+        let ends = str::split(line, "](").skip(1);
+        ends.filter_map(|end| Some(end.split_once(')')?.0))
+    };
+    prose(text).flat_map(of_line).collect()
+}
+
+/// Returns the anchors that forges and mdBook make of headings.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = prose(text).filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let letters = heading.trim_start_matches('#').trim().to_lowercase();
+        let letters = letters.replace(' ', "-");
+        letters
+            .chars()
+            .filter(|&c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+            .collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn the_readme_is_an_introduction() {
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(readme.len() <= README_BYTES_MAX, "{} bytes", readme.len());
+}
+
+#[test]
+fn the_table_of_contents_has_every_chapter_once() {
+    let docs = repository().join("docs");
+    let summary = docs.join("SUMMARY.md");
+    let text = fs::read_to_string(&summary).unwrap();
+    let mut listed: Vec<_> = links(&text).iter().map(|link| docs.join(link)).collect();
+    listed.push(summary);
+    listed.sort();
+    assert_eq!(listed, chapters(&docs));
+}
+
+#[test]
+fn every_relative_link_leads_to_a_heading_or_file() {
+    let mut files = chapters(&repository().join("docs"));
+    let at_the_root = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    files.extend(at_the_root.map(|name| repository().join(name)));
+    let mut broken = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        for link in links(&text) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => file.clone(),
+                _ => file.parent().unwrap().join(path),
+            };
+            let has_anchor = |text: String| anchors(&text).iter().any(|found| found == anchor);
+            let leads = match anchor {
+                "" => target.exists(),
+                _ => fs::read_to_string(&target).is_ok_and(has_anchor),
+            };
+            if !leads {
+                broken.push(format!("{}: {link}", file.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

@@ -1,0 +1,72 @@
+//! The profiles in the manual run, and its chapter on operations lists every value
+//! that a mix may contain.
+
+use super::{plan, resolve};
+use crate::action::{Action, ChangeFilter, DirectoryClass, QueryClass, SetClass};
+use crate::plan::Plan;
+use crate::profile::Profile;
+use crate::spec::RunOptions;
+
+const OPERATIONS: &str = include_str!("../../../../../../docs/workloads/operations.md");
+
+/// Resolves the only profile in a chapter.
+fn profile_in(chapter: &str) -> Plan {
+    let mut blocks = chapter.split("```toml\n").skip(1);
+    let (text, _) = blocks.next().unwrap().split_once("```").unwrap();
+    assert!(blocks.next().is_none(), "a profile that no test reads");
+    let profile = Profile::parse("the chapter", text).unwrap();
+    resolve(&profile, &RunOptions::default()).unwrap()
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_profiles_runs() {
+    let chapter = include_str!("../../../../../../docs/workloads/profiles.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "database-like");
+    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_operations_runs() {
+    let plan = profile_in(OPERATIONS);
+    assert_eq!(plan.work.profile, "office-like");
+    assert_eq!(plan.work.workload.actions().len(), 4);
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_patterns_runs() {
+    let chapter = include_str!("../../../../../../docs/workloads/patterns.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "bursts");
+    assert_eq!(plan.work.workload.pattern().map(<[_]>::len), Some(2));
+}
+
+#[test]
+fn the_profile_in_the_chapter_on_fio_runs() {
+    let chapter = include_str!("../../../../../../docs/from/fio.md");
+    let plan = profile_in(chapter);
+    assert_eq!(plan.work.profile, "office");
+    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+}
+
+#[test]
+fn the_chapter_on_operations_has_every_operation_and_class() {
+    let word = |value: serde_json::Value| format!("`{}`", value.as_str().unwrap());
+    for action in plan("all-commands").work.workload.actions() {
+        let op = Action::name(&action);
+        assert!(OPERATIONS.contains(&format!("`{op}`")), "{op}");
+        for kind in action.kinds() {
+            let kind = kind.name();
+            assert!(OPERATIONS.contains(&format!("`{kind}`")), "{kind}");
+        }
+    }
+    let words = [
+        serde_json::to_value(QueryClass::FsSectorSize),
+        serde_json::to_value(SetClass::EndOfFile),
+        serde_json::to_value(DirectoryClass::IdFullDirectory),
+        serde_json::to_value(ChangeFilter::StreamWrite),
+    ];
+    for written in words.map(|value| word(value.unwrap())) {
+        assert!(OPERATIONS.contains(&written), "{written}");
+    }
+}
