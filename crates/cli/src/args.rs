@@ -148,10 +148,10 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folder of a study or of result documents
-    #[arg(value_name = "DIR", value_parser = paths())]
-    pub(crate) study: PathBuf,
-    /// Folder for the report; existing files are replaced [default: DIR/report]
+    /// Folder of a study or of result documents, or the documents themselves
+    #[arg(value_name = "DIR|RESULT", required = true, value_parser = paths())]
+    pub(crate) results: Vec<PathBuf>,
+    /// Folder for the report; existing files are replaced [default: DIR/report, or smbench-report]
     #[arg(long, value_name = "FOLDER", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
 }

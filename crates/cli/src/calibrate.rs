@@ -37,7 +37,7 @@ use smbench_report::doc::{
     CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, ToolDoc,
 };
 use smbench_report::units::{counted, plain};
-use smbench_report::{Disclosure, FlushDoc, LoadError, RunDoc, ServerLocation};
+use smbench_report::{Disclosure, LoadError, RunDoc, ServerLocation};
 
 use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
@@ -336,13 +336,7 @@ fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
     };
     let disclosure = Disclosure {
         place: ServerLocation::Embedded,
-        flush: FlushDoc::Unknown,
-        notes: Vec::new(),
-        machine: None,
-        calibration: None,
-        command: Vec::new(),
-        software: None,
-        storage: None,
+        ..Disclosure::default()
     };
     let doc = match record {
         Ok(record) => RunDoc::from_record(&record, disclosure),

@@ -40,6 +40,9 @@ pub(crate) struct RunRequest {
     flush: FlushDoc,
     /// The highest load of the generator.
     ceilings: calibrate::RunCalibration,
+    /// The user's name for the result, and remark about it.
+    label: Option<String>,
+    note: Option<String>,
 }
 
 /// The server of a run.
@@ -135,6 +138,8 @@ impl RunRequest {
             server,
             flush: args.server_flush.unwrap_or_default(),
             ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
+            label: output.label.clone(),
+            note: output.note.clone(),
         })
     }
 
@@ -163,6 +168,7 @@ impl RunRequest {
         };
         let calibrate::RunCalibration { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;
+        (told.label, told.note) = (self.label.clone(), self.note.clone());
         told.notes.extend(note);
         told
     }
@@ -187,12 +193,9 @@ fn of_this_process(place: ServerLocation, flush: FlushDoc) -> Disclosure {
     Disclosure {
         place,
         flush,
-        notes: Vec::new(),
         machine: Some(MachineDoc::this()),
-        calibration: None,
         command: command_line(),
-        software: None,
-        storage: None,
+        ..Disclosure::default()
     }
 }
 

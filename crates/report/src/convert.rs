@@ -30,8 +30,12 @@ use load::{concurrency, is_at_rate, latency_noise, offered, steady};
 use operations::{by_kind, caching, differences, failures, op, totals, verification};
 
 /// Facts that a reader must know and that no measurement shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disclosure {
+    /// The user's name for the result.
+    pub label: Option<String>,
+    /// The user's remark about the result.
+    pub note: Option<String>,
     /// Where the server ran.
     pub place: ServerLocation,
     /// The server's handling of a FLUSH.
@@ -85,6 +89,8 @@ impl RunDoc {
             started: humantime::format_rfc3339_seconds(started).to_string(),
             outcome,
             outcome_reason,
+            label: disclosure.label.clone(),
+            note: disclosure.note.clone(),
             command: disclosure.command.clone(),
             plan: plan(record),
             pacing: record.plan.work.load.into(),

@@ -20,6 +20,17 @@ impl RunDoc {
         self.summarised()
     }
 
+    /// Adds the passes of another document of the same plan, numbered after its own.
+    #[must_use]
+    pub fn with_more_passes(self, mut other: Self) -> Self {
+        let own = self.load_points.iter().map(|point| point.repeat).max();
+        for point in &mut other.load_points {
+            point.repeat += own.unwrap_or(0);
+        }
+        let all = self.clone();
+        Self::pooled(vec![self, other]).unwrap_or(all)
+    }
+
     /// Joins the load points of several documents of the same plan and server.
     /// Returns `None` without documents. The rest comes from the first document,
     /// with these exceptions:

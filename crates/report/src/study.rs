@@ -10,7 +10,7 @@
 mod doc;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::calibration::CALIBRATION_FILE;
 use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
@@ -78,7 +78,7 @@ impl Study {
     fn read(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let mut study = match StudyDoc::load(folder)? {
             Some(doc) => Self::of_suite(doc, folder),
-            None => Self::of_documents(folder, otherwise),
+            None => Self::of_folder(folder, otherwise),
         }?;
         match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
             Ok(calibration) => study.calibration = Some(calibration),
@@ -147,7 +147,7 @@ impl Study {
 
     /// Reads every document of the folder as a separate server, named after its
     /// file.
-    fn of_documents(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
+    fn of_folder(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let unreadable = |source| LoadError::Unreadable {
             path: folder.to_owned(),
             source,
@@ -168,6 +168,27 @@ impl Study {
         let whole = fs::canonicalize(folder).map_err(unreadable)?;
         let name = whole.file_name().unwrap_or(whole.as_os_str());
         let name = name.to_string_lossy().into_owned();
+        let missing = folder.join(STUDY_FILE);
+        Self::of_documents(name, &paths, otherwise, missing)
+    }
+
+    /// Reads these documents as a study, in which each is a separate server. Documents
+    /// with the same label, profile and work are passes of one result.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`RunDoc::load`].
+    pub fn of_files(paths: &[PathBuf]) -> Result<Self, LoadError> {
+        let first = paths.first().cloned().unwrap_or_default();
+        Self::of_documents("results".to_owned(), paths, NoResult::Refuse, first)
+    }
+
+    fn of_documents(
+        name: String,
+        paths: &[PathBuf],
+        otherwise: NoResult,
+        missing: PathBuf,
+    ) -> Result<Self, LoadError> {
         let mut study = Self {
             doc: StudyDoc {
                 schema_version: SCHEMA_VERSION,
@@ -188,7 +209,7 @@ impl Study {
             results: Vec::new(),
         };
         let mut first = None;
-        for path in &paths {
+        for path in paths {
             match RunDoc::load(path) {
                 Ok(run) => study.add(path, run),
                 Err(error) if otherwise == NoResult::Refuse => return Err(error),
@@ -200,9 +221,7 @@ impl Study {
         }
         match study.results.is_empty() {
             false => Ok(study),
-            true => Err(first.unwrap_or_else(|| LoadError::NotFound {
-                path: folder.join(STUDY_FILE),
-            })),
+            true => Err(first.unwrap_or(LoadError::NotFound { path: missing })),
         }
     }
 
@@ -221,10 +240,40 @@ impl Study {
             .extend(run.load_points.iter().map(|point| point.clients));
         doc.load_points.sort_unstable();
         doc.load_points.dedup();
-        let passes = run.load_points.iter().map(|point| point.repeat).max();
-        doc.passes = doc.passes.max(passes.unwrap_or(1));
+        doc.passes = doc.passes.max(passes(&run));
+        let labelled = || {
+            let mut servers = doc.servers.iter();
+            servers.position(|server| run.label.as_ref() == Some(&server.name))
+        };
+        if let Some(server) = labelled() {
+            let same =
+                |result: &&mut StudyResult| (result.server, result.profile) == (server, profile);
+            let Some(known) = self.results.iter_mut().find(same) else {
+                self.results.push(StudyResult {
+                    server,
+                    profile,
+                    run,
+                });
+                return;
+            };
+            if known.run.plan.digest == run.plan.digest {
+                let joined = known.run.clone().with_more_passes(run);
+                doc.passes = doc.passes.max(passes(&joined));
+                known.run = joined;
+                return;
+            }
+        }
+        let name = run.name(path);
+        let known = doc
+            .servers
+            .iter()
+            .filter(|server| server.name == name)
+            .count();
         doc.servers.push(StudyServerDoc {
-            name: stem(path),
+            name: match known {
+                0 => name,
+                _ => format!("{name} ({})", path.display()),
+            },
             url: Some(run.server.url.clone()),
             notes: run.server.notes.clone(),
             settings: Vec::new(),
@@ -242,7 +291,7 @@ fn left_out(error: &LoadError) -> String {
     format!("failed to {error}")
 }
 
-fn stem(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or(path.as_os_str());
-    stem.to_string_lossy().into_owned()
+fn passes(run: &RunDoc) -> u32 {
+    let passes = run.load_points.iter().map(|point| point.repeat);
+    passes.max().unwrap_or(1)
 }

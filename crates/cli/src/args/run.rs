@@ -12,7 +12,7 @@ use super::COMMON;
 use super::calibrate::{CalibrationSource, calibration_sources};
 use super::load::LoadArgs;
 use super::server::ServerArgs;
-use super::value::{Destination, destinations, files, parse_profile, paths, timings};
+use super::value::{Destination, destinations, files, label, parse_profile, paths, timings};
 
 /// Options of `run` and `plan`.
 #[derive(Debug, Args)]
@@ -129,6 +129,12 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths(),
         help_heading = COMMON)]
     pub(crate) out: PathBuf,
+    /// Name of the result in tables and reports; results with equal labels are joined as passes
+    #[arg(long, value_name = "TEXT", value_parser = label, help_heading = COMMON)]
+    pub(crate) label: Option<String>,
+    /// Remark to store in the result
+    #[arg(long, value_name = "TEXT", value_parser = label, hide_short_help = true)]
+    pub(crate) note: Option<String>,
     /// Also write the result document to FILE, replacing it; - prints it instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations(), help_heading = COMMON)]
     pub(crate) json: Option<Destination>,

@@ -89,6 +89,19 @@ pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> 
     }
 }
 
+/// Parses a text for people to read.
+pub(super) fn label(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("the text is empty"),
+        text if text.contains(char::is_control) => Err("expected one line of text"),
+        text if text.chars().count() > LABEL_MAX => Err("expected at most 200 characters"),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Maximum number of characters of a label or a note.
+const LABEL_MAX: usize = 200;
+
 pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
         Ok(Duration::ZERO) => Err("nothing is answered within no time: give 1ms or more".into()),

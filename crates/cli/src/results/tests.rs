@@ -7,6 +7,8 @@ fn output(folder: &Path) -> OutputArgs {
     OutputArgs {
         calibration: None,
         out: folder.join("a/b/results"),
+        label: None,
+        note: None,
         json: None,
         csv: None,
         csv_iometer: None,

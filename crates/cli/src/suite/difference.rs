@@ -117,25 +117,21 @@ fn first_difference(key: &str, old: &Value, new: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use smbench_report::{FlushDoc, ServerLocation};
+    use smbench_report::FlushDoc;
 
     use super::*;
 
     #[test]
     fn a_server_is_another_one_where_program_or_storage_differ() {
         let told = |software: Option<&str>, storage: Option<[&str; 2]>| Disclosure {
-            place: ServerLocation::Remote,
             flush: FlushDoc::Honours,
-            notes: Vec::new(),
-            machine: None,
-            calibration: None,
-            command: Vec::new(),
             software: software.map(str::to_owned),
             storage: storage.map(|[filesystem, source]| StorageDoc {
                 filesystem: filesystem.to_owned(),
                 source: source.to_owned(),
                 in_memory: filesystem == "tmpfs",
             }),
+            ..Disclosure::default()
         };
         let disk = Some(["ext4", "/dev/sda1"]);
         let was = told(Some("Samba 4.17"), disk);

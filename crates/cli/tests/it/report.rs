@@ -47,6 +47,42 @@ fn a_folder_of_results_becomes_a_report() {
     assert_eq!(again, page);
 }
 
+/// From two labelled runs to a comparison and a report by their names.
+#[test]
+fn labels_name_results_everywhere() {
+    let server = embedded();
+    let place = Place::new();
+    for (label, file) in [
+        ("before", "a.json"),
+        ("after", "b.json"),
+        ("after", "c.json"),
+    ] {
+        let label = format!("--label={label}");
+        let run = ["--clients=1", &label, "--note=a try", "--json", file];
+        let said = place.run(&server.url(), server.password(), &run);
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        assert!(said.stdout.contains("\nNote     a try\n"), "{said:?}");
+    }
+    let said = place.smbench(&["compare", "a.json", "b.json", "c.json"]);
+    said.succeeded();
+    assert!(said.stdout.contains("A        before: "), "{said:?}");
+    assert!(said.stdout.contains("B        after: "), "{said:?}");
+    assert!(!said.stdout.contains("c.json"), "{said:?}");
+    let said = place.smbench(&["report", "a.json", "b.json", "c.json"]);
+    said.succeeded();
+    let page = fs::read_to_string(place.path("smbench-report/report.md")).unwrap();
+    assert!(
+        page.contains("| before |") && page.contains("| after |"),
+        "{page}"
+    );
+    let refused = place.smbench(&["report", "a.json", "results"]);
+    assert_eq!(refused.code(), Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("results is a folder"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn a_calibration_that_cannot_be_read_costs_a_study_nothing_else() {
     let place = Place::new();
@@ -75,7 +111,7 @@ fn what_is_no_study_is_named() {
     let file = place.write("result.json", "{}");
     place
         .smbench(&["report", text(&file)])
-        .failed_with(2, &["result.json is a file", "`show`"]);
+        .failed_with(2, &["result.json: not an smbench result"]);
     place
         .smbench(&["report", "missing"])
         .failed_with(2, &["failed to read missing"]);

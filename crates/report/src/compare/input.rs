@@ -108,6 +108,55 @@ impl Input {
         }
     }
 
+    /// Joins results with the same label, profile and work: they are passes of one.
+    #[must_use]
+    pub fn joined(inputs: Vec<Self>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for input in inputs {
+            let known = all.iter_mut().find(|known| known.is_more_of(&input));
+            match (known.and_then(Self::alone_mut), input.alone()) {
+                (Some(known), Some(run)) => *known = known.clone().with_more_passes(run.clone()),
+                _ => all.push(input),
+            }
+        }
+        all
+    }
+
+    /// Returns the run of a separate document.
+    fn alone(&self) -> Option<&RunDoc> {
+        match &self.results[..] {
+            [
+                InputResult {
+                    server: None, run, ..
+                },
+            ] => run.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn alone_mut(&mut self) -> Option<&mut RunDoc> {
+        match &mut self.results[..] {
+            [
+                InputResult {
+                    server: None, run, ..
+                },
+            ] => run.as_mut(),
+            _ => None,
+        }
+    }
+
+    fn is_more_of(&self, other: &Self) -> bool {
+        let key = |run: &RunDoc| {
+            (
+                run.label.clone(),
+                run.plan.profile.clone(),
+                run.plan.digest.clone(),
+            )
+        };
+        let keys = self.alone().map(key).zip(other.alone().map(key));
+        keys.is_some_and(|(one, other)| one.0.is_some() && one == other)
+    }
+
     fn name(&self) -> String {
         plain(&self.path.to_string_lossy())
     }
@@ -148,7 +197,7 @@ impl Input {
             label: label.to_owned(),
             name: match &server {
                 Some(server) => format!("{}: {server}", self.name()),
-                None => self.name(),
+                None => run.label.as_deref().map_or_else(|| self.name(), plain),
             },
             server,
             profile: plain(&of.profile),

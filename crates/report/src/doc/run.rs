@@ -12,7 +12,7 @@ use super::file::{
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
-use super::server::ServerDoc;
+use super::server::{ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
 use crate::statistics::Estimate;
 use crate::units::counted;
@@ -30,6 +30,13 @@ pub struct RunDoc {
     pub outcome: OutcomeDoc,
     /// Why the run was aborted; `null` unless it was.
     pub outcome_reason: Option<String>,
+    /// The user's name for the result. Results with equal labels are passes of one.
+    /// Absent if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The user's remark about the result. Absent if none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The command line: the program, and one argument per element. Passwords and
     /// queries in URLs are left out. Absent in documents of releases that did not
     /// record it, and of other programs.
@@ -62,7 +69,41 @@ pub struct RunDoc {
     pub leftover: Option<String>,
 }
 
+/// Returns whether `run` made this name of a file: the start and the profile.
+fn is_automatic(stem: &str) -> bool {
+    let (start, profile) = stem.split_at_checked(16).unwrap_or_default();
+    let is_like = |(letter, of): (char, char)| match of {
+        '0' => letter.is_ascii_digit(),
+        of => letter == of,
+    };
+    profile.starts_with('-') && start.chars().zip("00000000T000000Z".chars()).all(is_like)
+}
+
 impl RunDoc {
+    /// Returns a name for people of the document that was read from `path`: the label,
+    /// else the file's name if the user chose it, else the server and the start.
+    #[must_use]
+    pub fn name(&self, path: &Path) -> String {
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        let stem = stem.to_string_lossy();
+        if !is_automatic(&stem) {
+            return stem.into_owned();
+        }
+        let server = match self.server.place {
+            ServerLocation::Embedded => "built-in server",
+            ServerLocation::Remote => {
+                let url = &self.server.url;
+                let after = url.rsplit_once('@').or_else(|| url.split_once("://"));
+                after.map_or(url.as_str(), |(_, share)| share)
+            }
+        };
+        let started = self.started.replace('T', " ");
+        format!("{server}, {}", started.trim_end_matches('Z'))
+    }
+
     /// Returns whether any load point got as far as its window.
     #[must_use]
     pub fn is_measured(&self) -> bool {

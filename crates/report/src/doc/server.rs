@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// Location of a server, seen from the generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerLocation {
     /// On the machine that the target URL names.
+    #[default]
     Remote,
     /// On this machine, started by smbench for this run.
     Embedded,

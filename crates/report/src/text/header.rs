@@ -12,7 +12,9 @@ use crate::units::{counted, plain};
 pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let [profile, load, data, window] = plan::facts(&doc.plan, doc.pacing);
     let server = ("server", server(&doc.server));
-    let mut facts = vec![("run", run(doc)), profile, server, load, data, window];
+    let mut facts = vec![("run", run(doc))];
+    facts.extend(names(doc));
+    facts.extend([profile, server, load, data, window]);
     facts.extend(
         doc.server
             .software
@@ -27,6 +29,14 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
+}
+
+/// Returns the user's label and note.
+pub(super) fn names(doc: &RunDoc) -> impl Iterator<Item = (&'static str, String)> {
+    let names = [("label", &doc.label), ("note", &doc.note)];
+    names
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, plain(text.as_deref()?))))
 }
 
 fn run(doc: &RunDoc) -> String {

@@ -3,7 +3,7 @@
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
-use super::header::{flushes, outcome, session};
+use super::header::{flushes, names, outcome, session};
 use super::points::{load_points_in_brief, peak_words};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
@@ -113,19 +113,22 @@ pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
 }
 
 fn settings(doc: &RunDoc) -> Vec<Passage> {
-    let plain_line = |label, text: &str| Passage::labelled(Tone::Plain, label, text);
+    let plain_line = |label: &str, text: &str| Passage::labelled(Tone::Plain, label, text);
     let [profile, ..] = plan::facts(&doc.plan, doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
     let server = match is_embedded {
         true => "built-in test server on this machine, files in memory".to_owned(),
         false => plain(&doc.server.url),
     };
-    let mut all = vec![
+    let capital = |label: &str| label[..1].to_uppercase() + &label[1..];
+    let names = names(doc).map(|(label, text)| plain_line(&capital(label), &text));
+    let mut all: Vec<_> = names.collect();
+    all.extend([
         plain_line("Profile", &profile.1),
         plain_line("Server", &server),
         plain_line("Session", &session(&doc.server)),
         plain_line("Load", &plan::in_brief(&doc.plan, doc.pacing)),
-    ];
+    ]);
     if !is_embedded {
         all.extend(flushes(doc).map(|told| plain_line("Flushes", &told)));
     }

@@ -20,7 +20,7 @@ use smbench_model::record::{
 };
 use smbench_model::target::{Secret, Target};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
-use smbench_report::{Disclosure, FlushDoc, RunDoc, ServerLocation};
+use smbench_report::{Disclosure, RunDoc};
 pub(crate) use study::{comparison, result, study_doc, transfer};
 
 /// Occurs nowhere else, so a search for it finds a leak.
@@ -292,14 +292,8 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
 
 pub(crate) fn document(record: &RunRecord) -> RunDoc {
     let disclosure = Disclosure {
-        calibration: None,
-        place: ServerLocation::Remote,
-        flush: FlushDoc::Unknown,
         notes: vec!["server and generator share this machine".to_owned()],
-        machine: None,
-        command: Vec::new(),
-        software: None,
-        storage: None,
+        ..Disclosure::default()
     };
     RunDoc::from_record(record, disclosure)
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use smbench_report::RunDoc;
 use smbench_report::compare::Input;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
+use smbench_report::{RunDoc, ServerLocation};
 
 use crate::samples::{comparison, curve, document, point, run, study_doc};
 
@@ -154,6 +154,69 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     fs::remove_file(folder.path().join("a.json")).unwrap();
     fs::remove_file(folder.path().join("b.json")).unwrap();
     assert!(missing(folder.path()).contains("aa.json: not JSON"));
+}
+
+/// Documents of one label are passes of one server, if their work is the same.
+#[test]
+fn labels_name_results_and_join_their_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let labelled = |name: &str, label: &str, record| {
+        let label = Some(label.to_owned());
+        let doc = RunDoc {
+            label,
+            ..document(&record)
+        };
+        let path = folder.path().join(name);
+        save(&doc, &path);
+        path
+    };
+    let mut other_work = run(vec![point(2, 1, 50)]);
+    other_work.plan.work.seed += 1;
+    let paths = [
+        labelled("1.json", "before", run(vec![point(2, 1, 50)])),
+        labelled("2.json", "before", run(vec![point(2, 1, 70)])),
+        labelled("3.json", "after", run(vec![point(2, 1, 80)])),
+        labelled("4.json", "before", other_work),
+    ];
+    for found in [Study::load(folder.path()), Study::of_files(&paths)] {
+        let found = found.unwrap();
+        let names: Vec<_> = found
+            .doc
+            .servers
+            .iter()
+            .map(|server| &*server.name)
+            .collect();
+        let other = format!("before ({})", paths[3].display());
+        assert_eq!(names, ["before", "after", &other]);
+        assert_eq!((found.doc.passes, found.results.len()), (2, 3));
+        let repeats = found.results[0].run.load_points.iter();
+        let repeats: Vec<_> = repeats.map(|point| point.repeat).collect();
+        assert_eq!(repeats, [1, 2]);
+    }
+}
+
+#[test]
+fn a_result_without_a_label_is_named_after_its_file_or_its_server() {
+    let doc = document(&curve());
+    let name = |doc: &RunDoc, file: &str| doc.name(Path::new(file));
+    let automatic = "results/20260102T030405Z-file-server.json";
+    assert_eq!(name(&doc, "results/before.json"), "before");
+    assert_eq!(
+        name(&doc, "20260102-file-server.json"),
+        "20260102-file-server"
+    );
+    assert_eq!(
+        name(&doc, automatic),
+        "files.example/data, 2026-01-02 03:04:05"
+    );
+    let mut own = doc.clone();
+    own.server.place = ServerLocation::Embedded;
+    assert_eq!(
+        name(&own, automatic),
+        "built-in server, 2026-01-02 03:04:05"
+    );
+    own.label = Some("mine".to_owned());
+    assert_eq!(name(&own, automatic), "mine");
 }
 
 #[test]
