@@ -207,8 +207,8 @@ impl LoadPointDoc {
     /// Returns whether a rate was requested and not reached.
     #[must_use]
     pub fn misses_rate(&self) -> bool {
-        let offered = self.offered.as_ref();
-        offered.is_some_and(|offered| offered.rate_missed == Some(true))
+        self.rated()
+            .is_some_and(|offered| offered.rate_missed == Some(true))
     }
 
     /// Returns whether the generator limited the throughput. Releases that did not
@@ -216,10 +216,13 @@ impl LoadPointDoc {
     /// that had the CPUs. Where a rate was reached, its throughput is what was asked for.
     #[must_use]
     pub fn is_client_limited(&self) -> bool {
-        let reached = self
-            .offered
-            .is_some_and(|offered| offered.rate_missed == Some(false));
+        let reached = self.rated().is_some() && !self.misses_rate();
         self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited && !reached
+    }
+
+    /// Returns what was offered, if it was at a rate.
+    pub(crate) fn rated(&self) -> Option<OfferedDoc> {
+        self.offered.filter(|offered| offered.rate_missed.is_some())
     }
 
     /// Returns what the reason of `generator` meant in the release that wrote it.
@@ -305,6 +308,13 @@ pub struct ClientDoc {
     pub cpu_us_per_op: Option<f64>,
     /// Largest resident set of the process so far, in bytes.
     pub max_rss_bytes: u64,
+}
+
+impl ClientDoc {
+    /// Returns the CPU seconds in both modes.
+    pub(crate) fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
 }
 
 /// The set-up of the sessions of a load point.

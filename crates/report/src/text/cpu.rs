@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools as _;
+
 use crate::curve::{Curve, CurveRow};
 use crate::doc::ServerCpuDoc;
 use crate::metric::Metric;
@@ -46,20 +48,13 @@ pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
             ..Table::default()
         });
     }
-    let rows: Vec<_> = curve
-        .rows
-        .iter()
-        .map(|row| (row, Efficiency::of_row("", row)))
-        .collect();
+    let rows = curve.rows.iter();
+    let rows = rows.map(|row| (row, Efficiency::of_row("", row)));
+    let rows = rows.collect_vec();
     let is_mixed = is_mixed(rows.iter().map(|(_, efficiency)| efficiency));
-    let mut notes: Vec<_> = reason
-        .map(|reason| format!("-: not measured: {}", plain(reason)))
-        .into_iter()
-        .collect();
-    if rows
-        .iter()
-        .any(|(_, efficiency)| efficiency.cpu_of == Some(CpuOf::Both))
-    {
+    let reason = reason.map(|reason| format!("-: not measured: {}", plain(reason)));
+    let mut notes = Vec::from_iter(reason);
+    if rows.iter().any(|(_, of)| of.cpu_of == Some(CpuOf::Both)) {
         notes.push("-: of two kinds over the passes, of which there is no mean".to_owned());
     }
     if is_mixed {
@@ -114,10 +109,7 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     let merit = merit(curve);
     let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
     let cells = |row: &CurveRow<'_>| {
-        let used = row
-            .passes
-            .iter()
-            .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s);
+        let used = row.passes.iter().map(|pass| pass.client.cpu_s());
         let busy = busy(row, used.sum());
         let percent = busy
             .zip(cpus.filter(|&cpus| cpus > 0))
@@ -129,15 +121,10 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
         };
         figures(merit, row, use_of_cpu)
     };
-    Table {
-        title: format!(
-            "CPU of the generator: that of smbench itself{}",
-            cores.unwrap_or_default()
-        ),
-        columns: columns(merit).map(Column::number).collect(),
-        rows: curve.rows.iter().map(cells).collect(),
-        notes: Vec::new(),
-    }
+    let cores = cores.unwrap_or_default();
+    let title = format!("CPU of the generator: that of smbench itself{cores}");
+    let columns = columns(merit).map(Column::number).collect();
+    Table::of(title, columns, curve.rows.iter().map(cells).collect())
 }
 
 fn cells(merit: RankedBy, row: &CurveRow<'_>, efficiency: &Efficiency) -> Vec<Cell> {
