@@ -123,11 +123,8 @@ impl CalibrationDoc {
             row.passes.iter().map(|pass| of(pass) as f64).sum::<f64>()
         };
         let (read, written) = (sum(|pass| pass.bytes_read), sum(|pass| pass.bytes_written));
-        let operations: f64 = row
-            .passes
-            .iter()
-            .map(|pass| pass.ops_per_s * pass.window_s)
-            .sum();
+        let operations = row.passes.iter().map(|pass| pass.ops_per_s * pass.window_s);
+        let operations: f64 = operations.sum();
         let size = (read + written) / operations;
         // An operation that moves no data is not comparable to the measured ones.
         if !size.is_finite() || size < 1.0 {

@@ -53,10 +53,8 @@ fn sessions(plan: &PlanDoc) -> String {
         connections if connections == u64::from(most) => String::new(),
         connections => format!(" on {}", counted(connections, "connection")),
     };
-    let rate = plan
-        .generator
-        .setup_rate
-        .map_or_else(String::new, |rate| format!(", {rate} set up per second"));
+    let rate = plan.generator.setup_rate;
+    let rate = rate.map_or_else(String::new, |rate| format!(", {rate} set up per second"));
     format!("{all} in all, up to {most} at a time{connections}{rate}")
 }
 
@@ -170,10 +168,8 @@ pub fn session(plan: &PlanDoc) -> Vec<(&'static str, String)> {
     if let Some(algorithm) = algorithm.filter(|algorithm| *algorithm != "auto") {
         signing += &format!(", with {}", plain(algorithm));
     }
-    let encryption = plan
-        .sessions
-        .encryption
-        .map(|wanted| encryption(plan, wanted));
+    let wanted = plan.sessions.encryption;
+    let encryption = wanted.map(|wanted| encryption(plan, wanted));
     let mut facts = vec![("dialect", dialect), ("signing", signing)];
     facts.extend(encryption.map(|text| ("encryption", text)));
     facts

@@ -20,11 +20,8 @@ pub fn tables(study: &Study) -> Vec<Table> {
     let is_told = !tables.is_empty() && study.doc.load_points.len() == 1;
     for (at, profile) in study.doc.profiles.iter().enumerate() {
         let contenders = contenders(study, at);
-        let measured: Vec<_> = contenders
-            .iter()
-            .filter(|contender| !contender.points.is_empty())
-            .cloned()
-            .collect();
+        let measured = contenders.iter().filter(|of| !of.points.is_empty());
+        let measured: Vec<_> = measured.cloned().collect();
         if measured.is_empty() {
             continue;
         }
@@ -87,10 +84,8 @@ fn nothing(name: &str) -> Contender {
 
 /// Returns the name of the column of heights, which is their unit.
 fn unit(contenders: &[Contender]) -> &'static str {
-    let mut metrics = contenders
-        .iter()
-        .filter(|contender| !contender.points.is_empty())
-        .map(|contender| contender.metric);
+    let measured = contenders.iter().filter(|of| !of.points.is_empty());
+    let mut metrics = measured.map(|contender| contender.metric);
     match metrics.next() {
         Some(Metric::Operations) if metrics.all(|metric| metric == Metric::Operations) => "ops/s",
         _ => "Mbit/s",

@@ -71,12 +71,9 @@ pub(crate) fn brief(doc: &RunDoc) -> String {
 
 fn found(doc: &RunDoc) -> Vec<Caution> {
     let caution = |(name, find): &Kind| {
-        let findings: Vec<_> = doc
-            .load_points
-            .iter()
-            .filter(|point| point.valid)
-            .filter_map(|point| Some((point, find(point, &doc.plan)?)))
-            .collect();
+        let valid = doc.load_points.iter().filter(|point| point.valid);
+        let findings = valid.filter_map(|point| Some((point, find(point, &doc.plan)?)));
+        let findings = findings.collect_vec();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
         let are_several = !points.iter().map(|point| point.clients).all_equal();
         let (worst, finding) = findings

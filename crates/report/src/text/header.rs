@@ -13,17 +13,10 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let [profile, load, data, window] = plan::facts(&doc.plan, doc.pacing);
     let server = ("server", server(&doc.server));
     let mut facts = vec![("run", run(doc)), profile, server, load, data, window];
-    facts.extend(
-        doc.server
-            .software
-            .iter()
-            .map(|software| ("software", plain(software))),
-    );
-    facts.extend(
-        doc.server
-            .mixed_passes()
-            .map(|told| ("warning", plain(&told))),
-    );
+    let software = doc.server.software.iter();
+    facts.extend(software.map(|software| ("software", plain(software))));
+    let mixed = doc.server.mixed_passes();
+    facts.extend(mixed.map(|told| ("warning", plain(&told))));
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
@@ -35,11 +28,8 @@ fn run(doc: &RunDoc) -> String {
         OutcomeDoc::Interrupted => "interrupted".to_owned(),
         OutcomeDoc::Aborted => "aborted".to_owned(),
     };
-    let reason = doc
-        .outcome_reason
-        .as_ref()
-        .map(|reason| format!(": {}", plain(reason)))
-        .unwrap_or_default();
+    let reason = doc.outcome_reason.as_ref();
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", plain(reason)));
     format!(
         "{}, {} {}, {outcome}{reason}",
         plain(&doc.started),
@@ -63,10 +53,8 @@ fn server(server: &ServerDoc) -> String {
         ServerLocation::Remote => "",
         ServerLocation::Embedded => " (embedded)",
     };
-    let auth = server
-        .auth
-        .as_ref()
-        .map(|auth| format!(", auth {}", plain(auth)));
+    let auth = server.auth.as_ref();
+    let auth = auth.map(|auth| format!(", auth {}", plain(auth)));
     if server.dialect == "none" {
         return format!("{}{place}, not SMB", plain(&server.url));
     }
