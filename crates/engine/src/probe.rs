@@ -14,7 +14,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError};
+use crate::smb::session::{Endpoint, Session, SessionError, unless};
 use crate::smb::share;
 pub use crate::smb::share::Cleanup;
 pub use disk_watch::{FlushFinding, FlushPolicy};
@@ -115,18 +115,6 @@ pub fn probe(
         let found = unless(cancel, with_offers(found, &endpoint)).await;
         found.map_err(|error| RunError::from(error).with_leftover(leftover))
     })
-}
-
-/// Runs `work` until it ends or a cancel drops it.
-async fn unless<T>(
-    cancel: &Cancel,
-    work: impl Future<Output = Result<T, SessionError>>,
-) -> Result<T, SessionError> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(SessionError::Interrupted),
-        done = work => done,
-    }
 }
 
 /// Adds the result of two channels to `found`, and the result of offering each

@@ -173,10 +173,9 @@ fn sections(lines: &mut IcfLines) -> Result<IometerConfig, LineProblem> {
         } else if lines::begins(&text, "'MANAGER LIST") {
             setup.manager_list(lines, &mut config)?;
         } else if !text.starts_with('\'') && !lines::begins(&text, "Version") {
-            return Err(LineProblem::at(
-                at,
-                format!("`{text}` is in no section: expected one such as 'ACCESS SPECIFICATIONS"),
-            ));
+            let expected = "expected one such as 'ACCESS SPECIFICATIONS";
+            let reason = format!("`{text}` is in no section: {expected}");
+            return Err(LineProblem::at(at, reason));
         }
     }
     if !is_listed || config.specs.is_empty() {
@@ -189,13 +188,11 @@ fn sections(lines: &mut IcfLines) -> Result<IometerConfig, LineProblem> {
     setup.conclude(&mut config)?;
     let profiles = config.specs.len() * config.setup.outstanding.len().max(1);
     if profiles > PROFILES_MAX {
-        return Err(LineProblem::at(
-            lines.count(),
-            format!(
-                "the file makes {profiles} profiles, one for each access specification and number of \
-                 outstanding I/Os: at most {PROFILES_MAX} are possible"
-            ),
-        ));
+        let reason = format!(
+            "the file makes {profiles} profiles, one for each access specification and number of \
+             outstanding I/Os: at most {PROFILES_MAX} are possible"
+        );
+        return Err(LineProblem::at(lines.count(), reason));
     }
     Ok(config)
 }

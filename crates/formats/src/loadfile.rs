@@ -109,19 +109,17 @@ pub fn parse(
         match read {
             Ok(0) => break,
             Ok(read) if read as u64 > LINE_BYTES_MAX => {
-                return Err(malformed(format!(
-                    "it is longer than {LINE_BYTES_MAX} bytes: this is no loadfile"
-                )));
+                let words =
+                    format!("it is longer than {LINE_BYTES_MAX} bytes: this is no loadfile");
+                return Err(malformed(words));
             }
             Ok(_) if number == LINES_MAX => {
                 return Err(malformed(format!("there are more than {LINES_MAX} lines")));
             }
             Ok(_) => {}
             Err(reason) => {
-                return Err(LoadfileError::Unreadable {
-                    path: path.to_owned(),
-                    reason,
-                });
+                let path = path.to_owned();
+                return Err(LoadfileError::Unreadable { path, reason });
             }
         }
         hash.update(&bytes);
@@ -153,12 +151,7 @@ pub fn parse(
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        Err(_) => bytes
-            .iter()
-            .copied()
-            .map(char::from)
-            .collect::<String>()
-            .into(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
     }
 }
 

@@ -123,11 +123,6 @@ fn name_of(document: u64) -> String {
     format!("document{document}.doc")
 }
 
-/// A closed temporary file.
-struct Saved {
-    path: String,
-}
-
 /// Records the operations of a client.
 struct OfficeClient {
     builder: Builder,
@@ -182,7 +177,7 @@ impl OfficeClient {
                 temporaries -= 1;
                 let path = path(directory, &format!("~save{}.tmp", saved.len()));
                 self.save(directory, &path, (queries, asked, space), (writes, flushes));
-                saved.push(Saved { path });
+                saved.push(path);
             }
         }
         self.tidy_up(directory, saved, left.renames);
@@ -331,17 +326,17 @@ impl OfficeClient {
     }
 
     /// Renames some of the saved files and deletes all of them.
-    fn tidy_up(&mut self, directory: &str, mut saved: Vec<Saved>, renames: u64) {
+    fn tidy_up(&mut self, directory: &str, mut saved: Vec<String>, renames: u64) {
         for (at, file) in (0..renames).zip(&mut saved) {
             let to = path(directory, &format!("saved{at}.bak"));
             self.done(&Step::Rename {
-                from: &file.path,
+                from: file,
                 to: &to,
             });
-            file.path = to;
+            *file = to;
         }
         for file in saved {
-            self.done(&Step::Unlink(&file.path));
+            self.done(&Step::Unlink(&file));
         }
     }
 }

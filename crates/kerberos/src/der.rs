@@ -94,52 +94,15 @@ pub(super) fn flags(bits: u32) -> Vec<u8> {
 /// Encodes a time as `YYYYMMDDHHMMSSZ`. A time before 1970 or after 9999
 /// becomes the nearest time that this form can express.
 pub(super) fn time(at: SystemTime) -> Vec<u8> {
-    let seconds = at
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
-        .min(SECONDS_MAX);
-    let (year, month, day) = civil(seconds / DAY_S);
-    let of_day = seconds % DAY_S;
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    let text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}Z");
+    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS_MAX);
+    let at = at.clamp(SystemTime::UNIX_EPOCH, last);
+    let mut text = humantime::format_rfc3339_seconds(at).to_string();
+    text.retain(|c| !matches!(c, '-' | 'T' | ':'));
     element(GENERALIZED_TIME, text.as_bytes())
 }
 
-const DAY_S: u64 = 86_400;
 /// The last second of the year 9999, counted from 1970.
 const SECONDS_MAX: u64 = 253_402_300_799;
-
-/// Returns year, month and day for a number of days since 1970-01-01, in the
-/// Gregorian calendar. The calculation starts years in March, so that a leap
-/// day is the last day of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let of_era = shifted % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
-/// Inverts [`civil`], for dates from 1970-01-01 on.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = year - u64::from(month <= 2);
-    let (era, year_of_era) = (year / 400, year % 400);
-    let shifted_month = (month + 9) % 12;
-    let of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-    Some(era * 146_097 + of_era - 719_468)
-}
 
 /// A cursor over the elements of one nesting level.
 #[derive(Clone, Copy)]
@@ -286,27 +249,18 @@ impl<'a> Der<'a> {
     }
 }
 
+/// Reads a time of this form. The epoch means "no time" in requests, but it is a
+/// valid time here.
 fn parse_time(text: &[u8]) -> Option<SystemTime> {
-    let digits = text
-        .strip_suffix(b"Z")
-        .filter(|digits| digits.len() == 14)?;
-    if !digits.iter().all(u8::is_ascii_digit) {
+    let digits = str::from_utf8(text).ok()?.strip_suffix('Z')?;
+    if digits.len() != 14 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let number = |from: usize, to: usize| {
-        digits[from..to]
-            .iter()
-            .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'))
-    };
-    let (hour, minute, second) = (number(8, 10), number(10, 12), number(12, 14));
-    // Second 60 is a leap second. It counts as the first second of the next minute.
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    // The epoch means "no time" in requests, but it is a valid time here.
-    let days = days(number(0, 4), number(4, 6), number(6, 8))?;
-    let seconds = days * DAY_S + hour * 3600 + minute * 60 + second;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    let (date, time) = digits.split_at(8);
+    let (year, month, day) = (&date[..4], &date[4..6], &date[6..]);
+    let (hour, minute, second) = (&time[..2], &time[2..4], &time[4..]);
+    let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
+    humantime::parse_rfc3339(&text).ok()
 }
 
 #[cfg(test)]

@@ -1,22 +1,13 @@
 //! Reads the big-endian files of MIT Kerberos. Their content is untrusted.
 
-use std::fmt;
-
 use super::principal::Principal;
 
 /// Error for a file that is damaged, or is not a keytab or credential cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at byte {offset}")]
 pub struct MalformedFile {
     pub(super) what: &'static str,
     pub(super) offset: usize,
-}
-
-impl std::error::Error for MalformedFile {}
-
-impl fmt::Display for MalformedFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.what, self.offset)
-    }
 }
 
 /// A cursor over a file or over one record of it.

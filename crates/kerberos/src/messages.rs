@@ -63,11 +63,9 @@ impl KdcRequest<'_> {
         let client = self
             .client
             .map_or_else(Vec::new, |client| der::context(1, &client.encode_name()));
-        let enctypes: Vec<_> = self
-            .enctypes
-            .iter()
-            .map(|enctype| der::integer(enctype.number().into()))
-            .collect();
+        let enctypes = self.enctypes.iter();
+        let enctypes = enctypes.map(|enctype| der::integer(enctype.number().into()));
+        let enctypes: Vec<_> = enctypes.collect();
         der::sequence(&[
             der::context(0, &der::flags(self.options)),
             client,

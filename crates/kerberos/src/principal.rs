@@ -98,11 +98,9 @@ impl Principal {
 
     /// Encodes `PrincipalName` (RFC 4120 5.2.2).
     pub(super) fn encode_name(&self) -> Vec<u8> {
-        let components: Vec<_> = self
-            .components
-            .iter()
-            .map(|component| der::general_string(component))
-            .collect();
+        let components = self.components.iter();
+        let components = components.map(|component| der::general_string(component));
+        let components: Vec<_> = components.collect();
         der::sequence(&[
             der::context(0, &der::integer(self.kind)),
             der::context(1, &der::sequence(&components)),

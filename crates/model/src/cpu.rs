@@ -104,10 +104,8 @@ impl FromStr for MetricsUrl {
 impl Display for MetricsUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // The scheme is always http, and the authority never contains a user.
-        let authority = self
-            .0
-            .authority()
-            .map_or("", |authority| authority.as_str());
+        let authority = self.0.authority();
+        let authority = authority.map_or("", |authority| authority.as_str());
         let query = if self.0.query().is_some() { "?..." } else { "" };
         write!(f, "http://{authority}{}{query}", self.0.path())
     }

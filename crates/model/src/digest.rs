@@ -2,8 +2,6 @@
 //! asked for in the same order, so that the results can be compared. Each part of
 //! a plan adds its own fields.
 
-use std::fmt::Write as _;
-
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::Serialize;
 
@@ -35,6 +33,11 @@ const FIRST: [&str; 21] = [
 
 /// The values that a digest is made of, as JSON by field.
 pub(crate) struct Digest(Vec<(&'static str, String)>);
+
+/// Returns two hexadecimal digits for each byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 impl Digest {
     /// Starts a digest. `version` is that of the meaning of the fields. It is raised
@@ -68,20 +71,13 @@ impl Digest {
             place.unwrap_or(FIRST.len())
         });
         let fields = self.0.iter();
-        let fields: Vec<_> = fields
-            .map(|(field, json)| format!("\"{field}\":{json}"))
-            .collect();
-        format!("{{{}}}", fields.join(","))
+        let fields = fields.map(|(field, json)| format!("\"{field}\":{json}"));
+        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
     }
 
     /// Returns the SHA-256 of the text, as 64 hexadecimal digits.
     pub(crate) fn hash(self) -> String {
         let hash = digest(&SHA256, self.text().as_bytes());
-        let mut hex = String::with_capacity(64);
-        for byte in hash.as_ref() {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        hex
+        hex(hash.as_ref())
     }
 }

@@ -168,14 +168,9 @@ impl std::str::FromStr for DriverKind {
 }
 
 /// The text does not name a driver of this build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "expected one of {}",
+    DriverKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+)]
 pub struct UnknownDriver;
-
-impl std::error::Error for UnknownDriver {}
-
-impl fmt::Display for UnknownDriver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = DriverKind::ALL.iter().map(|kind| kind.name()).collect();
-        write!(f, "expected one of {}", names.join(", "))
-    }
-}

@@ -1,9 +1,10 @@
 //! How a user authenticates. Pure values; nothing is read or connected to here.
 
 use std::fmt;
-use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use crate::url::{is_of_host, split_port};
 
 /// The way a session is authenticated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,23 +71,8 @@ impl FromStr for KdcAddress {
     type Err = NoKdcAddress;
 
     fn from_str(text: &str) -> Result<Self, NoKdcAddress> {
-        let (host, port) = match text.strip_prefix('[') {
-            Some(bracketed) => {
-                let (address, port) = bracketed.split_once(']').ok_or(NoKdcAddress)?;
-                address.parse::<Ipv6Addr>().map_err(|_| NoKdcAddress)?;
-                let port = match port {
-                    "" => None,
-                    _ => Some(port.strip_prefix(':').ok_or(NoKdcAddress)?),
-                };
-                (address, port)
-            }
-            None => match text.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (text, None),
-            },
-        };
-        let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
-        if host.is_empty() || !host.chars().all(is_host) {
+        let (host, port) = split_port(text).ok_or(NoKdcAddress)?;
+        if host.is_empty() || !host.chars().all(is_of_host) {
             return Err(NoKdcAddress);
         }
         let port = match port {

@@ -147,21 +147,6 @@ impl OpStream {
         &self.mix
     }
 
-    /// Returns the first request of drawn action number `index` of `client`. It
-    /// takes constant time for random access. For sequential access and patterns it
-    /// steps through all earlier actions.
-    #[must_use]
-    pub fn drawn_operation(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Operation {
-        let mut stream = Self::new(mix, seed, client);
-        if mix.draws_apart() {
-            stream.index = index;
-        }
-        while stream.index < index {
-            stream.next_action();
-        }
-        stream.next_action()
-    }
-
     /// Returns the next request: a FLUSH of the file last written if one is due,
     /// otherwise the first request of the next action.
     #[expect(
@@ -204,14 +189,6 @@ impl OpStream {
                     }
                 })
             }
-        }
-    }
-
-    /// Returns the first request of the next action.
-    fn next_action(&mut self) -> Operation {
-        match self.mix.turns {
-            Turns::Lines(_) => self.next_in_pattern(),
-            Turns::Draws | Turns::Flushes(_) => self.next_drawn(),
         }
     }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
+use crate::digest::hex;
 use crate::kind::OpKind;
 pub use builder::Builder;
 pub use path::Template;
@@ -137,10 +138,7 @@ impl Trace {
     /// Returns the SHA-256 of the source of the trace, as 64 hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> String {
-        self.digest
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hex(&self.digest)
     }
 
     /// Returns the number of records in one pass.

@@ -36,31 +36,43 @@ pub(super) fn strip_scheme(text: &str) -> Result<&str, TargetError> {
     })
 }
 
+/// Splits `HOST[:PORT]` or `[IPV6][:PORT]`; `None` if what is in brackets is no
+/// address, or there is more behind them than a port.
+pub(super) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+    let Some(bracketed) = text.strip_prefix('[') else {
+        let split = text.split_once(':');
+        return Some(split.map_or((text, None), |(host, port)| (host, Some(port))));
+    };
+    let (address, after) = bracketed.split_once(']')?;
+    address.parse::<Ipv6Addr>().ok()?;
+    match after {
+        "" => Some((address, None)),
+        _ => Some((address, Some(after.strip_prefix(':')?))),
+    }
+}
+
+/// Whether a name or address of a host may have this character.
+pub(super) fn is_of_host(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':')
+}
+
 /// Splits `HOST[:PORT]` into a host without brackets and a port.
 pub(super) fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
-    let (host, port) = match server.strip_prefix('[') {
-        Some(bracketed) => {
-            let (address, after) = bracketed.split_once(']').ok_or(TargetError::BadHost)?;
-            let address: Ipv6Addr = address.parse().map_err(|_| TargetError::BadHost)?;
-            let port = match after {
-                "" => None,
-                _ => Some(after.strip_prefix(':').ok_or(TargetError::BadHost)?),
-            };
-            (address.to_string(), port)
+    let (host, port) = match split_port(server).ok_or(TargetError::BadHost)? {
+        (_, Some(port)) if port.contains(':') && !server.starts_with('[') => {
+            return Err(TargetError::BadHost);
         }
-        None => match server.split_once(':') {
-            Some((_, port)) if port.contains(':') => return Err(TargetError::BadHost),
-            Some((host, port)) => (host.to_owned(), Some(port)),
-            None => (server.to_owned(), None),
-        },
+        (host, port) => (host, port),
     };
     if host.is_empty() {
         return Err(TargetError::NoHost);
     }
-    let is_host = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
-    if !host.chars().all(is_host) {
+    if !host.chars().all(is_of_host) {
         return Err(TargetError::BadHost);
     }
+    // Of the many ways to write an IPv6 address, the shortest.
+    let address: Option<Ipv6Addr> = host.parse().ok();
+    let host = address.map_or_else(|| host.to_owned(), |address| address.to_string());
     let port = match port {
         None => DEFAULT_PORT,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits

@@ -148,11 +148,6 @@ impl Connection {
         self.credits.available()
     }
 
-    /// Changes the number of credits to aim for. The next requests ask for them.
-    pub fn set_credit_target(&mut self, target: u16) {
-        self.credits.set_target(target);
-    }
-
     /// Appends a READ.
     ///
     /// # Errors

@@ -124,11 +124,6 @@ impl CreditLedger {
         self.granted = self.granted.saturating_add(u32::from(granted));
     }
 
-    /// Changes the number of credits to aim for, up to the cap.
-    pub fn set_target(&mut self, target: u16) {
-        self.target = u32::from(target.clamp(1, MAX_CREDIT_TARGET)).min(self.cap);
-    }
-
     /// Returns the number of credits that may be spent now.
     #[must_use]
     pub fn available(&self) -> u32 {

@@ -36,7 +36,7 @@ pub enum Block {
     /// Statements that belong together.
     List(Vec<String>),
     /// Pairs of a label and a text.
-    Facts(Vec<(String, String)>),
+    Facts(Vec<(&'static str, String)>),
     /// Literal lines: configuration, a command line.
     Verbatim(Vec<String>),
     /// A table.

@@ -7,6 +7,8 @@
 //! this machine takes CPU time from the generator, so a remote server could get
 //! more. Not here: measuring.
 
+use itertools::Itertools as _;
+
 use crate::curve::Curve;
 use crate::doc::{CalibrationDoc, CeilingDoc, CeilingTarget, LoadPointDoc, RunDoc, SysbenchDoc};
 use crate::table::{Cell, Column, Table};
@@ -40,7 +42,8 @@ impl CalibrationDoc {
     /// Returns the ceilings as a table.
     #[must_use]
     pub fn table(&self) -> Table {
-        let columns = ["threads", "clients", "ops/s", "Mbit/s", "us/op"];
+        let numbers = ["threads", "clients", "ops/s", "Mbit/s", "us/op"].map(Column::number);
+        let columns = ["target", "operation"].map(Column::text);
         let rows = self.ceilings.iter().map(|ceiling| {
             vec![
                 ceiling.target.name().into(),
@@ -75,10 +78,7 @@ impl CalibrationDoc {
                 "what this machine generates at most, {} each",
                 units::seconds(self.duration_s)
             ),
-            columns: [Column::text("target"), Column::text("operation")]
-                .into_iter()
-                .chain(columns.map(Column::number))
-                .collect(),
+            columns: columns.into_iter().chain(numbers).collect(),
             rows: rows.collect(),
             notes,
         }
@@ -123,11 +123,8 @@ impl CalibrationDoc {
             row.passes.iter().map(|pass| of(pass) as f64).sum::<f64>()
         };
         let (read, written) = (sum(|pass| pass.bytes_read), sum(|pass| pass.bytes_written));
-        let operations: f64 = row
-            .passes
-            .iter()
-            .map(|pass| pass.ops_per_s * pass.window_s)
-            .sum();
+        let operations = row.passes.iter().map(|pass| pass.ops_per_s * pass.window_s);
+        let operations: f64 = operations.sum();
         let size = (read + written) / operations;
         // An operation that moves no data is not comparable to the measured ones.
         if !size.is_finite() || size < 1.0 {
@@ -194,10 +191,9 @@ impl CalibrationDoc {
             ))
         };
         let targets = [CeilingTarget::Loopback, CeilingTarget::Null];
-        let others: Vec<_> = targets.into_iter().filter_map(of).collect();
-        match others.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", others.join(", ")),
+        match targets.into_iter().filter_map(of).join(", ").as_str() {
+            "" => String::new(),
+            others => format!(" ({others})"),
         }
     }
 

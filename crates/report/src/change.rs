@@ -106,10 +106,8 @@ impl Spread {
     fn of(values: &[f64], noise: Noise) -> Option<Self> {
         let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
         let mean = mean(values).filter(|mean| *mean > 0.0)?;
-        let squares: f64 = values
-            .iter()
-            .map(|value| (value / mean - 1.0).powi(2))
-            .sum();
+        let squares = values.iter().map(|value| (value / mean - 1.0).powi(2));
+        let squares: f64 = squares.sum();
         Some(Self {
             relative_variance: squares / degrees as f64,
             count: values.len(),

@@ -19,15 +19,15 @@ use smbench_model::record::{
 };
 
 use crate::doc::{
-    CalibrationDoc, ClientDoc, DriverDoc, DropoutDoc, FairnessDoc, FlushDoc, GeneratorDoc,
-    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
-    SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, SetupDoc, StorageDoc, ToolDoc,
+    CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,
+    MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc,
+    ServerCpuDoc, ServerDoc, ServerLocation, SetupDoc, StorageDoc, ToolDoc,
 };
 use crate::latency::{Hdr, LatencyDoc};
 use crate::passes::summary;
 use crate::statistics::per;
 use load::{concurrency, is_at_rate, latency_noise, offered, steady};
-use operations::{by_kind, caching, differences, failures, op, totals, verification};
+use operations::{by_kind, caching, differences, failures, op};
 
 /// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,7 +71,7 @@ impl RunDoc {
                 offered: paced.then(|| offered(point, is_at_rate)),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
-                verification: verified.then(|| verification(point.ops.verification())),
+                verification: verified.then(|| *point.ops.verification()),
                 ..load_point(point)
             })
             .collect();
@@ -166,18 +166,11 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         ops: by_kind(&record.ops, |kind| {
             op(record.ops.window(kind), record.ops.whole(kind))
         }),
-        whole: by_kind(&record.ops, |kind| totals(record.ops.whole(kind))),
+        whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(&record.ops),
         differences: differences(&record.ops),
         clients_served: Some(record.clients_served),
-        dropouts: record
-            .dropouts
-            .iter()
-            .map(|dropout| DropoutDoc {
-                client: dropout.client,
-                reason: dropout.reason.clone(),
-            })
-            .collect(),
+        dropouts: record.dropouts.clone(),
         client: client(record.client, all.count()),
         server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
         stalled: Some(stall.is_some()),

@@ -55,10 +55,8 @@ pub fn write_study_csv(study: &Study, output: impl Write) -> Result<(), ::csv::E
     let mut writer = ::csv::Writer::from_writer(output);
     writer.write_record(["server", "profile"].into_iter().chain(HEADER.split(',')))?;
     for result in &study.results {
-        let server = study.doc.servers.get(result.server);
-        let server = server.map_or("", |server| &server.name);
-        let profile = study.doc.profiles.get(result.profile);
-        let profile = profile.map_or("", String::as_str);
+        let server = study.doc.server_name(result.server);
+        let profile = study.doc.profile_name(result.profile);
         for row in rows(&result.run) {
             let names = [server, profile].into_iter();
             writer.write_record(names.chain(row.iter().map(String::as_str)))?;
@@ -98,13 +96,10 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, machine: Option<&MachineDoc>)
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
     // CPU and memory belong to the process, not to one kind of operation.
     let whole_point = cells.op == "all";
-    let cores = machine
-        .and_then(|machine| machine.cpus)
-        .filter(|_| whole_point);
-    let percent = cores.filter(|_| point.window_s > 0.0).map(|cores| {
-        let busy = point.client.cpu_user_s + point.client.cpu_system_s;
-        busy / (point.window_s * f64::from(cores)) * 100.0
-    });
+    let cores = machine.filter(|_| whole_point).and_then(|it| it.cpus);
+    let percent = cores
+        .filter(|_| point.window_s > 0.0)
+        .map(|cores| point.client.cpu_s() / (point.window_s * f64::from(cores)) * 100.0);
     let for_each = |value: f64| or_empty(percent.map(|percent| per(value, percent)));
     let server = point.server_cpu.as_ref().filter(|_| whole_point);
     let of_server = |of: fn(&ServerCpuDoc) -> Option<f64>| or_empty(server.and_then(of));
@@ -133,9 +128,7 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, machine: Option<&MachineDoc>)
         or_empty(percent),
         for_each(point.throughput_mbps),
         for_each(point.ops_per_s),
-        server
-            .and_then(|cpu| cpu.scope.as_ref())
-            .map_or_else(String::new, ToString::to_string),
+        or_empty(server.and_then(|cpu| cpu.scope.as_ref())),
         or_empty(server.and_then(|cpu| cpu.cores)),
         of_server(|cpu| cpu.percent),
         of_server(|cpu| cpu.us_per_op),

@@ -64,16 +64,14 @@ impl CurveRow<'_> {
     /// limited its throughput.
     #[must_use]
     pub fn is_generator_limited(&self) -> bool {
-        let mut passes = self.passes.iter();
-        passes.any(|pass| pass.is_client_limited())
+        self.passes.iter().any(|pass| pass.is_client_limited())
     }
 
     /// Returns whether a stall at the end of the window is missing from the
     /// latencies of any pass.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
-        let mut passes = self.passes.iter();
-        passes.any(|pass| pass.stall_ns().is_some())
+        self.passes.iter().any(|pass| pass.stall_ns().is_some())
     }
 
     /// Returns the share of due operations that was answered at the requested rate,
@@ -83,9 +81,7 @@ impl CurveRow<'_> {
     pub fn reached_share(&self) -> Option<f64> {
         let (mut due, mut answered) = (0.0, 0.0);
         for pass in &self.passes {
-            let offered = pass
-                .offered
-                .filter(|offered| offered.rate_missed.is_some())?;
+            let offered = pass.rated()?;
             // A pass that also answered what was due before it does not make up for another.
             let operations = offered.operations as f64;
             due += operations;
@@ -102,17 +98,23 @@ impl CurveRow<'_> {
     }
 }
 
+impl<'a> CurveRow<'a> {
+    /// Returns the operations of all passes that the workload asked for.
+    pub fn asked_for(&self) -> impl Iterator<Item = &'a OpDoc> {
+        self.passes.iter().flat_map(|pass| pass.asked_for())
+    }
+}
+
 impl<'a> Curve<'a> {
     /// Averages the load points of a run.
     #[must_use]
     pub fn of(load_points: &'a [LoadPointDoc]) -> Self {
         let mut points: Vec<_> = load_points.iter().collect();
         points.sort_by_key(|point| point.clients);
-        let rows = points
-            .chunk_by(|left, right| left.clients == right.clients)
-            .map(row)
-            .collect();
-        Self { rows }
+        let rows = points.chunk_by(|left, right| left.clients == right.clients);
+        Self {
+            rows: rows.map(row).collect(),
+        }
     }
 
     /// Returns the row with the highest throughput among the valid ones with
@@ -121,6 +123,12 @@ impl<'a> Curve<'a> {
     #[must_use]
     pub fn peak_row(&self) -> Option<&CurveRow<'a>> {
         self.peak_index().map(|at| &self.rows[at])
+    }
+
+    /// Returns the row of a number of clients.
+    #[must_use]
+    pub fn row(&self, clients: u32) -> Option<&CurveRow<'a>> {
+        self.rows.iter().find(|row| row.clients == clients)
     }
 
     /// Returns the peak, and the range of the plateau around it.
@@ -166,59 +174,34 @@ impl<'a> Curve<'a> {
 
     fn peak_index(&self) -> Option<usize> {
         let height = self.height();
-        let mut peak: Option<usize> = None;
-        for (at, row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| row.is_quotable())
-        {
-            if peak.is_none_or(|best| height(row) > height(&self.rows[best])) {
-                peak = Some(at);
-            }
-        }
-        peak
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter(|(_, row)| row.is_quotable());
+        first_highest(rows.map(|(at, row)| (at, height(row))))
     }
 }
 
 fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let (valid, invalid): (Vec<&'a LoadPointDoc>, Vec<_>) =
         points.iter().partition(|point| point.valid);
-    let passes = if valid.is_empty() {
-        invalid.clone()
-    } else {
-        valid
+    let passes = match valid.is_empty() {
+        true => invalid.clone(),
+        false => valid,
     };
     let throughput = estimate(&passes, |pass| Some(pass.throughput_mbps));
     let ops_per_s = estimate(&passes, |pass| Some(pass.ops_per_s));
-    let operations = total(
-        passes
-            .iter()
-            .flat_map(|pass| pass.asked_for())
-            .map(|op| op.count),
-    );
-    let cpu_s: f64 = passes
-        .iter()
-        .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s)
-        .sum();
-    let hdrs = passes
-        .iter()
-        .flat_map(|pass| pass.asked_for())
-        .map(OpDoc::response);
+    let asked_for = || passes.iter().flat_map(|pass| pass.asked_for());
+    let operations = total(asked_for().map(|op| op.count));
+    let cpu_s: f64 = passes.iter().map(|pass| pass.client.cpu_s()).sum();
     // At a rate alone: with think times the two hardly differ.
-    let is_paced = passes.iter().any(|pass| {
-        let offered = pass.offered.as_ref();
-        offered.is_some_and(|offered| offered.rate_missed.is_some())
-    });
-    let services = || passes.iter().flat_map(|pass| pass.asked_for());
-    let service = is_paced.then(|| pool(services().map(|op| &op.hdr)));
+    let is_paced = passes.iter().any(|pass| pass.rated().is_some());
+    let service = is_paced.then(|| pool(asked_for().map(|op| &op.hdr)));
     CurveRow {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
         throughput_deviation_mbps: throughput.and_then(|of| of.sd),
         ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
         repeats: repeats(&passes),
-        latency_ns: LatencyDoc::of(&pool(hdrs)),
+        latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),
         service_ns: service.as_ref().and_then(LatencyDoc::of),
         cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
         errors: total(points.iter().map(|point| point.errors)),
@@ -250,6 +233,14 @@ fn repeats(passes: &[&LoadPointDoc]) -> Option<RepeatsDoc> {
         latency_mean_ns: estimate(passes, |pass| Some(pass.latency_ns?.mean)),
         latency_p99_ns: estimate(passes, |pass| Some(pass.latency_ns?.p99 as f64)),
     })
+}
+
+/// Returns the place of the highest value; of two equal ones, the first.
+pub(crate) fn first_highest(
+    values: impl DoubleEndedIterator<Item = (usize, f64)>,
+) -> Option<usize> {
+    let highest = values.rev().max_by(|one, other| one.1.total_cmp(&other.1));
+    highest.map(|(at, _)| at)
 }
 
 /// Adds counts so that a hostile document cannot make the sum overflow.

@@ -36,13 +36,11 @@ pub use fileio::FileioDoc;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use named::Named;
-pub use operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc};
+pub use operation::{DifferenceDoc, FailureDoc, OpDoc};
 pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, PlanSessionsDoc};
-pub use point::{
-    CachingDoc, ClientDoc, DropoutDoc, LoadPointDoc, OfferedDoc, SetupDoc, VerificationDoc,
-};
+pub use point::{CachingDoc, ClientDoc, LoadPointDoc, OfferedDoc, SetupDoc};
 pub(crate) use point::{OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 pub use server::{FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc};

@@ -25,7 +25,7 @@ use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
 use crate::statistics::per;
 use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
-use crate::units::{amount, bytes, counted, plain};
+use crate::units::{amount, bytes, counted, labelled, plain};
 pub use interim::Interim;
 use latency::{Latencies, by_operation, ms, ordinal, pooled, quantile};
 
@@ -47,13 +47,7 @@ pub struct Shown {
 pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     let test = doc.plan.workload.fileio.as_ref()?;
     let point = doc.load_points.last()?;
-    let header = facts(doc).into_iter();
-    let mut sections: Vec<String> = vec![
-        header
-            .map(|(label, text)| format!("{label:<9}{text}\n"))
-            .collect(),
-        options(doc, test, point),
-    ];
+    let mut sections = vec![labelled(facts(doc)), options(doc, test, point)];
     let latencies = Latencies::of(test, point);
     if shown.histogram {
         sections.extend(latencies.histograms());

@@ -236,10 +236,8 @@ impl Metric {
 
 /// Returns the bytes read and written in each interval.
 fn bytes_moved(series: &SeriesDoc) -> Vec<u64> {
-    let carrying = series
-        .ops
-        .iter()
-        .filter(|(name, _)| OpKind::named(name).and_then(OpKind::direction).is_some());
+    let carries = |name: &str| OpKind::named(name).and_then(OpKind::direction).is_some();
+    let carrying = series.ops.iter().filter(|(name, _)| carries(name));
     let mut moved = vec![0; series.all.bytes.len()];
     for (_, columns) in carrying {
         for (sum, bytes) in moved.iter_mut().zip(&columns.bytes) {

@@ -18,8 +18,10 @@ pub use efficiency::{Efficiency, Ranked, RankedBy, efficiency, efficiency_at_pea
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
+use itertools::Itertools as _;
+
 use crate::change::{CONFIDENCE, Change, Measured};
-use crate::curve::{Curve, CurveRow};
+use crate::curve::{Curve, CurveRow, first_highest};
 use crate::doc::RunDoc;
 use crate::metric::Metric;
 use crate::replayed::Replayed;
@@ -71,16 +73,13 @@ impl Contender {
         let curve = Curve::of(&run.load_points);
         let metric = curve.metric();
         let rows = curve.rows.iter().filter(|row| row.is_quotable());
-        let points: Vec<_> = rows
-            .filter_map(|row| CurvePoint::of_row(row, metric))
-            .collect();
+        let points = rows.filter_map(|row| CurvePoint::of_row(row, metric));
+        let points = points.collect_vec();
         let asked_for = run.plan.load_points.iter().copied();
-        let mut left_out: Vec<_> = asked_for
+        let left_out = asked_for
             .chain(curve.rows.iter().map(|row| row.clients))
-            .filter(|&clients| points.iter().all(|point| point.clients != clients))
-            .collect();
-        left_out.sort_unstable();
-        left_out.dedup();
+            .filter(|&clients| points.iter().all(|point| point.clients != clients));
+        let left_out = left_out.sorted().dedup().collect_vec();
         let gaps = (!points.is_empty()).then(|| gaps(&left_out)).flatten();
         let otherwise = otherwise(&curve);
         Self {
@@ -105,30 +104,6 @@ impl Contender {
         }
     }
 
-    /// Builds a contender from a published peak without further data.
-    #[must_use]
-    pub fn of_peak(name: &str, clients: u32, throughput_mbps: f64) -> Self {
-        Self {
-            name: name.to_owned(),
-            metric: Metric::Throughput,
-            points: vec![CurvePoint {
-                clients,
-                passes: 1,
-                height: Measured {
-                    value: throughput_mbps,
-                    spread: None,
-                    resolution: 0.0,
-                },
-                response_mean_ns: None,
-                response_p99_ns: None,
-                is_generator_limited: false,
-            }],
-            left_out: Vec::new(),
-            plateau: None,
-            remarks: Vec::new(),
-        }
-    }
-
     /// Returns the highest point; of two equal ones, the one with fewer clients.
     #[must_use]
     pub fn peak(&self) -> Option<&CurvePoint> {
@@ -142,14 +117,8 @@ impl Contender {
     }
 
     fn peak_index(&self) -> Option<usize> {
-        let mut peak: Option<usize> = None;
-        for (at, point) in self.points.iter().enumerate() {
-            let is_higher = |best: usize| point.height.value > self.points[best].height.value;
-            if peak.is_none_or(is_higher) {
-                peak = Some(at);
-            }
-        }
-        peak
+        let points = self.points.iter().enumerate();
+        first_highest(points.map(|(at, point)| (at, point.height.value)))
     }
 }
 
@@ -171,9 +140,8 @@ impl CurvePoint {
 /// quoted with.
 fn otherwise(curve: &Curve<'_>) -> Option<String> {
     let rows = curve.rows.iter().filter(|row| row.is_quotable());
-    let rows: Vec<_> = rows
-        .filter(|row| Replayed::of([*row]).is_worth_telling())
-        .collect();
+    let rows = rows.filter(|row| Replayed::of([*row]).is_worth_telling());
+    let rows = rows.collect_vec();
     let clients: Vec<_> = rows.iter().map(|row| row.clients).collect();
     let all = Replayed::of(rows.iter().copied());
     (!rows.is_empty()).then(|| format!("{} (at {})", all.told(), units::clients(&clients)))

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools as _;
+
 use crate::curve::{CurveRow, total};
 use crate::doc::is_asked_for;
 use crate::statistics::per;
@@ -63,12 +65,9 @@ impl Replayed {
     /// Returns a text: `5553 of 458344 operations (1.21 %) did not go as recorded:
     /// 5553 flush`.
     pub(crate) fn told(&self) -> String {
-        let mut kinds: Vec<_> = self.otherwise.iter().collect();
-        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let kinds = kinds.into_iter();
-        let kinds: Vec<_> = kinds
-            .map(|(kind, count)| format!("{count} {}", plain(kind)))
-            .collect();
+        let kinds = self.otherwise.iter();
+        let kinds = kinds.sorted_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let mut kinds = kinds.map(|(kind, count)| format!("{count} {}", plain(kind)));
         let count = self.count();
         format!(
             "{count} of {} operations ({}) did not go as recorded: {}",

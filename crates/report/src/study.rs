@@ -110,12 +110,9 @@ impl Study {
             let server = &known.run.server;
             server.max_read_bytes.min(server.max_write_bytes)
         });
-        let name = self.doc.profiles.get(profile);
-        let transfer = name.and_then(|name| self.doc.transfer(name));
-        let is_larger = transfer
-            .zip(limit)
-            .is_some_and(|(transfer, limit)| transfer.bytes > limit);
-        is_larger && self.run(server, profile).is_none()
+        let transfer = self.doc.transfer(self.doc.profile_name(profile));
+        let is_larger = |(transfer, limit): (&TransferDoc, u32)| transfer.bytes > limit;
+        transfer.zip(limit).is_some_and(is_larger) && self.run(server, profile).is_none()
     }
 
     fn of_suite(doc: StudyDoc, folder: &Path) -> Result<Self, LoadError> {
@@ -155,9 +152,7 @@ impl Study {
         let mut paths = Vec::new();
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            let is_json = path
-                .extension()
-                .is_some_and(|extension| extension == "json");
+            let is_json = path.extension().is_some_and(|part| part == "json");
             if is_json && !path.ends_with(CALIBRATION_FILE) {
                 paths.push(path);
             }

@@ -87,6 +87,12 @@ impl Cell {
         Self::or_dash(exact.map(|exact| Self::number(exact, print(exact))))
     }
 
+    /// Creates a cell with the number of clients of a load point, after its mark.
+    #[must_use]
+    pub fn clients(mark: &str, clients: u32) -> Self {
+        Self::number(clients.into(), format!("{mark}{clients}"))
+    }
+
     /// Creates a cell with a count.
     #[must_use]
     pub fn count(count: u64) -> Self {
@@ -116,6 +122,16 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Table {
+    /// Creates a table without notes.
+    pub fn of(title: impl Into<String>, columns: Vec<Column>, rows: Vec<Vec<Cell>>) -> Self {
+        Self {
+            title: title.into(),
+            columns,
+            rows,
+            notes: Vec::new(),
+        }
+    }
+
     /// Returns the text of a row's cell in a column; empty if the row is short.
     #[must_use]
     pub fn cell(row: &[Cell], column: usize) -> &str {

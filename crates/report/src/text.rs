@@ -29,19 +29,14 @@ pub use wrap::wrapped;
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::metric::Metric;
-use crate::units;
+use crate::units::{self, labelled};
 
 /// Returns the whole report: the settings, the load points, the peak, the
 /// operations at the peak, and all problems. Ends with a newline.
 #[must_use]
 pub fn render(doc: &RunDoc) -> String {
     let curve = Curve::of(&doc.load_points);
-    let header = facts(doc).into_iter();
-    let mut sections: Vec<String> = vec![
-        header
-            .map(|(label, text)| format!("{label:<9}{text}\n"))
-            .collect(),
-    ];
+    let mut sections = vec![labelled(facts(doc))];
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
@@ -76,8 +71,6 @@ pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
 /// Returns the tables of CPU use, the server's first.
 pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = String> {
     let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
-    let tables = server_cpu(curve)
-        .into_iter()
-        .chain([generator_cpu(curve, cpus)]);
-    tables.map(|table| table.to_text())
+    let tables = [server_cpu(curve), Some(generator_cpu(curve, cpus))];
+    tables.into_iter().flatten().map(|table| table.to_text())
 }

@@ -5,6 +5,7 @@
 //! that is not zero is never shown as zero. Not here: documents and CSV, which have
 //! full precision.
 
+use itertools::Itertools as _;
 use smbench_model::units::Size;
 
 const NS_PER_US: f64 = 1e3;
@@ -166,14 +167,18 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{plural}")
 }
 
+/// Formats pairs of a label and a text, each on a line of its own.
+pub(crate) fn labelled<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let facts = facts.into_iter();
+    let lines = facts.map(|(label, text)| format!("{label:<9}{text}\n"));
+    lines.collect()
+}
+
 /// Formats load points by their clients: `16 clients`, or `1, 4, 16 clients`.
 pub(crate) fn clients(of: &[u32]) -> String {
     match of {
         [one] => counted((*one).into(), "client"),
-        several => {
-            let several: Vec<_> = several.iter().map(u32::to_string).collect();
-            format!("{} clients", several.join(", "))
-        }
+        several => format!("{} clients", several.iter().join(", ")),
     }
 }
 

@@ -41,11 +41,8 @@ impl MachineTime {
             .next()?
             .strip_prefix("cpu ")?
             .split_whitespace();
-        let fields: Vec<u64> = fields
-            .by_ref()
-            .take(8)
-            .map_while(|field| field.parse().ok())
-            .collect();
+        let fields = fields.by_ref().take(8);
+        let fields: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
         let total = fields.iter().sum();
         let idle: u64 = fields.get(3..5)?.iter().sum();
         Some(Self {

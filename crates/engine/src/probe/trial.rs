@@ -20,13 +20,12 @@ use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus};
 
-use super::unless;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, random};
+use crate::smb::session::{Endpoint, Session, SessionError, random, unless};
 use crate::smb::share::{Workspace, join, leftover, open};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.

@@ -25,7 +25,7 @@ use crate::run::context::{Context, worker_maker};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
-use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
+use crate::smb::session::{Endpoint, Session, SessionError, random_u64, unless};
 use crate::smb::share::{self, Workspace};
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};
@@ -74,21 +74,21 @@ struct Connected {
 /// Logs on to the server and checks whether it can carry out the plan. Writes
 /// nothing.
 async fn connect(plan: &Plan, cancel: &Cancel) -> Result<Connected, RunError> {
-    let endpoint = interruptible(cancel, endpoint(plan)).await?;
+    let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
-    let mut session = interruptible(cancel, Session::open(&endpoint)).await?;
+    let mut session = unless(cancel, Session::open(&endpoint)).await?;
     check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
     let server = match plan.generator.driver {
         DriverKind::Native => native_facts(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
-        DriverKind::SmbRs => interruptible(cancel, smb_rs::facts(plan, &endpoint)).await?,
+        DriverKind::SmbRs => unless(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
     check_sizes(plan, &endpoint, &server)?;
     if prepared_files(plan).is_none() {
         let (path, needed) = (&plan.sessions.target.path, plan.bytes_on_share());
-        interruptible(cancel, share::check_space(&mut session, path, needed)).await?;
+        unless(cancel, share::check_space(&mut session, path, needed)).await?;
     }
     Ok(Connected {
         endpoint,
@@ -312,17 +312,6 @@ fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result
             limit: Size(limit.into()).to_string(),
         }),
         None => Ok(()),
-    }
-}
-
-/// Runs `work` unless the user cancels the run.
-async fn interruptible<T>(
-    cancel: &Cancel,
-    work: impl Future<Output = Result<T, SessionError>>,
-) -> Result<T, SessionError> {
-    tokio::select! {
-        () = cancel.cancelled() => Err(SessionError::Interrupted),
-        outcome = work => outcome,
     }
 }
 

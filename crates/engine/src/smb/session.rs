@@ -28,6 +28,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::machine::cancel::Cancel;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::SessionError;
@@ -366,6 +367,18 @@ async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<us
             "the server closed the connection",
         )),
         len => Ok(len),
+    }
+}
+
+/// Does `work` until it ends or a cancel drops it.
+pub(crate) async fn unless<T>(
+    cancel: &Cancel,
+    work: impl Future<Output = Result<T, SessionError>>,
+) -> Result<T, SessionError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(SessionError::Interrupted),
+        done = work => done,
     }
 }
 

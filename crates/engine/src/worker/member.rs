@@ -81,7 +81,7 @@ pub(super) struct Member<S> {
 impl<S: Supply> Member<S> {
     /// Makes a client. `run` distinguishes the writes of this load point from those
     /// of others. `salt` distinguishes the writes of this run from those of others.
-    pub(crate) const fn new(
+    pub(crate) fn new(
         number: u32,
         (run, salt): (u32, Salt),
         operations: S,
@@ -99,7 +99,7 @@ impl<S: Supply> Member<S> {
             resting: BinaryHeap::new(),
             patience: Nanos::MAX,
             window: (Nanos::MAX, Nanos(0)),
-            punctuality: Punctuality::NONE,
+            punctuality: Punctuality::default(),
             continuing: VecDeque::new(),
             drawn: None,
             waits: Waits::NONE,

@@ -144,13 +144,10 @@ impl IcfLines {
     /// Checks the first line, which names the version of Iometer.
     pub(super) fn check_version(&mut self) -> Result<(), LineProblem> {
         let wrong = |line, text: &str| {
-            LineProblem::at(
-                line,
-                format!(
-                    "`{text}` is not the first line of an Iometer configuration: expected \
-                     Version 1.1.0"
-                ),
-            )
+            let expected = "expected Version 1.1.0";
+            let reason =
+                format!("`{text}` is not the first line of an Iometer configuration: {expected}");
+            LineProblem::at(line, reason)
         };
         let (at, text) = self.next().ok_or_else(|| wrong(1, ""))?;
         if !begins(&text, "Version") {
@@ -161,16 +158,14 @@ impl IcfLines {
         let [major, middle, minor, ..] = numbers[..] else {
             return Err(wrong(at, &text));
         };
-        match major > YEARS && [major, middle, minor] < NAMED_SINCE {
-            true => Err(LineProblem::at(
-                at,
-                format!(
-                    "`{text}`: access specifications of Iometer before 1998.05.21 have no names \
-                     and are not read: save the file with a newer Iometer"
-                ),
-            )),
-            false => Ok(()),
+        if major > YEARS && [major, middle, minor] < NAMED_SINCE {
+            let reason = format!(
+                "`{text}`: access specifications of Iometer before 1998.05.21 have no names \
+                 and are not read: save the file with a newer Iometer"
+            );
+            return Err(LineProblem::at(at, reason));
         }
+        Ok(())
     }
 }
 
@@ -178,13 +173,11 @@ impl IcfLines {
 pub(super) fn numbers(at: usize, text: &str, expected: usize) -> Result<Vec<u64>, LineProblem> {
     let words = text.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u64> = words.filter_map(|digits| digits.parse().ok()).collect();
-    match numbers.len() >= expected && !text.contains('-') {
-        true => Ok(numbers),
-        false => Err(LineProblem::at(
-            at,
-            format!("`{text}` has not the {expected} whole numbers that are expected here"),
-        )),
+    if numbers.len() >= expected && !text.contains('-') {
+        return Ok(numbers);
     }
+    let reason = format!("`{text}` has not the {expected} whole numbers that are expected here");
+    Err(LineProblem::at(at, reason))
 }
 
 /// Returns the first word of a line.

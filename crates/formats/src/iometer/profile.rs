@@ -47,10 +47,8 @@ impl IometerConfig {
             some => some.iter().copied().map(Some).collect(),
         };
         let cycles = depths.len() > 1;
-        let all = self
-            .specs
-            .iter()
-            .flat_map(|spec| depths.iter().map(move |&depth| (spec, depth)));
+        let of_spec = |spec| depths.iter().map(move |&depth| (spec, depth));
+        let all = self.specs.iter().flat_map(of_spec);
         all.map(|(spec, depth)| {
             let name = match depth {
                 Some(depth) if cycles => format!("{}, {depth} outstanding", spec.name),
@@ -66,16 +64,11 @@ impl IometerConfig {
     }
 
     fn toml(&self, spec: &AccessSpec, name: &str, depth: Option<u32>, origin: &str) -> String {
-        let sizes = spec
-            .lines
-            .iter()
-            .flat_map(|line| [Some(line.size), line.reply]);
+        let lines = spec.lines.iter();
+        let sizes = lines.flat_map(|line| [Some(line.size), line.reply]);
         let largest = sizes.flatten().max().unwrap_or_default();
-        let file = self
-            .setup
-            .file_size
-            .unwrap_or(Size(FILE_BYTES))
-            .max(largest);
+        let file = self.setup.file_size.unwrap_or(Size(FILE_BYTES));
+        let file = file.max(largest);
         let described = format!(
             "access specification of Iometer, line {} of {origin}",
             spec.line

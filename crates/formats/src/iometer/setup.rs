@@ -82,18 +82,15 @@ impl SetupReader {
                 return Ok(());
             }
             if !key.starts_with('\'') {
-                return Err(LineProblem::at(
-                    at,
-                    format!("`{key}` has no key above it: expected a line that begins with '"),
-                ));
+                let reason =
+                    format!("`{key}` has no key above it: expected a line that begins with '");
+                return Err(LineProblem::at(at, reason));
             }
             let Some((line, value)) = lines.value(&key)? else {
                 // Iometer saves an empty description for a test without one.
                 if !begins(&key, "'Test Description") {
-                    config.notes.push(Note {
-                        line: at,
-                        text: format!("{} has no value", key.trim_start_matches('\'')),
-                    });
+                    let text = format!("{} has no value", key.trim_start_matches('\''));
+                    config.notes.push(Note { line: at, text });
                 }
                 continue;
             };
@@ -153,10 +150,8 @@ impl SetupReader {
             && !is("'Disk Cycling")
             && !is("'Target Cycling")
         {
-            config.notes.push(Note {
-                line: at,
-                text: format!("{} is not known", key.trim_start_matches('\'')),
-            });
+            let text = format!("{} is not known", key.trim_start_matches('\''));
+            config.notes.push(Note { line: at, text });
         }
         Ok(())
     }
@@ -197,10 +192,10 @@ impl SetupReader {
             setup.outstanding = cycle.values();
         }
         if setup.workers.len().max(setup.outstanding.len()) == STEPS_MAX {
-            config.notes.push(Note {
-                line: type_line,
-                text: format!("a cycle of {STEPS_MAX} steps or more: what comes after is left out"),
-            });
+            let line = type_line;
+            let text =
+                format!("a cycle of {STEPS_MAX} steps or more: what comes after is left out");
+            config.notes.push(Note { line, text });
         }
         let is_known = matches!(kind, "NORMAL" | "0") || cycles_workers || cycles_depth;
         if let Some((line, kind)) = &self.test_type
@@ -216,15 +211,13 @@ impl SetupReader {
         }
         if let Some(depth) = keep_up_to(OUTSTANDING_MAX, &mut setup.outstanding) {
             let text = format!("{depth} outstanding I/Os: smbench has {OUTSTANDING_MAX} at most");
-            config
-                .notes
-                .push(left_out(&setup.outstanding, type_line, &text)?);
+            let note = left_out(&setup.outstanding, type_line, &text)?;
+            config.notes.push(note);
         }
         if let Some(clients) = keep_up_to(CLIENTS_MAX, &mut setup.workers) {
             let text = format!("{clients} workers: smbench has {CLIENTS_MAX} clients at most");
-            config
-                .notes
-                .push(left_out(&setup.workers, type_line, &text)?);
+            let note = left_out(&setup.workers, type_line, &text)?;
+            config.notes.push(note);
         }
         if let Some(first) = self.managers.workers.into_iter().next() {
             let sectors = first.sectors.value;
@@ -248,16 +241,12 @@ fn keep_up_to(max: u32, values: &mut Vec<u32>) -> Option<u32> {
 /// is `left`. The suite's own values would then apply, which the file does not ask
 /// for.
 fn left_out(left: &[u32], line: usize, reason: &str) -> Result<Note, LineProblem> {
-    match left {
-        [] => Err(LineProblem::at(
-            line,
-            format!("{reason}, so nothing is left to run"),
-        )),
-        _ => Ok(Note {
-            line,
-            text: format!("{reason}, more are left out"),
-        }),
+    if left.is_empty() {
+        let reason = format!("{reason}, so nothing is left to run");
+        return Err(LineProblem::at(line, reason));
     }
+    let text = format!("{reason}, more are left out");
+    Ok(Note { line, text })
 }
 
 impl IometerSetup {

@@ -33,10 +33,8 @@ pub(super) fn section(lines: &mut IcfLines, config: &mut IometerConfig) -> Resul
             return Ok(());
         }
         if !begins(&text, NAME) {
-            return Err(LineProblem::at(
-                at,
-                format!("`{text}` is no part of an access specification: expected {NAME}"),
-            ));
+            let reason = format!("`{text}` is no part of an access specification: expected {NAME}");
+            return Err(LineProblem::at(at, reason));
         }
         let spec = specification(lines)?;
         // As in Iometer, a later specification replaces an earlier one of the same
@@ -46,10 +44,8 @@ pub(super) fn section(lines: &mut IcfLines, config: &mut IometerConfig) -> Resul
         match specs.find(|earlier| earlier.name.eq_ignore_ascii_case(&spec.name)) {
             Some(earlier) => *earlier = spec,
             None if count == PROFILES_MAX => {
-                return Err(LineProblem::at(
-                    spec.line,
-                    format!("more than {PROFILES_MAX} access specifications"),
-                ));
+                let reason = format!("more than {PROFILES_MAX} access specifications");
+                return Err(LineProblem::at(spec.line, reason));
             }
             None => config.specs.push(spec),
         }
@@ -60,10 +56,8 @@ fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
     let (line, text) = lines.within(SECTION)?;
     let name = text.split(',').next().unwrap_or_default().trim().to_owned();
     if name.is_empty() || text.starts_with('\'') {
-        return Err(LineProblem::at(
-            line,
-            format!("`{text}` is no name of an access specification"),
-        ));
+        let reason = format!("`{text}` is no name of an access specification");
+        return Err(LineProblem::at(line, reason));
     }
     let columns = columns(lines)?;
     let mut found = Vec::new();
@@ -72,24 +66,20 @@ fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
     {
         let (at, text) = lines.within(SECTION)?;
         if found.len() == PATTERN_LINES_MAX {
+            let most = format!("{PATTERN_LINES_MAX} lines, as many as are possible");
             return Err(LineProblem::at(
                 at,
-                format!(
-                    "`{name}` has more than {PATTERN_LINES_MAX} lines, as many as are possible"
-                ),
+                format!("`{name}` has more than {most}"),
             ));
         }
         let access = access(&text, columns).map_err(|reason| LineProblem::at(at, reason))?;
         found.push(access);
     }
-    let sum = found
-        .iter()
-        .fold(0.0, |sum, line: &PatternSpec| sum + line.weight);
+    let weights = found.iter().map(|line: &PatternSpec| line.weight);
+    let sum = weights.fold(0.0, |sum, weight| sum + weight);
     if sum != 100.0 {
-        return Err(LineProblem::at(
-            line,
-            format!("the % of size of `{name}` add up to {sum}, not to 100"),
-        ));
+        let reason = format!("the % of size of `{name}` add up to {sum}, not to 100");
+        return Err(LineProblem::at(line, reason));
     }
     Ok(AccessSpec {
         name,
@@ -103,35 +93,21 @@ fn columns(lines: &mut IcfLines) -> Result<usize, LineProblem> {
     let (at, text) = lines.within(SECTION)?;
     let named = text.strip_prefix('\'').unwrap_or_default().split(',');
     let named: Vec<_> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
-    if let Some(other) = named
-        .iter()
-        .zip(COLUMNS)
-        .find(|(name, column)| name != column)
-    {
-        return Err(LineProblem::at(
-            at,
-            format!(
-                "column `{}` is not supported: expected `{}`",
-                other.0, other.1
-            ),
-        ));
+    let mut pairs = named.iter().zip(COLUMNS);
+    if let Some((other, column)) = pairs.find(|(name, column)| name != column) {
+        let reason = format!("column `{other}` is not supported: expected `{column}`");
+        return Err(LineProblem::at(at, reason));
     }
     if let Some(further) = named.get(COLUMNS.len()) {
-        return Err(LineProblem::at(
-            at,
-            format!("column `{further}` is not supported"),
-        ));
+        let reason = format!("column `{further}` is not supported");
+        return Err(LineProblem::at(at, reason));
     }
-    match named.len() < COLUMNS_MIN {
-        true => Err(LineProblem::at(
-            at,
-            format!(
-                "`{text}` does not name the columns: expected '{}",
-                COLUMNS.join(",")
-            ),
-        )),
-        false => Ok(named.len()),
+    if named.len() < COLUMNS_MIN {
+        let columns = COLUMNS.join(",");
+        let reason = format!("`{text}` does not name the columns: expected '{columns}");
+        return Err(LineProblem::at(at, reason));
     }
+    Ok(named.len())
 }
 
 /// Parses a line of numbers.

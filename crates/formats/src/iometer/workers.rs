@@ -92,13 +92,9 @@ impl Managers {
             } else if begins(&key, "'Manager ID") {
                 let named = lines.value(&key)?;
                 self.managers.extend(named.map(|(line, value)| {
-                    LineValue {
-                        line,
-                        value: value
-                            .split_once(',')
-                            .map_or("", |(_, name)| name)
-                            .to_owned(),
-                    }
+                    let name = value.split_once(',').map_or("", |(_, name)| name);
+                    let value = name.to_owned();
+                    LineValue { line, value }
                 }));
             } else {
                 notes.extend(unknown(at, &key));
@@ -242,10 +238,8 @@ fn worker(
             };
             is_disk = word(&value).eq_ignore_ascii_case("DISK");
             if !is_disk {
-                notes.push(Note {
-                    line: at,
-                    text: format!("worker type {value} is not supported: the worker is left out"),
-                });
+                let text = format!("worker type {value} is not supported: the worker is left out");
+                notes.push(Note { line: at, text });
             }
         } else if is("'Number of outstanding IOs") || is("'# of outstanding IOs") {
             if let Some((at, value)) = lines.value(&key)? {
@@ -280,11 +274,8 @@ impl Worker {
             line,
             value: small(numbers(line, fields[0], 1)?[0]),
         });
-        let is_enabled = |at: usize| {
-            fields
-                .get(at)
-                .is_some_and(|field| field.eq_ignore_ascii_case("ENABLED"))
-        };
+        let is_on = |field: &&str| field.eq_ignore_ascii_case("ENABLED");
+        let is_enabled = |at: usize| fields.get(at).is_some_and(is_on);
         if is_enabled(1) {
             notes.push(Note {
                 line,

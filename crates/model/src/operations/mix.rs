@@ -230,10 +230,8 @@ impl Mix {
         offset: u64,
         length: u32,
     ) -> Option<Operation> {
-        let action = self
-            .actions
-            .iter()
-            .position(|action| action.first() == kind)?;
+        let mut actions = self.actions.iter();
+        let action = actions.position(|action| action.first() == kind)?;
         Some(Operation {
             kind,
             action: action as u32,

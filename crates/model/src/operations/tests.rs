@@ -30,6 +30,24 @@ fn plan(name: &str) -> Plan {
     .unwrap()
 }
 
+/// Returns the first request of drawn action number `index` of `client`. It takes
+/// constant time for random access. For sequential access and patterns it steps
+/// through all earlier actions.
+fn drawn_operation(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Operation {
+    let mut stream = OpStream::new(mix, seed, client);
+    let next = |stream: &mut OpStream| match stream.mix.turns {
+        Turns::Lines(_) => stream.next_in_pattern(),
+        Turns::Draws | Turns::Flushes(_) => stream.next_drawn(),
+    };
+    if mix.draws_apart() {
+        stream.index = index;
+    }
+    while stream.index < index {
+        next(&mut stream);
+    }
+    next(&mut stream)
+}
+
 fn data(read_percent: f64, flush_every_writes: Option<u32>) -> Requests {
     Requests::Data {
         read_percent,
@@ -329,7 +347,7 @@ proptest! {
             }
         }
         let operation = data[index as usize];
-        prop_assert_eq!(OpStream::drawn_operation(&mix, seed, client, index), operation);
+        prop_assert_eq!(drawn_operation(&mix, seed, client, index), operation);
         let mut resumed = OpStream::at(&mix, seed, client, index);
         let mut from_start = OpStream::new(&mix, seed, client);
         while from_start.index < index {

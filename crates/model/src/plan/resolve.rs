@@ -323,37 +323,24 @@ impl PlanSources<'_> {
         let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES as u64);
         let files = &plan.work.workload.files;
         if !is_whole(files.size) {
-            return Err(self.in_option(
-                "file_size",
-                Problem::Unverifiable {
-                    what: "file size",
-                    size: Size(files.size),
-                },
-            ));
+            let (what, size) = ("file size", Size(files.size));
+            return Err(self.in_option("file_size", Problem::Unverifiable { what, size }));
         }
         let memory = verify::memory_bytes(files, plan.max_clients());
         if memory > VERIFY_MEMORY_MAX {
-            return Err(self.in_option(
-                "file_size",
-                Problem::VerifyMemory {
-                    bytes: Size(plan.bytes_on_share()),
-                    memory: Size(memory),
-                },
-            ));
+            let (bytes, memory) = (Size(plan.bytes_on_share()), Size(memory));
+            return Err(self.in_option("file_size", Problem::VerifyMemory { bytes, memory }));
         }
-        let sizes = plan
-            .work
-            .workload
-            .request_sizes()
-            .map(|size| ("size", size));
+        let sizes = plan.work.workload.request_sizes();
+        let sizes = sizes.map(|size| ("size", size));
         let lines = plan.work.workload.pattern().unwrap_or_default().iter();
         let mut units = sizes.chain(lines.map(|line| ("align", line.align)));
         match units.find(|&(_, unit)| !is_whole(unit.into())) {
             None => Ok(()),
-            Some((what, unit)) => Err(self.in_profile(Problem::Unverifiable {
-                what,
-                size: Size(unit.into()),
-            })),
+            Some((what, unit)) => {
+                let size = Size(unit.into());
+                Err(self.in_profile(Problem::Unverifiable { what, size }))
+            }
         }
     }
 }

@@ -28,20 +28,6 @@ pub struct Punctuality {
     pub delay_max: Nanos,
 }
 
-impl Punctuality {
-    /// The punctuality of no actions.
-    pub const NONE: Self = Self {
-        due: 0,
-        answered: 0,
-        late: 0,
-        dropped: 0,
-        unanswered: 0,
-        unanswered_max: Nanos(0),
-        in_flight_max: Nanos(0),
-        delay_max: Nanos(0),
-    };
-}
-
 impl Add for Punctuality {
     type Output = Self;
 

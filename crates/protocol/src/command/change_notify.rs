@@ -32,10 +32,7 @@ pub mod completion_filter {
 #[expect(missing_docs, reason = "the names are those of MS-FSCC 2.7.1")]
 pub mod action {
     pub const FILE_ACTION_ADDED: u32 = 1;
-    pub const FILE_ACTION_REMOVED: u32 = 2;
     pub const FILE_ACTION_MODIFIED: u32 = 3;
-    pub const FILE_ACTION_RENAMED_OLD_NAME: u32 = 4;
-    pub const FILE_ACTION_RENAMED_NEW_NAME: u32 = 5;
 }
 
 /// A request to report the next changes in an open directory.

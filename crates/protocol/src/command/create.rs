@@ -21,26 +21,18 @@ pub mod access {
     pub const FILE_APPEND_DATA: u32 = 0x0000_0004;
     pub const FILE_READ_EA: u32 = 0x0000_0008;
     pub const FILE_WRITE_EA: u32 = 0x0000_0010;
-    pub const FILE_EXECUTE: u32 = 0x0000_0020;
-    pub const FILE_DELETE_CHILD: u32 = 0x0000_0040;
     pub const FILE_READ_ATTRIBUTES: u32 = 0x0000_0080;
     pub const FILE_WRITE_ATTRIBUTES: u32 = 0x0000_0100;
     pub const DELETE: u32 = 0x0001_0000;
     pub const READ_CONTROL: u32 = 0x0002_0000;
     pub const WRITE_DAC: u32 = 0x0004_0000;
-    pub const WRITE_OWNER: u32 = 0x0008_0000;
     pub const SYNCHRONIZE: u32 = 0x0010_0000;
     pub const MAXIMUM_ALLOWED: u32 = 0x0200_0000;
     pub const GENERIC_ALL: u32 = 0x1000_0000;
-    pub const GENERIC_EXECUTE: u32 = 0x2000_0000;
-    pub const GENERIC_WRITE: u32 = 0x4000_0000;
-    pub const GENERIC_READ: u32 = 0x8000_0000;
 
-    /// These bits have the values of [`FILE_READ_DATA`], [`FILE_WRITE_DATA`] and
-    /// [`FILE_APPEND_DATA`]. MS-SMB2 gives them these names for directories.
+    /// This bit has the value of [`FILE_READ_DATA`]. MS-SMB2 gives it this name for
+    /// directories.
     pub const FILE_LIST_DIRECTORY: u32 = FILE_READ_DATA;
-    pub const FILE_ADD_FILE: u32 = FILE_WRITE_DATA;
-    pub const FILE_ADD_SUBDIRECTORY: u32 = FILE_APPEND_DATA;
 }
 
 /// Bits of [`CreateRequest::file_attributes`] and of the attributes in
@@ -54,7 +46,6 @@ pub mod attributes {
     pub const FILE_ATTRIBUTE_ARCHIVE: u32 = 0x0000_0020;
     pub const FILE_ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
     pub const FILE_ATTRIBUTE_TEMPORARY: u32 = 0x0000_0100;
-    pub const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x0000_0400;
 }
 
 /// Bits of [`CreateRequest::share_access`] (MS-SMB2 2.2.13).

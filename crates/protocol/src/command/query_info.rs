@@ -26,8 +26,6 @@ pub mod file_class {
     pub const FILE_BASIC_INFORMATION: u8 = 4;
     pub const FILE_STANDARD_INFORMATION: u8 = 5;
     pub const FILE_INTERNAL_INFORMATION: u8 = 6;
-    pub const FILE_EA_INFORMATION: u8 = 7;
-    pub const FILE_POSITION_INFORMATION: u8 = 14;
     pub const FILE_ALL_INFORMATION: u8 = 18;
     pub const FILE_STREAM_INFORMATION: u8 = 22;
     pub const FILE_NETWORK_OPEN_INFORMATION: u8 = 34;
@@ -50,11 +48,6 @@ pub mod security {
     pub const OWNER_SECURITY_INFORMATION: u32 = 0x0000_0001;
     pub const GROUP_SECURITY_INFORMATION: u32 = 0x0000_0002;
     pub const DACL_SECURITY_INFORMATION: u32 = 0x0000_0004;
-    pub const SACL_SECURITY_INFORMATION: u32 = 0x0000_0008;
-    pub const LABEL_SECURITY_INFORMATION: u32 = 0x0000_0010;
-    pub const ATTRIBUTE_SECURITY_INFORMATION: u32 = 0x0000_0020;
-    pub const SCOPE_SECURITY_INFORMATION: u32 = 0x0000_0040;
-    pub const BACKUP_SECURITY_INFORMATION: u32 = 0x0001_0000;
 }
 
 /// A query about an open file, or about its volume.

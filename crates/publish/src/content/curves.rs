@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::statistics::Estimate;
@@ -136,14 +137,12 @@ fn plot(
     let lines = servers.map(|server| Line {
         name: server.name.to_owned(),
         style: server.number,
-        points: server
-            .curve
-            .rows
-            .iter()
-            .filter_map(|row| point(row, measure))
-            .collect(),
+        points: {
+            let rows = server.curve.rows.iter();
+            rows.filter_map(|row| point(row, measure)).collect()
+        },
     });
-    let lines: Vec<_> = lines.collect();
+    let lines = lines.collect_vec();
     Plot {
         name: format!("{stem}-{}", measure.name),
         title: format!("{}: {} by clients", profile.name, measure.title),
@@ -203,18 +202,13 @@ fn spread(row: &CurveRow<'_>, measure: &PointMetric) -> Option<(f64, f64)> {
     if !row.is_valid() {
         return None;
     }
-    let values: Option<Vec<_>> = row
-        .passes
-        .iter()
-        .map(|pass| (measure.of_pass)(pass))
-        .collect();
+    let values = row.passes.iter().map(|pass| (measure.of_pass)(pass));
+    let values: Option<Vec<_>> = values.collect();
     match &values?[..] {
         [] | [_] => None,
         values if values.len() == 2 || measure.bar == ErrorBar::Extremes => {
-            let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
-            Some(values.iter().fold((least, most), |(low, high), &value| {
-                (low.min(value), high.max(value))
-            }))
+            let ends = values.iter().copied().minmax_by(f64::total_cmp);
+            ends.into_option()
         }
         values => {
             let estimate = Estimate::of(values)?;
@@ -230,10 +224,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
         let servers = profile.servers.iter();
         servers.flat_map(|server| server.curve.rows.iter().map(move |row| (server, row)))
     };
-    let passes: BTreeSet<_> = rows()
-        .filter(|(_, row)| row.is_valid())
-        .map(|(_, row)| row.passes.len())
-        .collect();
+    let valid = rows().filter(|(_, row)| row.is_valid());
+    let passes: BTreeSet<_> = valid.map(|(_, row)| row.passes.len()).collect();
     let mut lines = Vec::new();
     if passes.contains(&2) {
         lines.push("Bars at load points of two passes are the lower and the higher.".to_owned());
@@ -261,8 +253,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                 [doubt::of_throughput(row), of_latency].contains(&kind)
             };
             let found = server.curve.rows.iter().filter(has_kind);
-            let found: Vec<_> = found.map(|row| row.clients.to_string()).collect();
-            (!found.is_empty()).then(|| format!("{} at {} clients", server.name, found.join(", ")))
+            let found = found.map(|row| row.clients).join(", ");
+            (!found.is_empty()).then(|| format!("{} at {found} clients", server.name))
         };
         let kinds = [
             at(Doubt::ClientLimited).map(|place| {
@@ -294,11 +286,7 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     let mut columns = vec![Column::number("clients")];
     columns.extend(servers().map(|server| Column::number(server.name)));
     let cell = |server: &MeasuredServer<'_>, clients| {
-        let row = server
-            .curve
-            .rows
-            .iter()
-            .find(|row| row.clients == clients)?;
+        let row = server.curve.row(clients)?;
         let value = (measure.of_row)(row)?;
         let mark = match row.is_valid() {
             true => doubt::mark((measure.doubt)(row)),

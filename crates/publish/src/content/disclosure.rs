@@ -1,5 +1,6 @@
 //! The section with everything that a reader needs to repeat or to doubt the study.
 
+use itertools::Itertools as _;
 use smbench_report::RunDoc;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::plan;
@@ -7,7 +8,6 @@ use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
 
-use super::profile::server_name;
 use crate::report::{Block, Section};
 
 pub(super) fn section(study: &Study) -> Section {
@@ -17,24 +17,18 @@ pub(super) fn section(study: &Study) -> Section {
     if !doc.started.is_empty() {
         facts.push(("started", doc.started.clone()));
     }
-    section.blocks.push(owned(facts));
+    section.blocks.push(Block::Facts(facts));
     if !doc.command.is_empty() {
         section.text("The study was started with:");
-        section
-            .blocks
-            .push(Block::Verbatim(vec![shell_line(&doc.command)]));
+        let command = vec![shell_line(&doc.command)];
+        section.blocks.push(Block::Verbatim(command));
     }
     for server in 0..doc.servers.len() {
         section.part(of_server(study, server));
     }
     section.part(calibration(study));
-    section.list(
-        study
-            .unread
-            .iter()
-            .map(|line| format!("left out: {line}"))
-            .collect(),
-    );
+    let unread = study.unread.iter();
+    section.list(unread.map(|line| format!("left out: {line}")).collect());
     section
 }
 
@@ -48,7 +42,7 @@ fn calibration(study: &Study) -> Section {
         ("started", calibration.started.clone()),
         ("machine", machine(&calibration.machine)),
     ];
-    part.blocks.push(owned(facts));
+    part.blocks.push(Block::Facts(facts));
     part.table(calibration.table());
     part.list(calibration.sysbench_lines());
     part
@@ -56,15 +50,13 @@ fn calibration(study: &Study) -> Section {
 
 /// Describes a server: its software, its configuration, and every run on it.
 fn of_server(study: &Study, number: usize) -> Section {
-    let mut part = Section::new(server_name(study, number));
+    let mut part = Section::new(study.doc.server_name(number));
     let Some(server) = study.doc.servers.get(number) else {
         return part;
     };
-    let url = match &server.url {
-        Some(url) => url.clone(),
-        None => "started by the study".to_owned(),
-    };
-    part.blocks.push(owned(vec![("target", url)]));
+    let url = server.url.as_deref().unwrap_or("started by the study");
+    let facts = vec![("target", url.to_owned())];
+    part.blocks.push(Block::Facts(facts));
     part.list(server.notes.clone());
     if !server.settings.is_empty() {
         part.text("Configured with:");
@@ -84,10 +76,10 @@ fn of_server(study: &Study, number: usize) -> Section {
         let calibration = study.calibration.as_ref();
         let calibration = result.run.calibration.as_ref().or(calibration);
         let reached = calibration.and_then(|calibration| calibration.reached(&result.run));
-        facts.extend(reached.map(|reached| ("generator's limit".to_owned(), reached.text)));
+        facts.extend(reached.map(|reached| ("generator's limit", reached.text)));
         let command = &result.run.command;
         if !command.is_empty() && *command != study.doc.command {
-            facts.push(("command".to_owned(), shell_line(command)));
+            facts.push(("command", shell_line(command)));
         }
         part.blocks.push(Block::Facts(facts));
         // Leave out the notes of the server, which appear above.
@@ -98,15 +90,12 @@ fn of_server(study: &Study, number: usize) -> Section {
     part
 }
 
-fn of_run(run: &RunDoc) -> Vec<(String, String)> {
+fn of_run(run: &RunDoc) -> Vec<(&'static str, String)> {
     let facts = text::facts(run).into_iter();
-    let mut facts: Vec<_> = facts
-        .filter(|(label, _)| *label != "note")
-        .map(|(label, text)| (label.to_owned(), text))
-        .collect();
+    let mut facts = facts.filter(|(label, _)| *label != "note").collect_vec();
     let plan = &run.plan;
     let server = &run.server;
-    let mut add = |label: &str, text: String| facts.push((label.to_owned(), text));
+    let mut add = |label, text| facts.push((label, text));
     add(
         "limits",
         format!(
@@ -144,10 +133,9 @@ fn of_run(run: &RunDoc) -> Vec<(String, String)> {
 /// Describes the requested settings of the negotiation.
 fn asked_for(plan: &PlanDoc) -> String {
     let parts = plan::session(plan).into_iter();
-    let parts: Vec<_> = parts
+    parts
         .map(|(label, text)| format!("{label} {text}"))
-        .collect();
-    parts.join("; ")
+        .join("; ")
 }
 
 /// Describes the machine that generated the load.
@@ -175,19 +163,9 @@ fn generator(run: &RunDoc) -> String {
     parts.join(", ")
 }
 
-fn owned(facts: Vec<(&str, String)>) -> Block {
-    let facts = facts.into_iter();
-    Block::Facts(
-        facts
-            .map(|(label, text)| (label.to_owned(), text))
-            .collect(),
-    )
-}
-
 /// Formats a command line for a shell.
 fn shell_line(command: &[String]) -> String {
-    let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
+    command.iter().map(|word| quoted(word)).join(" ")
 }
 
 /// Quotes an argument for a shell.

@@ -1,5 +1,6 @@
 //! Response times at one load: their percentiles, and their course over time.
 
+use itertools::{Either, Itertools as _};
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
 use smbench_report::latency::{LatencyDoc, pool, quantile};
@@ -50,8 +51,7 @@ pub(super) fn percentiles(profile: &ProfileContent<'_>) -> Section {
 /// Returns the distribution from the fastest operation to the slowest, over all
 /// valid passes.
 fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
-    let ops = row.passes.iter().flat_map(|pass| pass.asked_for());
-    let histogram = pool(ops.map(OpDoc::response));
+    let histogram = pool(row.asked_for().map(OpDoc::response));
     let count = histogram.len() as f64;
     let validity = validity(row);
     let doubt = |percent: f64| doubt::of_percentile(&row.passes, percent);
@@ -122,14 +122,13 @@ fn percentile_table(level: &Level<'_>) -> Table {
         "max",
     ];
     let rows = level.rows.iter().map(|(server, row)| {
-        let count = row.passes.iter().flat_map(|pass| pass.asked_for());
-        let count = count.fold(0_u64, |sum, op| sum.saturating_add(op.count));
+        let counts = row.asked_for().map(|op| op.count);
         let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
         let mark = if row.is_valid() { "" } else { "! " };
         vec![
             server.name.into(),
-            Cell::number(row.clients.into(), format!("{mark}{}", row.clients)),
-            Cell::count(count),
+            Cell::clients(mark, row.clients),
+            Cell::count(counts.fold(0, u64::saturating_add)),
             latency(|doc| doc.mean),
             latency(|doc| doc.p50 as f64),
             latency(|doc| doc.p90 as f64),
@@ -139,6 +138,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
             latency(|doc| doc.max as f64),
         ]
     });
+    let server = [Column::text("server")].into_iter();
     let is_any_invalid = level.rows.iter().any(|(_, row)| !row.is_valid());
     let mut notes = vec!["over the operations of all valid passes".to_owned()];
     notes.extend(is_any_invalid.then(|| {
@@ -146,10 +146,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
     }));
     Table {
         title: format!("Response times {}", level.name()),
-        columns: [Column::text("server")]
-            .into_iter()
-            .chain(columns.map(Column::number))
-            .collect(),
+        columns: server.chain(columns.map(Column::number)).collect(),
         rows: rows.collect(),
         notes,
     }
@@ -177,14 +174,12 @@ const COURSES: [(&str, &str, &str, f64, Values); 2] = [
 pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Latency over time");
     let level = Level::of(profile);
-    let rows = level.rows.iter().map(|&(server, row)| (server, row));
-    let (with, without): (Vec<_>, Vec<_>) = rows
-        .map(|(server, row)| (server, row, first_series(row)))
-        .partition(|(.., series)| series.is_some());
-    let shown: Vec<_> = with
-        .into_iter()
-        .filter_map(|(server, row, series)| Some((server, row, series?)))
-        .collect();
+    let rows = level.rows.iter();
+    let (shown, without): (Vec<_>, Vec<_>) =
+        rows.partition_map(|&(server, row)| match first_series(row) {
+            Some(series) => Either::Left((server, row, series)),
+            None => Either::Right(server),
+        });
     for (name, title, axis, percent, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
@@ -216,7 +211,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             ));
         }
     }
-    remarks.extend(without.iter().map(|(server, ..)| {
+    remarks.extend(without.iter().map(|server| {
         format!(
             "{}: its document does not tell how the window went over time.",
             server.name

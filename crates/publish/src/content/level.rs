@@ -1,5 +1,6 @@
 //! The load at which the report shows details of each server.
 
+use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
 use smbench_report::percentile::Percentile;
 
@@ -20,15 +21,12 @@ impl<'a> Level<'a> {
     pub(super) fn of(profile: &'a ProfileContent<'a>) -> Self {
         let servers = || profile.servers.iter();
         let valid = |server: &'a MeasuredServer<'a>, clients| {
-            let mut rows = server.curve.rows.iter();
-            rows.find(|row| row.clients == clients && row.is_valid() && row.latency_ns.is_some())
+            server.curve.row(clients).filter(|row| row.is_quotable())
         };
-        let first = servers().flat_map(|server| &server.curve.rows).rev();
-        let mut candidates: Vec<_> = first.map(|row| row.clients).collect();
-        candidates.sort_unstable_by(|one, other| other.cmp(one));
-        let common = candidates
-            .into_iter()
-            .find(|&clients| servers().all(|server| valid(server, clients).is_some()));
+        let candidates = servers().flat_map(|server| &server.curve.rows);
+        let mut candidates = candidates.map(|row| row.clients).sorted().rev();
+        let is_common = |&clients: &u32| servers().all(|server| valid(server, clients).is_some());
+        let common = candidates.find(is_common);
         let rows = servers().filter_map(|server| {
             let row = match common {
                 Some(clients) => valid(server, clients),
@@ -37,7 +35,7 @@ impl<'a> Level<'a> {
             row.filter(|row| row.latency_ns.is_some())
                 .map(|row| (server, row))
         });
-        let rows: Vec<_> = rows.collect();
+        let rows = rows.collect_vec();
         Self {
             is_common: common.is_some() || rows.len() == 1,
             rows,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools as _;
 use smbench_report::doc::PlanDoc;
 use smbench_report::plan;
 use smbench_report::study::Study;
@@ -40,12 +41,11 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     definitions.extend(others);
     section.list(definitions);
     let doc = &study.doc;
-    let points: Vec<_> = doc.load_points.iter().map(u32::to_string).collect();
-    if !points.is_empty() {
+    if !doc.load_points.is_empty() {
+        let points = doc.load_points.iter().join(", ");
+        let passes = plan::passes(doc.passes);
         section.text(format!(
-            "Load points: {} clients, {} on each server.",
-            points.join(", "),
-            plan::passes(doc.passes)
+            "Load points: {points} clients, {passes} on each server."
         ));
     }
     for profile in profiles {
@@ -101,10 +101,9 @@ fn ramps_of(plan: &PlanDoc) -> &'static str {
 /// description.
 fn asked_for(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new(format!("Profile {}", profile.name));
-    let mut plans: BTreeMap<Vec<(String, String)>, Vec<&str>> = BTreeMap::new();
+    let mut plans: BTreeMap<Vec<_>, Vec<&str>> = BTreeMap::new();
     for server in &profile.servers {
         let facts = plan::facts(&server.run.plan, server.run.pacing);
-        let facts = facts.map(|(label, text)| (label.to_owned(), text));
         plans.entry(facts.into()).or_default().push(server.name);
     }
     let differ = plans.len() > 1;
@@ -113,7 +112,7 @@ fn asked_for(profile: &ProfileContent<'_>) -> Section {
     }
     for (mut facts, servers) in plans {
         if differ {
-            facts.insert(0, ("servers".to_owned(), servers.join(", ")));
+            facts.insert(0, ("servers", servers.join(", ")));
         }
         part.blocks.push(Block::Facts(facts));
     }

@@ -1,5 +1,6 @@
 //! The results of one profile, and names that the parts of a report share.
 
+use itertools::Itertools as _;
 use smbench_report::RunDoc;
 use smbench_report::curve::{Curve, CurveRow};
 use smbench_report::study::{Study, slug};
@@ -30,23 +31,24 @@ pub(super) struct MeasuredServer<'a> {
 
 impl<'a> ProfileContent<'a> {
     pub(super) fn of(study: &'a Study, profile: usize) -> Self {
-        let name = study.doc.profiles.get(profile).map_or("", String::as_str);
+        let name = study.doc.profile_name(profile);
         let servers: Vec<_> = study
             .of_profile(profile)
             .filter(|result| !result.run.load_points.is_empty())
             .map(|result| MeasuredServer {
-                name: server_name(study, result.server),
+                name: study.doc.server_name(result.server),
                 number: result.server,
                 run: &result.run,
                 curve: Curve::of(&result.run.load_points),
             })
             .collect();
         let has = |server| servers.iter().any(|measured| measured.number == server);
-        let missing = (0..study.doc.servers.len()).filter(|server| !has(*server));
         // Documents that were not planned together have one profile each.
         let is_planned = !study.doc.command.is_empty();
-        let missing = missing.filter(|_| is_planned);
-        let missing = missing.map(|server| server_name(study, server)).collect();
+        let missing = (0..study.doc.servers.len()).filter(|server| is_planned && !has(*server));
+        let missing = missing
+            .map(|server| study.doc.server_name(server))
+            .collect();
         Self {
             name,
             number: profile,
@@ -66,45 +68,29 @@ impl<'a> ProfileContent<'a> {
     /// Returns whether every server has just one load point, which does not make a
     /// line.
     pub(super) fn has_one_point(&self) -> bool {
-        self.servers
-            .iter()
-            .all(|server| server.curve.rows.len() == 1)
+        let mut servers = self.servers.iter();
+        servers.all(|server| server.curve.rows.len() == 1)
     }
-}
-
-pub(super) fn server_name(study: &Study, server: usize) -> &str {
-    let server = study.doc.servers.get(server);
-    server.map_or("", |server| &server.name)
 }
 
 /// Returns why passes of a row are not valid, each reason once.
 pub(super) fn reasons(row: &CurveRow<'_>) -> String {
-    let mut reasons = Vec::new();
-    for pass in &row.invalid {
-        let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    reasons.join("; ")
+    let reasons = row
+        .invalid
+        .iter()
+        .map(|pass| pass.invalid_reason.as_deref());
+    let reasons = reasons.map(|told| told.unwrap_or("no reason given"));
+    reasons.unique().join("; ")
 }
 
 /// Returns why the generator was the limit of a row, each reason once; `None` if it
 /// was not the limit.
 pub(super) fn limits(row: &CurveRow<'_>) -> Option<String> {
-    let mut reasons = Vec::new();
     let limited = row.passes.iter().filter(|pass| pass.is_client_limited());
-    for pass in limited {
-        let told = pass
-            .generator
-            .as_ref()
-            .and_then(|told| told.reason.as_deref());
-        let reason = told.unwrap_or("no reason given");
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    let reasons = limited.map(|pass| pass.generator.as_ref()?.reason.as_deref());
+    let reasons = reasons.map(|told| told.unwrap_or("no reason given"));
+    let reasons = reasons.unique().join("; ");
+    (!reasons.is_empty()).then_some(reasons)
 }
 
 pub(super) fn clients(clients: u32) -> String {

@@ -6,7 +6,7 @@ use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
 
-use super::profile::{ProfileContent, server_name};
+use super::profile::ProfileContent;
 use crate::report::{Block, Section};
 
 pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
@@ -24,15 +24,10 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
             count(doc.servers.len(), "server"),
             count(doc.profiles.len(), "profile"),
             count(doc.load_points.len(), "load point"),
-            match doc.passes {
-                1 => "1 pass".to_owned(),
-                passes => format!("{passes} passes"),
-            }
+            smbench_report::plan::passes(doc.passes)
         ),
     ));
-    let facts = facts.into_iter();
-    let facts = facts.map(|(label, text)| (label.to_owned(), text));
-    section.blocks.push(Block::Facts(facts.collect()));
+    section.blocks.push(Block::Facts(facts));
     if study.results.is_empty() {
         section.text("Nothing has been measured yet: this study has no results.");
     }
@@ -49,11 +44,9 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
                 ..peaks(&of_interest(contenders.clone(), profile))
             });
             section.blocks.extend(dips(&contenders).map(Block::Table));
-            if let Some(table) = efficiency_at_peaks(study, profile.number) {
-                section.table(Table {
-                    title: format!("{}: {}", profile.name, table.title),
-                    ..table
-                });
+            if let Some(mut table) = efficiency_at_peaks(study, profile.number) {
+                table.title = format!("{}: {}", profile.name, table.title);
+                section.table(table);
             }
         }
     }
@@ -62,11 +55,8 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
 
 /// Selects the contenders with results, even if none of these may be quoted.
 fn of_interest(contenders: Vec<Contender>, profile: &ProfileContent<'_>) -> Vec<Contender> {
-    let has = |name: &str| profile.servers.iter().any(|server| server.name == name);
-    contenders
-        .into_iter()
-        .filter(|contender| has(&contender.name))
-        .collect()
+    let has = |of: &Contender| profile.servers.iter().any(|server| server.name == of.name);
+    contenders.into_iter().filter(has).collect()
 }
 
 /// Names runs that did not go as planned, a line each.
@@ -83,7 +73,7 @@ fn unfinished(study: &Study) -> Vec<String> {
             OutcomeDoc::Interrupted => "interrupted",
             OutcomeDoc::Aborted => "aborted",
         };
-        let server = server_name(study, result.server);
+        let server = study.doc.server_name(result.server);
         let reason = outcome_reason.as_ref().map(|reason| format!(": {reason}"));
         Some(format!(
             "{server}, {}: {what}{}",

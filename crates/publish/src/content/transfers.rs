@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools as _;
 use smbench_report::published::Efficiency;
 use smbench_report::server_cpu::CpuOf;
 use smbench_report::study::{Study, TransferDoc, TransferMode};
@@ -59,11 +60,8 @@ pub(super) fn section(study: &Study, profiles: &[&ProfileContent<'_>]) -> Option
     let mut section = Section::new("Results: transfers");
     for mode in TransferMode::ALL {
         let found = of_mode(study, profiles, mode);
-        let mut sizes: Vec<_> = found.iter().map(|found| found.bytes).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
         // A single size makes no line; the tables have it.
-        if sizes.len() > 1 {
+        if !found.iter().map(|found| found.bytes).all_equal() {
             for measure in &MEASURES {
                 section.plot(plot(study, mode, measure, &found));
             }
@@ -118,10 +116,10 @@ fn plot(study: &Study, mode: TransferMode, measure: &SizeMetric, all: &[SizeResu
         let points: Vec<_> = found().filter_map(|found| point(found, measure)).collect();
         let first = found().next()?;
         let whose = whose_cpu(found().map(|found| &found.row)).into_iter();
-        let whose: Vec<_> = whose.map(CpuOf::name).collect();
+        let whose = whose.map(CpuOf::name).join(" and ");
         Some(Line {
             name: match is_mixed && !whose.is_empty() {
-                true => format!("{} (CPU of {})", first.name, whose.join(" and ")),
+                true => format!("{} (CPU of {whose})", first.name),
                 false => first.name.to_owned(),
             },
             style: server,

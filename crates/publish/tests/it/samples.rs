@@ -6,9 +6,9 @@ mod parts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use smbench_model::record::latency_histogram;
+use smbench_model::record::{Dropout, latency_histogram};
 use smbench_report::RunDoc;
-use smbench_report::doc::{ColumnsDoc, DropoutDoc, LoadPointDoc, SeriesDoc};
+use smbench_report::doc::{ColumnsDoc, LoadPointDoc, SeriesDoc};
 use smbench_report::latency::{Hdr, LatencyDoc};
 use smbench_report::study::{ComparisonKind, Study, StudyDoc};
 
@@ -71,7 +71,7 @@ pub(crate) fn point(
 pub(crate) fn dropped(mut point: LoadPointDoc) -> LoadPointDoc {
     point.valid = false;
     point.invalid_reason = Some("1 client dropped out".to_owned());
-    point.dropouts.push(DropoutDoc {
+    point.dropouts.push(Dropout {
         client: 0,
         reason: "connection reset by the server".to_owned(),
     });

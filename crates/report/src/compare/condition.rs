@@ -2,7 +2,6 @@
 //!
 //! Not here: how a condition is judged ([`super::judgement`]).
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::metric::Metric;
@@ -45,27 +44,15 @@ const GRAMMAR: &str = "[OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, s
                        'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of";
 
 /// Error of a text that is not a valid condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GrammarError {
-    reason: String,
-}
-
-impl std::error::Error for GrammarError {}
-
-impl fmt::Display for GrammarError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let metrics = Metric::ALL.map(Metric::name).join(", ");
-        write!(f, "{}: write {GRAMMAR} {metrics}", self.reason)
-    }
-}
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: write {GRAMMAR} {metrics}", metrics = Metric::ALL.map(Metric::name).join(", "))]
+pub struct GrammarError(String);
 
 impl FromStr for Condition {
     type Err = GrammarError;
 
     fn from_str(text: &str) -> Result<Self, GrammarError> {
-        let wrong = |reason: &str| GrammarError {
-            reason: reason.to_owned(),
-        };
+        let wrong = |reason: &str| GrammarError(reason.to_owned());
         let at = text
             .find(['<', '>'])
             .ok_or_else(|| wrong("there is no < or >"))?;
@@ -134,7 +121,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<(Option<String>, Metric, At, LimitSide, f64), String> {
-        let condition: Condition = text.parse().map_err(|error: GrammarError| error.reason)?;
+        let condition: Condition = text.parse().map_err(|error: GrammarError| error.0)?;
         let Condition {
             op,
             metric,

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use itertools::Itertools as _;
+
 use super::comparison::Comparison;
 use super::error::CompareError;
 use super::pair::{ComparedRun, Pair};
@@ -167,17 +169,13 @@ impl Input {
             Some(_) => of.name(),
             None => format!("{}: not measured", of.name()),
         };
-        let names: Vec<_> = self.results.iter().map(name).collect();
-        names.join(", ")
+        self.results.iter().map(name).join(", ")
     }
 
     /// Returns whether the input has other results with the same profile.
     fn has_others(&self, result: &InputResult) -> bool {
-        let alike = self
-            .results
-            .iter()
-            .filter(|of| of.profile == result.profile);
-        alike.count() > 1
+        let results = self.results.iter();
+        results.filter(|of| of.profile == result.profile).count() > 1
     }
 
     fn measured(&self) -> impl Iterator<Item = MeasuredResult<'_>> {
@@ -262,14 +260,7 @@ pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
             }
         }
     }
-    let mut pairs = Vec::new();
-    let mut apart = Vec::new();
-    for pair in found {
-        match pair {
-            Ok(pair) => pairs.push(pair),
-            Err(error) => apart.push(error),
-        }
-    }
+    let (pairs, apart): (Vec<_>, Vec<_>) = found.into_iter().partition_result();
     unmatched.extend(apart.iter().map(CompareError::to_string));
     match apart.into_iter().next().filter(|_| pairs.is_empty()) {
         Some(nothing) => Err(nothing),
@@ -336,17 +327,10 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
 const MISSING_SHOWN: usize = 3;
 
 fn not_measured(missing: &[String]) -> CompareError {
-    let mut told = missing
-        .iter()
-        .take(MISSING_SHOWN)
-        .cloned()
-        .collect::<Vec<_>>();
     let more = missing.len().saturating_sub(MISSING_SHOWN);
-    if more > 0 {
-        told.push(format!("and {more} more"));
-    }
+    let more = (more > 0).then(|| format!("and {more} more"));
     CompareError::NotMeasured {
-        missing: told.join("; "),
+        missing: missing.iter().take(MISSING_SHOWN).chain(&more).join("; "),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Two runs, compared by load point.
 
+use itertools::Itertools as _;
 use serde::Serialize;
 
 use super::difference::{self, Difference};
@@ -62,15 +63,9 @@ impl Pair {
     ) -> Result<Self, CompareError> {
         let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
         let [first, second] = &curves;
-        let counterpart = |row: &CurveRow<'_>| {
-            let mut rows = second.rows.iter();
-            rows.find(|found| found.clients == row.clients)
-        };
-        let common: Vec<_> = first
-            .rows
-            .iter()
-            .filter_map(|row| Some((row, counterpart(row)?)))
-            .collect();
+        let rows = first.rows.iter();
+        let common = rows.filter_map(|row| Some((row, second.row(row.clients)?)));
+        let common = common.collect_vec();
         if common.is_empty() {
             return Err(CompareError::NoLoadPoint {
                 baseline: with_clients(&baseline.0, first),
@@ -86,10 +81,8 @@ impl Pair {
                 (!curve.rows.iter().any(CurveRow::is_quotable)).then(|| subject.name.clone())
             };
             let sides = [(&baseline.0, first), (&other.0, second)];
-            let none: Vec<_> = sides.into_iter().filter_map(invalid).collect();
-            return Err(CompareError::NotQuotable {
-                names: none.join(" and "),
-            });
+            let names = sides.into_iter().filter_map(invalid).join(" and ");
+            return Err(CompareError::NotQuotable { names });
         }
         let (settings, mut workload) = difference::between(baseline.1, other.1);
         let compared: Vec<_> = common.iter().copied().filter(valid).chain(peaks).collect();
@@ -130,30 +123,21 @@ impl Pair {
 /// Returns the load points that may be quoted from the baseline, but not from the
 /// other run. The other run has them or was expected to have them.
 fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> {
-    let is_asked_for = |clients: u32| {
-        asked_for.contains(&clients) || other.rows.iter().any(|row| row.clients == clients)
-    };
-    let is_there = |clients: u32| {
-        let mut rows = other.rows.iter();
-        rows.any(|row| row.clients == clients && row.is_quotable())
+    let is_lost = |clients: &u32| match other.row(*clients) {
+        Some(row) => !row.is_quotable(),
+        None => asked_for.contains(clients),
     };
     let quotable = baseline.rows.iter().filter(|row| row.is_quotable());
-    let clients = quotable.map(|row| row.clients);
-    clients
-        .filter(|&clients| is_asked_for(clients) && !is_there(clients))
-        .collect()
+    quotable.map(|row| row.clients).filter(is_lost).collect()
 }
 
 /// Names the parts of a run that are not compared, and the reason.
 fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
     let label = &subject.label;
     let mut sentences = Vec::new();
-    let alone: Vec<_> = curve
-        .rows
-        .iter()
-        .map(|row| row.clients)
-        .filter(|clients| !opposite.rows.iter().any(|row| row.clients == *clients))
-        .collect();
+    let clients = curve.rows.iter().map(|row| row.clients);
+    let alone = clients.filter(|&clients| opposite.row(clients).is_none());
+    let alone = alone.collect_vec();
     if !alone.is_empty() {
         sentences.push(format!("only in {label}: {}", units::clients(&alone)));
     }
@@ -171,7 +155,7 @@ fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> V
 
 /// Returns a run and its load points, for a message.
 fn with_clients(subject: &ComparedRun, curve: &Curve<'_>) -> String {
-    let points: Vec<_> = curve.rows.iter().map(|row| row.clients).collect();
+    let points = curve.rows.iter().map(|row| row.clients).collect_vec();
     match points.is_empty() {
         true => format!("{} has none", subject.name),
         false => format!("{} has {}", subject.name, units::clients(&points)),

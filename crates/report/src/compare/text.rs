@@ -3,6 +3,7 @@
 mod doubts;
 
 use doubts::doubts;
+use itertools::Itertools as _;
 
 use super::comparison::Comparison;
 use super::pair::{ComparedRun, Pair};
@@ -12,7 +13,7 @@ use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
-use crate::units::{change, changes, counted, plain};
+use crate::units::{change, changes, counted, labelled, plain};
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +30,8 @@ const MANY: usize = 20;
 /// Returns the whole comparison. Ends with a newline.
 #[must_use]
 pub fn render(comparison: &Comparison, depth: Depth) -> String {
-    let mut sections: Vec<_> = comparison
-        .pairs
-        .iter()
-        .map(|pair| of_pair(pair, depth))
-        .collect();
+    let pairs = comparison.pairs.iter();
+    let mut sections: Vec<_> = pairs.map(|pair| of_pair(pair, depth)).collect();
     if !comparison.unmatched.is_empty() {
         let lines = comparison.unmatched.iter();
         sections.push(lines.map(|line| format!("{}\n", plain(line))).collect());
@@ -76,19 +74,15 @@ fn of_pair(pair: &Pair, depth: Depth) -> String {
 fn header(pair: &Pair) -> String {
     let mut lines = Vec::new();
     for subject in [&pair.baseline, &pair.other] {
-        lines.push((subject.label.clone(), told(subject)));
+        lines.push((&*subject.label, told(subject)));
     }
-    let labelled = |label: &str, text: String| (label.to_owned(), text);
     if pair.is_same_result {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let text = format!("{one} and {other} are the same result: no change can show");
-        lines.push(labelled("warning", text));
+        lines.push(("warning", text));
     }
-    lines.extend(
-        pair.settings
-            .iter()
-            .map(|part| labelled("differs", difference(pair, part))),
-    );
+    let settings = pair.settings.iter();
+    lines.extend(settings.map(|part| ("differs", difference(pair, part))));
     let warnings = match profiles(pair) {
         Some(profiles) => vec![profiles],
         None => {
@@ -96,16 +90,9 @@ fn header(pair: &Pair) -> String {
             pair.workload.iter().map(told).collect()
         }
     };
-    lines.extend(warnings.into_iter().map(|part| labelled("warning", part)));
-    lines.extend(
-        pair.left_out
-            .iter()
-            .map(|part| labelled("left out", plain(part))),
-    );
-    lines
-        .into_iter()
-        .map(|(label, text)| format!("{label:<9}{text}\n"))
-        .collect()
+    lines.extend(warnings.into_iter().map(|part| ("warning", part)));
+    lines.extend(pair.left_out.iter().map(|part| ("left out", plain(part))));
+    labelled(lines)
 }
 
 fn told(subject: &ComparedRun) -> String {
@@ -199,13 +186,8 @@ fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> String {
         cells.extend(cells_of_change(found));
         cells
     };
-    let table = Table {
-        title: title.to_owned(),
-        columns,
-        rows: held.metrics.iter().map(row).collect(),
-        notes: Vec::new(),
-    };
-    table.to_text()
+    let rows = held.metrics.iter().map(row).collect();
+    Table::of(title, columns, rows).to_text()
 }
 
 /// Returns all numbers of each operation of a load point.
@@ -219,12 +201,7 @@ fn details(pair: &Pair, held: &PointComparison) -> String {
             cells
         })
     });
-    let table = Table {
-        columns,
-        rows: rows.collect(),
-        ..Table::default()
-    };
-    table.to_text()
+    Table::of("", columns, rows.collect()).to_text()
 }
 
 /// Formats a change for one cell: in brackets if it may be noise.
@@ -243,10 +220,7 @@ fn short(found: Option<&MetricChange>) -> Cell {
 
 /// Returns the metrics that any of these changes has.
 fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Metric> {
-    let mut used: Vec<_> = changes.map(|found| found.metric).collect();
-    used.sort_unstable();
-    used.dedup();
-    used
+    changes.map(|found| found.metric).sorted().dedup().collect()
 }
 
 /// Returns a table with the changes of each operation in a row.
@@ -260,13 +234,8 @@ fn operations(pair: &Pair, held: &PointComparison) -> String {
         cells.extend(metrics.iter().map(|metric| short(find(metric))));
         cells
     });
-    let table = Table {
-        title: format!("operations: {}", title(pair, held)),
-        columns,
-        rows: rows.collect(),
-        notes: Vec::new(),
-    };
-    table.to_text()
+    let title = format!("operations: {}", title(pair, held));
+    Table::of(title, columns, rows.collect()).to_text()
 }
 
 /// Returns a table with the changes of each load point in a row.
@@ -277,28 +246,23 @@ fn load_points(pair: &Pair) -> String {
     let rows = pair.load_points.iter().map(|held| {
         let clients = held.baseline.clients;
         let is_limited = held.baseline.generator_limited || held.other.generator_limited;
-        let mark = if is_limited { "~ " } else { "" };
-        let mut cells = vec![Cell::number(clients.into(), format!("{mark}{clients}"))];
+        let mut cells = vec![Cell::clients(if is_limited { "~ " } else { "" }, clients)];
         cells.extend(metrics.iter().map(|metric| short(held.find(None, *metric))));
         cells
     });
-    let table = Table {
-        title: format!(
-            "{} against {} by load point",
-            pair.other.label, pair.baseline.label
-        ),
-        columns,
-        rows: rows.collect(),
-        notes: Vec::new(),
-    };
-    table.to_text()
+    let (one, other) = (&pair.baseline.label, &pair.other.label);
+    let title = format!("{other} against {one} by load point");
+    Table::of(title, columns, rows.collect()).to_text()
 }
 
 /// Explains how to read the tables, as far as it matters for these runs.
+fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
+    held.metrics.iter().chain(held.ops.values().flatten())
+}
+
 fn remarks(pair: &Pair) -> Option<String> {
     let places = || pair.load_points.iter().chain(&pair.peak);
-    let all = || places().flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten()));
-    let any = |of: fn(&MetricChange) -> bool| all().any(of);
+    let any = |of: fn(&MetricChange) -> bool| places().flat_map(changes_of).any(of);
     let mut lines = Vec::new();
     if any(|found| found.noise == Some(Noise::Passes)) {
         lines.push(
@@ -325,12 +289,9 @@ fn remarks(pair: &Pair) -> Option<String> {
                 .to_owned(),
         );
     }
-    let judged = pair
-        .load_points
-        .iter()
-        .flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten()))
-        .filter(|found| found.noise == Some(Noise::Passes))
-        .count();
+    let judged = pair.load_points.iter().flat_map(changes_of);
+    let judged = judged.filter(|found| found.noise == Some(Noise::Passes));
+    let judged = judged.count();
     if judged >= MANY {
         lines.push(format!(
             "{judged} comparisons at the load points: without any difference some {:.0} would show \

@@ -1,5 +1,6 @@
 //! A difference of two documents, as a part of a line.
 
+use itertools::Itertools as _;
 use serde_json::Value;
 
 use super::difference::{Difference, PROFILE};
@@ -52,7 +53,7 @@ pub(super) fn difference(pair: &Pair, found: &Difference) -> String {
 /// Returns the elements of one list that the other lacks.
 fn elements(of: &[Value], lacks: &[Value]) -> String {
     let only = of.iter().filter(|element| !lacks.contains(element));
-    only.map(text).collect::<Vec<_>>().join("; ")
+    only.map(text).join("; ")
 }
 
 /// Returns a value without JSON's quotation marks.
@@ -60,14 +61,10 @@ fn text(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => plain(text),
-        Value::Array(elements) => {
-            let elements: Vec<_> = elements.iter().map(text).collect();
-            elements.join("; ")
-        }
+        Value::Array(elements) => elements.iter().map(text).join("; "),
         Value::Object(parts) => {
             let part = |(key, value): (&String, &Value)| format!("{} {}", plain(key), text(value));
-            let parts: Vec<_> = parts.iter().map(part).collect();
-            parts.join(", ")
+            parts.iter().map(part).join(", ")
         }
         Value::Bool(_) | Value::Number(_) => value.to_string(),
     }

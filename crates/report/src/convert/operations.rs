@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use smbench_model::record::{
-    CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, Tally, Verification,
-};
+use smbench_model::record::{CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, Tally};
 
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, TotalsDoc, VerificationDoc};
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
 use crate::latency::{Hdr, LatencyDoc};
 
 /// Returns one value for each kind with answered operations.
@@ -27,14 +25,6 @@ pub(super) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
         response_ns: LatencyDoc::of(record.latency()),
         hdr: Hdr::from(&record.service),
         response_hdr: record.response.as_ref().map(Hdr::from),
-    }
-}
-
-pub(super) fn totals(totals: OpTotals) -> TotalsDoc {
-    TotalsDoc {
-        count: totals.count,
-        bytes: totals.bytes,
-        errors: totals.errors,
     }
 }
 
@@ -93,13 +83,5 @@ pub(super) fn caching(record: &CachingRecord) -> CachingDoc {
             .collect(),
         breaks: record.breaks,
         moot: record.moot,
-    }
-}
-
-pub(super) const fn verification(record: &Verification) -> VerificationDoc {
-    VerificationDoc {
-        checked: record.checked,
-        unjudged: record.unjudged,
-        wrong: record.wrong,
     }
 }

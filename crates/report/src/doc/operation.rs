@@ -27,17 +27,6 @@ pub struct OpDoc {
     pub response_hdr: Option<Hdr>,
 }
 
-/// One kind of operation over a whole load point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TotalsDoc {
-    /// Number of operations answered without error.
-    pub count: u64,
-    /// Payload bytes of those operations.
-    pub bytes: u64,
-    /// Number of operations answered with an error status or with wrong data.
-    pub errors: u64,
-}
-
 /// Failed operations of one kind and cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailureDoc {

@@ -249,6 +249,9 @@ impl From<&Sessions> for PlanSessionsDoc {
             connections,
             caching,
         } = sessions;
+        let algorithm = options.signing_algorithm;
+        let algorithm = algorithm.map_or("auto", |algorithm| algorithm.name());
+        let ciphers = options.ciphers.iter();
         Self {
             oplock: (*caching != Caching::None).then_some(Named::Known(*caching)),
             dialect: match options.dialects {
@@ -256,20 +259,9 @@ impl From<&Sessions> for PlanSessionsDoc {
                 dialects => dialects.to_string(),
             },
             signing: options.signing,
-            signing_algorithm: Some(
-                options
-                    .signing_algorithm
-                    .map_or("auto", |algorithm| algorithm.name())
-                    .to_owned(),
-            ),
+            signing_algorithm: Some(algorithm.to_owned()),
             encryption: Some(options.encryption),
-            ciphers: Some(
-                options
-                    .ciphers
-                    .iter()
-                    .map(|cipher| cipher.name().to_owned())
-                    .collect(),
-            ),
+            ciphers: Some(ciphers.map(|cipher| cipher.name().to_owned()).collect()),
             sessions_per_connection: Some(connections.sessions_per_connection),
             connections_per_session: Some(connections.connections_per_session),
             credits: connections.credits,

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smbench_model::record::{Dropout, OpTotals, Verification};
 
 use super::generator::GeneratorDoc;
-use super::operation::{DifferenceDoc, FailureDoc, OpDoc, TotalsDoc, is_asked_for};
+use super::operation::{DifferenceDoc, FailureDoc, OpDoc, is_asked_for};
 use super::server_cpu::ServerCpuDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use crate::latency::{Hdr, LatencyDoc};
@@ -56,7 +57,7 @@ pub struct LoadPointDoc {
     pub ops: BTreeMap<String, OpDoc>,
     /// Operations from the first to the last, ramps included, by kind: the server
     /// must have counted the same.
-    pub whole: BTreeMap<String, TotalsDoc>,
+    pub whole: BTreeMap<String, OpTotals>,
     /// Failed operations by cause, ramps included.
     pub failures: Vec<FailureDoc>,
     /// Operations of a replay that did not go as recorded, ramps included. They are
@@ -69,7 +70,7 @@ pub struct LoadPointDoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_served: Option<u32>,
     /// Clients that did not run the whole window.
-    pub dropouts: Vec<DropoutDoc>,
+    pub dropouts: Vec<Dropout>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
     /// The server's own use of CPU. Absent in documents of releases that did not
@@ -135,7 +136,7 @@ pub struct LoadPointDoc {
     /// Result of comparing the data read with the data written. Absent in documents
     /// of runs that did not compare, and of releases that did not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verification: Option<VerificationDoc>,
+    pub verification: Option<Verification>,
     /// Seconds of the window, summed over clients, in which a request was due but
     /// the server had not granted a credit for it.
     pub credit_starved_s: f64,
@@ -207,8 +208,8 @@ impl LoadPointDoc {
     /// Returns whether a rate was requested and not reached.
     #[must_use]
     pub fn misses_rate(&self) -> bool {
-        let offered = self.offered.as_ref();
-        offered.is_some_and(|offered| offered.rate_missed == Some(true))
+        self.rated()
+            .is_some_and(|offered| offered.rate_missed == Some(true))
     }
 
     /// Returns whether the generator limited the throughput. Releases that did not
@@ -216,10 +217,13 @@ impl LoadPointDoc {
     /// that had the CPUs. Where a rate was reached, its throughput is what was asked for.
     #[must_use]
     pub fn is_client_limited(&self) -> bool {
-        let reached = self
-            .offered
-            .is_some_and(|offered| offered.rate_missed == Some(false));
+        let reached = self.rated().is_some() && !self.misses_rate();
         self.generator_limited == Some(true) && self.old_reason() == OldReason::Limited && !reached
+    }
+
+    /// Returns what was offered, if it was at a rate.
+    pub(crate) fn rated(&self) -> Option<OfferedDoc> {
+        self.offered.filter(|offered| offered.rate_missed.is_some())
     }
 
     /// Returns what the reason of `generator` meant in the release that wrote it.
@@ -272,28 +276,6 @@ pub struct CachingDoc {
     pub moot: u64,
 }
 
-/// Verified reads of a load point, ramps included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VerificationDoc {
-    /// Number of reads whose data was completely checked and correct.
-    pub checked: u64,
-    /// Number of reads without an error found, but not completely checked. Writes
-    /// to the same blocks were in flight, so not all of the data could be judged.
-    pub unjudged: u64,
-    /// Number of reads whose data differed from the data written. They are among
-    /// the errors.
-    pub wrong: u64,
-}
-
-/// A client that did not finish its load point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DropoutDoc {
-    /// Number of the client, from 0.
-    pub client: u32,
-    /// The reason.
-    pub reason: String,
-}
-
 /// Resources that the generator's process used in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientDoc {
@@ -305,6 +287,13 @@ pub struct ClientDoc {
     pub cpu_us_per_op: Option<f64>,
     /// Largest resident set of the process so far, in bytes.
     pub max_rss_bytes: u64,
+}
+
+impl ClientDoc {
+    /// Returns the CPU seconds in both modes.
+    pub(crate) fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
 }
 
 /// The set-up of the sessions of a load point.

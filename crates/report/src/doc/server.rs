@@ -1,5 +1,6 @@
 //! The server under test.
 
+use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
 
 /// Location of a server, seen from the generator.
@@ -139,27 +140,19 @@ impl ServerDoc {
         let software = self.grounds().filter_map(|ground| ground.software);
         let storage = self.grounds().filter_map(|ground| ground.storage);
         let parts = [
-            ("software", several(software)),
-            ("storage", several(storage.map(|storage| storage.told()))),
+            several("software", software),
+            several("storage", storage.map(|storage| storage.told())),
         ];
-        let parts = parts.into_iter();
-        let parts: Vec<_> = parts
-            .filter_map(|(what, told)| told.map(|told| format!("{what} {told}")))
-            .collect();
-        (!parts.is_empty()).then(|| format!("not the same in all passes: {}", parts.join("; ")))
+        let parts = parts.into_iter().flatten().join("; ");
+        (!parts.is_empty()).then(|| format!("not the same in all passes: {parts}"))
     }
 }
 
 /// Joins different texts: `ext4 of /dev/sda1 and tmpfs`; `None` unless there are
 /// several.
-fn several(all: impl Iterator<Item = String>) -> Option<String> {
-    let mut different: Vec<String> = Vec::new();
-    for one in all {
-        if !different.contains(&one) {
-            different.push(one);
-        }
-    }
-    (different.len() > 1).then(|| different.join(" and "))
+fn several(what: &str, all: impl Iterator<Item = String>) -> Option<String> {
+    let different = all.unique().collect_vec();
+    (different.len() > 1).then(|| format!("{what} {}", different.join(" and ")))
 }
 
 impl StorageDoc {

@@ -1,5 +1,6 @@
 //! Figures while a test runs, as sysbench prints them at regular intervals.
 
+use itertools::Itertools as _;
 use smbench_model::fileio::Flushing;
 use smbench_model::record::{Direction, OpKind, OpRecord, Recorder};
 
@@ -61,14 +62,13 @@ impl Interim {
     #[must_use]
     pub fn line(&self, end_s: f64, percentiles: &[f64]) -> String {
         let rate = |amount: f64| per(amount, self.length_s);
-        let names: Vec<_> = percentiles.iter().map(|p| format!("{p}%")).collect();
+        let names = percentiles.iter().map(|p| format!("{p}%")).join("/");
         let latency = |title: &str, of: &OpRecord| {
-            let values = percentiles.iter().map(|&percentile| {
+            let mut values = percentiles.iter().map(|&percentile| {
                 let value = quantile(of.latency(), percentile) / NS_PER_MS;
                 format!("{value:.3}")
             });
-            let values: Vec<_> = values.collect();
-            format!(" {title} (ms,{}): {}", names.join("/"), values.join("/"))
+            format!(" {title} (ms,{names}): {}", values.join("/"))
         };
         let latencies = match self.flushing {
             _ if percentiles.is_empty() => String::new(),

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use itertools::Itertools as _;
 use serde_json::Value;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Mode, SessionOptions};
@@ -37,8 +38,7 @@ pub fn details(plan: &PlanDoc) -> Vec<(&'static str, String)> {
 }
 
 fn clients(plan: &PlanDoc) -> String {
-    let points: Vec<_> = plan.load_points.iter().map(u32::to_string).collect();
-    let points = points.join(",");
+    let points = plan.load_points.iter().join(",");
     // As the user wrote it, if that is shorter.
     points
         .parse()
@@ -53,10 +53,8 @@ fn sessions(plan: &PlanDoc) -> String {
         connections if connections == u64::from(most) => String::new(),
         connections => format!(" on {}", counted(connections, "connection")),
     };
-    let rate = plan
-        .generator
-        .setup_rate
-        .map_or_else(String::new, |rate| format!(", {rate} set up per second"));
+    let rate = plan.generator.setup_rate;
+    let rate = rate.map_or_else(String::new, |rate| format!(", {rate} set up per second"));
     format!("{all} in all, up to {most} at a time{connections}{rate}")
 }
 
@@ -85,8 +83,10 @@ fn operation(entry: &OperationDoc) -> String {
             Value::String(text) => format!(" {}", plain(text)),
             Value::Array(some) if some.is_empty() => continue,
             Value::Array(some) => {
-                let words: Vec<_> = some.iter().filter_map(Value::as_str).collect();
-                format!(" {}", plain(&words.join(" ")))
+                format!(
+                    " {}",
+                    plain(&some.iter().filter_map(Value::as_str).join(" "))
+                )
             }
             other => format!(" {other}"),
         };
@@ -123,9 +123,9 @@ fn pattern(line: &PatternDoc) -> String {
 fn replay(replay: &ReplayDoc) -> Vec<String> {
     let operations = replay.operations.values().copied();
     let operations = operations.fold(0, u64::saturating_add);
-    let mut verbs: Vec<_> = replay.operations.iter().collect();
-    verbs.sort_by_key(|(_, count)| Reverse(**count));
-    let verbs = verbs.into_iter().map(|(verb, &count)| {
+    let verbs = replay.operations.iter();
+    let verbs = verbs.sorted_by_key(|(_, count)| Reverse(**count));
+    let verbs = verbs.map(|(verb, &count)| {
         let share = percent(count as f64 / operations.max(1) as f64 * 100.0);
         format!("{share:>8}  {verb:<22}  {count:>9}")
     });
@@ -168,10 +168,8 @@ pub fn session(plan: &PlanDoc) -> Vec<(&'static str, String)> {
     if let Some(algorithm) = algorithm.filter(|algorithm| *algorithm != "auto") {
         signing += &format!(", with {}", plain(algorithm));
     }
-    let encryption = plan
-        .sessions
-        .encryption
-        .map(|wanted| encryption(plan, wanted));
+    let wanted = plan.sessions.encryption;
+    let encryption = wanted.map(|wanted| encryption(plan, wanted));
     let mut facts = vec![("dialect", dialect), ("signing", signing)];
     facts.extend(encryption.map(|text| ("encryption", text)));
     facts

@@ -1,5 +1,6 @@
 //! The workload of a plan in one line.
 
+use itertools::Itertools as _;
 use smbench_model::plan::{Access, Timing};
 
 use crate::doc::{FileioDoc, Named, PatternDoc, PlanDoc, ReplayDoc, WorkloadDoc};
@@ -40,11 +41,8 @@ pub(super) fn profile(plan: &PlanDoc) -> String {
 /// lowest to the highest.
 fn pattern(lines: &[PatternDoc]) -> Option<String> {
     let span = |of: fn(&PatternDoc) -> f64, print: fn(f64) -> String| {
-        let values = || lines.iter().map(of);
-        let (least, most) = (
-            values().min_by(f64::total_cmp)?,
-            values().max_by(f64::total_cmp)?,
-        );
+        let ends = lines.iter().map(of).minmax_by(f64::total_cmp);
+        let (least, most) = ends.into_option()?;
         Some(match least == most {
             true => print(least),
             false => format!("{} to {}", print(least), print(most)),
@@ -132,22 +130,17 @@ fn operations(workload: &WorkloadDoc) -> String {
     weights.retain(|(_, weight)| *weight > 0.0);
     weights.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let more = weights.len().saturating_sub(OPERATIONS_SHOWN);
-    let mut shown: Vec<_> = weights
-        .iter()
-        .take(OPERATIONS_SHOWN)
-        .map(|(op, weight)| format!("{} {}", percent(*weight), plain(op)))
-        .collect();
-    if more > 0 {
-        shown.push(format!("{more} more"));
-    }
-    shown.join(", ")
+    let shown = weights.iter().take(OPERATIONS_SHOWN);
+    let shown = shown.map(|(op, weight)| format!("{} {}", percent(*weight), plain(op)));
+    let more = (more > 0).then(|| format!("{more} more"));
+    shown.chain(more).join(", ")
 }
 
 fn sizes(workload: &WorkloadDoc) -> String {
-    let sizes = || workload.sizes.iter().map(|entry| u64::from(entry.bytes));
-    match (sizes().min(), sizes().max()) {
-        (Some(least), Some(most)) if least == most => bytes(most),
-        (Some(least), Some(most)) => format!("{} to {}", bytes(least), bytes(most)),
-        _ => "no requests".to_owned(),
+    let sizes = workload.sizes.iter().map(|entry| u64::from(entry.bytes));
+    match sizes.minmax().into_option() {
+        Some((least, most)) if least == most => bytes(most),
+        Some((least, most)) => format!("{} to {}", bytes(least), bytes(most)),
+        None => "no requests".to_owned(),
     }
 }

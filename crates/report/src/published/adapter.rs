@@ -3,6 +3,8 @@
 //! P/E in each pattern, as ComputerPress did. Not here: the index and its order
 //! ([`super::Efficiency`]).
 
+use itertools::Itertools as _;
+
 use super::efficiency::{self, MIXED, OF_BOTH};
 use super::{Efficiency, Ranked, RankedBy, cpu_of, is_mixed, ranked};
 use crate::curve::{Curve, CurveRow};
@@ -28,9 +30,9 @@ pub fn adapter(study: &Study) -> Option<Table> {
     if study.doc.transfers.is_empty() {
         return None;
     }
-    let patterns: Vec<_> = (0..study.doc.profiles.len())
-        .map(|profile| PatternResults::of(study, profile))
-        .collect();
+    let profiles = 0..study.doc.profiles.len();
+    let patterns = profiles.map(|profile| PatternResults::of(study, profile));
+    let patterns = patterns.collect_vec();
     let measured = patterns.iter().flat_map(|pattern| &pattern.measured);
     let is_mixed = is_mixed(measured);
     let is_ranked = study.doc.servers.len() > 1;
@@ -65,10 +67,8 @@ pub fn adapter(study: &Study) -> Option<Table> {
 
 /// Explains how servers are ranked.
 fn rule(patterns: &[PatternResults<'_>]) -> String {
-    let by_operations = patterns
-        .iter()
-        .any(|pattern| RankedBy::of(&pattern.measured) == RankedBy::Operations);
-    let otherwise = match by_operations {
+    let mut merits = patterns.iter().map(|of| RankedBy::of(&of.measured));
+    let otherwise = match merits.contains(&RankedBy::Operations) {
         true => " (by operations per second for each percent where no data is moved)",
         false => "",
     };
@@ -158,7 +158,7 @@ fn is_limited(run: &RunDoc) -> bool {
 /// Returns a pattern's name, such as `transmit, 4 KiB`; the profile's name if it is
 /// not a transfer.
 fn pattern(study: &Study, profile: usize) -> String {
-    let name = study.doc.profiles.get(profile).map_or("", String::as_str);
+    let name = study.doc.profile_name(profile);
     match study.doc.transfer(name) {
         Some(TransferDoc { mode, bytes, .. }) => {
             format!("{}, {}", mode.name(), units::bytes(u64::from(*bytes)))
@@ -208,19 +208,13 @@ fn whose_cpu(study: &Study) -> Vec<String> {
             let row = Efficiency::of_run(&server.name, &result.run);
             row.is_some_and(|row| row.cpu_of == Some(CpuOf::Both))
         });
-        let of_both: Vec<_> = of_both
-            .map(|result| pattern(study, result.profile))
-            .collect();
-        if !of_both.is_empty() {
-            let patterns = of_both.join("; ");
+        let of_both = of_both.map(|result| pattern(study, result.profile));
+        let patterns = of_both.collect_vec().join("; ");
+        if !patterns.is_empty() {
             notes.push(format!("CPU of {}: {OF_BOTH}: {patterns}", server.name));
         }
-        let mut reasons: Vec<_> = docs
-            .iter()
-            .filter_map(|doc| doc.not_measured.as_deref())
-            .collect();
-        reasons.dedup();
-        if let Some(reason) = reasons.first() {
+        let mut reasons = docs.iter().filter_map(|doc| doc.not_measured.as_deref());
+        if let Some(reason) = reasons.next() {
             notes.push(format!(
                 "CPU of {}: {all}not measured, so no P/E and no rank: {reason}",
                 server.name
@@ -240,14 +234,15 @@ fn beyond_limits(study: &Study) -> Vec<String> {
         };
         let profiles = 0..study.doc.profiles.len();
         let left_out = profiles.filter(|&profile| study.is_beyond(at, profile));
-        let left_out: Vec<_> = left_out.map(|profile| pattern(study, profile)).collect();
+        let mut left_out = left_out.map(|profile| pattern(study, profile));
+        let left_out = left_out.join("; ");
         if !left_out.is_empty() {
             notes.push(format!(
                 "{} takes READ up to {} and WRITE up to {}: left out {}",
                 server.name,
                 units::bytes(known.max_read_bytes.into()),
                 units::bytes(known.max_write_bytes.into()),
-                left_out.join("; ")
+                left_out
             ));
         }
     }

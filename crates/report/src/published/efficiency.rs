@@ -4,7 +4,8 @@
 //! data was moved, operations per second take the place of Mbit/s.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+
+use itertools::Itertools as _;
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, ServerCpuDoc};
@@ -33,20 +34,6 @@ pub struct Efficiency {
 }
 
 impl Efficiency {
-    /// Builds a row from a published throughput and P/E index, which imply the CPU
-    /// utilisation.
-    #[must_use]
-    pub fn of_index(name: &str, throughput_mbps: f64, index: f64) -> Self {
-        Self {
-            name: name.to_owned(),
-            throughput_mbps,
-            ops_per_s: None,
-            cpu_percent: Some(throughput_mbps / index),
-            us_per_op: None,
-            cpu_of: None,
-        }
-    }
-
     /// Builds a row from a row of a curve. CPU figures are means over passes, if
     /// each pass has them and they are of the same kind.
     #[must_use]
@@ -195,8 +182,7 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
 #[must_use]
 pub(crate) fn is_mixed<'a>(rows: impl IntoIterator<Item = &'a Efficiency>) -> bool {
     let measured = rows.into_iter().filter(|row| row.index().is_some());
-    let kinds: BTreeSet<_> = measured.map(|row| row.cpu_of).collect();
-    kinds.len() > 1
+    !measured.map(|row| row.cpu_of).all_equal()
 }
 
 /// Note for rows that are [`is_mixed`].
@@ -285,13 +271,10 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     }
     let (mut rows, mut notes) = (Vec::new(), Vec::new());
     for result in study.of_profile(profile) {
-        let server = study.doc.servers.get(result.server);
-        let name = server.map_or("", |server| &server.name);
+        let name = study.doc.server_name(result.server);
         let points = result.run.load_points.iter();
-        notes.extend(whose_cpu(
-            name,
-            points.filter_map(|point| point.server_cpu.as_ref()),
-        ));
+        let docs = points.filter_map(|point| point.server_cpu.as_ref());
+        notes.extend(whose_cpu(name, docs));
         rows.extend(Efficiency::of_run(name, &result.run));
     }
     let merit = RankedBy::of(&rows);

@@ -5,9 +5,9 @@ mod dips;
 pub use dips::dips;
 
 use super::{Contender, CurvePoint, adapter, efficiency_at_peaks, percentages};
-use crate::change::{Change, Noise};
+use crate::change::{Change, ConfidenceInterval, Noise};
 use crate::metric::Metric;
-use crate::study::{ComparisonDoc, ComparisonKind, Study};
+use crate::study::{ComparisonDoc, ComparisonKind, Study, StudyServerDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -20,11 +20,8 @@ pub fn tables(study: &Study) -> Vec<Table> {
     let is_told = !tables.is_empty() && study.doc.load_points.len() == 1;
     for (at, profile) in study.doc.profiles.iter().enumerate() {
         let contenders = contenders(study, at);
-        let measured: Vec<_> = contenders
-            .iter()
-            .filter(|contender| !contender.points.is_empty())
-            .cloned()
-            .collect();
+        let measured = contenders.iter().filter(|of| !of.points.is_empty());
+        let measured: Vec<_> = measured.cloned().collect();
         if measured.is_empty() {
             continue;
         }
@@ -67,17 +64,11 @@ pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
 #[must_use]
 pub fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
     let servers = study.doc.servers.iter().enumerate();
-    let contender = |(at, name): (usize, &str)| {
-        let mut results = study.of_profile(profile);
-        let result = results.find(|result| result.server == at);
-        result.map_or_else(
-            || nothing(name),
-            |result| Contender::of_run(name, &result.run),
-        )
+    let contender = |(at, server): (usize, &StudyServerDoc)| match study.run(at, profile) {
+        Some(run) => Contender::of_run(&server.name, run),
+        None => nothing(&server.name),
     };
-    servers
-        .map(|(at, server)| contender((at, &server.name)))
-        .collect()
+    servers.map(contender).collect()
 }
 
 fn nothing(name: &str) -> Contender {
@@ -93,10 +84,8 @@ fn nothing(name: &str) -> Contender {
 
 /// Returns the name of the column of heights, which is their unit.
 fn unit(contenders: &[Contender]) -> &'static str {
-    let mut metrics = contenders
-        .iter()
-        .filter(|contender| !contender.points.is_empty())
-        .map(|contender| contender.metric);
+    let measured = contenders.iter().filter(|of| !of.points.is_empty());
+    let mut metrics = measured.map(|contender| contender.metric);
     match metrics.next() {
         Some(Metric::Operations) if metrics.all(|metric| metric == Metric::Operations) => "ops/s",
         _ => "Mbit/s",
@@ -119,11 +108,7 @@ fn of_height(contender: &Contender, value: f64) -> Cell {
 
 fn clients(point: &CurvePoint) -> Cell {
     let mark = if point.is_generator_limited { "~ " } else { "" };
-    Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
-}
-
-fn latency(nanoseconds: Option<f64>) -> Cell {
-    Cell::or_dash(nanoseconds.map(|value| Cell::number(value, units::latency(value))))
+    Cell::clients(mark, point.clients)
 }
 
 const LIMITED: &str = "~: client-limited, the throughput is not to be trusted";
@@ -158,9 +143,9 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             height(contender, peak),
             Cell::or_dash(deviation),
             clients(peak),
-            latency(peak.response_mean_ns),
-            latency(peak.response_p99_ns.map(|ns| ns as f64)),
-            Cell::number(peak.passes as f64, peak.passes.to_string()),
+            Cell::latency(peak.response_mean_ns),
+            Cell::latency(peak.response_p99_ns.map(|ns| ns as f64)),
+            Cell::count(peak.passes as u64),
             Cell::or_dash(contender.plateau.map(|(from, to)| match from == to {
                 true => from.to_string().into(),
                 false => format!("{from} to {to}").into(),
@@ -172,13 +157,11 @@ pub fn peaks(contenders: &[Contender]) -> Table {
         let dashes = (1..columns.len()).map(|_| Cell::or_dash(None));
         [name].into_iter().chain(dashes).collect()
     };
-    let rows: Vec<_> = contenders
-        .iter()
-        .map(|contender| match contender.peak() {
-            Some(peak) => cells(contender, peak),
-            None => nothing(contender),
-        })
-        .collect();
+    let rows = contenders.iter().map(|contender| match contender.peak() {
+        Some(peak) => cells(contender, peak),
+        None => nothing(contender),
+    });
+    let rows = rows.collect();
     let mut notes = vec![
         "peak: the highest valid load point of the mean over passes".to_owned(),
         "within 95 %: clients of the load points around the peak that lie so close to it"
@@ -214,15 +197,9 @@ pub fn peaks(contenders: &[Contender]) -> Table {
 #[must_use]
 pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -> Table {
     let changes = percentages(kind, contenders);
-    let interval = |change: &Change| {
-        change
-            .interval
-            .filter(|interval| interval.noise == Noise::Passes)
-    };
-    let has_intervals = changes
-        .iter()
-        .flatten()
-        .any(|change| interval(change).is_some());
+    let over_passes = |interval: &ConfidenceInterval| interval.noise == Noise::Passes;
+    let interval = |change: &Change| change.interval.filter(over_passes);
+    let has_intervals = changes.iter().flatten().any(|of| interval(of).is_some());
     let mut columns = vec![
         Column::text("server"),
         Column::number(unit(contenders)),
@@ -247,7 +224,7 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
                 units::changes(interval.low, interval.high).into()
             })));
         }
-        cells.push(latency(peak.and_then(|peak| peak.response_mean_ns)));
+        cells.push(Cell::latency(peak.and_then(|peak| peak.response_mean_ns)));
         cells
     });
     Table {
@@ -297,13 +274,10 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
             first(contenders)
         ));
     }
+    let mut peaks = contenders.iter().filter_map(Contender::peak);
     if has_intervals {
         notes.push("95 % interval: Welch's over passes, of the percentage".to_owned());
-    } else if contenders.iter().any(|contender| {
-        contender
-            .peak()
-            .is_some_and(|peak| peak.height.spread.is_some())
-    }) {
+    } else if peaks.any(|peak| peak.height.spread.is_some()) {
         notes.push("one pass: how far runs lie apart is not known".to_owned());
     }
     if any_limited(contenders) {
@@ -352,11 +326,19 @@ mod tests {
             (Metric::Throughput, "2400", "141.4"),
             (Metric::Operations, "2400", "141"),
         ] {
-            let mut contender = Contender {
-                metric,
-                ..Contender::of_peak("x", 4, 0.0)
+            let point = CurvePoint {
+                clients: 4,
+                passes: 2,
+                height: Measured::over_passes(&[2300.0, 2500.0]).unwrap(),
+                response_mean_ns: None,
+                response_p99_ns: None,
+                is_generator_limited: false,
             };
-            contender.points[0].height = Measured::over_passes(&[2300.0, 2500.0]).unwrap();
+            let contender = Contender {
+                metric,
+                points: vec![point],
+                ..nothing("x")
+            };
             let row = &peaks(&[contender]).rows[0];
             assert_eq!(
                 [1, 2].map(|column| Table::cell(row, column)),

@@ -200,6 +200,19 @@ impl StudyDoc {
         found
     }
 
+    /// Returns the name of a server by its number; nothing if there is none.
+    #[must_use]
+    pub fn server_name(&self, server: usize) -> &str {
+        let server = self.servers.get(server);
+        server.map_or("", |server| &server.name)
+    }
+
+    /// Returns the name of a profile by its number; nothing if there is none.
+    #[must_use]
+    pub fn profile_name(&self, profile: usize) -> &str {
+        self.profiles.get(profile).map_or("", String::as_str)
+    }
+
     fn has_server(&self, name: &str) -> bool {
         self.servers.iter().any(|server| server.name == name)
     }
@@ -209,11 +222,9 @@ impl StudyDoc {
     #[must_use]
     pub fn run_path(&self, server: usize, profile: usize, pass: u32) -> PathBuf {
         let name = |names: &str, at: usize| format!("{:02}-{}", at + 1, slug(names));
-        let server_name = self.servers.get(server).map_or("", |server| &server.name);
-        let profile_name = self.profiles.get(profile).map_or("", String::as_str);
         Path::new("runs")
-            .join(name(server_name, server))
-            .join(name(profile_name, profile))
+            .join(name(self.server_name(server), server))
+            .join(name(self.profile_name(profile), profile))
             .join(format!("pass-{pass}.json"))
     }
 

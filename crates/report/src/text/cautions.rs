@@ -4,6 +4,8 @@
 //! Each kind of caution is one line for the whole run, with its worst value and its
 //! load points. The document has the figures of every load point.
 
+use itertools::Itertools as _;
+
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, PlanDoc, RunDoc};
 use crate::units::{counted, latency, percent, plain};
@@ -64,31 +66,21 @@ pub(super) fn brief_cautions(doc: &RunDoc) -> Vec<String> {
     let mut lines = cautions(doc);
     if lines.len() > LINES_MAX {
         let found = found(doc);
-        let also: Vec<_> = found[LINES_MAX - 1..]
-            .iter()
-            .map(|caution| caution.name)
-            .collect();
+        let mut also = found[LINES_MAX - 1..].iter().map(|caution| caution.name);
+        let also = also.join(", ");
         lines.truncate(LINES_MAX - 1);
-        lines.push(format!(
-            "also {}: the result has the load points",
-            also.join(", ")
-        ));
+        lines.push(format!("also {also}: the result has the load points"));
     }
     lines
 }
 
 fn found(doc: &RunDoc) -> Vec<Caution> {
     let caution = |(name, find): &Kind| {
-        let findings: Vec<_> = doc
-            .load_points
-            .iter()
-            .filter(|point| point.valid)
-            .filter_map(|point| Some((point, find(point, &doc.plan)?)))
-            .collect();
+        let valid = doc.load_points.iter().filter(|point| point.valid);
+        let findings = valid.filter_map(|point| Some((point, find(point, &doc.plan)?)));
+        let findings = findings.collect_vec();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
-        let are_several = points
-            .iter()
-            .any(|point| point.clients != points[0].clients);
+        let are_several = !points.iter().map(|point| point.clients).all_equal();
         let (worst, finding) = findings
             .into_iter()
             .max_by(|(_, one), (_, other)| one.weight.total_cmp(&other.weight))?;
@@ -107,14 +99,11 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
 /// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
 /// of 16 points`.
 pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
-    let clients = |points: &mut dyn Iterator<Item = &LoadPointDoc>| {
-        let mut clients: Vec<_> = points.map(|point| point.clients).collect();
-        clients.sort_unstable();
-        clients.dedup();
-        clients
-    };
-    let these = clients(&mut points.iter().copied());
-    let all = clients(&mut all.iter().filter(|point| point.valid));
+    let these = points.iter().map(|point| point.clients);
+    let these = these.sorted().dedup().collect_vec();
+    let all = all.iter().filter(|point| point.valid);
+    let all = all.map(|point| point.clients).sorted().dedup();
+    let all = all.collect_vec();
     if these.len() > 1 && these == all {
         return "at all load points".to_owned();
     }
@@ -185,8 +174,7 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
         return None;
     }
     let threads = plan.threads_at(point.clients);
-    let busy_s = point.client.cpu_user_s + point.client.cpu_system_s;
-    let busy = busy_s / (f64::from(threads) * point.window_s);
+    let busy = point.client.cpu_s() / (f64::from(threads) * point.window_s);
     // A window of length 0 compares as not busy.
     (busy > BUSY_WORTH_TELLING).then(|| Finding {
         weight: busy,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools as _;
+
 use crate::curve::{Curve, CurveRow};
 use crate::doc::ServerCpuDoc;
 use crate::metric::Metric;
@@ -46,20 +48,13 @@ pub fn server_cpu(curve: &Curve<'_>) -> Option<Table> {
             ..Table::default()
         });
     }
-    let rows: Vec<_> = curve
-        .rows
-        .iter()
-        .map(|row| (row, Efficiency::of_row("", row)))
-        .collect();
+    let rows = curve.rows.iter();
+    let rows = rows.map(|row| (row, Efficiency::of_row("", row)));
+    let rows = rows.collect_vec();
     let is_mixed = is_mixed(rows.iter().map(|(_, efficiency)| efficiency));
-    let mut notes: Vec<_> = reason
-        .map(|reason| format!("-: not measured: {}", plain(reason)))
-        .into_iter()
-        .collect();
-    if rows
-        .iter()
-        .any(|(_, efficiency)| efficiency.cpu_of == Some(CpuOf::Both))
-    {
+    let reason = reason.map(|reason| format!("-: not measured: {}", plain(reason)));
+    let mut notes = Vec::from_iter(reason);
+    if rows.iter().any(|(_, of)| of.cpu_of == Some(CpuOf::Both)) {
         notes.push("-: of two kinds over the passes, of which there is no mean".to_owned());
     }
     if is_mixed {
@@ -121,23 +116,15 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
         };
         figures(merit, row, use_of_cpu)
     };
-    Table {
-        title: format!(
-            "CPU of the generator: that of smbench itself{}",
-            cores.unwrap_or_default()
-        ),
-        columns: columns(merit).map(Column::number).collect(),
-        rows: curve.rows.iter().map(cells).collect(),
-        notes: Vec::new(),
-    }
+    let cores = cores.unwrap_or_default();
+    let title = format!("CPU of the generator: that of smbench itself{cores}");
+    let columns = columns(merit).map(Column::number).collect();
+    Table::of(title, columns, curve.rows.iter().map(cells).collect())
 }
 
 /// Returns the number of cores that smbench kept busy.
 fn own_busy(row: &CurveRow<'_>) -> Option<f64> {
-    let used = row
-        .passes
-        .iter()
-        .map(|pass| pass.client.cpu_user_s + pass.client.cpu_system_s);
+    let used = row.passes.iter().map(|pass| pass.client.cpu_s());
     busy(row, used.sum())
 }
 

@@ -15,17 +15,10 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", run(doc))];
     facts.extend(names(doc));
     facts.extend([profile, server, load, data, window]);
-    facts.extend(
-        doc.server
-            .software
-            .iter()
-            .map(|software| ("software", plain(software))),
-    );
-    facts.extend(
-        doc.server
-            .mixed_passes()
-            .map(|told| ("warning", plain(&told))),
-    );
+    let software = doc.server.software.iter();
+    facts.extend(software.map(|software| ("software", plain(software))));
+    let mixed = doc.server.mixed_passes();
+    facts.extend(mixed.map(|told| ("warning", plain(&told))));
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
@@ -56,11 +49,8 @@ pub(super) fn outcome(doc: &RunDoc) -> String {
         OutcomeDoc::Interrupted => "interrupted".to_owned(),
         OutcomeDoc::Aborted => "aborted".to_owned(),
     };
-    let reason = doc
-        .outcome_reason
-        .as_ref()
-        .map(|reason| format!(": {}", plain(reason)))
-        .unwrap_or_default();
+    let reason = doc.outcome_reason.as_ref();
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", plain(reason)));
     outcome + &reason
 }
 
@@ -87,10 +77,8 @@ pub(super) fn session(server: &ServerDoc) -> String {
     if server.dialect == "none" {
         return "not SMB".to_owned();
     }
-    let auth = server
-        .auth
-        .as_ref()
-        .map(|auth| format!(", {}", plain(auth)));
+    let auth = server.auth.as_ref();
+    let auth = auth.map(|auth| format!(", {}", plain(auth)));
     let protection = |done: &str, algorithm: &str| match algorithm {
         "off" => format!("not {done}"),
         algorithm => format!("{done} ({})", plain(algorithm)),

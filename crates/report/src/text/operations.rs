@@ -1,8 +1,7 @@
 //! The operations of one load point in a table: those of the peak, or of the last
 //! row if no row may be quoted.
 
-use std::collections::BTreeSet;
-
+use itertools::Itertools as _;
 use smbench_model::record::OpKind;
 
 use crate::curve::{Curve, CurveRow, total};
@@ -21,27 +20,16 @@ const NUMBERS: [&str; 9] = [
 #[must_use]
 pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
-    let names: BTreeSet<&str> = row
-        .passes
-        .iter()
-        .flat_map(|pass| pass.ops.keys())
-        .map(String::as_str)
-        .collect();
-    if names.is_empty() {
+    let names = row.passes.iter().flat_map(|pass| pass.ops.keys());
+    // Names that this build does not know follow in alphabetical order.
+    let names = names.unique().sorted_by_key(|name| {
+        let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
+        (known.unwrap_or(OpKind::ALL.len()), *name)
+    });
+    if names.len() == 0 {
         return None;
     }
-    let mut names: Vec<_> = names.into_iter().collect();
-    // Names that this build does not know follow in alphabetical order.
-    names.sort_by_key(|name| {
-        let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
-        known.unwrap_or(OpKind::ALL.len())
-    });
-    let all = total(
-        row.passes
-            .iter()
-            .flat_map(|pass| pass.asked_for())
-            .map(|op| op.count),
-    );
+    let all = total(row.asked_for().map(|op| op.count));
     let columns = [Column::text("op")].into_iter();
     let (mark, notes) = match row.is_valid() {
         true => ("", Vec::new()),
@@ -53,7 +41,7 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
             units::counted(row.clients.into(), "client")
         ),
         columns: columns.chain(NUMBERS.map(Column::number)).collect(),
-        rows: names.iter().map(|name| cells(row, name, all)).collect(),
+        rows: names.map(|name| cells(row, name, all)).collect(),
         notes,
     })
 }

@@ -1,5 +1,7 @@
 //! The table of load points and the peak line under it.
 
+use itertools::Itertools as _;
+
 use super::summary::Tone;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::LoopDoc;
@@ -120,17 +122,13 @@ fn mark(row: &CurveRow<'_>) -> String {
         return "! ".to_owned();
     }
     let marks = [(row.is_generator_limited(), '~'), (row.is_stalled(), '*')];
-    let marks: String = marks
-        .iter()
-        .filter(|(is_so, _)| *is_so)
-        .map(|(_, mark)| *mark)
-        .collect();
+    let marks = marks.into_iter().filter(|(is_so, _)| *is_so);
+    let marks: String = marks.map(|(_, mark)| mark).collect();
     if marks.is_empty() { marks } else { marks + " " }
 }
 
 fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
-    let clients = format!("{}{}", mark(row), row.clients);
-    let mut cells = vec![Cell::number(row.clients.into(), clients)];
+    let mut cells = vec![Cell::clients(&mark(row), row.clients)];
     if shape.has_data {
         cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
     }
@@ -185,25 +183,20 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
     let latency =
         |of: Option<Estimate>| Cell::or_dash(of.map(|estimate| with(estimate, units::latency)));
     let repeats = curve.rows.iter().filter_map(|row| row.repeats);
-    let rows: Vec<_> = repeats
-        .map(|repeats| {
-            vec![
-                Cell::count(repeats.clients.into()),
-                Cell::count(repeats.passes.into()),
-                with(repeats.throughput_mbps, units::throughput),
-                with(repeats.ops_per_s, units::rate),
-                latency(repeats.latency_mean_ns),
-                latency(repeats.latency_p99_ns),
-            ]
-        })
-        .collect();
+    let rows = repeats.map(|repeats| {
+        vec![
+            Cell::count(repeats.clients.into()),
+            Cell::count(repeats.passes.into()),
+            with(repeats.throughput_mbps, units::throughput),
+            with(repeats.ops_per_s, units::rate),
+            latency(repeats.latency_mean_ns),
+            latency(repeats.latency_p99_ns),
+        ]
+    });
+    let rows = rows.collect_vec();
+    let title = "means over passes and their 95 % confidence intervals";
     let columns = ["clients", "passes", "Mbit/s", "ops/s", "mean", "p99"];
-    (!rows.is_empty()).then(|| Table {
-        title: "means over passes and their 95 % confidence intervals".to_owned(),
-        columns: columns.map(Column::number).into(),
-        rows,
-        notes: Vec::new(),
-    })
+    (!rows.is_empty()).then(|| Table::of(title, columns.map(Column::number).into(), rows))
 }
 
 /// Describes the set-up of sessions at the load point with the most clients, over

@@ -1,5 +1,7 @@
 //! The rate that was asked for: where it was reached, and how late operations were sent.
 
+use itertools::Itertools as _;
+
 use super::cautions::places;
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OfferedDoc, RunDoc};
@@ -31,15 +33,9 @@ pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
     });
     // A load point of several passes is reached when all of them are.
     let is_whole = |point: &&LoadPointDoc| {
-        let passes = doc
-            .load_points
-            .iter()
-            .filter(|pass| pass.clients == point.clients);
-        passes.clone().count()
-            == reached
-                .iter()
-                .filter(|pass| pass.clients == point.clients)
-                .count()
+        let is_beside = |pass: &&LoadPointDoc| pass.clients == point.clients;
+        let passes = doc.load_points.iter().filter(is_beside).count();
+        passes == reached.iter().copied().filter(is_beside).count()
     };
     let reached: Vec<_> = reached.iter().copied().filter(is_whole).collect();
     let reached = (!reached.is_empty())
@@ -68,10 +64,7 @@ fn points_by_share(
 }
 
 fn share_of(point: &LoadPointDoc) -> Option<f64> {
-    let offered = point
-        .offered
-        .filter(|offered| offered.rate_missed.is_some())?;
-    offered.reached_share()
+    point.rated()?.reached_share()
 }
 
 /// Returns the places of load points, and how far the worst of them came.
@@ -122,10 +115,9 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
         )
     });
     let dropped = (offered.dropped > 0).then(|| format!("{} were never sent", of(offered.dropped)));
-    let parts: Vec<_> = late.into_iter().chain(dropped).collect();
     Some(format!(
         "of the operations at {}, {}",
         counted(point.clients.into(), "client"),
-        parts.join(", ")
+        late.into_iter().chain(dropped).join(", ")
     ))
 }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools as _;
+
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::units::{counted, plain};
@@ -22,10 +24,9 @@ pub fn footnotes(curve: &Curve<'_>) -> String {
 }
 
 fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
-    let verdict = if row.is_valid() {
-        "left out of the averages"
-    } else {
-        "not valid"
+    let verdict = match row.is_valid() {
+        true => "left out of the averages",
+        false => "not valid",
     };
     let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
     let mut text = format!(
@@ -74,9 +75,7 @@ pub fn reached(doc: &RunDoc) -> Option<String> {
 fn cached(point: &LoadPointDoc) -> Option<String> {
     let caching = point.caching.as_ref()?;
     let granted = caching.granted.iter();
-    let granted: Vec<_> = granted
-        .map(|(name, opens)| format!("{opens} {}", plain(name)))
-        .collect();
+    let mut granted = granted.map(|(name, opens)| format!("{opens} {}", plain(name)));
     Some(format!(
         "oplocks: {}: granted {}; {}\n",
         counted(point.clients.into(), "client"),
@@ -97,8 +96,7 @@ fn failures(points: &[LoadPointDoc]) -> String {
         }
     }
     let line = |((op, cause), (count, clients)): ((String, String), (u64, BTreeSet<u32>))| {
-        let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
-        let (times, points) = (counted(count, "time"), clients.join(", "));
+        let (times, points) = (counted(count, "time"), clients.iter().join(", "));
         format!("failed: {op}, {cause}: {times}, at load points {points}\n")
     };
     causes.into_iter().map(line).collect()
@@ -119,20 +117,19 @@ fn differences(points: &[LoadPointDoc], shown: usize) -> String {
     }
     let line =
         |((op, recorded, seen), (count, clients)): (DifferenceKey<'_>, (u64, BTreeSet<u32>))| {
-            let clients: Vec<_> = clients.iter().map(u32::to_string).collect();
             format!(
                 "differs from the recording: {}, expected {}, got {}: {}, at load points {}\n",
                 plain(op),
                 plain(recorded),
                 plain(seen),
                 counted(count, "time"),
-                clients.join(", ")
+                clients.iter().join(", ")
             )
         };
-    let mut lines: Vec<_> = all.into_iter().collect();
-    lines.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    let more = lines.len().saturating_sub(shown);
-    let mut text: String = lines.into_iter().take(shown).map(line).collect();
+    let more = all.len().saturating_sub(shown);
+    let lines = all.into_iter();
+    let lines = lines.sorted_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let mut text: String = lines.take(shown).map(line).collect();
     if more > 0 {
         text += &format!("and {}\n", counted(more as u64, "other difference"));
     }

@@ -6,17 +6,42 @@ use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
+use smbench_report::change::Measured;
 use smbench_report::doc::LoadPointDoc;
-use smbench_report::published::{Contender, comparison, tables};
+use smbench_report::metric::Metric;
+use smbench_report::published::{Contender, CurvePoint, comparison, tables};
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
 use smbench_report::table::Table;
 
 use crate::samples::{self, document, point, result, run, study_doc};
 
+/// Builds a contender from a published peak without further data.
+fn of_peak(name: &str, clients: u32, throughput_mbps: f64) -> Contender {
+    Contender {
+        name: name.to_owned(),
+        metric: Metric::Throughput,
+        points: vec![CurvePoint {
+            clients,
+            passes: 1,
+            height: Measured {
+                value: throughput_mbps,
+                spread: None,
+                resolution: 0.0,
+            },
+            response_mean_ns: None,
+            response_p99_ns: None,
+            is_generator_limited: false,
+        }],
+        left_out: Vec::new(),
+        plateau: None,
+        remarks: Vec::new(),
+    }
+}
+
 /// Returns the percentages that a table of these peaks prints, without the first
 /// row.
 fn printed(kind: ComparisonKind, peaks: &[f64]) -> Vec<String> {
-    let contender = |peak: &f64| Contender::of_peak("x", 60, *peak);
+    let contender = |peak: &f64| of_peak("x", 60, *peak);
     let contenders: Vec<_> = peaks.iter().map(contender).collect();
     let table = comparison("", kind, &contenders);
     assert_eq!(Table::cell(&table.rows[0], 3), "-");

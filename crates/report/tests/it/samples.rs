@@ -225,7 +225,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         fairness,
         // The summed duration of the window's operations.
         in_flight: Duration::from_millis((reads + reads / 4 * 2 + 30) * 10),
-        punctuality: Punctuality::NONE,
+        punctuality: Punctuality::default(),
         clients,
         repeat,
         window: Duration::from_secs(10),

@@ -290,7 +290,7 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
             dropped: due - answered,
             unanswered: due - answered,
             unanswered_max: Nanos(9_000_000_000),
-            ..Punctuality::NONE
+            ..Punctuality::default()
         };
         point
     };
@@ -340,7 +340,7 @@ fn a_rate_is_missed_by_more_than_one_percent_and_a_tenth_of_a_second() {
         point.punctuality = Punctuality {
             due,
             answered,
-            ..Punctuality::NONE
+            ..Punctuality::default()
         };
         let mut record = run(vec![point]);
         record.plan.work.load = rate("1000");

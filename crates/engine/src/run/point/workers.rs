@@ -65,12 +65,8 @@ pub(super) struct Observed {
 
 /// Returns the number of workers: at most one per group of clients.
 pub(super) fn workers_for(context: &Context<'_>, point: PointNumber) -> usize {
-    let groups = context
-        .plan
-        .sessions
-        .connections
-        .groups(point.clients)
-        .len();
+    let connections = &context.plan.sessions.connections;
+    let groups = connections.groups(point.clients).len();
     (context.plan.generator.threads as usize).min(groups)
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::{plan, take, workload};
+use super::{drawn_operation, plan, take, workload};
 use crate::access::Access;
 use crate::action::{Action, WeightedAction};
 use crate::files::Scope;
@@ -172,7 +172,7 @@ proptest! {
         let mut walk = OpStream::new(&mix, seed, client);
         let operations = take(&mut walk, 301);
         let operation = operations[index as usize];
-        prop_assert_eq!(OpStream::drawn_operation(&mix, seed, client, index), operation);
+        prop_assert_eq!(drawn_operation(&mix, seed, client, index), operation);
         prop_assert_eq!(OpStream::at(&mix, seed, client, index).next(), operation);
         prop_assert!(operation.file < 3);
     }

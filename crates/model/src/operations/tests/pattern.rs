@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{plan, take};
+use super::{drawn_operation, plan, take};
 use crate::Nanos;
 use crate::access::{Access, AccessLine};
 use crate::files::{FileSet, Scope};
@@ -382,7 +382,7 @@ proptest! {
         }
         let at = index as usize;
         prop_assert_eq!(
-            OpStream::drawn_operation(&mix, seed, client, index), operations[at]
+            drawn_operation(&mix, seed, client, index), operations[at]
         );
         let resumed = take(&mut OpStream::at(&mix, seed, client, index), 20);
         prop_assert_eq!(&resumed[..], &operations[at..at + 20]);

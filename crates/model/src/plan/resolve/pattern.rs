@@ -60,16 +60,11 @@ impl PlanSources<'_> {
 
     fn check_fits(&self, line: &AccessLine, files: &FileSet) -> Result<(), PlanError> {
         let size = u64::from(line.size.max(line.reply));
-        match size > files.size {
-            true => Err(self.in_option(
-                "file_size",
-                Problem::SizeAboveFile {
-                    size: Size(size),
-                    file: Size(files.size),
-                },
-            )),
-            false => Ok(()),
+        if size > files.size {
+            let (size, file) = (Size(size), Size(files.size));
+            return Err(self.in_option("file_size", Problem::SizeAboveFile { size, file }));
         }
+        Ok(())
     }
 
     /// Refuses other options that say when operations begin, if any line has a

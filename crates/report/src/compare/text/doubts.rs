@@ -1,5 +1,7 @@
 //! Remarks on the load points of each run that are not to be trusted in full.
 
+use itertools::Itertools as _;
+
 use crate::compare::pair::Pair;
 use crate::compare::points::ComparedPoint;
 use crate::units;
@@ -7,19 +9,20 @@ use crate::units;
 /// A line for each run and kind of doubt.
 pub(super) fn doubts(pair: &Pair) -> Vec<String> {
     let places = || pair.load_points.iter().chain(&pair.peak);
-    let sides: [(&str, Vec<ComparedPoint>); 2] = [
+    let sides = [
         (
-            &pair.baseline.label,
-            places().map(|held| held.baseline).collect(),
+            &pair.baseline,
+            places().map(|held| held.baseline).collect_vec(),
         ),
-        (&pair.other.label, places().map(|held| held.other).collect()),
+        (&pair.other, places().map(|held| held.other).collect_vec()),
     ];
-    let kinds = [client_limited, late, stalled];
-    let of_kind = |kind: fn(&str, &[ComparedPoint]) -> Option<String>| {
-        let lines = sides.iter().map(move |(label, places)| kind(label, places));
-        lines.flatten().collect::<Vec<_>>()
+    let of = |kind: fn(&str, &[ComparedPoint]) -> Option<String>| {
+        sides
+            .each_ref()
+            .map(|(run, places)| kind(&run.label, places))
     };
-    kinds.into_iter().flat_map(of_kind).collect()
+    let lines = [of(client_limited), of(late), of(stalled)];
+    lines.into_iter().flatten().flatten().collect()
 }
 
 fn client_limited(label: &str, places: &[ComparedPoint]) -> Option<String> {
@@ -48,8 +51,7 @@ fn stalled(label: &str, places: &[ComparedPoint]) -> Option<String> {
 /// The clients of the places that are so; `None` where there are none.
 fn clients(places: &[ComparedPoint], is_so: impl Fn(&ComparedPoint) -> bool) -> Option<String> {
     let found = places.iter().filter(|place| is_so(place));
-    let mut clients: Vec<_> = found.map(|place| place.clients).collect();
-    clients.sort_unstable();
-    clients.dedup();
+    let clients = found.map(|place| place.clients).sorted().dedup();
+    let clients = clients.collect_vec();
     (!clients.is_empty()).then(|| units::clients(&clients))
 }

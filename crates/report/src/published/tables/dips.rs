@@ -1,5 +1,7 @@
 //! The table of dips: the curve of each server after its peak.
 
+use itertools::Itertools as _;
+
 use super::clients;
 use crate::change::Noise;
 use crate::published::{Contender, Dip, DipVerdict, gaps};
@@ -10,10 +12,10 @@ use crate::units;
 /// its peak.
 #[must_use]
 pub fn dips(contenders: &[Contender]) -> Option<Table> {
-    let found: Vec<_> = contenders
+    let found = contenders
         .iter()
-        .map(|contender| (contender, contender.dip()))
-        .collect();
+        .map(|contender| (contender, contender.dip()));
+    let found = found.collect_vec();
     found.iter().find(|(_, dip)| dip.is_some())?;
     let rows = found.iter().filter_map(|(contender, dip)| {
         let peak = contender.peak()?;
@@ -34,12 +36,9 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
                 cells.push(with_gaps(none).into());
             }
             Some(dip) => cells.extend([
-                Cell::number(dip.lowest_percent, units::change(dip.lowest_percent)),
-                Cell::number(dip.lowest_clients.into(), dip.lowest_clients.to_string()),
-                Cell::or_dash(
-                    dip.noise_percent
-                        .map(|noise| Cell::number(-noise, units::change(-noise))),
-                ),
+                Cell::of(Some(dip.lowest_percent), units::change),
+                Cell::count(dip.lowest_clients.into()),
+                Cell::of(dip.noise_percent.map(|noise| -noise), units::change),
                 with_gaps(verdict(dip)).into(),
             ]),
         }
