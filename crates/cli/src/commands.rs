@@ -12,8 +12,9 @@ mod report;
 mod run;
 mod show;
 
-use crate::args::CliCommand;
+use crate::args::{CliCommand, completions};
 use crate::failure::{Exit, Failure};
+use crate::output::print;
 use crate::{calibrate, suite};
 
 /// Executes the command.
@@ -33,5 +34,9 @@ pub(crate) fn execute(command: CliCommand) -> Result<Exit, Failure> {
         CliCommand::Report(args) => report::report(&args),
         CliCommand::Cleanup(args) => cleanup::cleanup(&args),
         CliCommand::Lab(command) => lab::lab(command),
+        CliCommand::Completions { shell } => {
+            print(&completions(shell))?;
+            Ok(Exit::Done)
+        }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct TargetArgs {
         long,
         short,
         value_name = "URL",
-        help = "The same as an option",
+        help = "Server to measure, as an option in place of the argument",
         help_heading = COMMON
     )]
     target: Option<String>,

@@ -1,0 +1,25 @@
+//! Tells the program from which commit and for which target it is built.
+
+use std::env;
+use std::process::Command;
+
+/// Returns what a git command prints; `None` outside of a repository.
+fn git(args: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    for file in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = git(&["rev-parse", "--git-path", file]) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]);
+    let commit = commit.unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo::rustc-env=SMBENCH_COMMIT={commit}");
+    let target = env::var("TARGET").unwrap_or_default();
+    println!("cargo::rustc-env=SMBENCH_TARGET={target}");
+}

@@ -1,0 +1,203 @@
+//! What the definition of the command line accepts, refuses and prints.
+
+mod manual;
+
+use std::time::Duration;
+
+use smbench_model::plan::Plan;
+use smbench_model::units::format_duration;
+
+use super::message::hide_urls;
+use super::*;
+use crate::request::RunRequest;
+
+#[test]
+fn the_definition_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+fn message(args: &[&str]) -> String {
+    let error = Cli::try_parse_from(args).unwrap_err();
+    let written = args.iter().map(|&arg| arg.to_owned());
+    hide_urls(one_line(&error.render().to_string()), written)
+}
+
+#[test]
+fn mistakes_take_one_line() {
+    for (args, expected) in [
+        (
+            &["smbench", "run", "--client", "4"][..],
+            "unexpected argument '--client' found; a similar argument exists: '--clients'",
+        ),
+        (
+            &["smbench", "run", "--sign", "on"],
+            "invalid value 'on' for '--sign <MODE>' [possible values: auto, required, off]",
+        ),
+        (
+            &["smbench", "probe"],
+            "the following required arguments were not provided: <URL> (see smbench probe --help)",
+        ),
+        (
+            &["smbench", "run", "--connect-timeout", "0"],
+            "invalid value '0' for '--connect-timeout <DURATION>': nothing is answered \
+             within no time: give 1ms or more",
+        ),
+        (
+            &["smbench", "run", "--password-file", "x"],
+            "the following required arguments were not provided: <URL|--target <URL>> \
+             (see smbench run --help)",
+        ),
+    ] {
+        assert_eq!(message(args), expected);
+    }
+}
+
+#[test]
+fn a_url_where_a_file_belongs_is_refused_without_its_password() {
+    let url = "smb://ann:hunter2@host/share";
+    for args in [
+        &["smbench", "run", "--profile", url][..],
+        &["smbench", "run", "--json", url],
+        &["smbench", "run", "--csv", url],
+        &["smbench", "run", "--hlog", url],
+        &["smbench", "profiles", "show", url],
+    ] {
+        let message = message(args);
+        assert!(message.contains("invalid value 'smb://...'"), "{message}");
+        let expected = ": expected a file, not the URL of a server";
+        assert!(message.ends_with(expected), "{message}");
+    }
+    assert_eq!(
+        message(&["smbench", "run", "--hlog", "-"]),
+        "invalid value '-' for '--hlog <FILE>': expected a file, not standard output"
+    );
+}
+
+#[test]
+fn the_help_names_the_defaults_that_plans_have() {
+    let CliCommand::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
+        panic!("run is run");
+    };
+    let request = RunRequest::resolve_all(&args).unwrap().remove(0);
+    let Plan { work, limits, .. } = request.draft;
+    let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
+    let mut command = Cli::command();
+    let run = command.find_subcommand_mut("run").unwrap();
+    let help = run.render_long_help().to_string();
+    let words: Vec<_> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    for (option, default) in [
+        ("--profile", work.profile),
+        ("--clients", clients.join(",")),
+        ("--outstanding", work.outstanding.to_string()),
+        ("--duration", format_duration(work.duration)),
+        ("--ramp-up", format_duration(work.ramp_up)),
+        ("--ramp-down", format_duration(work.ramp_down)),
+        ("--repeat", work.repeat.to_string()),
+        ("--seed", work.seed.to_string()),
+        ("--connect-timeout", format_duration(limits.connect)),
+        ("--setup-timeout", format_duration(limits.setup)),
+        ("--operation-timeout", format_duration(limits.operation)),
+    ] {
+        let (_, after) = help.split_once(&format!("{option} <")).unwrap();
+        let (_, written) = after.split_once("[default: ").unwrap();
+        let (written, _) = written.split_once(']').unwrap();
+        let written = written.trim_start_matches("the profile's, else ");
+        assert_eq!(written, default, "{option}");
+    }
+}
+
+#[test]
+fn waits_can_be_shortened_wherever_a_server_is_asked() {
+    const URL: &str = "smb://ann@host/share";
+    for command in [
+        &["run", "--target", URL][..],
+        &["plan", "--target", URL],
+        &["fileio", "run", "--target", URL],
+        &["probe", URL],
+        &["cleanup", URL],
+        &["suite", "x.toml"],
+    ] {
+        let limits = ["--connect-timeout=2s", "--setup-timeout=3s"];
+        let args = [&["smbench"], command, &limits].concat();
+        let parsed = Cli::try_parse_from(&args).unwrap().command;
+        if let CliCommand::Run(args) = parsed {
+            let request = RunRequest::resolve_all(&args).unwrap().remove(0);
+            let plan = request.draft;
+            assert_eq!(plan.limits.connect, Duration::from_secs(2));
+            assert_eq!(plan.limits.setup, Duration::from_secs(3));
+        }
+    }
+}
+
+#[test]
+fn a_server_is_named_in_either_place() {
+    let url = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
+        CliCommand::Run(args) => args.server.target.url().map(str::to_owned),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(url(&["smbench", "run"]), None);
+    for args in [
+        &["smbench", "run", "//host/share"][..],
+        &["smbench", "run", "-c", "4", "//host/share", "-d", "3s"],
+        &["smbench", "run", "-t", "//host/share"],
+        &["smbench", "run", "--password-file", "x", "//host/share"],
+        &[
+            "smbench",
+            "run",
+            "--password-file",
+            "x",
+            "--target=//host/share",
+        ],
+    ] {
+        assert_eq!(url(args).as_deref(), Some("//host/share"), "{args:?}");
+    }
+    let both = message(&["smbench", "run", "//host/share", "-t", "//host/share"]);
+    assert!(both.contains("cannot be used with"), "{both}");
+}
+
+#[test]
+fn fileio_takes_its_command_where_sysbench_does() {
+    let order = |words: &str| {
+        let words = words.split(' ').map(OsString::from).collect();
+        in_order(words).join(&OsString::from(" "))
+    };
+    for (written, ordered) in [
+        ("x fileio --threads=4 run", "x fileio run --threads=4"),
+        (
+            "x fileio --a --b prepare --c",
+            "x fileio prepare --a --b --c",
+        ),
+        ("x fileio cleanup --a", "x fileio cleanup --a"),
+        ("x fileio --threads=4", "x fileio --threads=4"),
+        ("x suite --a run", "x suite --a run"),
+    ] {
+        assert_eq!(order(written), ordered);
+    }
+}
+
+#[test]
+fn a_misplaced_url_is_not_repeated() {
+    for args in [
+        &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"][..],
+        &["smbench", "run", "--clients=smb://ann:pa ss@host/share"],
+        &["smbench", "run", "--profile", "smb://ann:pa ss@host/share"],
+        &["smbench", "run", "--out=SMB://ann:pa ss@host/share"],
+        &["smbench", "run", "--json", "smb://ann:pa ss@host/share"],
+        &["smbench", "show", "smb://ann:pa ss@host/share"],
+        &["smbench", "show", "x", "--csv=smb://ann:pa ss@host/share"],
+        &["smbench", "compare", "x", "smb://ann:pa ss@host/share"],
+        &["smbench", "profiles", "show", "smb://ann:pa ss@host/share"],
+        &["smbench", "smb://ann:pa ss@host/share"],
+    ] {
+        let message = message(args);
+        assert!(!message.contains("pa ss"), "{message}");
+        let told = message.to_ascii_lowercase();
+        assert!(told.contains("smb://..."), "{message}");
+    }
+    for unc in ["//ann:pa ss@host/share", r"\\ann:pa ss@host\share"] {
+        let message = message(&["smbench", "run", "--out", unc]);
+        assert!(message.contains("..."), "{message}");
+        assert!(!message.contains("pa ss"), "{message}");
+    }
+}
