@@ -58,7 +58,7 @@ const COMMON: &str = "Common options";
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a condition of compare --fail-if failed
+  1    a condition of --fail-if failed
   2    invalid command line, profile or result file, or import would overwrite a file
   3    setup failed (server, login, share, free space or output folder)
   4    the run was aborted, a load point is not valid, or the rate was not reached
@@ -198,15 +198,16 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
     }
 }
 
-/// Moves the command of `fileio` before its options. sysbench takes it after them.
+/// Moves the command of `fileio` before its options. sysbench has it at the end.
 fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "fileio") {
         let is_command = |word: &OsString| {
             let mut commands = ["prepare", "run", "cleanup", "help"].iter();
             commands.any(|command| word == command)
         };
-        if let Some(at) = words.iter().position(is_command) {
-            words[2..=at].rotate_right(1);
+        let is_first = words.get(2).is_some_and(is_command);
+        if !is_first && words.last().is_some_and(is_command) {
+            words[2..].rotate_right(1);
         }
     }
     words

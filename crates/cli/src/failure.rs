@@ -24,7 +24,7 @@ use smbench_report::{LoadError, SaveError};
 pub(crate) enum Exit {
     /// The command succeeded.
     Done = 0,
-    /// A comparison failed one of its conditions.
+    /// A condition of a run or of a comparison failed.
     Failed = 1,
     /// The command line, or a file that the user gave, is wrong, or the command
     /// would overwrite a file.

@@ -4,7 +4,7 @@
 //! Not here: the meaning of the content ([`smbench_model::spec`]), and whether it can run
 //! ([`Plan::resolve`](smbench_model::plan::Plan::resolve)).
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,6 +81,12 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
     };
     let text = read(Path::new(name_or_path)).map_err(unreadable)?;
     if may_be_loadfile(name_or_path) && is_loadfile(&text) {
+        let is_file = fs::metadata(name_or_path).is_ok_and(|found| found.is_file());
+        if !is_file {
+            // It cannot be read a second time.
+            let reason = "not a regular file; write loadfile: before its path to replay it";
+            return Err(unreadable(io::Error::other(reason)));
+        }
         return replay(&format!("{LOADFILE}{name_or_path}"), name_or_path, unknown);
     }
     if text.len() as u64 > PROFILE_BYTES_MAX {
@@ -164,8 +170,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use smbench_model::access::Access;
     use smbench_model::files::Scope;
     use smbench_model::kind::OpKind;

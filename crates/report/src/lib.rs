@@ -14,6 +14,7 @@
 //!
 //! - [`doc`]: the types of documents, and how they are read and written
 //! - [`plan`]: the plan of a run in words
+//! - [`threshold`]: conditions on the values of one run
 //! - [`text`]: parts of the printed document as tables and lines
 //! - [`latency`], [`percentile`]: latency summaries, and the histograms of a document
 //! - [`metric`], [`change`]: the metrics that can be compared, and how far two
@@ -48,6 +49,7 @@ pub mod statistics;
 pub mod study;
 pub mod table;
 pub mod text;
+pub mod threshold;
 pub mod units;
 
 // Documents.
@@ -60,6 +62,7 @@ pub use curve::Curve;
 pub use hlog::IntervalLog;
 pub use iometer::write_iometer_csv;
 pub use text::render;
+pub use threshold::Threshold;
 
 // Several of them.
 pub use compare::{Comparison, Condition, Input};

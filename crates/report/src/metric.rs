@@ -25,6 +25,8 @@ pub enum Metric {
     P50,
     /// 90th percentile of the response time in nanoseconds.
     P90,
+    /// 95th percentile of the response time in nanoseconds.
+    P95,
     /// 99th percentile of the response time in nanoseconds.
     P99,
     /// 99.9th percentile of the response time in nanoseconds.
@@ -49,12 +51,13 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order of a table.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Throughput,
         Self::Operations,
         Self::Mean,
         Self::P50,
         Self::P90,
+        Self::P95,
         Self::P99,
         Self::P999,
         Self::Cpu,
@@ -70,6 +73,7 @@ impl Metric {
             Self::Mean => "mean",
             Self::P50 => "p50",
             Self::P90 => "p90",
+            Self::P95 => "p95",
             Self::P99 => "p99",
             Self::P999 => "p99.9",
             Self::Cpu => "us/op",
@@ -89,6 +93,7 @@ impl Metric {
         match self {
             Self::P50 => Some(Percentile::P50),
             Self::P90 => Some(Percentile::P90),
+            Self::P95 => Some(Percentile::P95),
             Self::P99 => Some(Percentile::P99),
             Self::P999 => Some(Percentile::P999),
             _ => None,
@@ -101,7 +106,7 @@ impl Metric {
         match self {
             Self::Throughput => "Mbit/s",
             Self::Operations => "1/s",
-            Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => "ns",
+            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => "ns",
             Self::Cpu | Self::ServerCpu => "us",
         }
     }
@@ -122,7 +127,9 @@ impl Metric {
             Self::Throughput => format!("{} Mbit/s", units::throughput(value)),
             Self::Operations => units::rate(value),
             Self::Cpu | Self::ServerCpu => units::cpu_us(value),
-            Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => units::latency(value),
+            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => {
+                units::latency(value)
+            }
         }
     }
 
@@ -159,7 +166,7 @@ impl Metric {
     fn resolution(self) -> f64 {
         match self {
             Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => 0.0,
-            Self::Mean | Self::P50 | Self::P90 | Self::P99 | Self::P999 => {
+            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => {
                 10_f64.powi(-i32::from(LATENCY_DIGITS))
             }
         }
@@ -197,11 +204,12 @@ impl Metric {
         }
     }
 
-    fn latency(self, latency: &LatencyDoc) -> Option<f64> {
+    pub(crate) fn latency(self, latency: &LatencyDoc) -> Option<f64> {
         match self {
             Self::Mean => Some(latency.mean),
             Self::P50 => Some(latency.p50 as f64),
             Self::P90 => Some(latency.p90 as f64),
+            Self::P95 => Some(latency.p95 as f64),
             Self::P99 => Some(latency.p99 as f64),
             Self::P999 => Some(latency.p999 as f64),
             Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => None,

@@ -3,7 +3,9 @@
 //! Not here: averages ([`crate::curve`]).
 
 use crate::curve::Curve;
-use crate::doc::{LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
+use crate::doc::{
+    LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc, ServerLocation,
+};
 
 /// Note for passes on machines that differ in more than the number of usable CPUs.
 /// Different numbers of CPUs have a note of their own.
@@ -20,15 +22,59 @@ impl RunDoc {
         self.summarised()
     }
 
+    /// Returns whether another document has further passes of this result: it has the
+    /// same label and work, was measured on the same server by the same client, and is
+    /// not a copy.
+    pub(crate) fn has_more_passes_in(&self, other: &Self) -> bool {
+        self.label.is_some()
+            && self.label == other.label
+            && self.plan.profile == other.plan.profile
+            && self.plan.digest == other.plan.digest
+            && self.is_of_same_server_as(other)
+            && !other
+                .load_points
+                .iter()
+                .any(|point| self.has_measured(point))
+    }
+
+    /// Returns whether two documents are of the same server in the same sessions, and
+    /// of the same client.
+    pub(crate) fn is_of_same_server_as(&self, other: &Self) -> bool {
+        let (one, two) = (&self.server, &other.server);
+        let is_embedded = one.place == ServerLocation::Embedded;
+        one.place == two.place
+            && (is_embedded || one.url == two.url)
+            && (&one.auth, &one.dialect) == (&two.auth, &two.dialect)
+            && (&one.signing, &one.encryption) == (&two.signing, &two.encryption)
+            && one.flush == two.flush
+            && self.plan.generator == other.plan.generator
+            && self.plan.sessions == other.plan.sessions
+            && self.tool == other.tool
+    }
+
+    /// Returns whether a load point with the same figures is among those of this
+    /// document.
+    fn has_measured(&self, point: &LoadPointDoc) -> bool {
+        let mut own = self.load_points.iter();
+        own.any(|known| {
+            let repeat = known.repeat;
+            *known
+                == LoadPointDoc {
+                    repeat,
+                    ..point.clone()
+                }
+        })
+    }
+
     /// Adds the passes of another document of the same plan, numbered after its own.
-    #[must_use]
-    pub fn with_more_passes(self, mut other: Self) -> Self {
+    pub(crate) fn add_passes(&mut self, mut other: Self) {
         let own = self.load_points.iter().map(|point| point.repeat).max();
         for point in &mut other.load_points {
-            point.repeat += own.unwrap_or(0);
+            point.repeat = point.repeat.saturating_add(own.unwrap_or(0));
         }
-        let all = self.clone();
-        Self::pooled(vec![self, other]).unwrap_or(all)
+        if let Some(joined) = Self::pooled(vec![self.clone(), other]) {
+            *self = joined;
+        }
     }
 
     /// Joins the load points of several documents of the same plan and server.

@@ -4,7 +4,8 @@
 //! `study.json` ([`StudyDoc`]) has the plan of the study.
 //! `runs/SERVER/PROFILE/pass-N.json` is the [`RunDoc`] of one pass; it is rewritten
 //! after each load point. A folder of results without a `study.json` is a study as
-//! well: each document is a separate server. Invariant: reading a study never
+//! well: each document is a separate server, unless documents have the same label.
+//! Invariant: reading a study never
 //! rewrites it. Not here: making the runs, and printing them.
 
 mod doc;
@@ -236,27 +237,33 @@ impl Study {
         doc.load_points.sort_unstable();
         doc.load_points.dedup();
         doc.passes = doc.passes.max(passes(&run));
-        let labelled = || {
-            let mut servers = doc.servers.iter();
-            servers.position(|server| run.label.as_ref() == Some(&server.name))
+        let mut results = self.results.iter_mut();
+        if let Some(known) = results.find(|known| known.run.has_more_passes_in(&run)) {
+            known.run.add_passes(run);
+            doc.passes = doc.passes.max(passes(&known.run));
+            return;
+        }
+        // Another profile on the same server.
+        let is_beside = |known: &&StudyResult| {
+            let is_same = known.run.label.is_some() && known.run.label == run.label;
+            is_same && known.run.is_of_same_server_as(&run)
         };
-        if let Some(server) = labelled() {
-            let same =
-                |result: &&mut StudyResult| (result.server, result.profile) == (server, profile);
-            let Some(known) = self.results.iter_mut().find(same) else {
-                self.results.push(StudyResult {
-                    server,
-                    profile,
-                    run,
-                });
-                return;
-            };
-            if known.run.plan.digest == run.plan.digest {
-                let joined = known.run.clone().with_more_passes(run);
-                doc.passes = doc.passes.max(passes(&joined));
-                known.run = joined;
-                return;
-            }
+        let server = self
+            .results
+            .iter()
+            .find(is_beside)
+            .map(|known| known.server);
+        let is_free = |server: &usize| {
+            let mut results = self.results.iter();
+            !results.any(|known| (known.server, known.profile) == (*server, profile))
+        };
+        if let Some(server) = server.filter(is_free) {
+            self.results.push(StudyResult {
+                server,
+                profile,
+                run,
+            });
+            return;
         }
         let name = run.name(path);
         let known = doc

@@ -18,7 +18,7 @@ Changes are relative to the first result. Verdicts need several passes of both r
 pass are compared without a verdict.
 
 Conditions are [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%. METRIC is throughput, ops/s,
-mean, p50, p90, p99, p99.9, us/op (CPU of the generator) or server-us/op, OPERATION is read,
+mean, p50, p90, p95, p99, p99.9, us/op (CPU of the generator) or server-us/op, OPERATION is read,
 write and so on. Without a place, throughput and ops/s are those of the peaks; all others are taken
 at the first result's peak load point. Each condition has one of three outcomes:
   failed        the change is beyond N and more than noise

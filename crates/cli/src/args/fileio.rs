@@ -17,7 +17,7 @@ Examples:
                          --file-test-mode=rndrw --threads=16 --time=60 --percentile=50,95,99
   smbench fileio cleanup --target smb://ann@files.example/bench
 
-All three commands take the same options, before or after the command as in sysbench. If an option
+All three commands take the same options. As in sysbench, the command may come last. If an option
 is given twice, the last one counts.";
 
 #[derive(Debug, Subcommand)]

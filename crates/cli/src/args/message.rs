@@ -1,5 +1,7 @@
 //! The command line in messages and results, without secrets.
 
+use std::ops::Range;
+
 use smbench_model::target::Target;
 
 /// Returns clap's message in one line. The usage that follows it becomes a hint at the
@@ -44,13 +46,37 @@ pub(crate) fn without_urls(message: String) -> String {
 }
 
 pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) -> String {
-    written.fold(message, |message, arg| match url_at(&arg) {
-        Some(at) if arg[at..].contains(['@', '?']) => {
-            let (slashes, _) = arg[at..].split_at(2);
-            message.replace(&arg[at..], &format!("{slashes}..."))
+    written.fold(message, |message, arg| {
+        let message = match url_at(&arg) {
+            Some(at) if arg[at..].contains(['@', '?']) => {
+                let (slashes, _) = arg[at..].split_at(2);
+                let hidden = format!("{slashes}...");
+                let message = message.replace(&arg[at..], &hidden);
+                message.replace(arg[at..].trim_end(), &hidden)
+            }
+            _ => message,
+        };
+        match password_in(&arg) {
+            Some((_, password)) => without_pieces(message, &arg, &password),
+            None => message,
         }
-        _ => message,
     })
+}
+
+/// Hides the parts of a word, between commas, that have a part of the password: parsers
+/// of lists repeat such parts.
+fn without_pieces(message: String, word: &str, password: &Range<usize>) -> String {
+    let mut begin = 0;
+    let mut message = message;
+    for piece in word.split(',') {
+        let range = begin..begin + piece.len();
+        begin = range.end + 1;
+        let piece = piece.trim();
+        if range.start < password.end && password.start < range.end && !piece.is_empty() {
+            message = message.replace(piece, "...");
+        }
+    }
+    message
 }
 
 /// Returns where the slashes of a URL, or the backslashes of a UNC path, begin in a
@@ -58,6 +84,33 @@ pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) 
 fn url_at(word: &str) -> Option<usize> {
     let begins = ["//", r"\\"].into_iter().filter_map(|two| word.find(two));
     begins.min()
+}
+
+/// Finds `[smb:]//USER:PASSWORD@` in a word: at its begin, after `-t`, or after `=`.
+/// Any number of slashes of either kind counts, because shells remove backslashes.
+/// Returns where the server's name begins, and the place of `:PASSWORD`.
+pub(super) fn password_in(word: &str) -> Option<(usize, Range<usize>)> {
+    let is_short = word.starts_with('-') && !word.starts_with("--") && word.is_char_boundary(2);
+    let short = is_short.then_some(2);
+    let option = word.find('=').map(|at| at + 1);
+    let begins = [Some(0), short, option].into_iter().flatten();
+    let mut found = begins.filter_map(|begin| {
+        let rest = word[begin..].trim_start();
+        let begin = word.len() - rest.len();
+        let is_smb = rest
+            .get(..4)
+            .is_some_and(|text| text.eq_ignore_ascii_case("smb:"));
+        let named = if is_smb { &rest[4..] } else { rest };
+        let account = named.trim_start_matches(['/', '\\']);
+        let colon = account.find([':', '@', '/', '\\'])?;
+        if account.len() == named.len() || !account[colon..].starts_with(':') {
+            return None;
+        }
+        let colon = word.len() - account.len() + colon;
+        let at = word.rfind('@').filter(|at| *at > colon)?;
+        Some((begin, colon..at))
+    });
+    found.next()
 }
 
 /// Returns the command line of this process for results.
@@ -69,9 +122,19 @@ pub(crate) fn command_line() -> Vec<String> {
 /// Removes secrets from the URL in a word. The URL of a share keeps its account,
 /// but not the password. Any other URL loses account and query.
 fn without_secrets(word: &str) -> String {
+    if let Some((begin, password)) = password_in(word) {
+        let (option, url) = word.split_at(begin);
+        return match Target::parse(url) {
+            Ok((target, _)) => format!("{option}{}", target.redacted()),
+            Err(_) => format!("{}{}", &word[..password.start], &word[password.end..]),
+        };
+    }
     let Some(at) = word.find("://") else {
-        return without_password(word);
+        return word.to_owned();
     };
+    if word.starts_with("-t") {
+        return word.to_owned();
+    }
     let is_scheme = |c: char| c.is_ascii_alphanumeric();
     let scheme = word[..at].trim_end_matches(is_scheme).len();
     let (option, url) = word.split_at(scheme);
@@ -94,20 +157,6 @@ fn without_secrets(word: &str) -> String {
     match server.find(['?', '#']) {
         Some(query) => format!("{option}{scheme}{account}{}?...", &server[..query]),
         None => format!("{option}{scheme}{account}{server}"),
-    }
-}
-
-/// Removes the password from a word that may be `//USER:PASSWORD@HOST/SHARE`.
-fn without_password(word: &str) -> String {
-    let Some((option, unc)) = url_at(word).map(|at| word.split_at(at)) else {
-        return word.to_owned();
-    };
-    match unc.rsplit_once('@') {
-        Some((account, server)) => {
-            let user = account.split(':').next().unwrap_or_default();
-            format!("{option}{user}@{server}")
-        }
-        None => word.to_owned(),
     }
 }
 
@@ -147,9 +196,14 @@ mod tests {
             ("HTTP://pass@a?x=pass@b#pass", "HTTP://...@b?..."),
             ("http://a/m#pass", "http://a/m?..."),
             ("//files/bench", "//files/bench"),
-            ("//ann:pass@files/bench", "//ann@files/bench"),
-            ("--target=//ann:pa@ss@files/b", "--target=//ann@files/b"),
-            (r"\\ann:pass@files\bench", r"\\ann@files\bench"),
+            ("//ann:pass@files/bench", "smb://ann@files/bench"),
+            ("--target=//ann:pa@ss@files/b", "--target=smb://ann@files/b"),
+            (r"\\ann:pass@files\bench", "smb://ann@files/bench"),
+            (r"\ann:pass@filesbench", r"\ann@filesbench"),
+            (r"-tsmb:\\ann:pass@files\b", r"-tsmb:\\ann@files\b"),
+            ("-tsmb://ann@files/bench", "-tsmb://ann@files/bench"),
+            ("//ann:pass@nas/b/x@y", "smb://ann@nas/b/x%40y"),
+            ("/tmp/a:b@c", "/tmp/a:b@c"),
         ] {
             assert_eq!(without_secrets(word), kept);
             assert!(!without_secrets(word).contains("ss@"));

@@ -7,6 +7,7 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::plan::{Timing, Verify};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::Size;
+use smbench_report::Threshold;
 
 use super::COMMON;
 use super::calibrate::{CalibrationSource, calibration_sources};
@@ -27,6 +28,10 @@ pub(crate) struct RunArgs {
     pub(crate) connections: ConnectionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Fail (exit code 1) if a value meets this condition, for example 'p95 > 5ms', 'errors > 0' or
+    /// 'throughput < 800'; can be repeated
+    #[arg(long, value_name = "CONDITION", help_heading = COMMON)]
+    pub(crate) fail_if: Vec<Threshold>,
     /// Print all tables: CPU use, every percentile, the operations at the peak
     #[arg(long, help_heading = COMMON)]
     pub(crate) details: bool,

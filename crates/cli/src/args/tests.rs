@@ -165,8 +165,8 @@ fn fileio_takes_its_command_where_sysbench_does() {
     for (written, ordered) in [
         ("x fileio --threads=4 run", "x fileio run --threads=4"),
         (
-            "x fileio --a --b prepare --c",
-            "x fileio prepare --a --b --c",
+            "x fileio --label cleanup run",
+            "x fileio run --label cleanup",
         ),
         ("x fileio cleanup --a", "x fileio cleanup --a"),
         ("x fileio --threads=4", "x fileio --threads=4"),
@@ -194,6 +194,19 @@ fn a_misplaced_url_is_not_repeated() {
         assert!(!message.contains("pa ss"), "{message}");
         let told = message.to_ascii_lowercase();
         assert!(told.contains("smb://..."), "{message}");
+    }
+    for args in [
+        &["smbench", "run", "-c", "smb://ann:pa ss@host/share "][..],
+        &["smbench", "run", "-c", "smb://ann:pa ss,x@h/s"],
+        &["smbench", "run", "-c", r"\ann:pa ss@hostshare"],
+        &["smbench", "run", "-p", r"\ann:pa ss@hostshare"],
+        &["smbench", "run", "--out", r"smb:\\ann:pa ss@host\share"],
+        &["smbench", "run", "--label", "//ann:pa ss@host/share"],
+        &["smbench", "run", "--note", "smb://ann:pa ss@host/share"],
+        &["smbench", "show", r"\ann:pa ss@hostshare"],
+    ] {
+        let message = message(args);
+        assert!(!message.contains("pa ss"), "{message}");
     }
     for unc in ["//ann:pa ss@host/share", r"\\ann:pa ss@host\share"] {
         let message = message(&["smbench", "run", "--out", unc]);

@@ -12,6 +12,8 @@ use smbench_model::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::FlushDoc;
 
+use super::message::password_in;
+
 /// Destination of an output: a file, or standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
@@ -83,7 +85,8 @@ pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> 
     let lower = text.as_ref().to_string_lossy().to_ascii_lowercase();
     let word = lower.trim_start();
     let is_unc = word.starts_with("//") || word.starts_with(r"\\");
-    match word.starts_with("smb://") || is_unc && word.contains('@') {
+    let is_url = word.starts_with("smb:/") || word.starts_with(r"smb:\");
+    match is_url || is_unc && word.contains('@') || password_in(word).is_some() {
         true => Err("expected a file, not the URL of a server"),
         false => Ok(text),
     }
@@ -95,7 +98,9 @@ pub(super) fn label(text: &str) -> Result<String, &'static str> {
         "" => Err("the text is empty"),
         text if text.contains(char::is_control) => Err("expected one line of text"),
         text if text.chars().count() > LABEL_MAX => Err("expected at most 200 characters"),
-        text => Ok(text.to_owned()),
+        text => {
+            not_a_server(text.to_owned()).map_err(|_| "expected a text, not the URL of a server")
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
         ));
     }
     let inputs = args.results.iter().map(|path| Input::load(path));
-    let inputs = Input::joined(inputs.collect::<Result<_, _>>()?);
+    let inputs = Input::by_label(inputs.collect::<Result<_, _>>()?);
     let comparison = match args.force {
         true => compare(&inputs)?,
         false => compare(&inputs)?.of_same_work()?,

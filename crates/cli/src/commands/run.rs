@@ -14,8 +14,9 @@ use smbench_engine::run;
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::{summary, verdict as verdict_of};
-use smbench_report::{RunDoc, ServerLocation, render};
+use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
+use smbench_report::threshold::{NotMeasured, ThresholdJudgement};
+use smbench_report::{RunDoc, ServerLocation, Threshold, render};
 
 use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
@@ -41,9 +42,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         interim: None,
         show: match (args.details, args.output.quiet) {
             (true, _) => &|doc| print(&render(doc)),
+            (false, true) if requests.len() > 1 => &|doc| print_coloured(&verdict_of_one(doc)),
             (false, true) => &|doc| print_coloured(&verdict_of(doc)),
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
+        thresholds: &args.fail_if,
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
             false => NextSteps::Shown,
@@ -76,6 +79,8 @@ pub(crate) struct Presentation<'a> {
     pub(crate) interim: Option<IntervalReport<'a>>,
     /// Function that prints the document.
     pub(crate) show: Show<'a>,
+    /// Conditions that make a run fail.
+    pub(crate) thresholds: &'a [Threshold],
     pub(crate) next_steps: NextSteps,
 }
 
@@ -100,6 +105,7 @@ pub(crate) fn carry_out(
         remedy,
         mut interim,
         show,
+        thresholds,
         next_steps,
     } = presentation;
     let target = match &requests[0].server {
@@ -128,6 +134,7 @@ pub(crate) fn carry_out(
         let context = RunContext {
             output,
             show,
+            thresholds,
             next_steps,
             name: are_several.then(|| request.draft.work.profile.clone()),
             line: &line,
@@ -161,6 +168,7 @@ fn save_iometer(docs: &[RunDoc], output: &OutputArgs) -> Result<(), Failure> {
 struct RunContext<'a> {
     output: &'a OutputArgs,
     show: Show<'a>,
+    thresholds: &'a [Threshold],
     next_steps: NextSteps,
     /// Name of the profile, if there are several.
     name: Option<String>,
@@ -271,8 +279,9 @@ fn conclude(
     let saved = results.save(&doc);
     context.unsaved.end();
     let path = results.path().filter(|_| saved.is_ok());
-    let written = publish(&doc, path, context);
-    let exit = verdict(&doc, context).max(cleaned_up);
+    let judged = judge_thresholds(&doc, context.thresholds);
+    let written = publish(&doc, path, &judged, context);
+    let exit = verdict(&doc, context).max(cleaned_up).max(exit_of(&judged));
     let ended = context.with_files(Ok(exit), saved.and(written).and(logged));
     Ok(Ran { doc, ended })
 }
@@ -306,14 +315,49 @@ fn verdict(doc: &RunDoc, context: &RunContext<'_>) -> Exit {
     exit
 }
 
-/// Writes the result to standard output and to the file of `--csv`.
-fn publish(doc: &RunDoc, path: Option<&Path>, context: &RunContext<'_>) -> Result<(), Failure> {
+/// The outcome of a condition, or why there is none.
+type JudgedThreshold = Result<ThresholdJudgement, NotMeasured>;
+
+fn judge_thresholds(doc: &RunDoc, thresholds: &[Threshold]) -> Vec<JudgedThreshold> {
+    let thresholds = thresholds.iter();
+    thresholds.map(|threshold| threshold.judge(doc)).collect()
+}
+
+/// Returns the exit code for the conditions.
+fn exit_of(judged: &[JudgedThreshold]) -> Exit {
+    let exits = judged.iter().map(|judged| match judged {
+        Ok(judgement) if judgement.failed => Exit::Failed,
+        Ok(_) => Exit::Done,
+        Err(_) => Exit::Usage,
+    });
+    exits.max().unwrap_or(Exit::Done)
+}
+
+/// Writes the result to standard output and to the file of `--csv`. Conditions follow
+/// the text, or go to standard error if there is no text.
+fn publish(
+    doc: &RunDoc,
+    path: Option<&Path>,
+    judged: &[JudgedThreshold],
+    context: &RunContext<'_>,
+) -> Result<(), Failure> {
     let output = context.output;
     let is_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
+    let has_text = !is_stdout(&output.json) && !is_stdout(&output.csv);
+    for judged in judged {
+        match judged {
+            Ok(judgement) if judgement.failed && !has_text => context.complain(judgement),
+            Ok(_) => {}
+            Err(error) => context.complain(error),
+        }
+    }
     if is_stdout(&output.json) {
         print(&doc.to_json())?;
     } else if !is_stdout(&output.csv) {
         (context.show)(doc)?;
+        let judged = judged.iter().filter_map(|judged| judged.as_ref().ok());
+        let lines: String = judged.map(|judgement| format!("{judgement}\n")).collect();
+        print(&lines)?;
         print(&closing(doc, path, context.next_steps))?;
     }
     match &output.csv {

@@ -42,7 +42,7 @@ pub(super) struct Source {
 
 impl Source {
     /// Loads the built-in suite of this name, or the file at this path. A path
-    /// contains a `/` or ends in `.toml`.
+    /// contains a `/` or a `.`.
     pub(super) fn load(name_or_path: &str) -> Result<Self, Failure> {
         let (text, folder) = match builtin(name_or_path) {
             Some(text) => (text.to_owned(), PathBuf::new()),

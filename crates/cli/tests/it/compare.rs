@@ -96,6 +96,7 @@ fn a_server_is_held_against_itself() {
             "mean",
             "p50",
             "p90",
+            "p95",
             "p99",
             "p99.9",
             "us/op",

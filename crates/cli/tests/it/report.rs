@@ -61,7 +61,7 @@ fn labels_name_results_everywhere() {
         let run = ["--clients=1", &label, "--note=a try", "--json", file];
         let said = place.run(&server.url(), server.password(), &run);
         assert_eq!(said.code(), Some(0), "{said:?}");
-        assert!(said.stdout.contains("\nNote     a try\n"), "{said:?}");
+        assert!(said.stdout.contains("\nRemark   a try\n"), "{said:?}");
     }
     let said = place.smbench(&["compare", "a.json", "b.json", "c.json"]);
     said.succeeded();

@@ -307,6 +307,43 @@ fn the_server_is_probed() {
     );
 }
 
+#[test]
+fn a_run_fails_if_a_value_meets_a_condition() {
+    let (place, server) = (Place::new(), embedded());
+    for (condition, code, told) in [
+        (
+            "errors > 0",
+            0,
+            "\npassed   errors > 0: 0 errors at all load points\n",
+        ),
+        ("read p99 at 1 > 1ns", 1, "\nfailed   read p99 at 1 > 1ns: "),
+        (
+            "throughput < 1000Gbit/s",
+            1,
+            "\nfailed   throughput < 1000Gbit/s: ",
+        ),
+    ] {
+        let option = format!("--fail-if={condition}");
+        let args = ["--clients=1", "--profile=read-4k", &option];
+        let said = place.run(&server.url(), server.password(), &args);
+        assert_eq!(said.code(), Some(code), "{said:?}");
+        assert!(said.stdout.contains(told), "{said:?}");
+        let args = ["--clients=1", "--profile=read-4k", &option, "--json=-"];
+        let said = place.run(&server.url(), server.password(), &args);
+        assert_eq!(said.code(), Some(code), "{said:?}");
+        assert_eq!(said.stderr.contains("failed "), code == 1, "{said:?}");
+    }
+    let args = [
+        "--clients=1",
+        "--profile=read-4k",
+        "--fail-if=rename p99 > 1ms",
+    ];
+    let said = place.run(&server.url(), server.password(), &args);
+    assert_eq!(said.code(), Some(2), "{said:?}");
+    let expected = "'rename p99 > 1ms' cannot be judged: it was not measured at 1 client";
+    assert!(said.stderr.contains(expected), "{said:?}");
+}
+
 /// The load of a requested rate is either offered or missing. The exit code tells a
 /// script which.
 #[test]

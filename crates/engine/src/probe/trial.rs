@@ -153,11 +153,11 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     for _ in 0..TRIES {
         writes.push(write(session, &doing, file_id).await?);
     }
-    let mut witness = witness(session, &path);
+    let mut watch = disk_watch(session, &path);
     let mut flushes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
         write(session, &doing, file_id).await?;
-        let seen = witness.as_ref().ok().and_then(DiskWatch::before);
+        let seen = watch.as_ref().ok().and_then(DiskWatch::before);
         let begin = clock::now();
         let request = FlushRequest { file_id };
         session
@@ -165,12 +165,12 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
             .await?;
         let elapsed = clock::now().since(begin);
         flushes.push(elapsed);
-        if let Ok(witness) = &mut witness {
-            witness.after(seen, elapsed.into()).await;
+        if let Ok(watch) = &mut watch {
+            watch.after(seen, elapsed.into()).await;
         }
     }
-    let flush_finding = match witness {
-        Ok(witness) => witness.finding(),
+    let flush_finding = match watch {
+        Ok(watch) => watch.finding(),
         Err(why) => FlushFinding::unknown(why),
     };
     session.close(&doing, file_id).await?;
@@ -202,7 +202,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
 
 /// Returns a watcher of the disk below the file at `path`, or the reason why there
 /// is none.
-fn witness(session: &Session, path: &str) -> Result<DiskWatch, String> {
+fn disk_watch(session: &Session, path: &str) -> Result<DiskWatch, String> {
     let ends = session
         .stream
         .local_addr()

@@ -39,8 +39,8 @@ pub(super) async fn measure(
     let (mut workers, load) = Workers::start(context, point, &exchange).await?;
     let observed = workers.run(load, context, (point, repeat), observer).await;
     let outcome = workers.join().await?;
-    let (observed, witness) = observed?;
-    let seen = witness.seen().await.ok_or(RunError::Panicked)?;
+    let (observed, cpu_reader) = observed?;
+    let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
     let (over, ops, series) = exchange.finish();
     for over in &over {
         tell(context, (point, repeat), over, observer);

@@ -131,7 +131,10 @@ fn what_was_not_asked_for_is_refused() {
     }
     let strict = samba("Never", Signing::Optional);
     let text = refused(limited(&strict, "guest", Login::Guest), short());
-    assert!(text.contains("takes only users whom it knows"), "{text}");
+    assert!(
+        text.contains("does not allow guest or anonymous logins"),
+        "{text}"
+    );
     let closed = Target {
         login: Login::Anonymous,
         ..target(

@@ -341,7 +341,7 @@ fn what_cannot_be_had_is_said_so() {
                 },
                 ..required()
             },
-            "the session needs encryption, but no cipher was agreed on for SMB 2.1; \
+            "the session needs encryption, but SMB 2.1 was negotiated without a cipher; \
              see --dialect and --cipher",
         ),
         (
@@ -353,7 +353,7 @@ fn what_cannot_be_had_is_said_so() {
                 },
                 ..required()
             },
-            "no cipher was agreed on for SMB 3.0",
+            "SMB 3.0 was negotiated without a cipher",
         ),
         (
             RunOptions {

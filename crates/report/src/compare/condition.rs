@@ -21,7 +21,7 @@ pub struct Condition {
 
 /// The load point that a condition refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(crate) enum At {
     /// Not given: the peaks for rates. Times depend on the number of clients, so
     /// for times it is the baseline's peak in both runs.
     Usual,
@@ -32,7 +32,7 @@ pub(super) enum At {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LimitSide {
+pub(crate) enum LimitSide {
     /// The condition is met if the change is less than the limit.
     Below,
     /// The condition is met if the change is greater than the limit.
@@ -53,14 +53,13 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Self, GrammarError> {
         let wrong = |reason: &str| GrammarError(reason.to_owned());
-        let at = text
-            .find(['<', '>'])
-            .ok_or_else(|| wrong("there is no < or >"))?;
-        let (subject, limit) = (&text[..at], &text[at + 1..]);
-        let side = match text[at..].starts_with('<') {
-            true => LimitSide::Below,
-            false => LimitSide::Above,
-        };
+        let Phrase {
+            op,
+            name,
+            place,
+            side,
+            limit,
+        } = Phrase::parse(text).map_err(wrong)?;
         let limit_percent = percent(limit).map_err(wrong)?;
         match side {
             LimitSide::Below if limit_percent > 0.0 => {
@@ -71,23 +70,6 @@ impl FromStr for Condition {
             }
             _ => {}
         }
-        let words: Vec<_> = subject.split_whitespace().collect();
-        let (words, place) = match words[..] {
-            [ref before @ .., "at", "peak"] => (before, At::Peak),
-            [ref before @ .., "at", clients]
-            | [ref before @ .., "at", clients, "clients" | "client"] => {
-                let clients = clients.parse().ok().filter(|clients| *clients > 0);
-                let clients = clients
-                    .ok_or_else(|| wrong("after `at` comes a number of clients, or peak"))?;
-                (before, At::Clients(clients))
-            }
-            ref all => (all, At::Usual),
-        };
-        let (op, name) = match *words {
-            [name] => (None, name),
-            [op, name] => (Some(op.to_owned()), name),
-            _ => return Err(wrong("expected a metric")),
-        };
         let metric = Metric::by_name(name)
             .ok_or_else(|| wrong(&format!("`{}` is no metric", plain(name))))?;
         if op.is_some() && matches!(metric, Metric::Cpu | Metric::ServerCpu) {
@@ -95,11 +77,53 @@ impl FromStr for Condition {
         }
         Ok(Self {
             text: plain(text.trim()),
-            op,
+            op: op.map(str::to_owned),
             metric,
             place,
             side,
             limit_percent,
+        })
+    }
+}
+
+/// A condition before its metric and its limit are understood.
+pub(crate) struct Phrase<'a> {
+    pub(crate) op: Option<&'a str>,
+    pub(crate) name: &'a str,
+    pub(crate) place: At,
+    pub(crate) side: LimitSide,
+    pub(crate) limit: &'a str,
+}
+
+impl<'a> Phrase<'a> {
+    /// Parses `[OPERATION] NAME [at CLIENTS|at peak] < LIMIT`.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, &'static str> {
+        let at = text.find(['<', '>']).ok_or("there is no < or >")?;
+        let words: Vec<_> = text[..at].split_whitespace().collect();
+        let (words, place) = match words[..] {
+            [ref before @ .., "at", "peak"] => (before, At::Peak),
+            [ref before @ .., "at", clients]
+            | [ref before @ .., "at", clients, "clients" | "client"] => {
+                let clients = clients.parse().ok().filter(|clients| *clients > 0);
+                let clients = clients.ok_or("after `at` comes a number of clients, or peak")?;
+                (before, At::Clients(clients))
+            }
+            ref all => (all, At::Usual),
+        };
+        let (op, name) = match *words {
+            [name] => (None, name),
+            [op, name] => (Some(op), name),
+            _ => return Err("expected a metric"),
+        };
+        Ok(Self {
+            op,
+            name,
+            place,
+            side: match text[at..].starts_with('<') {
+                true => LimitSide::Below,
+                false => LimitSide::Above,
+            },
+            limit: &text[at + 1..],
         })
     }
 }
@@ -211,7 +235,7 @@ mod tests {
             error,
             "there is no < or >: write [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such \
              as 'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of \
-             throughput, ops/s, mean, p50, p90, p99, p99.9, us/op, \
+             throughput, ops/s, mean, p50, p90, p95, p99, p99.9, us/op, \
              server-us/op"
         );
     }

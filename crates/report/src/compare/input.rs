@@ -1,5 +1,7 @@
 //! Inputs of a comparison, and how their results are paired.
 
+mod label;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,8 @@ use crate::units::plain;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     path: PathBuf,
+    /// Name of a separate document in the comparison, if not its path.
+    title: Option<String>,
     /// Where the list of expected results comes from.
     origin: InputOrigin,
     /// The servers in the order of their labels: the baseline of the study first.
@@ -88,6 +92,7 @@ impl Input {
         }
         Ok(Self {
             path: path.to_owned(),
+            title: None,
             origin,
             servers,
             results,
@@ -99,6 +104,7 @@ impl Input {
     pub fn of_run(path: &Path, run: RunDoc) -> Self {
         Self {
             path: path.to_owned(),
+            title: None,
             origin: InputOrigin::Documents,
             servers: Vec::new(),
             results: vec![InputResult {
@@ -108,55 +114,6 @@ impl Input {
                 run: Some(run),
             }],
         }
-    }
-
-    /// Joins results with the same label, profile and work: they are passes of one.
-    #[must_use]
-    pub fn joined(inputs: Vec<Self>) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
-        for input in inputs {
-            let known = all.iter_mut().find(|known| known.is_more_of(&input));
-            match (known.and_then(Self::alone_mut), input.alone()) {
-                (Some(known), Some(run)) => *known = known.clone().with_more_passes(run.clone()),
-                _ => all.push(input),
-            }
-        }
-        all
-    }
-
-    /// Returns the run of a separate document.
-    fn alone(&self) -> Option<&RunDoc> {
-        match &self.results[..] {
-            [
-                InputResult {
-                    server: None, run, ..
-                },
-            ] => run.as_ref(),
-            _ => None,
-        }
-    }
-
-    fn alone_mut(&mut self) -> Option<&mut RunDoc> {
-        match &mut self.results[..] {
-            [
-                InputResult {
-                    server: None, run, ..
-                },
-            ] => run.as_mut(),
-            _ => None,
-        }
-    }
-
-    fn is_more_of(&self, other: &Self) -> bool {
-        let key = |run: &RunDoc| {
-            (
-                run.label.clone(),
-                run.plan.profile.clone(),
-                run.plan.digest.clone(),
-            )
-        };
-        let keys = self.alone().map(key).zip(other.alone().map(key));
-        keys.is_some_and(|(one, other)| one.0.is_some() && one == other)
     }
 
     fn name(&self) -> String {
@@ -195,7 +152,7 @@ impl Input {
             label: label.to_owned(),
             name: match &server {
                 Some(server) => format!("{}: {server}", self.name()),
-                None => run.label.as_deref().map_or_else(|| self.name(), plain),
+                None => self.title.clone().unwrap_or_else(|| self.name()),
             },
             server,
             profile: plain(&of.profile),

@@ -41,7 +41,8 @@ pub struct Pair {
 pub struct ComparedRun {
     /// Label of the run: `A`.
     pub label: String,
-    /// File or folder of the run, and its name within a study.
+    /// File or folder of the run, and its name within a study; or the label of a
+    /// separate result.
     pub name: String,
     /// Only the name within a study; `null` for a separate result.
     pub server: Option<String>,

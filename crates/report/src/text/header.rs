@@ -26,7 +26,8 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
 
 /// Returns the user's label and note.
 pub(super) fn names(doc: &RunDoc) -> impl Iterator<Item = (&'static str, String)> {
-    let names = [("label", &doc.label), ("note", &doc.note)];
+    // A note is what smbench remarks on a server.
+    let names = [("label", &doc.label), ("remark", &doc.note)];
     names
         .into_iter()
         .filter_map(|(name, text)| Some((name, plain(text.as_deref()?))))

@@ -23,12 +23,12 @@ struct OptionalColumns {
     is_paced: bool,
     /// The run has a requested rate: the share that was reached.
     has_rate: bool,
-    extent: Extent,
+    extent: ColumnSet,
 }
 
 /// The number of columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum ColumnSet {
     /// Those that answer how fast the server is.
     Brief,
     /// All.
@@ -36,7 +36,7 @@ enum Extent {
 }
 
 impl OptionalColumns {
-    fn of(curve: &Curve<'_>, extent: Extent) -> Self {
+    fn of(curve: &Curve<'_>, extent: ColumnSet) -> Self {
         let any = |is: fn(&CurveRow<'_>) -> bool| curve.rows.iter().any(is);
         Self {
             has_data: curve.metric() == Metric::Throughput,
@@ -52,12 +52,13 @@ impl OptionalColumns {
         columns.extend(self.has_data.then_some("Mbit/s"));
         columns.extend((self.has_data && self.has_passes).then_some("±"));
         columns.push("ops/s");
+        columns.extend((!self.has_data && self.has_passes).then_some("±"));
         columns.extend(self.has_rate.then_some("reached"));
         columns.extend_from_slice(match self.is_paced {
             true => &["resp p50", "serv p50", "resp p99", "serv p99"],
             false => &["mean", "p50", "p95", "p99"],
         });
-        let is_full = self.extent == Extent::Full;
+        let is_full = self.extent == ColumnSet::Full;
         columns.extend_from_slice(match self.is_paced {
             _ if !is_full => &[],
             true => &["resp p99.9"],
@@ -74,12 +75,12 @@ impl OptionalColumns {
                 "resp: response time, from when an operation was due until its answer",
                 "serv: service time, from when it was sent until its answer",
             ],
-            false if self.extent == Extent::Full => {
+            false if self.extent == ColumnSet::Full => {
                 vec!["us/op: CPU time of smbench per operation, without the server's"]
             }
             false => Vec::new(),
         };
-        if self.has_passes && self.has_data {
+        if self.has_passes {
             notes.push("±: 95 % confidence interval of the mean; latencies are over all passes");
         }
         notes.into_iter().map(str::to_owned).collect()
@@ -91,15 +92,15 @@ impl OptionalColumns {
 /// stalled.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
-    table(curve, Extent::Full)
+    table(curve, ColumnSet::Full)
 }
 
 /// Returns the same rows with the columns that answer how fast the server is.
 pub(super) fn load_points_in_brief(curve: &Curve<'_>) -> Table {
-    table(curve, Extent::Brief)
+    table(curve, ColumnSet::Brief)
 }
 
-fn table(curve: &Curve<'_>, extent: Extent) -> Table {
+fn table(curve: &Curve<'_>, extent: ColumnSet) -> Table {
     let shape = OptionalColumns::of(curve, extent);
     let mut notes = shape.notes();
     let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
@@ -137,6 +138,10 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.push(Cell::of(interval, units::throughput));
     }
     cells.push(Cell::of(Some(row.ops_per_s), units::rate));
+    if !shape.has_data && shape.has_passes {
+        let interval = row.repeats.and_then(|repeats| repeats.ops_per_s.ci95);
+        cells.push(Cell::of(interval, units::rate));
+    }
     if shape.has_rate {
         let reached = row.reached_share().map(|share| share * 100.0);
         cells.push(Cell::of(reached, units::percent));
@@ -157,7 +162,7 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
             latency(|doc| doc.p99 as f64),
         ]),
     }
-    let is_full = shape.extent == Extent::Full;
+    let is_full = shape.extent == ColumnSet::Full;
     if is_full {
         cells.push(latency(|doc| doc.p999 as f64));
         cells.extend((!shape.is_paced).then(|| latency(|doc| doc.max as f64)));

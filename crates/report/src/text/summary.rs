@@ -9,7 +9,7 @@ use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
 use super::wrap::wrapped_to;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{OutcomeDoc, RunDoc, ServerLocation};
+use crate::doc::{LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
 use crate::plan;
 use crate::published::Efficiency;
 use crate::units::{counted, plain, utilisation};
@@ -65,20 +65,31 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     if curve.rows.is_empty() {
         all.push(Passage::new(Tone::Problem, "no load point was measured\n"));
     } else {
-        all.extend(table(&curve));
+        all.extend(table(doc, &curve));
         all.push(Passage::blank());
     }
     all.extend(verdict(doc));
     all
 }
 
-/// Returns the peak or the rate that was reached, the CPU use, the cautions and the
+/// Returns the profile and the verdict, for one of several runs.
+#[must_use]
+pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
+    let profile = Passage::labelled(Tone::Plain, "Profile", &plain(&doc.plan.profile));
+    [vec![profile], verdict(doc)].concat()
+}
+
+/// Returns how a run ended if it is not complete, the peak or the rate that was reached, the CPU use, the cautions and the
 /// problems of a run.
 #[must_use]
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let curve = Curve::of(&doc.load_points);
     let mut all = Vec::new();
-    if let Some((tone, words)) = peak_words(doc.pacing, &curve) {
+    if doc.outcome != OutcomeDoc::Complete {
+        all.push(Passage::labelled(Tone::Problem, "Run", &outcome(doc)));
+    }
+    let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
+    if let Some((tone, words)) = peak {
         all.push(Passage::labelled(tone, "Peak", &words));
     }
     let rate_tone = match missed_rate(doc) {
@@ -117,7 +128,7 @@ fn settings(doc: &RunDoc) -> Vec<Passage> {
     let [profile, ..] = plan::facts(&doc.plan, doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
     let server = match is_embedded {
-        true => "built-in test server on this machine, files in memory".to_owned(),
+        true => "built-in test server on this machine, files in memory: not for quoting".to_owned(),
         false => plain(&doc.server.url),
     };
     let capital = |label: &str| label[..1].to_uppercase() + &label[1..];
@@ -136,16 +147,14 @@ fn settings(doc: &RunDoc) -> Vec<Passage> {
     let is_said = |note: &&String| is_embedded && note.contains("files are in memory");
     let notes = doc.server.notes.iter().filter(|note| !is_said(note));
     all.extend(notes.map(|note| plain_line("Note", &plain(note))));
-    if doc.outcome != OutcomeDoc::Complete {
-        all.push(Passage::labelled(Tone::Problem, "Run", &outcome(doc)));
-    }
     all
 }
 
 /// Returns the table of load points, a passage for each row that is special, and the
 /// reasons of rows that are not valid.
-fn table(curve: &Curve<'_>) -> Vec<Passage> {
-    let peak = curve.peak().map(|peak| peak.clients);
+fn table(doc: &RunDoc, curve: &Curve<'_>) -> Vec<Passage> {
+    let peak = curve.peak().filter(|_| doc.pacing == LoopDoc::Closed);
+    let peak = peak.map(|peak| peak.clients);
     let tone = |row: &CurveRow<'_>| match () {
         () if !row.invalid.is_empty() || row.errors > 0 => Tone::Problem,
         () if Some(row.clients) == peak && curve.rows.len() > 1 => Tone::Peak,
@@ -161,14 +170,24 @@ fn table(curve: &Curve<'_>) -> Vec<Passage> {
         .map(|(line, tone)| Passage::new(tone, format!("{line}\n")))
         .collect();
     let notes = footnotes(curve);
-    all.extend((!notes.is_empty()).then(|| Passage::new(Tone::Problem, notes)));
+    let notes = notes.lines();
+    all.extend(notes.map(|note| {
+        let fits = note.chars().count() <= COLUMNS;
+        let text = if fits {
+            format!("{note}\n")
+        } else {
+            wrapped_to(COLUMNS, 2, note)
+        };
+        Passage::new(Tone::Problem, text)
+    }));
     all
 }
 
 /// Returns the CPU use of both sides at the peak, or at the last load point if the
 /// clock set the load.
 fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
-    let row = curve.peak_row().or(curve.rows.last())?;
+    let peak = curve.peak_row().filter(|_| doc.pacing == LoopDoc::Closed);
+    let row = peak.or(curve.rows.last())?;
     let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),

@@ -66,24 +66,25 @@ fn passes_make_verdicts() {
     mean            1.21 ms      1.21 ms   -0.1 %    -0.3 to 0.0 %  no difference shown      +0.1 %
     p50             1.00 ms      1.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p90             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    p95             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p99             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p99.9           2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     us/op              25.0         22.3  -10.9 %  -13.2 to -8.5 %  better                   +3.6 %
 
     operations: B against A at 8 clients, 3 passes each
-    op     throughput    ops/s     mean      p50      p90      p99    p99.9
-    flush           -  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
-    read      +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
-    write     +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+    op     throughput    ops/s     mean      p50      p90      p95      p99    p99.9
+    flush           -  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+    read      +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
+    write     +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
 
     B against A by load point
-    clients  throughput    ops/s      mean      p50      p90      p99      p99.9    us/op
-          4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (-82.4 %)  -10.9 %
-          8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
+    clients  throughput    ops/s      mean      p50      p90      p95      p99      p99.9    us/op
+          4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (-82.4 %)  -10.9 %
+          8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
 
     values are means over passes, intervals Welch's over passes; (in brackets): no difference shown
     shows from: the smallest change for the worse that such passes show in 4 of 5 cases
-    56 comparisons at the load points: without any difference some 3 would show one
+    64 comparisons at the load points: without any difference some 4 would show one
     ");
 }
 
@@ -101,20 +102,21 @@ fn one_pass_cannot_tell() {
     mean            1.21 ms      1.22 ms   +0.4 %                   -  cannot tell           -
     p50             1.00 ms      1.00 ms    0.0 %                   -  cannot tell           -
     p90             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
+    p95             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
     p99             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
     p99.9           2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
     us/op              25.0         33.3  +33.3 %                   -  cannot tell           -
 
     operations: B against A at 8 clients, 1 pass each
-    op     throughput     ops/s    mean     p50     p90     p99   p99.9
-    flush           -    0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
-    read     -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
-    write    -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+    op     throughput     ops/s    mean     p50     p90     p95     p99   p99.9
+    flush           -    0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+    read     -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
+    write    -25.0 %?  -25.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?
 
     B against A by load point
-    clients  throughput     ops/s     mean     p50     p90     p99     p99.9     us/op
-          4    -25.0 %?  -25.0 %?  +0.8 %?  0.0 %?  0.0 %?  0.0 %?  +1400 %?  +33.3 %?
-          8    -25.0 %?  -25.0 %?  +0.4 %?  0.0 %?  0.0 %?  0.0 %?    0.0 %?  +33.3 %?
+    clients  throughput     ops/s     mean     p50     p90     p95     p99     p99.9     us/op
+          4    -25.0 %?  -25.0 %?  +0.8 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  +1400 %?  +33.3 %?
+          8    -25.0 %?  -25.0 %?  +0.4 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?    0.0 %?  +33.3 %?
 
     ?: cannot tell: one pass does not say how far runs lie apart; repeat both, with --repeat 5
     *: within the windows of these runs only, by batch means: noise from run to run comes on top
@@ -129,7 +131,7 @@ fn details_have_every_number() {
     );
     let lines: Vec<_> = text.lines().collect();
     let of_reads = lines.iter().filter(|line| line.starts_with("read"));
-    assert_eq!(of_reads.count(), 2 * 7, "seven metrics at each load point");
+    assert_eq!(of_reads.count(), 2 * 8, "eight metrics at each load point");
 }
 
 #[test]
@@ -174,7 +176,9 @@ fn a_mix_that_moves_no_data_is_compared_in_operations() {
         .collect();
     assert_eq!(
         names,
-        ["ops/s", "mean", "p50", "p90", "p99", "p99.9", "us/op"]
+        [
+            "ops/s", "mean", "p50", "p90", "p95", "p99", "p99.9", "us/op"
+        ]
     );
     assert_eq!(
         judged("throughput < -5%", &found),
@@ -239,9 +243,9 @@ fn json_and_csv_have_every_number() {
     write_csv(&comparison, &mut csv).unwrap();
     let text = String::from_utf8(csv).unwrap();
     let rows: Vec<_> = text.lines().collect();
-    // 8 metrics in total, 7 of read and of write, 6 of flush; the peak and two load
+    // 9 metrics in total, 8 of read and of write, 7 of flush; the peak and two load
     // points.
-    assert_eq!(rows.len(), 1 + 3 * (8 + 7 + 7 + 6));
+    assert_eq!(rows.len(), 1 + 3 * (9 + 8 + 8 + 7));
     let change = throughput["change_percent"].to_string();
     let row = rows
         .iter()

@@ -21,3 +21,4 @@ mod samples;
 mod statistics;
 mod study;
 mod text;
+mod threshold;

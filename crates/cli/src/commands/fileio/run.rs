@@ -59,6 +59,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         remedy: String::new(),
         interim: interim(args, &test),
         show: &show,
+        thresholds: &[],
         next_steps: NextSteps::Hidden,
     };
     carry_out(&[request], &args.output, presentation)

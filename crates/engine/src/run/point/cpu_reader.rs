@@ -163,11 +163,11 @@ mod tests {
         let (held, load) = under_load();
         let meter = Meter::new(&CpuSource::Off, None);
         let cancel = Cancel::default();
-        let witness = CpuReader::start(schedule, cancel.clone(), meter, load).unwrap();
+        let cpu_reader = CpuReader::start(schedule, cancel.clone(), meter, load).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);
-        let seen = tokio::time::timeout(Duration::from_secs(30), witness.seen());
+        let seen = tokio::time::timeout(Duration::from_secs(30), cpu_reader.seen());
         seen.await.unwrap().unwrap()
     }
 

@@ -164,7 +164,7 @@ impl Workers {
         let stood = self.set_up(point, context.cancel, observer).await?;
         let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
-        let witness = CpuReader::start(schedule, cancel, meter, load)?;
+        let cpu_reader = CpuReader::start(schedule, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));
         let followed = self.follow(context, schedule, (point, repeat), observer);
         let closed = followed.await;
@@ -174,7 +174,7 @@ impl Workers {
             closed,
             window: schedule.window_until(closed),
         };
-        Ok((observed, witness))
+        Ok((observed, cpu_reader))
     }
 
     /// Waits until every session is set up; returns the instant of the last one.

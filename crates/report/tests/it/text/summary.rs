@@ -81,10 +81,10 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
        ! 16    64.7  10.4   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms       0
     ±: 95 % confidence interval of the mean; latencies are over all passes
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
-      client 0: connection reset by the server
-      client 1: connection reset by the server
-      client 2: connection reset by the server
-      and 2 others
+    client 0: connection reset by the server
+    client 1: connection reset by the server
+    client 2: connection reset by the server
+    and 2 others
 
     Peak     64.7 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99
              2.00 ms
@@ -112,12 +112,12 @@ fn what_must_not_be_quoted_is_no_peak() {
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
     Flushes  policy unknown (see --server-flush)
     Note     server and generator share this machine
-    Run      aborted: server closed the connection
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99  errors
         ! 4     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms       3
     ! 4 clients, pass 1: not valid: 3 of 1263 operations failed
 
+    Run      aborted: server closed the connection
     Peak     none: no load point is valid
     CPU      at 4 clients: server not measured (see --server-metrics)
     failed: write, STATUS_DISK_FULL (0xC000007F): 3 times, at load points 4

@@ -1,0 +1,272 @@
+//! Conditions on the values of one run: `p95 > 5ms`, `errors > 0`.
+//!
+//! The values are those of the tables: rates are means over passes, response times are
+//! pooled over them. Not here: conditions on changes ([`crate::compare`]).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::compare::{At, LimitSide, Phrase};
+use crate::curve::{Curve, CurveRow, total};
+use crate::doc::{LoopDoc, OpDoc, RunDoc};
+use crate::latency::{LatencyDoc, pool};
+use crate::metric::Metric;
+use crate::units::{self, counted, plain};
+
+/// A value that makes a run fail.
+///
+/// Without a place, a rate or a time is taken at the peak, or at every load point of a
+/// run without a peak, such as one at a rate. Errors are those of the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    /// The condition as the user wrote it.
+    text: String,
+    op: Option<String>,
+    value: ThresholdValue,
+    place: At,
+    side: LimitSide,
+    /// The limit in the unit of the value.
+    limit: f64,
+}
+
+/// A value of a load point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ThresholdValue {
+    Metric(Metric),
+    /// Longest response time in nanoseconds.
+    Max,
+    /// Number of failed operations.
+    Errors,
+}
+
+/// The outcome of a [`Threshold`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThresholdJudgement {
+    condition: String,
+    /// Whether the run meets the condition, and so fails.
+    pub failed: bool,
+    /// The value, and where it was measured.
+    found: String,
+}
+
+/// Error of a text that is not a valid threshold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0}: write [OPERATION] METRIC [at CLIENTS|at peak] < or > VALUE, such as 'p95 > 5ms', \
+     'errors > 0', 'throughput < 800' (Mbit/s) or 'write p99.9 at 16 > 50ms'; METRIC is one of \
+     {names}",
+    names = ThresholdValue::names()
+)]
+pub struct ThresholdError(String);
+
+/// A condition on a value that the run does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{condition}' cannot be judged: {reason}")]
+pub struct NotMeasured {
+    condition: String,
+    reason: String,
+}
+
+impl ThresholdValue {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "max" => Some(Self::Max),
+            "errors" => Some(Self::Errors),
+            name => Metric::by_name(name).map(Self::Metric),
+        }
+    }
+
+    fn names() -> String {
+        let metrics = Metric::ALL.map(Metric::name);
+        [&metrics[..], &["max", "errors"]].concat().join(", ")
+    }
+
+    const fn is_time(self) -> bool {
+        match self {
+            Self::Max => true,
+            Self::Metric(metric) => matches!(
+                metric,
+                Metric::Mean | Metric::P50 | Metric::P90 | Metric::P95 | Metric::P99 | Metric::P999
+            ),
+            Self::Errors => false,
+        }
+    }
+
+    fn print(self, value: f64) -> String {
+        match self {
+            Self::Metric(metric) => metric.print(value),
+            Self::Max => units::latency(value),
+            Self::Errors => counted(value as u64, "error"),
+        }
+    }
+
+    /// Returns the value of a row, for all operations or for one kind.
+    fn of(self, row: &CurveRow<'_>, op: Option<&str>) -> Option<f64> {
+        let ops = || {
+            let passes = row.passes.iter();
+            passes.filter_map(move |pass| pass.ops.get(op.unwrap_or_default()))
+        };
+        let is_any = op.is_none() || ops().next().is_some();
+        let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
+        let rate = |of: fn(&OpDoc) -> u64| {
+            (is_any && window_s > 0.0).then(|| total(ops().map(of)) as f64 / window_s)
+        };
+        let latency = |of: &dyn Fn(&LatencyDoc) -> Option<f64>| match op {
+            None => of(row.latency_ns.as_ref()?),
+            Some(_) => of(&LatencyDoc::of(&pool(ops().map(OpDoc::response)))?),
+        };
+        match (self, op) {
+            (Self::Errors, None) => Some(row.errors as f64),
+            (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
+            (Self::Max, _) => latency(&|doc| Some(doc.max as f64)),
+            (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
+            (Self::Metric(Metric::Throughput), Some(_)) => {
+                rate(|op| op.bytes).map(|bytes| bytes * 8.0 / 1e6)
+            }
+            (Self::Metric(Metric::Operations), None) => Some(row.ops_per_s),
+            (Self::Metric(Metric::Operations), Some(_)) => rate(|op| op.count),
+            (Self::Metric(Metric::Cpu), _) => row.cpu_us_per_op,
+            (Self::Metric(metric @ Metric::ServerCpu), _) => {
+                Some(metric.measured(&row.passes, None)?.value)
+            }
+            (Self::Metric(metric), _) => latency(&|doc| metric.latency(doc)),
+        }
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, ThresholdError> {
+        let wrong = |reason: &str| ThresholdError(reason.to_owned());
+        let phrase = Phrase::parse(text).map_err(wrong)?;
+        let value = ThresholdValue::named(phrase.name);
+        let value =
+            value.ok_or_else(|| wrong(&format!("unknown metric `{}`", plain(phrase.name))))?;
+        let is_cpu = matches!(
+            value,
+            ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu)
+        );
+        if is_cpu && phrase.op.is_some() {
+            return Err(wrong("CPU time is that of all operations together"));
+        }
+        Ok(Self {
+            text: plain(text.trim()),
+            op: phrase.op.map(str::to_owned),
+            value,
+            place: phrase.place,
+            side: phrase.side,
+            limit: limit(phrase.limit, value).map_err(wrong)?,
+        })
+    }
+}
+
+/// Parses the limit of a value: `5ms`, `800`, `1.5Gbit/s`, `0`.
+fn limit(text: &str, value: ThresholdValue) -> Result<f64, &'static str> {
+    let text = text.trim();
+    if text.ends_with('%') {
+        return Err("limits of a run have no %; `compare` judges changes");
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
+    let (number, unit) = (digits.trim(), &text[digits.len()..]);
+    let number = number.parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    let number = number.ok_or("the limit is not a number of 0 or more")?;
+    let scale = match (value, unit) {
+        (_, "ns") if value.is_time() => 1.0,
+        (_, "us" | "µs") if value.is_time() => 1e3,
+        (_, "ms") if value.is_time() => 1e6,
+        (_, "s") if value.is_time() => 1e9,
+        _ if value.is_time() => return Err("the limit needs a unit: us, ms or s"),
+        (_, "") => 1.0,
+        (ThresholdValue::Metric(Metric::Throughput), "Mbit/s") => 1.0,
+        (ThresholdValue::Metric(Metric::Throughput), "Gbit/s") => 1000.0,
+        (ThresholdValue::Metric(Metric::Throughput), "MB/s") => 8.0,
+        (ThresholdValue::Metric(Metric::Operations), "k") => 1000.0,
+        (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), "us") => 1.0,
+        _ => return Err("the limit has an unknown unit"),
+    };
+    Ok(number * scale)
+}
+
+impl Threshold {
+    /// Judges a run.
+    ///
+    /// # Errors
+    ///
+    /// [`NotMeasured`] if the run does not have the value, such as an operation that
+    /// was not part of it, or a load point that was not measured.
+    pub fn judge(&self, doc: &RunDoc) -> Result<ThresholdJudgement, NotMeasured> {
+        let not_measured = |reason: String| NotMeasured {
+            condition: self.text.clone(),
+            reason,
+        };
+        let curve = Curve::of(&doc.load_points);
+        let op = self.op.as_deref();
+        let rows = self.rows(doc.pacing, &curve).map_err(not_measured)?;
+        let mut values = Vec::new();
+        for row in rows {
+            let place = counted(row.clients.into(), "client");
+            let value = self.value.of(row, op);
+            let missing = || not_measured(format!("it was not measured at {place}"));
+            values.push((value.ok_or_else(missing)?, format!("at {place}")));
+        }
+        let (found, place) = match (self.value, self.place) {
+            (ThresholdValue::Errors, At::Usual) => {
+                let sum = values.iter().map(|(value, _)| value).sum();
+                (sum, "at all load points".to_owned())
+            }
+            _ => self
+                .worst(values)
+                .ok_or_else(|| not_measured("no load point is valid".to_owned()))?,
+        };
+        let failed = match self.side {
+            LimitSide::Below => found < self.limit,
+            LimitSide::Above => found > self.limit,
+        };
+        Ok(ThresholdJudgement {
+            condition: self.text.clone(),
+            failed,
+            found: format!("{} {place}", self.value.print(found)),
+        })
+    }
+
+    /// Returns the rows that the condition is about.
+    fn rows<'a, 'b>(
+        &self,
+        pacing: LoopDoc,
+        curve: &'b Curve<'a>,
+    ) -> Result<Vec<&'b CurveRow<'a>>, String> {
+        match self.place {
+            At::Usual if self.value == ThresholdValue::Errors => Ok(curve.rows.iter().collect()),
+            At::Clients(clients) => {
+                let row = curve.rows.iter().find(|row| row.clients == clients);
+                let none = || format!("no load point has {}", counted(clients.into(), "client"));
+                Ok(vec![row.ok_or_else(none)?])
+            }
+            At::Usual if pacing != LoopDoc::Closed => {
+                Ok(curve.rows.iter().filter(|row| row.is_quotable()).collect())
+            }
+            At::Usual | At::Peak => {
+                let peak = curve.peak_row();
+                Ok(vec![peak.ok_or("no load point is valid")?])
+            }
+        }
+    }
+
+    /// Returns the value that is closest to failing, or furthest beyond the limit.
+    fn worst(&self, values: Vec<(f64, String)>) -> Option<(f64, String)> {
+        let values = values.into_iter();
+        match self.side {
+            LimitSide::Below => values.min_by(|one, other| one.0.total_cmp(&other.0)),
+            LimitSide::Above => values.max_by(|one, other| one.0.total_cmp(&other.0)),
+        }
+    }
+}
+
+impl fmt::Display for ThresholdJudgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = if self.failed { "failed" } else { "passed" };
+        write!(f, "{outcome:<9}{}: {}", self.condition, self.found)
+    }
+}
