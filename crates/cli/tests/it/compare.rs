@@ -114,7 +114,7 @@ fn a_server_is_held_against_itself() {
                 .map(|key| metric[key].as_f64().unwrap());
             assert!(low <= change && change <= high, "{metric}");
         }
-        assert!(point["ops"]["read"].as_array().unwrap().len() == 7);
+        assert!(point["ops"]["read"].as_array().unwrap().len() == 8);
     }
     // The same server cannot be slower in everything.
     compare(
