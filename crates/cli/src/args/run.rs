@@ -1,6 +1,7 @@
 //! The options of `run` and `plan`; those of the load are in [`super::load`].
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use smbench_model::lists::sources::SourceList;
@@ -25,6 +26,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
+    pub(crate) length: LengthArgs,
+    #[command(flatten)]
     pub(crate) connections: ConnectionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -40,11 +43,47 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// Returns the options that are given, without those of the server.
     pub(crate) fn options(&self) -> RunOptions {
-        let load = self.load.options();
+        let load = self.load.options().or(self.length.options());
         RunOptions {
             work: load.work.or(self.workload.options()),
             sessions: load.sessions.or(self.connections.options()),
             ..load
+        }
+    }
+}
+
+/// Usual combinations of `--duration`, `--ramp-up` and `--repeat`, which go before them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = COMMON)]
+pub(crate) struct LengthArgs {
+    /// Measure 1 s per load point after 200 ms of warm-up (results are not representative)
+    #[arg(long, conflicts_with = "long")]
+    quick: bool,
+    /// Measure 60 s per load point after 5 s of warm-up, and repeat all load points 5 times
+    #[arg(long)]
+    long: bool,
+}
+
+impl LengthArgs {
+    fn options(&self) -> RunOptions {
+        let work = match (self.quick, self.long) {
+            (true, _) => WorkSpec {
+                duration: Some(Duration::from_secs(1)),
+                ramp_up: Some(Duration::from_millis(200)),
+                ramp_down: Some(Duration::from_millis(100)),
+                ..WorkSpec::default()
+            },
+            (_, true) => WorkSpec {
+                duration: Some(Duration::from_secs(60)),
+                ramp_up: Some(Duration::from_secs(5)),
+                repeat: Some(5),
+                ..WorkSpec::default()
+            },
+            _ => WorkSpec::default(),
+        };
+        RunOptions {
+            work,
+            ..RunOptions::default()
         }
     }
 }

@@ -156,6 +156,27 @@ fn a_server_is_named_in_either_place() {
     assert!(both.contains("cannot be used with"), "{both}");
 }
 
+/// Single options go before a usual combination of them.
+#[test]
+fn the_usual_lengths_are_short_forms() {
+    let work = |more: &[&str]| {
+        let args = [&["smbench", "run"], more].concat();
+        let CliCommand::Run(args) = Cli::try_parse_from(args).unwrap().command else {
+            panic!("run is run");
+        };
+        let work = RunRequest::resolve_all(&args).unwrap().remove(0).draft.work;
+        (
+            work.duration.as_secs(),
+            work.ramp_up.as_millis(),
+            work.repeat,
+        )
+    };
+    assert_eq!(work(&[]), (3, 1000, 1));
+    assert_eq!(work(&["--quick"]), (1, 200, 1));
+    assert_eq!(work(&["--long"]), (60, 5000, 5));
+    assert_eq!(work(&["--long", "-d", "30s", "--repeat=3"]), (30, 5000, 3));
+}
+
 #[test]
 fn fileio_takes_its_command_where_sysbench_does() {
     let order = |words: &str| {

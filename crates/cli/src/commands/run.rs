@@ -371,7 +371,7 @@ fn closing(doc: &RunDoc, path: Option<&Path>, next_steps: NextSteps) -> String {
     let mut text = String::new();
     if next_steps == NextSteps::Shown && doc.server.place == ServerLocation::Embedded {
         text += "\nThis was a demo in memory. To measure your server:\n  \
-                 smbench run smb://USER@HOST/SHARE -d 60s --repeat 5\n";
+                 smbench run smb://USER@HOST/SHARE --long\n";
     }
     if let Some(path) = path.map(Path::display) {
         text += &format!("\nSaved to {path}\n");

@@ -1,5 +1,6 @@
 //! Studies as folders.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -193,6 +194,46 @@ fn labels_name_results_and_join_their_passes() {
         let repeats: Vec<_> = repeats.map(|point| point.repeat).collect();
         assert_eq!(repeats, [1, 2]);
     }
+}
+
+/// What is not a further pass of a result has a row of its own, even with its label.
+#[test]
+fn another_server_and_a_copy_are_no_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let label = Some("mine".to_owned());
+    let doc = |reads| RunDoc {
+        label: label.clone(),
+        ..document(&run(vec![point(2, 1, reads)]))
+    };
+    let mut elsewhere = doc(60);
+    elsewhere.server.url = "smb://bench@other.example/data".to_owned();
+    let mut signed = doc(70);
+    signed.server.signing = "off".to_owned();
+    let mut by_smb_rs = doc(80);
+    by_smb_rs.plan.generator.threads += 1;
+    let all = [doc(50), elsewhere, signed, by_smb_rs, doc(50)];
+    let paths: Vec<_> = all
+        .iter()
+        .enumerate()
+        .map(|(at, doc)| {
+            let path = folder.path().join(format!("{at}.json"));
+            save(doc, &path);
+            path
+        })
+        .collect();
+    let found = Study::of_files(&paths).unwrap();
+    assert_eq!((found.doc.passes, found.results.len()), (1, 5));
+    let names: BTreeSet<_> = found
+        .doc
+        .servers
+        .iter()
+        .map(|server| &server.name)
+        .collect();
+    assert_eq!(names.len(), 5, "{names:?}");
+    // So it is in comparisons, which also keep a copy apart.
+    let input = |at: usize| Input::load(&paths[at]).unwrap();
+    assert_eq!(Input::by_label(vec![input(0), input(1)]).len(), 2);
+    assert_eq!(Input::by_label(vec![input(0), input(4)]).len(), 2);
 }
 
 #[test]
