@@ -81,10 +81,10 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
        ! 16    64.7  10.4   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms       0
     ±: 95 % confidence interval of the mean; latencies are over all passes
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
-    client 0: connection reset by the server
-    client 1: connection reset by the server
-    client 2: connection reset by the server
-    and 2 others
+      client 0: connection reset by the server
+      client 1: connection reset by the server
+      client 2: connection reset by the server
+      and 2 others
 
     Peak     64.7 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99
              2.00 ms
