@@ -50,9 +50,7 @@ pub(super) fn hide_urls(message: String, written: impl Iterator<Item = String>) 
         let message = match url_at(&arg) {
             Some(at) if arg[at..].contains(['@', '?']) => {
                 let (slashes, _) = arg[at..].split_at(2);
-                let hidden = format!("{slashes}...");
-                let message = message.replace(&arg[at..], &hidden);
-                message.replace(arg[at..].trim_end(), &hidden)
+                message.replace(arg[at..].trim_end(), &format!("{slashes}..."))
             }
             _ => message,
         };
@@ -86,12 +84,26 @@ fn url_at(word: &str) -> Option<usize> {
     begins.min()
 }
 
-/// Finds `[smb:]//USER:PASSWORD@` in a word: at its begin, after `-t`, or after `=`.
+/// Returns where the `smb:` before a position begins; the position without one.
+fn scheme_at(word: &str, at: usize) -> usize {
+    let begin = at.saturating_sub("smb:".len());
+    let before = word.get(begin..at);
+    match before.is_some_and(|text| text.eq_ignore_ascii_case("smb:")) {
+        true => begin,
+        false => at,
+    }
+}
+
+/// Finds `[smb:]//USER:PASSWORD@` in a word: at its begin, after `-t` or `-qt`, or after
+/// `=`.
 /// Any number of slashes of either kind counts, because shells remove backslashes.
 /// Returns where the server's name begins, and the place of `:PASSWORD`.
 pub(super) fn password_in(word: &str) -> Option<(usize, Range<usize>)> {
-    let is_short = word.starts_with('-') && !word.starts_with("--") && word.is_char_boundary(2);
-    let short = is_short.then_some(2);
+    let is_short = word.starts_with('-') && !word.starts_with("--");
+    let slashes = word.find(['/', '\\']).filter(|_| is_short);
+    let short = slashes.map(|at| scheme_at(word, at));
+    // Another scheme, such as that of a URL for metrics, is no name of a share.
+    let short = short.filter(|&begin| !word[..begin].ends_with(':'));
     let option = word.find('=').map(|at| at + 1);
     let begins = [Some(0), short, option].into_iter().flatten();
     let mut found = begins.filter_map(|begin| {
@@ -132,11 +144,12 @@ fn without_secrets(word: &str) -> String {
     let Some(at) = word.find("://") else {
         return word.to_owned();
     };
-    if word.starts_with("-t") {
-        return word.to_owned();
-    }
     let is_scheme = |c: char| c.is_ascii_alphanumeric();
-    let scheme = word[..at].trim_end_matches(is_scheme).len();
+    // The letters of short options stand before the scheme without a gap.
+    let scheme = match scheme_at(word, at + 1) {
+        begin if begin <= at => begin,
+        _ => word[..at].trim_end_matches(is_scheme).len(),
+    };
     let (option, url) = word.split_at(scheme);
     if let Ok((target, _)) = Target::parse(url) {
         return format!("{option}{}", target.redacted());
@@ -202,6 +215,9 @@ mod tests {
             (r"\ann:pass@filesbench", r"\ann@filesbench"),
             (r"-tsmb:\\ann:pass@files\b", r"-tsmb:\\ann@files\b"),
             ("-tsmb://ann@files/bench", "-tsmb://ann@files/bench"),
+            ("-qtsmb://ann:pass@files/b", "-qtsmb://ann@files/b"),
+            ("-qt//ann:pass@files/b", "-qtsmb://ann@files/b"),
+            ("-thttp://ann:pass@files/b", "-thttp://...@files/b"),
             ("//ann:pass@nas/b/x@y", "smb://ann@nas/b/x%40y"),
             ("/tmp/a:b@c", "/tmp/a:b@c"),
         ] {

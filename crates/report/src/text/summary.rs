@@ -79,8 +79,8 @@ pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
     [vec![profile], verdict(doc)].concat()
 }
 
-/// Returns how a run ended if it is not complete, the peak or the rate that was reached, the CPU use, the cautions and the
-/// problems of a run.
+/// Returns how a run ended if it is not complete, the peak or the rate that was
+/// reached, the CPU use, the cautions and the problems.
 #[must_use]
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let curve = Curve::of(&doc.load_points);
