@@ -29,8 +29,6 @@ pub struct CurveRow<'a> {
     pub invalid: Vec<&'a LoadPointDoc>,
     /// Throughput in Mbit/s, mean over passes.
     pub throughput_mbps: f64,
-    /// Sample standard deviation of the throughput; `None` for one pass.
-    pub throughput_deviation_mbps: Option<f64>,
     /// Means over passes with their confidence intervals; `None` unless there are
     /// several valid passes.
     pub repeats: Option<RepeatsDoc>,
@@ -198,7 +196,6 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     CurveRow {
         clients: points.first().map_or(0, |point| point.clients),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
-        throughput_deviation_mbps: throughput.and_then(|of| of.sd),
         ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
         repeats: repeats(&passes),
         latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),

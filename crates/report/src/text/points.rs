@@ -16,7 +16,7 @@ use crate::units;
 struct OptionalColumns {
     /// The run moved data: a column for throughput.
     has_data: bool,
-    /// The run has several passes: a column for the deviation between them.
+    /// The run has several passes: a column for the interval of their mean.
     has_passes: bool,
     /// Operations were due by the clock: response and service times next to each
     /// other.
@@ -26,7 +26,7 @@ struct OptionalColumns {
     extent: ColumnSet,
 }
 
-/// The number of columns.
+/// Which of the columns a table has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ColumnSet {
     /// Those that answer how fast the server is.
@@ -40,7 +40,7 @@ impl OptionalColumns {
         let any = |is: fn(&CurveRow<'_>) -> bool| curve.rows.iter().any(is);
         Self {
             has_data: curve.metric() == Metric::Throughput,
-            has_passes: any(|row| row.throughput_deviation_mbps.is_some()),
+            has_passes: any(|row| row.repeats.is_some()),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
             extent,
