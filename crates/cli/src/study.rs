@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use smbench_report::block::{self, Block};
 use smbench_report::doc::LoadError;
 use smbench_report::published::tables;
 use smbench_report::study::{Study, StudyDoc};
-use smbench_report::table::Table;
 use smbench_report::text::wrapped;
 use smbench_report::units::{counted, plain};
 
@@ -36,15 +36,32 @@ pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
 
 /// Formats the whole study. Ends with a newline.
 pub(crate) fn text(study: &Study) -> String {
-    let mut sections = vec![header(study)];
-    sections.extend(tables(study).iter().map(Table::to_text));
-    sections.extend(reached(study));
-    sections.join("\n")
+    block::to_text(&blocks(study, |text| {
+        wrapped(text).lines().map(str::to_owned).collect()
+    }))
+}
+
+/// Formats the whole study as GitHub's Markdown.
+pub(crate) fn to_markdown(study: &Study) -> String {
+    let heading = format!("smbench: {}", study.doc.title);
+    block::to_markdown(&heading, &blocks(study, |text| vec![text.to_owned()]))
+}
+
+/// Returns the parts of the text. `break_lines` breaks long ones.
+fn blocks(study: &Study, break_lines: fn(&str) -> Vec<String>) -> Vec<Block> {
+    let mut blocks = vec![header(study)];
+    blocks.extend(tables(study).into_iter().map(Block::Table));
+    let reached = reached(study);
+    blocks.extend(reached.map(|[place, text]| {
+        let lines = [vec![place], break_lines(&text)];
+        Block::List(lines.concat())
+    }));
+    blocks
 }
 
 /// Describes the result that came closest to the generator's limit, or that
 /// exceeded the calibration; `None` if that is not known.
-fn reached(study: &Study) -> Option<String> {
+fn reached(study: &Study) -> Option<[String; 2]> {
     let calibration = study.calibration.as_ref()?;
     let results = study.results.iter();
     let reached = results.filter_map(|result| {
@@ -61,11 +78,7 @@ fn reached(study: &Study) -> Option<String> {
         true => format!("closest to the generator's limit: {profile} on {name}"),
         false => format!("the generator's limit is not known: {profile} on {name}"),
     };
-    Some(format!(
-        "{}\n{}",
-        plain(&place),
-        wrapped(&plain(&reached.text))
-    ))
+    Some([plain(&place), plain(&reached.text)])
 }
 
 /// Writes the report of a study to `folder`. Returns a text with the paths of its
@@ -94,7 +107,7 @@ fn profiles(doc: &StudyDoc) -> String {
 }
 
 /// Describes the study, and the facts that a reader needs about each server.
-fn header(study: &Study) -> String {
+fn header(study: &Study) -> Block {
     let doc = &study.doc;
     let mut lines = vec![
         ("study", doc.title.clone()),
@@ -124,8 +137,5 @@ fn header(study: &Study) -> String {
         told.extend(server.notes.iter().cloned());
         lines.push(("server", format!("{}: {}", server.name, told.join("; "))));
     }
-    lines
-        .into_iter()
-        .map(|(label, text)| format!("{label:<9}{}\n", plain(&text)))
-        .collect()
+    Block::facts(lines)
 }

@@ -6,12 +6,13 @@
 //! replaced.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use smbench_report::block::Block;
 use smbench_report::doc::ToolDoc;
 use smbench_report::table::{Align, Table};
 use smbench_report::units::plain;
 
 use crate::plot::{Plot, SvgError};
-use crate::report::{Block, Report, Section};
+use crate::report::{Report, ReportBlock, Section};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -109,16 +110,20 @@ fn section((at, section): (usize, &Section)) -> Result<Markup, SvgError> {
 }
 
 /// Renders the blocks in order; consecutive plots are side by side.
-fn blocks(blocks: &[Block]) -> Result<Markup, SvgError> {
-    let both_plots =
-        |one: &Block, other: &Block| matches!((one, other), (Block::Plot(_), Block::Plot(_)));
+fn blocks(blocks: &[ReportBlock]) -> Result<Markup, SvgError> {
+    let is_plot = |block: &ReportBlock| matches!(block, ReportBlock::Plot(_));
+    let both_plots = |one: &ReportBlock, other: &ReportBlock| is_plot(one) && is_plot(other);
     let groups: Result<Vec<_>, SvgError> = blocks
         .chunk_by(both_plots)
         .map(|group| {
-            let content: Result<Vec<_>, _> = group.iter().map(block).collect();
+            let content = group.iter().map(|element| match element {
+                ReportBlock::Plain(plain) => Ok(block(plain)),
+                ReportBlock::Plot(plot) => figure(plot),
+            });
+            let content: Result<Vec<_>, _> = content.collect();
             let content = content?;
             Ok(match group {
-                [Block::Plot(_), ..] => {
+                [ReportBlock::Plot(_), ..] => {
                     html! { div class="plots" { @for plot in content { (plot) } } }
                 }
                 _ => html! { @for block in content { (block) } },
@@ -128,8 +133,8 @@ fn blocks(blocks: &[Block]) -> Result<Markup, SvgError> {
     Ok(html! { @for group in groups? { (group) } })
 }
 
-fn block(block: &Block) -> Result<Markup, SvgError> {
-    Ok(match block {
+fn block(block: &Block) -> Markup {
+    match block {
         Block::Text(text) => html! { p { (plain(text)) } },
         Block::List(lines) => html! { ul { @for line in lines { li { (plain(line)) } } } },
         Block::Facts(facts) => html! {
@@ -144,8 +149,7 @@ fn block(block: &Block) -> Result<Markup, SvgError> {
             pre class="wide" tabindex="0" { @for line in lines { (plain(line)) "\n" } }
         },
         Block::Table(table) => self::table(table),
-        Block::Plot(plot) => figure(plot)?,
-    })
+    }
 }
 
 fn table(table: &Table) -> Markup {

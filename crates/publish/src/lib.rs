@@ -3,7 +3,7 @@
 //!
 //! In the order of use:
 //!
-//! 1. [`report()`] makes a [`Report`] of a study: [`Section`]s with [`Block`]s.
+//! 1. [`report()`] makes a [`Report`] of a study: [`Section`]s with [`ReportBlock`]s.
 //! 2. [`to_html`] and [`to_markdown`] turn it into text; [`plot`] has its pictures.
 //! 3. [`save`] writes all of it as files, and returns what it has [`Written`].
 //!
@@ -20,7 +20,7 @@ pub mod plot;
 mod report;
 
 pub use content::report;
-pub use report::{Block, Report, Section};
+pub use report::{Report, ReportBlock, Section};
 
 pub use html::to_html;
 pub use markdown::to_markdown;

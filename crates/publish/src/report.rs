@@ -4,6 +4,7 @@
 //! output format escapes them. Not here: the content ([`crate::content`]), and the
 //! layout.
 
+use smbench_report::block::Block;
 use smbench_report::table::Table;
 
 use crate::plot::Plot;
@@ -23,24 +24,16 @@ pub struct Section {
     /// The heading.
     pub title: String,
     /// Content of the section itself.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ReportBlock>,
     /// Subsections; they have none of their own.
     pub parts: Vec<Section>,
 }
 
 /// One element of a section.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Block {
-    /// A paragraph.
-    Text(String),
-    /// Statements that belong together.
-    List(Vec<String>),
-    /// Pairs of a label and a text.
-    Facts(Vec<(&'static str, String)>),
-    /// Literal lines: configuration, a command line.
-    Verbatim(Vec<String>),
-    /// A table.
-    Table(Table),
+pub enum ReportBlock {
+    /// Text or a table.
+    Plain(Block),
     /// A plot. Consecutive plots may be side by side.
     Plot(Plot),
 }
@@ -55,26 +48,31 @@ impl Section {
         }
     }
 
+    /// Adds text or a table.
+    pub(crate) fn add(&mut self, block: Block) {
+        self.blocks.push(ReportBlock::Plain(block));
+    }
+
     pub(crate) fn text(&mut self, text: impl Into<String>) {
-        self.blocks.push(Block::Text(text.into()));
+        self.add(Block::Text(text.into()));
     }
 
     /// Adds the lines as a list, unless there are none.
     pub(crate) fn list(&mut self, lines: Vec<String>) {
         if !lines.is_empty() {
-            self.blocks.push(Block::List(lines));
+            self.add(Block::List(lines));
         }
     }
 
     pub(crate) fn table(&mut self, table: Table) {
-        self.blocks.push(Block::Table(table));
+        self.add(Block::Table(table));
     }
 
     /// Adds a plot, or a text that there is nothing to draw.
     pub(crate) fn plot(&mut self, plot: Plot) {
         match plot.is_empty() {
             true => self.text(format!("{}: nothing was measured.", plot.title)),
-            false => self.blocks.push(Block::Plot(plot)),
+            false => self.blocks.push(ReportBlock::Plot(plot)),
         }
     }
 
@@ -93,8 +91,8 @@ impl Report {
         let all = sections.flat_map(|section| [section].into_iter().chain(&section.parts));
         all.flat_map(|section| &section.blocks)
             .filter_map(|block| match block {
-                Block::Plot(plot) => Some(plot),
-                _ => None,
+                ReportBlock::Plot(plot) => Some(plot),
+                ReportBlock::Plain(_) => None,
             })
     }
 }

@@ -30,4 +30,4 @@ pub use input::{Input, compare};
 pub use judgement::Judgement;
 pub use pair::{ComparedRun, Pair};
 pub use points::{ComparedPoint, MetricChange, PointComparison, Verdict};
-pub use text::{Depth, render};
+pub use text::{Depth, render, to_markdown};

@@ -25,8 +25,10 @@
 //! - [`published`]: the tables of published studies: changes from a baseline,
 //!   scaling, dips, efficiency
 //! - [`fileio`]: the report of a test as `sysbench fileio` prints it
-//! - [`table`], [`units`]: a table as a value, and the format of numbers
+//! - [`block`], [`table`], [`units`]: elements of a text and tables as values, and the format of
+//!   numbers
 
+pub mod block;
 pub mod calibration;
 pub mod change;
 pub mod compare;

@@ -2,13 +2,14 @@
 
 use itertools::Itertools as _;
 use smbench_report::RunDoc;
+use smbench_report::block::Block;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::plan;
 use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
 
-use crate::report::{Block, Section};
+use crate::report::Section;
 
 pub(super) fn section(study: &Study) -> Section {
     let mut section = Section::new("Disclosure");
@@ -17,11 +18,11 @@ pub(super) fn section(study: &Study) -> Section {
     if !doc.started.is_empty() {
         facts.push(("started", doc.started.clone()));
     }
-    section.blocks.push(Block::Facts(facts));
+    section.add(Block::facts(facts));
     if !doc.command.is_empty() {
         section.text("The study was started with:");
         let command = vec![shell_line(&doc.command)];
-        section.blocks.push(Block::Verbatim(command));
+        section.add(Block::Verbatim(command));
     }
     for server in 0..doc.servers.len() {
         section.part(of_server(study, server));
@@ -42,7 +43,7 @@ fn calibration(study: &Study) -> Section {
         ("started", calibration.started.clone()),
         ("machine", machine(&calibration.machine)),
     ];
-    part.blocks.push(Block::Facts(facts));
+    part.add(Block::facts(facts));
     part.table(calibration.table());
     part.list(calibration.sysbench_lines());
     part
@@ -56,15 +57,15 @@ fn of_server(study: &Study, number: usize) -> Section {
     };
     let url = server.url.as_deref().unwrap_or("started by the study");
     let facts = vec![("target", url.to_owned())];
-    part.blocks.push(Block::Facts(facts));
+    part.add(Block::facts(facts));
     part.list(server.notes.clone());
     if !server.settings.is_empty() {
         part.text("Configured with:");
-        part.blocks.push(Block::Verbatim(server.settings.clone()));
+        part.add(Block::Verbatim(server.settings.clone()));
     }
     if !server.client.is_empty() {
         part.text("Asked for by its clients alone:");
-        part.blocks.push(Block::Verbatim(server.client.clone()));
+        part.add(Block::Verbatim(server.client.clone()));
     }
     let results = study.results.iter();
     let results: Vec<_> = results.filter(|result| result.server == number).collect();
@@ -81,7 +82,7 @@ fn of_server(study: &Study, number: usize) -> Section {
         if !command.is_empty() && *command != study.doc.command {
             facts.push(("command", shell_line(command)));
         }
-        part.blocks.push(Block::Facts(facts));
+        part.add(Block::facts(facts));
         // Leave out the notes of the server, which appear above.
         let notes = result.run.server.notes.iter();
         let notes = notes.filter(|note| !server.notes.contains(note));

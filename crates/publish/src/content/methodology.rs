@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools as _;
+use smbench_report::block::Block;
 use smbench_report::doc::PlanDoc;
 use smbench_report::plan;
 use smbench_report::study::Study;
 
 use super::profile::ProfileContent;
-use crate::report::{Block, Section};
+use crate::report::Section;
 
 /// Definitions of the numbers, which are the same in every report.
 const DEFINITIONS: [&str; 9] = [
@@ -114,7 +115,7 @@ fn asked_for(profile: &ProfileContent<'_>) -> Section {
         if differ {
             facts.insert(0, ("servers", servers.join(", ")));
         }
-        part.blocks.push(Block::Facts(facts));
+        part.add(Block::facts(facts));
     }
     part
 }

@@ -1,5 +1,6 @@
 //! The first section of a report: the subject of the study, and the peaks.
 
+use smbench_report::block::Block;
 use smbench_report::doc::{OutcomeDoc, RunDoc};
 use smbench_report::published::{Contender, adapter, contenders, dips, efficiency_at_peaks, peaks};
 use smbench_report::study::Study;
@@ -7,7 +8,7 @@ use smbench_report::table::Table;
 use smbench_report::units::counted;
 
 use super::profile::ProfileContent;
-use crate::report::{Block, Section};
+use crate::report::Section;
 
 pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
     let mut section = Section::new("Summary");
@@ -27,7 +28,7 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
             smbench_report::plan::passes(doc.passes)
         ),
     ));
-    section.blocks.push(Block::Facts(facts));
+    section.add(Block::facts(facts));
     if study.results.is_empty() {
         section.text("Nothing has been measured yet: this study has no results.");
     }
@@ -35,7 +36,7 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     let adapter = adapter(study);
     // With a single load point, the adapter table already has all peaks.
     let is_told = adapter.is_some() && doc.load_points.len() == 1;
-    section.blocks.extend(adapter.map(Block::Table));
+    adapter.into_iter().for_each(|table| section.table(table));
     for profile in profiles.iter().filter(|_| !is_told) {
         if !profile.servers.is_empty() {
             let contenders = contenders(study, profile.number);
@@ -43,7 +44,9 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
                 title: format!("{}: peaks", profile.name),
                 ..peaks(&of_interest(contenders.clone(), profile))
             });
-            section.blocks.extend(dips(&contenders).map(Block::Table));
+            dips(&contenders)
+                .into_iter()
+                .for_each(|table| section.table(table));
             if let Some(mut table) = efficiency_at_peaks(study, profile.number) {
                 table.title = format!("{}: {}", profile.name, table.title);
                 section.table(table);

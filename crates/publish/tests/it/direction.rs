@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use smbench_publish::{Block, report};
+use smbench_publish::{ReportBlock, report};
+use smbench_report::block::Block;
 use smbench_report::compare::{Input, compare};
 use smbench_report::metric::Metric;
 use smbench_report::published::tables;
@@ -39,7 +40,7 @@ fn reported(study: &Study) -> Table {
     let section = sections.find(|section| section.title == "Comparisons");
     let mut blocks = section.unwrap().parts.iter().flat_map(|part| &part.blocks);
     let table = blocks.find_map(|block| match block {
-        Block::Table(table) => Some(table.clone()),
+        ReportBlock::Plain(Block::Table(table)) => Some(table.clone()),
         _ => None,
     });
     table.unwrap()

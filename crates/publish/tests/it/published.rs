@@ -1,7 +1,8 @@
 //! The published studies: a report on their peaks has their percentages.
 
 use smbench_model::cpu::CpuScope;
-use smbench_publish::{Block, Report, report};
+use smbench_publish::{Report, ReportBlock, report};
+use smbench_report::block::Block;
 use smbench_report::doc::{Named, ServerCpuDoc};
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
@@ -44,7 +45,7 @@ fn compared(report: &Report) -> Vec<&Table> {
     let blocks = section.blocks.iter().chain(parts);
     blocks
         .filter_map(|block| match block {
-            Block::Table(table) => Some(table),
+            ReportBlock::Plain(Block::Table(table)) => Some(table),
             _ => None,
         })
         .collect()
@@ -103,7 +104,7 @@ fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
     let summary = |study: &Study| {
         let tables = report(study).sections.swap_remove(0).blocks.into_iter();
         let tables = tables.filter_map(|block| match block {
-            Block::Table(table) => Some(table),
+            ReportBlock::Plain(Block::Table(table)) => Some(table),
             _ => None,
         });
         let mut ranked = tables.filter(|table| table.title.contains("P/E"));

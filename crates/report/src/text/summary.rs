@@ -8,6 +8,7 @@ use super::points::{load_points_in_brief, peak_words};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
 use super::wrap::wrapped_to;
+use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
 use crate::plan;
@@ -45,13 +46,33 @@ impl Passage {
         Self { tone, text }
     }
 
-    /// A text after a label, broken if it is too wide.
-    fn labelled(tone: Tone, label: &str, text: &str) -> Self {
-        Self::new(tone, wrapped_to(COLUMNS, 9, &format!("{label:<9}{text}")))
-    }
-
     fn blank() -> Self {
         Self::new(Tone::Plain, "\n")
+    }
+}
+
+/// A statement about a run.
+struct Fact {
+    tone: Tone,
+    label: String,
+    text: String,
+}
+
+impl Fact {
+    fn new(tone: Tone, label: impl Into<String>, text: impl Into<String>) -> Self {
+        let (label, text) = (label.into(), text.into());
+        Self { tone, label, text }
+    }
+
+    fn plain(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(Tone::Plain, label, text)
+    }
+}
+
+impl From<Fact> for Passage {
+    /// The text follows the label, and is broken if it is too wide.
+    fn from(Fact { tone, label, text }: Fact) -> Self {
+        Self::new(tone, wrapped_to(COLUMNS, 9, &format!("{label:<9}{text}")))
     }
 }
 
@@ -59,7 +80,7 @@ impl Passage {
 /// passages are one text.
 #[must_use]
 pub fn summary(doc: &RunDoc) -> Vec<Passage> {
-    let mut all = settings(doc);
+    let mut all: Vec<Passage> = settings(doc).into_iter().map(Passage::from).collect();
     all.push(Passage::blank());
     let curve = Curve::of(&doc.load_points);
     if curve.rows.is_empty() {
@@ -72,47 +93,43 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     all
 }
 
+/// Returns the same as GitHub's Markdown, with the outcomes of conditions.
+#[must_use]
+pub fn to_markdown(doc: &RunDoc, outcomes: &[String]) -> String {
+    let facts = |facts: Vec<Fact>| {
+        let facts = facts.into_iter();
+        Block::facts(facts.map(|fact| (fact.label, fact.text)))
+    };
+    let curve = Curve::of(&doc.load_points);
+    let mut blocks = vec![facts(settings(doc))];
+    if curve.rows.is_empty() {
+        blocks.push(Block::Text("no load point was measured".to_owned()));
+    } else {
+        blocks.push(Block::Table(load_points_in_brief(&curve)));
+    }
+    blocks.push(facts(verdict_facts(doc)));
+    let lines = footnotes(&curve) + &remarks_up_to(DIFFERENCES_IN_BRIEF, doc);
+    let lines = lines.lines().map(str::to_owned);
+    let lines: Vec<_> = lines.chain(outcomes.iter().cloned()).collect();
+    if !lines.is_empty() {
+        blocks.push(Block::List(lines));
+    }
+    let heading = format!("smbench: {} on {}", doc.plan.profile, doc.server.url);
+    block::to_markdown(&heading, &blocks)
+}
+
 /// Returns the profile and the verdict, for one of several runs.
 #[must_use]
 pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
-    let profile = Passage::labelled(Tone::Plain, "Profile", &plain(&doc.plan.profile));
-    [vec![profile], verdict(doc)].concat()
+    let profile = Fact::plain("Profile", plain(&doc.plan.profile));
+    [vec![profile.into()], verdict(doc)].concat()
 }
 
 /// Returns how a run ended if it is not complete, the peak or the rate that was
 /// reached, the CPU use, the cautions and the problems.
 #[must_use]
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
-    let curve = Curve::of(&doc.load_points);
-    let mut all = Vec::new();
-    if doc.outcome != OutcomeDoc::Complete {
-        all.push(Passage::labelled(Tone::Problem, "Run", &outcome(doc)));
-    }
-    let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
-    if let Some((tone, words)) = peak {
-        all.push(Passage::labelled(tone, "Peak", &words));
-    }
-    let rate_tone = match missed_rate(doc) {
-        Some(_) => Tone::Caution,
-        None => Tone::Plain,
-    };
-    for remark in rate_remarks(doc) {
-        let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
-        all.push(Passage::labelled(rate_tone, "Rate", remark));
-    }
-    all.extend(cpu(doc, &curve).map(|text| Passage::labelled(Tone::Plain, "CPU", &text)));
-    if let Some(told) = reached(doc) {
-        let told = told.strip_prefix("calibration: ").unwrap_or(&told);
-        all.push(Passage::labelled(Tone::Plain, "Limit", told));
-    }
-    for caution in brief_cautions(doc) {
-        all.push(Passage::labelled(Tone::Caution, "Caution", &caution));
-    }
-    all.extend(
-        doc.server
-            .mixed_passes()
-            .map(|told| Passage::labelled(Tone::Caution, "Caution", &plain(&told))),
-    );
+    let mut all: Vec<Passage> = verdict_facts(doc).into_iter().map(Passage::from).collect();
     for line in remarks_up_to(DIFFERENCES_IN_BRIEF, doc).lines() {
         let tone = match line.starts_with("failed:") || line.starts_with("left on") {
             true => Tone::Problem,
@@ -123,8 +140,34 @@ pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     all
 }
 
-fn settings(doc: &RunDoc) -> Vec<Passage> {
-    let plain_line = |label: &str, text: &str| Passage::labelled(Tone::Plain, label, text);
+fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
+    let curve = Curve::of(&doc.load_points);
+    let mut all = Vec::new();
+    if doc.outcome != OutcomeDoc::Complete {
+        all.push(Fact::new(Tone::Problem, "Run", outcome(doc)));
+    }
+    let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
+    all.extend(peak.map(|(tone, words)| Fact::new(tone, "Peak", words)));
+    let rate_tone = match missed_rate(doc) {
+        Some(_) => Tone::Caution,
+        None => Tone::Plain,
+    };
+    for remark in rate_remarks(doc) {
+        let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
+        all.push(Fact::new(rate_tone, "Rate", remark));
+    }
+    all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
+    if let Some(told) = reached(doc) {
+        let told = told.strip_prefix("calibration: ").unwrap_or(&told);
+        all.push(Fact::plain("Limit", told));
+    }
+    let cautions = brief_cautions(doc).into_iter();
+    let cautions = cautions.chain(doc.server.mixed_passes().map(|told| plain(&told)));
+    all.extend(cautions.map(|caution| Fact::new(Tone::Caution, "Caution", caution)));
+    all
+}
+
+fn settings(doc: &RunDoc) -> Vec<Fact> {
     let [profile, ..] = plan::facts(&doc.plan, doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
     let server = match is_embedded {
@@ -132,21 +175,21 @@ fn settings(doc: &RunDoc) -> Vec<Passage> {
         false => plain(&doc.server.url),
     };
     let capital = |label: &str| label[..1].to_uppercase() + &label[1..];
-    let names = names(doc).map(|(label, text)| plain_line(&capital(label), &text));
+    let names = names(doc).map(|(label, text)| Fact::plain(capital(label), text));
     let mut all: Vec<_> = names.collect();
     all.extend([
-        plain_line("Profile", &profile.1),
-        plain_line("Server", &server),
-        plain_line("Session", &session(&doc.server)),
-        plain_line("Load", &plan::in_brief(&doc.plan, doc.pacing)),
+        Fact::plain("Profile", profile.1),
+        Fact::plain("Server", server),
+        Fact::plain("Session", session(&doc.server)),
+        Fact::plain("Load", plan::in_brief(&doc.plan, doc.pacing)),
     ]);
     if !is_embedded {
-        all.extend(flushes(doc).map(|told| plain_line("Flushes", &told)));
+        all.extend(flushes(doc).map(|told| Fact::plain("Flushes", told)));
     }
     // The line of the built-in server has said it.
     let is_said = |note: &&String| is_embedded && note.contains("files are in memory");
     let notes = doc.server.notes.iter().filter(|note| !is_said(note));
-    all.extend(notes.map(|note| plain_line("Note", &plain(note))));
+    all.extend(notes.map(|note| Fact::plain("Note", plain(note))));
     all
 }
 
