@@ -31,6 +31,8 @@ pub enum Metric {
     P99,
     /// 99.9th percentile of the response time in nanoseconds.
     P999,
+    /// Longest response time in nanoseconds.
+    Max,
     /// Microseconds of the generator's CPU per operation; only for all operations
     /// together.
     Cpu,
@@ -51,7 +53,7 @@ pub enum Better {
 
 impl Metric {
     /// All metrics, in the order of a table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Throughput,
         Self::Operations,
         Self::Mean,
@@ -60,6 +62,7 @@ impl Metric {
         Self::P95,
         Self::P99,
         Self::P999,
+        Self::Max,
         Self::Cpu,
         Self::ServerCpu,
     ];
@@ -76,6 +79,7 @@ impl Metric {
             Self::P95 => "p95",
             Self::P99 => "p99",
             Self::P999 => "p99.9",
+            Self::Max => "max",
             Self::Cpu => "us/op",
             Self::ServerCpu => "server-us/op",
         }
@@ -84,6 +88,8 @@ impl Metric {
     /// Returns the metric with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
+        // Documents have the key `p999`.
+        let name = if name == "p999" { "p99.9" } else { name };
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
@@ -106,9 +112,18 @@ impl Metric {
         match self {
             Self::Throughput => "Mbit/s",
             Self::Operations => "1/s",
-            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => "ns",
             Self::Cpu | Self::ServerCpu => "us",
+            _ => "ns",
         }
+    }
+
+    /// Returns whether the values are response times.
+    #[must_use]
+    pub const fn is_time(self) -> bool {
+        !matches!(
+            self,
+            Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu
+        )
     }
 
     /// Returns the direction in which the metric improves.
@@ -127,9 +142,7 @@ impl Metric {
             Self::Throughput => format!("{} Mbit/s", units::throughput(value)),
             Self::Operations => units::rate(value),
             Self::Cpu | Self::ServerCpu => units::cpu_us(value),
-            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => {
-                units::latency(value)
-            }
+            _ => units::latency(value),
         }
     }
 
@@ -166,9 +179,7 @@ impl Metric {
     fn resolution(self) -> f64 {
         match self {
             Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => 0.0,
-            Self::Mean | Self::P50 | Self::P90 | Self::P95 | Self::P99 | Self::P999 => {
-                10_f64.powi(-i32::from(LATENCY_DIGITS))
-            }
+            _ => 10_f64.powi(-i32::from(LATENCY_DIGITS)),
         }
     }
 
@@ -212,6 +223,7 @@ impl Metric {
             Self::P95 => Some(latency.p95 as f64),
             Self::P99 => Some(latency.p99 as f64),
             Self::P999 => Some(latency.p999 as f64),
+            Self::Max => Some(latency.max as f64),
             Self::Throughput | Self::Operations | Self::Cpu | Self::ServerCpu => None,
         }
     }

@@ -11,7 +11,7 @@ use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{LoopDoc, OpDoc, RunDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
-use crate::units::{self, counted, plain};
+use crate::units::{counted, plain};
 
 /// A value that makes a run fail.
 ///
@@ -33,8 +33,6 @@ pub struct Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThresholdValue {
     Metric(Metric),
-    /// Longest response time in nanoseconds.
-    Max,
     /// Number of failed operations.
     Errors,
 }
@@ -42,11 +40,12 @@ enum ThresholdValue {
 /// The outcome of a [`Threshold`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThresholdJudgement {
-    condition: String,
+    /// The condition as the user wrote it.
+    pub condition: String,
     /// Whether the run meets the condition, and so fails.
     pub failed: bool,
     /// The value, and where it was measured.
-    found: String,
+    pub found: String,
 }
 
 /// Error of a text that is not a valid threshold.
@@ -63,14 +62,14 @@ pub struct ThresholdError(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{condition}' cannot be judged: {reason}")]
 pub struct NotMeasured {
-    condition: String,
+    /// The condition as the user wrote it.
+    pub condition: String,
     reason: String,
 }
 
 impl ThresholdValue {
     fn named(name: &str) -> Option<Self> {
         match name {
-            "max" => Some(Self::Max),
             "errors" => Some(Self::Errors),
             name => Metric::by_name(name).map(Self::Metric),
         }
@@ -78,16 +77,12 @@ impl ThresholdValue {
 
     fn names() -> String {
         let metrics = Metric::ALL.map(Metric::name);
-        [&metrics[..], &["max", "errors"]].concat().join(", ")
+        [&metrics[..], &["errors"]].concat().join(", ")
     }
 
     const fn is_time(self) -> bool {
         match self {
-            Self::Max => true,
-            Self::Metric(metric) => matches!(
-                metric,
-                Metric::Mean | Metric::P50 | Metric::P90 | Metric::P95 | Metric::P99 | Metric::P999
-            ),
+            Self::Metric(metric) => metric.is_time(),
             Self::Errors => false,
         }
     }
@@ -95,7 +90,6 @@ impl ThresholdValue {
     fn print(self, value: f64) -> String {
         match self {
             Self::Metric(metric) => metric.print(value),
-            Self::Max => units::latency(value),
             Self::Errors => counted(value as u64, "error"),
         }
     }
@@ -118,7 +112,6 @@ impl ThresholdValue {
         match (self, op) {
             (Self::Errors, None) => Some(row.errors as f64),
             (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
-            (Self::Max, _) => latency(&|doc| Some(doc.max as f64)),
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
             (Self::Metric(Metric::Throughput), Some(_)) => {
                 rate(|op| op.bytes).map(|bytes| bytes * 8.0 / 1e6)

@@ -70,6 +70,11 @@ impl FromStr for Condition {
             }
             _ => {}
         }
+        if name == "errors" {
+            return Err(wrong(
+                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
+            ));
+        }
         let metric = Metric::by_name(name)
             .ok_or_else(|| wrong(&format!("`{}` is no metric", plain(name))))?;
         if op.is_some() && matches!(metric, Metric::Cpu | Metric::ServerCpu) {
@@ -235,7 +240,7 @@ mod tests {
             error,
             "there is no < or >: write [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such \
              as 'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of \
-             throughput, ops/s, mean, p50, p90, p95, p99, p99.9, us/op, \
+             throughput, ops/s, mean, p50, p90, p95, p99, p99.9, max, us/op, \
              server-us/op"
         );
     }

@@ -1,4 +1,4 @@
-//! A comparison as text for a terminal of 100 columns.
+//! A comparison as text for a terminal of 100 columns, or as Markdown.
 
 mod doubts;
 
@@ -6,14 +6,16 @@ use doubts::doubts;
 use itertools::Itertools as _;
 
 use super::comparison::Comparison;
+use super::judgement::Judgement;
 use super::pair::{ComparedRun, Pair};
 use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
+use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
 use crate::doc::OutcomeDoc;
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
-use crate::units::{change, changes, counted, labelled, plain};
+use crate::units::{change, changes, counted, plain};
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +32,41 @@ const MANY: usize = 20;
 /// Returns the whole comparison. Ends with a newline.
 #[must_use]
 pub fn render(comparison: &Comparison, depth: Depth) -> String {
-    let pairs = comparison.pairs.iter();
-    let mut sections: Vec<_> = pairs.map(|pair| of_pair(pair, depth)).collect();
-    if !comparison.unmatched.is_empty() {
-        let lines = comparison.unmatched.iter();
-        sections.push(lines.map(|line| format!("{}\n", plain(line))).collect());
-    }
-    sections.join("\n\n")
+    let parts = parts(comparison, depth);
+    let texts: Vec<_> = parts.iter().map(|part| block::to_text(part)).collect();
+    texts.join("\n\n")
 }
 
-fn of_pair(pair: &Pair, depth: Depth) -> String {
+/// Returns the whole comparison as GitHub's Markdown. `verdicts` are the outcomes of
+/// conditions.
+#[must_use]
+pub fn to_markdown(comparison: &Comparison, depth: Depth, verdicts: &[Judgement]) -> String {
+    let mut blocks = parts(comparison, depth).concat();
+    if !verdicts.is_empty() {
+        blocks.push(Block::List(
+            verdicts.iter().map(ToString::to_string).collect(),
+        ));
+    }
+    block::to_markdown("smbench compare", &blocks)
+}
+
+/// Returns the elements of each pair, and those of results that have no counterpart.
+fn parts(comparison: &Comparison, depth: Depth) -> Vec<Vec<Block>> {
+    let pairs = comparison.pairs.iter();
+    let mut parts: Vec<_> = pairs.map(|pair| of_pair(pair, depth)).collect();
+    if !comparison.unmatched.is_empty() {
+        parts.push(vec![Block::List(comparison.unmatched.clone())]);
+    }
+    parts
+}
+
+fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
     let mut sections = vec![header(pair)];
     match &pair.peak {
-        None => sections.push("no peak: a run has no valid load point\n".to_owned()),
+        None => {
+            let text = "no peak: a run has no valid load point";
+            sections.push(Block::Text(text.to_owned()));
+        }
         Some(peak) => {
             sections.push(numbers(pair, peak, &at_the_peak(pair, peak)));
             if peak.baseline.clients != peak.other.clients
@@ -67,11 +91,11 @@ fn of_pair(pair: &Pair, depth: Depth) -> String {
         }
     }
     sections.extend(remarks(pair));
-    sections.join("\n")
+    sections
 }
 
 /// Names the compared runs and their differences.
-fn header(pair: &Pair) -> String {
+fn header(pair: &Pair) -> Block {
     let mut lines = Vec::new();
     for subject in [&pair.baseline, &pair.other] {
         lines.push((&*subject.label, told(subject)));
@@ -92,7 +116,7 @@ fn header(pair: &Pair) -> String {
     };
     lines.extend(warnings.into_iter().map(|part| ("warning", part)));
     lines.extend(pair.left_out.iter().map(|part| ("left out", plain(part))));
-    labelled(lines)
+    Block::facts(lines)
 }
 
 fn told(subject: &ComparedRun) -> String {
@@ -178,7 +202,7 @@ fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
 }
 
 /// Returns all numbers of a load point.
-fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> String {
+fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> Block {
     let mut columns = vec![Column::text("")];
     columns.extend(columns_of_changes(pair));
     let row = |found: &MetricChange| {
@@ -187,11 +211,11 @@ fn numbers(pair: &Pair, held: &PointComparison, title: &str) -> String {
         cells
     };
     let rows = held.metrics.iter().map(row).collect();
-    Table::of(title, columns, rows).to_text()
+    Block::Table(Table::of(title, columns, rows))
 }
 
 /// Returns all numbers of each operation of a load point.
-fn details(pair: &Pair, held: &PointComparison) -> String {
+fn details(pair: &Pair, held: &PointComparison) -> Block {
     let mut columns = vec![Column::text("op"), Column::text("")];
     columns.extend(columns_of_changes(pair));
     let rows = held.ops.iter().flat_map(|(name, changes)| {
@@ -201,7 +225,7 @@ fn details(pair: &Pair, held: &PointComparison) -> String {
             cells
         })
     });
-    Table::of("", columns, rows.collect()).to_text()
+    Block::Table(Table::of("", columns, rows.collect()))
 }
 
 /// Formats a change for one cell: in brackets if it may be noise.
@@ -218,13 +242,16 @@ fn short(found: Option<&MetricChange>) -> Cell {
     Cell::number(percent, text)
 }
 
-/// Returns the metrics that any of these changes has.
+/// Returns the metrics that any of these changes has, without the one that depends on a
+/// single operation.
 fn columns_in_use<'a>(changes: impl Iterator<Item = &'a MetricChange>) -> Vec<Metric> {
-    changes.map(|found| found.metric).sorted().dedup().collect()
+    let metrics = changes.map(|found| found.metric);
+    let metrics = metrics.filter(|metric| *metric != Metric::Max);
+    metrics.sorted().dedup().collect()
 }
 
 /// Returns a table with the changes of each operation in a row.
-fn operations(pair: &Pair, held: &PointComparison) -> String {
+fn operations(pair: &Pair, held: &PointComparison) -> Block {
     let metrics = columns_in_use(held.ops.values().flatten());
     let mut columns = vec![Column::text("op")];
     columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
@@ -235,11 +262,11 @@ fn operations(pair: &Pair, held: &PointComparison) -> String {
         cells
     });
     let title = format!("operations: {}", title(pair, held));
-    Table::of(title, columns, rows.collect()).to_text()
+    Block::Table(Table::of(title, columns, rows.collect()))
 }
 
 /// Returns a table with the changes of each load point in a row.
-fn load_points(pair: &Pair) -> String {
+fn load_points(pair: &Pair) -> Block {
     let metrics = columns_in_use(pair.load_points.iter().flat_map(|held| &held.metrics));
     let mut columns = vec![Column::number("clients")];
     columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
@@ -252,7 +279,7 @@ fn load_points(pair: &Pair) -> String {
     });
     let (one, other) = (&pair.baseline.label, &pair.other.label);
     let title = format!("{other} against {one} by load point");
-    Table::of(title, columns, rows.collect()).to_text()
+    Block::Table(Table::of(title, columns, rows.collect()))
 }
 
 /// Explains how to read the tables, as far as it matters for these runs.
@@ -260,7 +287,7 @@ fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
     held.metrics.iter().chain(held.ops.values().flatten())
 }
 
-fn remarks(pair: &Pair) -> Option<String> {
+fn remarks(pair: &Pair) -> Option<Block> {
     let places = || pair.load_points.iter().chain(&pair.peak);
     let any = |of: fn(&MetricChange) -> bool| places().flat_map(changes_of).any(of);
     let mut lines = Vec::new();
@@ -300,5 +327,5 @@ fn remarks(pair: &Pair) -> Option<String> {
         ));
     }
     lines.extend(doubts(pair));
-    (!lines.is_empty()).then(|| lines.join("\n") + "\n")
+    (!lines.is_empty()).then_some(Block::List(lines))
 }

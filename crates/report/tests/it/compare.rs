@@ -69,6 +69,7 @@ fn passes_make_verdicts() {
     p95             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p99             2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     p99.9           2.00 ms      2.00 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
+    max             30.0 ms      30.0 ms    0.0 %   -0.1 to +0.1 %  no difference shown      +0.1 %
     us/op              25.0         22.3  -10.9 %  -13.2 to -8.5 %  better                   +3.6 %
 
     operations: B against A at 8 clients, 3 passes each
@@ -84,7 +85,7 @@ fn passes_make_verdicts() {
 
     values are means over passes, intervals Welch's over passes; (in brackets): no difference shown
     shows from: the smallest change for the worse that such passes show in 4 of 5 cases
-    64 comparisons at the load points: without any difference some 4 would show one
+    72 comparisons at the load points: without any difference some 4 would show one
     ");
 }
 
@@ -105,6 +106,7 @@ fn one_pass_cannot_tell() {
     p95             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
     p99             2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
     p99.9           2.00 ms      2.00 ms    0.0 %                   -  cannot tell           -
+    max             30.0 ms      30.0 ms    0.0 %                   -  cannot tell           -
     us/op              25.0         33.3  +33.3 %                   -  cannot tell           -
 
     operations: B against A at 8 clients, 1 pass each
@@ -131,7 +133,7 @@ fn details_have_every_number() {
     );
     let lines: Vec<_> = text.lines().collect();
     let of_reads = lines.iter().filter(|line| line.starts_with("read"));
-    assert_eq!(of_reads.count(), 2 * 8, "eight metrics at each load point");
+    assert_eq!(of_reads.count(), 2 * 9, "nine metrics at each load point");
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn a_mix_that_moves_no_data_is_compared_in_operations() {
     assert_eq!(
         names,
         [
-            "ops/s", "mean", "p50", "p90", "p95", "p99", "p99.9", "us/op"
+            "ops/s", "mean", "p50", "p90", "p95", "p99", "p99.9", "max", "us/op"
         ]
     );
     assert_eq!(
@@ -243,9 +245,9 @@ fn json_and_csv_have_every_number() {
     write_csv(&comparison, &mut csv).unwrap();
     let text = String::from_utf8(csv).unwrap();
     let rows: Vec<_> = text.lines().collect();
-    // 9 metrics in total, 8 of read and of write, 7 of flush; the peak and two load
+    // 10 metrics in total, 9 of read and of write, 8 of flush; the peak and two load
     // points.
-    assert_eq!(rows.len(), 1 + 3 * (9 + 8 + 8 + 7));
+    assert_eq!(rows.len(), 1 + 3 * (10 + 9 + 9 + 8));
     let change = throughput["change_percent"].to_string();
     let row = rows
         .iter()
