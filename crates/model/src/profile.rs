@@ -1,5 +1,7 @@
 //! Profiles: named workloads, and the built-in ones. Not here: reading files.
 
+mod change;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,6 +9,8 @@ use crate::fileio::Fileio;
 use crate::spec::{Spec, SyntaxError};
 use crate::trace::Trace;
 use crate::workload::NetbenchCapture;
+
+pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange};
 
 /// The profile that runs when the user names none.
 pub const DEFAULT: &str = "file-server";

@@ -7,12 +7,14 @@ use std::time::Duration;
 use clap::builder::{
     OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
 };
+use smbench_model::access::Access;
 use smbench_model::plan::{Mode, Timing};
 use smbench_model::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::FlushDoc;
 
 use super::message::password_in;
+use crate::failure::Failure;
 
 /// Destination of an output: a file, or standard output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +30,20 @@ impl From<OsString> for Destination {
         } else {
             Self::File(text.into())
         }
+    }
+}
+
+/// Returns whether one of these options has standard output.
+pub(crate) fn is_stdout_taken(outputs: &[(&str, &Option<Destination>)]) -> Result<bool, Failure> {
+    let taken = outputs
+        .iter()
+        .filter(|(_, to)| **to == Some(Destination::Stdout));
+    match &taken.map(|(name, _)| *name).collect::<Vec<_>>()[..] {
+        [] => Ok(false),
+        [_] => Ok(true),
+        [one, other, ..] => Err(Failure::Usage(format!(
+            "{one} - and {other} - cannot both have standard output"
+        ))),
     }
 }
 
@@ -73,6 +89,19 @@ pub(super) fn timings() -> impl TypedValueParser<Value = Timing> {
         "recorded" => Timing::Recorded,
         _ => Timing::Fast,
     })
+}
+
+pub(super) fn accesses() -> impl TypedValueParser<Value = Access> {
+    PossibleValuesParser::new(["random", "sequential"]).map(|access| match access.as_str() {
+        "sequential" => Access::Sequential,
+        _ => Access::Random,
+    })
+}
+
+pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
+    let number = text.trim().trim_end_matches('%').parse().ok();
+    let percent = number.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or("expected a percentage from 0 to 100")
 }
 
 pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {
