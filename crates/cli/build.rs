@@ -19,7 +19,8 @@ fn main() {
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
     let commit = commit.unwrap_or_else(|| "unknown".to_owned());
-    println!("cargo::rustc-env=SMBENCH_COMMIT={commit}");
+    // `cargo run` passes these variables on, so they must not be ones that smbench reads.
+    println!("cargo::rustc-env=SMBENCH_BUILT_FROM={commit}");
     let target = env::var("TARGET").unwrap_or_default();
-    println!("cargo::rustc-env=SMBENCH_TARGET={target}");
+    println!("cargo::rustc-env=SMBENCH_BUILT_FOR={target}");
 }

@@ -36,15 +36,15 @@ pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
 pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
-pub(crate) use value::Destination;
+pub(crate) use value::{Destination, is_stdout_taken};
 
 /// What a report of a bug needs.
 const LONG_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit    ",
-    env!("SMBENCH_COMMIT"),
+    env!("SMBENCH_BUILT_FROM"),
     "\ntarget    ",
-    env!("SMBENCH_TARGET"),
+    env!("SMBENCH_BUILT_FOR"),
     "\nfeatures  ",
     cfg_select! {
         feature = "smb-rs" => { "smb-rs" }
@@ -141,6 +141,18 @@ pub(crate) enum CliCommand {
     },
 }
 
+impl CliCommand {
+    /// Returns whether the command can use a server, and names none.
+    fn lacks_server(&self) -> bool {
+        let server = match self {
+            Self::Run(args) | Self::Plan(args) => &args.server,
+            Self::Fileio(command) => &command.args().server,
+            _ => return false,
+        };
+        server.target.url().is_none()
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfilesCommand {
     /// Print a profile as a template
@@ -162,6 +174,9 @@ pub(crate) struct ShowArgs {
     /// Write the load points as CSV to FILE; - prints them instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+    /// Write the summary, or the tables of a study, as Markdown to FILE; - prints it instead
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) markdown: Option<Destination>,
     /// Write the load points to FILE with the columns of Iometer's result file
     #[arg(long, value_name = "FILE", value_parser = files())]
     pub(crate) csv_iometer: Option<PathBuf>,
@@ -184,10 +199,14 @@ pub(crate) fn completions(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
+/// The variable with the URL of a server for commands that do not name one.
+pub(crate) const TARGET_VARIABLE: &str = "SMBENCH_TARGET";
+
 /// Reads the command line of this process. Ends the process if only help was asked
 /// for.
 pub(crate) fn parse() -> Result<CliCommand, Failure> {
-    match Cli::try_parse_from(in_order(env::args_os().collect())) {
+    let words = in_order(env::args_os().collect());
+    match parse_with_target(words, env::var_os(TARGET_VARIABLE)) {
         Ok(cli) => Ok(cli.command),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp
@@ -196,6 +215,33 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
         },
     }
+}
+
+/// Parses a command line. A run without a server gets the one of the environment.
+fn parse_with_target(
+    mut words: Vec<OsString>,
+    target: Option<OsString>,
+) -> Result<Cli, clap::Error> {
+    let parsed = Cli::try_parse_from(&words);
+    let Some(target) = target.filter(|target| !target.is_empty()) else {
+        return parsed;
+    };
+    let lacks_server = match &parsed {
+        Ok(cli) => cli.command.lacks_server(),
+        // Other options may need a server.
+        Err(error) => error.kind() == ErrorKind::MissingRequiredArgument,
+    };
+    // After the command, which `fileio` has two words of.
+    let place = match words.get(1).and_then(|word| word.to_str()) {
+        Some("run" | "plan") => 2,
+        Some("fileio") => 3,
+        _ => return parsed,
+    };
+    if !lacks_server || words.len() < place {
+        return parsed;
+    }
+    words.splice(place..place, ["--target".into(), target]);
+    Cli::try_parse_from(words).or(parsed)
 }
 
 /// Moves the command of `fileio` before its options. sysbench has it at the end.

@@ -90,10 +90,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     }
     make_folder(&args.out).map_err(Failure::write_results(&args.out))?;
     check_writable(&path)?;
-    let line = ProgressLine::new(match args.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    });
+    let line = ProgressLine::new(Visibility::unless(args.quiet));
     let cancel = Cancel::default();
     signals::stop_on_interrupt(&cancel, &line, String::new())?;
     let doc = measured(args.duration, &line, &cancel)?;

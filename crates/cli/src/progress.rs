@@ -1,8 +1,10 @@
-//! Progress of a run in a line on the terminal; silent without a terminal.
+//! Progress of a command in a line on the terminal; silent without a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use smbench_engine::run::{Live, PointNumber, Progress, Stage};
 use smbench_report::units;
+
+use crate::time_left::TimeLeft;
 
 /// Whether progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +12,16 @@ pub(crate) enum Visibility {
     /// On standard error, if that is a terminal.
     Terminal,
     Hidden,
+}
+
+impl Visibility {
+    /// Shows progress, unless the user asked for silence.
+    pub(crate) const fn unless(quiet: bool) -> Self {
+        match quiet {
+            true => Self::Hidden,
+            false => Self::Terminal,
+        }
+    }
 }
 
 /// Number of steps of the bar.
@@ -34,6 +46,18 @@ impl ProgressLine {
         }
     }
 
+    /// Shows the completed share of all load points, the time left, and the phase.
+    pub(crate) fn show_run(&self, progress: &Progress, left: &TimeLeft) {
+        self.bar.set_position((left.share() * STEPS as f64) as u64);
+        self.bar.set_message(format!(
+            "{:.0} %, {}: {}",
+            left.share() * 100.0,
+            left.told(),
+            describe(progress)
+        ));
+    }
+
+    /// Shows the completed share and the phase of work other than load points.
     pub(crate) fn show(&self, progress: &Progress) {
         self.bar
             .set_position((share(progress) * STEPS as f64) as u64);

@@ -105,6 +105,8 @@ impl RunRequest {
             )));
         }
         let profile = profile::load_with(name, unknown)?;
+        let changed = args.workload.change().apply(profile);
+        let profile = changed.map_err(|error| Failure::Usage(error.to_string()))?;
         Self::of(&profile, args.options(), &args.server, &args.output)
     }
 

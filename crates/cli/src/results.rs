@@ -50,11 +50,7 @@ impl Results {
         profile: &str,
         now: SystemTime,
     ) -> Result<Self, Failure> {
-        if (&output.json, &output.csv) == (&Some(Destination::Stdout), &Some(Destination::Stdout)) {
-            return Err(Failure::Usage(
-                "--json - and --csv - cannot both have standard output".to_owned(),
-            ));
-        }
+        output.is_stdout_taken()?;
         named(output).try_for_each(check_writable)?;
         let copy = match &output.json {
             Some(Destination::File(path)) => Some(path.clone()),
@@ -132,15 +128,20 @@ impl Drop for MadeFolders {
     }
 }
 
+/// Writes a text to a file, or to standard output.
+pub(crate) fn write(to: &Destination, text: &str) -> Result<(), Failure> {
+    match to {
+        Destination::Stdout => print(text),
+        Destination::File(path) => fs::write(path, text).map_err(Failure::write(path)),
+    }
+}
+
 /// Writes the load points as CSV.
 pub(crate) fn save_csv(doc: &RunDoc, to: &Destination) -> Result<(), Failure> {
     let mut csv = Vec::new();
     let to_text = |error| Failure::io("write CSV")(io::Error::other(error));
     write_csv(doc, &mut csv).map_err(to_text)?;
-    match to {
-        Destination::Stdout => print(&String::from_utf8_lossy(&csv)),
-        Destination::File(path) => fs::write(path, csv).map_err(Failure::write(path)),
-    }
+    write(to, &String::from_utf8_lossy(&csv))
 }
 
 /// Writes the load points as Iometer's result file.
@@ -175,7 +176,8 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
 
 /// Returns the files that the user named.
 fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
-    let destinations = output.json.iter().chain(&output.csv);
+    let destinations = [&output.json, &output.csv, &output.markdown].into_iter();
+    let destinations = destinations.flatten();
     let files = destinations.filter_map(|to| match to {
         Destination::Stdout => None,
         Destination::File(path) => Some(path),

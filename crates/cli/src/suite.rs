@@ -29,7 +29,6 @@ mod servers;
 mod sittings;
 mod source;
 mod spec;
-mod time_left;
 mod transfers;
 
 use std::path::{Path, PathBuf};
@@ -55,11 +54,14 @@ const RESULTS: &str = "smbench-results";
 
 /// Runs a suite, or its remaining load points.
 pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
-    let Some(name) = args.suite.as_deref().filter(|_| !args.list) else {
+    if args.list {
         source::list()?;
         return Ok(Exit::Done);
+    }
+    let source = match &args.suite {
+        Some(name) => Source::load(name)?,
+        None => Source::of_servers(&args.servers.servers),
     };
-    let source = Source::load(name)?;
     let mut suite = Suite::resolve(&source, args)?;
     let out = args
         .out
@@ -71,10 +73,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         host.ask()?;
     }
     let mut folder = Folder::open(&out, &mut suite)?;
-    let visibility = match args.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    };
+    let visibility = Visibility::unless(args.quiet);
     let line = ProgressLine::new(visibility);
     let cancel = Cancel::default();
     let remedy = "; the same command goes on where it stopped, and removes what is left";

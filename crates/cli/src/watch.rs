@@ -6,14 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
+use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
+use smbench_report::text::height;
+use smbench_report::units::counted;
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
 use crate::output::complain;
-use crate::progress::ProgressLine;
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::document;
 use crate::results::is_special;
+use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 
 /// Saves results during a run.
@@ -76,9 +80,38 @@ enum WriteFailure {
     Reported,
 }
 
+/// Whether each load point is printed in a separate line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PointLines {
+    /// On standard error, because no progress can be shown there.
+    Printed,
+    Hidden,
+}
+
+impl PointLines {
+    /// Prints load points if the user wants progress, and the line cannot show it.
+    pub(crate) fn instead_of(line: &ProgressLine, wanted: Visibility) -> Self {
+        match wanted {
+            Visibility::Terminal if line.is_hidden() => Self::Printed,
+            _ => Self::Hidden,
+        }
+    }
+}
+
+/// The part of a command that a run is.
+pub(crate) struct RunPart<'a> {
+    pub(crate) left: &'a mut TimeLeft,
+    /// Plan with the planned time of each load point.
+    pub(crate) plan: &'a Plan,
+    /// What distinguishes the run from the others of the command, if there are any.
+    pub(crate) place: Option<&'a str>,
+    pub(crate) points: PointLines,
+}
+
 /// Shows the progress and saves each load point.
 pub(crate) struct Watch<'a, K> {
     line: &'a ProgressLine,
+    part: RunPart<'a>,
     keep: K,
     log: Option<Log>,
     disclosure: Disclosure,
@@ -95,6 +128,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
     pub(crate) fn new(
         line: &'a ProgressLine,
+        part: RunPart<'a>,
         keep: K,
         log: Option<Log>,
         disclosure: Disclosure,
@@ -102,6 +136,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     ) -> Self {
         Self {
             line,
+            part,
             keep,
             log,
             disclosure,
@@ -128,6 +163,8 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             // Such a result is handled at the end of the run.
             return;
         }
+        self.part.left.measured(self.part.plan);
+        self.print_point(&doc);
         if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
             self.write_failure = WriteFailure::Reported;
             self.line.suspended(|| {
@@ -139,15 +176,43 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     }
 }
 
+impl<K> Watch<'_, K> {
+    /// Prints the last load point, if nothing else shows the progress.
+    fn print_point(&self, doc: &RunDoc) {
+        let RunPart {
+            left,
+            place,
+            points,
+            ..
+        } = &self.part;
+        let (PointLines::Printed, Some(point)) = (points, doc.load_points.last()) else {
+            return;
+        };
+        let mut place: Vec<_> = place.map(str::to_owned).into_iter().collect();
+        if doc.plan.repeat > 1 {
+            place.push(format!("pass {}/{}", point.repeat, doc.plan.repeat));
+        }
+        place.push(counted(point.clients.into(), "client"));
+        let (place, height) = (place.join(", "), height(doc, point));
+        match left.share() < 1.0 {
+            true => complain(format_args!("{place}: {height}; {}", left.told())),
+            false => complain(format_args!("{place}: {height}")),
+        }
+    }
+}
+
 impl<K: SaveResults> Observer for Watch<'_, K> {
     fn progress(&mut self, progress: &Progress) {
+        if let Progress::Running { elapsed, .. } = progress {
+            self.part.left.running(*elapsed);
+        }
         match progress {
             Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),
             Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {
                 self.unsaved.end();
             }
         }
-        self.line.show(progress);
+        self.line.show_run(progress, self.part.left);
     }
 
     fn directory_claimed(&mut self, directory: &str) {
@@ -177,8 +242,8 @@ mod tests {
     use smbench_report::FlushDoc;
 
     use super::*;
-    use crate::progress::Visibility;
     use crate::request::{disclosure, tests::record};
+    use crate::time_left::PlannedEnd;
 
     struct Discard;
 
@@ -193,7 +258,14 @@ mod tests {
         let line = ProgressLine::new(Visibility::Hidden);
         let unsaved = Unsaved::default();
         let told = disclosure(FlushDoc::Unknown);
-        let mut watch = Watch::new(&line, Discard, None, told, &unsaved);
+        let (mut left, record) = (TimeLeft::of(Duration::ZERO, PlannedEnd::Time), record());
+        let part = RunPart {
+            left: &mut left,
+            plan: &record.plan,
+            place: None,
+            points: PointLines::Hidden,
+        };
+        let mut watch = Watch::new(&line, part, Discard, None, told, &unsaved);
         for (progress, is_unsaved) in [
             (Progress::Connecting, false),
             (Progress::Preparing { done: 0, total: 1 }, false),
@@ -204,7 +276,7 @@ mod tests {
             assert_eq!(unsaved.is_there(), is_unsaved, "{progress:?}");
         }
         watch.progress(&SETTING_UP);
-        watch.load_point_ended(&record());
+        watch.load_point_ended(&record);
         assert!(!unsaved.is_there());
     }
 

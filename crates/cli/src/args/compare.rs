@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use smbench_report::compare::Condition;
 
-use super::value::{Destination, destinations, paths};
+use super::value::{Destination, destinations, files, paths};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +18,7 @@ Changes are relative to the first result. Verdicts need several passes of both r
 pass are compared without a verdict.
 
 Conditions are [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%. METRIC is throughput, ops/s,
-mean, p50, p90, p95, p99, p99.9, us/op (CPU of the generator) or server-us/op, OPERATION is read,
+mean, p50, p90, p95, p99, p99.9, max, us/op (CPU of the generator) or server-us/op, OPERATION is read,
 write and so on. Without a place, throughput and ops/s are those of the peaks; all others are taken
 at the first result's peak load point. Each condition has one of three outcomes:
   failed        the change is beyond N and more than noise
@@ -59,4 +59,10 @@ pub(crate) struct CompareArgs {
     /// Write the comparison as CSV to FILE; - prints it instead of the tables
     #[arg(long, value_name = "FILE|-", value_parser = destinations())]
     pub(crate) csv: Option<Destination>,
+    /// Write the tables as Markdown to FILE; - prints them instead of the text
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) markdown: Option<Destination>,
+    /// Write the outcomes of --fail-if to FILE as JUnit tests
+    #[arg(long, value_name = "FILE", value_parser = files())]
+    pub(crate) junit: Option<PathBuf>,
 }

@@ -33,6 +33,15 @@ pub(crate) enum FileioCommand {
     Cleanup(Box<FileioArgs>),
 }
 
+impl FileioCommand {
+    /// Returns the options of the command.
+    pub(super) const fn args(&self) -> &FileioArgs {
+        match self {
+            Self::Prepare(args) | Self::Run(args) | Self::Cleanup(args) => args,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct FileioArgs {
     #[command(flatten)]

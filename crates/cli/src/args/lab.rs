@@ -1,5 +1,6 @@
 //! The options of `lab`.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -41,6 +42,10 @@ pub(crate) struct EmbeddedArgs {
     /// End when standard input ends
     #[arg(long, hide = true)]
     pub(crate) stop_at_eof: bool,
+    /// Command that uses the server, which ends with it. It has the server's URL in SMBENCH_TARGET
+    /// and the password in SMBENCH_PASSWORD
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +59,10 @@ pub(crate) struct SambaArgs {
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
     pub(crate) signing: Signing,
+    /// Command that uses the server, which ends with it. It has the server's URL in SMBENCH_TARGET
+    /// and the password in SMBENCH_PASSWORD
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 fn signing() -> impl TypedValueParser<Value = Signing> {

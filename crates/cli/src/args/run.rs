@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use smbench_model::access::Access;
 use smbench_model::lists::sources::SourceList;
 use smbench_model::plan::{Timing, Verify};
+use smbench_model::profile::{SizeMix, WorkloadChange};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::Size;
 use smbench_report::Threshold;
@@ -14,7 +16,11 @@ use super::COMMON;
 use super::calibrate::{CalibrationSource, calibration_sources};
 use super::load::LoadArgs;
 use super::server::ServerArgs;
-use super::value::{Destination, destinations, files, label, parse_profile, paths, timings};
+use super::value::{
+    Destination, accesses, destinations, files, is_stdout_taken, label, parse_percent,
+    parse_profile, paths, timings,
+};
+use crate::failure::Failure;
 
 /// Options of `run` and `plan`.
 #[derive(Debug, Args)]
@@ -35,6 +41,9 @@ pub(crate) struct RunArgs {
     /// 'throughput < 800'; can be repeated
     #[arg(long, value_name = "CONDITION", help_heading = COMMON)]
     pub(crate) fail_if: Vec<Threshold>,
+    /// Also write the outcomes of --fail-if, and whether the run is valid, to FILE as JUnit tests
+    #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
+    pub(crate) junit: Option<PathBuf>,
     /// Print all tables: CPU use, every percentile, the operations at the peak
     #[arg(long, help_heading = COMMON)]
     pub(crate) details: bool,
@@ -96,6 +105,17 @@ pub(crate) struct WorkloadArgs {
     #[arg(long = "profile", short, value_name = "NAME|FILE", value_parser = parse_profile,
         help_heading = COMMON)]
     pub(crate) profiles: Vec<String>,
+    /// Share of reads among reads and writes in percent [default: the profile's]
+    #[arg(long = "read", value_name = "PERCENT", value_parser = parse_percent,
+        help_heading = COMMON)]
+    pub(crate) read_percent: Option<f64>,
+    /// Request sizes, with shares in percent, for example 4KiB or 4KiB:60,64KiB:40 [default: the
+    /// profile's]
+    #[arg(long = "size", value_name = "LIST", help_heading = COMMON)]
+    pub(crate) sizes: Option<SizeMix>,
+    /// Order of offsets [default: the profile's]
+    #[arg(long, value_name = "KIND", value_parser = accesses(), help_heading = COMMON)]
+    pub(crate) access: Option<Access>,
     /// Replay speed: fast (one after another) or recorded (original timing) [default: the profile's,
     /// else fast]
     #[arg(long, value_name = "KIND", value_parser = timings(), hide_short_help = true)]
@@ -121,6 +141,15 @@ pub(crate) struct WorkloadArgs {
 }
 
 impl WorkloadArgs {
+    /// Returns what replaces values of a profile of reads and writes.
+    pub(crate) fn change(&self) -> WorkloadChange {
+        WorkloadChange {
+            read_percent: self.read_percent,
+            sizes: self.sizes.clone(),
+            access: self.access,
+        }
+    }
+
     fn options(&self) -> WorkSpec {
         WorkSpec {
             timing: self.timing,
@@ -166,6 +195,17 @@ impl ConnectionArgs {
     }
 }
 
+impl OutputArgs {
+    /// Returns whether a document has standard output instead of the text.
+    pub(crate) fn is_stdout_taken(&self) -> Result<bool, Failure> {
+        is_stdout_taken(&[
+            ("--json", &self.json),
+            ("--csv", &self.csv),
+            ("--markdown", &self.markdown),
+        ])
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct OutputArgs {
@@ -185,6 +225,9 @@ pub(crate) struct OutputArgs {
     /// Also write the load points as CSV to FILE, replacing it; - prints them instead of the table
     #[arg(long, value_name = "FILE|-", value_parser = destinations(), help_heading = COMMON)]
     pub(crate) csv: Option<Destination>,
+    /// Also write the summary as Markdown to FILE, replacing it; - prints it instead of the table
+    #[arg(long, value_name = "FILE|-", value_parser = destinations(), hide_short_help = true)]
+    pub(crate) markdown: Option<Destination>,
     /// Also write the load points to FILE with the columns of Iometer's result file, replacing it
     #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) csv_iometer: Option<PathBuf>,

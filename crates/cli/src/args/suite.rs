@@ -37,9 +37,10 @@ pub(crate) enum SuitesCommand {
 /// What to run, and what of it otherwise than the suite says.
 #[derive(Debug, Args)]
 pub(crate) struct SuiteArgs {
-    /// Built-in suite (see `smbench suites`) or path of a .toml file
+    /// Built-in suite (see `smbench suites`) or path of a .toml file [default: with --server, 5
+    /// passes of the profile file-server, compared with the first server]
     #[arg(value_name = "NAME|FILE", value_parser = parse_profile,
-        required_unless_present = "list")]
+        required_unless_present_any = ["list", "servers"])]
     pub(crate) suite: Option<String>,
     /// List the built-in suites
     #[arg(long, exclusive = true)]

@@ -4,11 +4,15 @@ use std::fs;
 use std::io;
 
 use serde::Serialize;
-use smbench_report::compare::{Comparison, Depth, Input, Judgement, compare, render, write_csv};
+use smbench_report::compare::{
+    Comparison, Depth, Input, Judgement, compare, render, to_markdown, write_csv,
+};
 
-use crate::args::{CompareArgs, Destination};
+use crate::args::{CompareArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
+use crate::junit::{JunitCase, JunitOutcome, junit};
 use crate::output::{complain, print};
+use crate::results::write;
 
 /// The document of `--json`.
 #[derive(Serialize)]
@@ -20,12 +24,11 @@ struct Document<'a> {
 }
 
 pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
-    let is_taken = [&args.json, &args.csv].map(|to| *to == Some(Destination::Stdout));
-    if is_taken == [true, true] {
-        return Err(Failure::Usage(
-            "--json - and --csv - cannot both have standard output".to_owned(),
-        ));
-    }
+    let is_taken = is_stdout_taken(&[
+        ("--json", &args.json),
+        ("--csv", &args.csv),
+        ("--markdown", &args.markdown),
+    ])?;
     let inputs = args.results.iter().map(|path| Input::load(path));
     let inputs = Input::by_label(inputs.collect::<Result<_, _>>()?);
     let comparison = match args.force {
@@ -43,7 +46,14 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
         true => Depth::Details,
         false => Depth::Overview,
     };
-    if is_taken == [false, false] {
+    if let Some(to) = &args.markdown {
+        write(to, &to_markdown(&comparison, depth, &judgements))?;
+    }
+    if let Some(path) = &args.junit {
+        let cases: Vec<_> = judgements.iter().map(case).collect();
+        fs::write(path, junit("smbench compare", &cases)).map_err(Failure::write(path))?;
+    }
+    if !is_taken {
         let lines: Vec<_> = judgements
             .iter()
             .map(|judged| format!("{judged}\n"))
@@ -55,7 +65,7 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
         })?;
     }
     let not_passed = || judgements.iter().filter(|judged| !judged.passed());
-    if is_taken != [false, false] {
+    if is_taken {
         not_passed().for_each(complain);
     }
     let fails = |judged: &Judgement| judged.failed || args.fail_if_inconclusive;
@@ -99,9 +109,14 @@ fn csv(comparison: &Comparison) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&csv).into_owned())
 }
 
-fn write(to: &Destination, text: &str) -> Result<(), Failure> {
-    match to {
-        Destination::Stdout => print(text),
-        Destination::File(path) => fs::write(path, text).map_err(Failure::write(path)),
+fn case(judged: &Judgement) -> JunitCase {
+    JunitCase {
+        name: format!("{} {}", judged.condition, judged.place),
+        outcome: match (judged.passed(), judged.failed) {
+            (true, _) => JunitOutcome::Passed,
+            (_, true) => JunitOutcome::Failed,
+            _ => JunitOutcome::Skipped,
+        },
+        message: judged.to_string(),
     }
 }

@@ -1,21 +1,32 @@
-//! `smbench lab`: starts a server that runs until it is interrupted.
+//! `smbench lab`: starts a server that runs until it is interrupted, or until a command
+//! that uses it has ended.
 
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, io, process, thread};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
 
-use crate::args::{EmbeddedArgs, LabCommand, SambaArgs};
+use crate::args::{EmbeddedArgs, LabCommand, SambaArgs, TARGET_VARIABLE};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::password::VARIABLE;
 use crate::signals;
 
-/// Interval between two checks whether a server still runs.
-const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval between two checks whether the server and the command still run.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+/// Time for the command to end by itself after an interrupt, which the terminal sends to
+/// it, too. Then it gets a SIGTERM and the same time again.
+const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     let (stop, stopped) = mpsc::channel();
@@ -35,12 +46,22 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
             process::exit(Exit::Interrupted as i32);
         }
     })?;
-    match command {
+    let ended = match command {
         LabCommand::Embedded(args) => embedded(&args, stop, &stopped)?,
         LabCommand::Samba(args) => samba(args, &stopped)?,
         LabCommand::Loopback => return calibrate::respond(),
+    };
+    match ended {
+        None => Ok(Exit::Done),
+        // A command can end with codes that smbench does not have.
+        Some(status) => process::exit(code(status)),
     }
-    Ok(Exit::Done)
+}
+
+/// Returns the exit code of a command as a shell does.
+fn code(status: ExitStatus) -> i32 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).unwrap_or(Exit::Setup as i32)
 }
 
 fn request_stop(stop: &Sender<()>) {
@@ -48,7 +69,14 @@ fn request_stop(stop: &Sender<()>) {
     let _ = stop.send(());
 }
 
-fn embedded(args: &EmbeddedArgs, stop: Sender<()>, stopped: &Receiver<()>) -> Result<(), Failure> {
+/// Status of the command that used the server, if there was one.
+type CommandStatus = Option<ExitStatus>;
+
+fn embedded(
+    args: &EmbeddedArgs,
+    stop: Sender<()>,
+    stopped: &Receiver<()>,
+) -> Result<CommandStatus, Failure> {
     if args.stop_at_eof {
         thread::spawn(move || {
             // An unreadable input counts as ended.
@@ -66,33 +94,119 @@ fn embedded(args: &EmbeddedArgs, stop: Sender<()>, stopped: &Receiver<()>) -> Re
         listen: SocketAddr::new(args.listen, args.port),
         ..EmbeddedOptions::default()
     })?;
-    announce(&server.url(), server.password())?;
-    // The signals' thread keeps a sender, so this waits.
-    let _ = stopped.recv();
+    let access = (&*server.url(), server.password());
+    let ended = serve(
+        "smbench's server",
+        access,
+        &args.command,
+        stopped,
+        || Ok(()),
+    )?;
     server.stop();
-    Ok(())
+    Ok(ended)
 }
 
-fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<(), Failure> {
+fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Failure> {
     let server = ScratchSamba::start(SambaOptions {
         signing: args.signing,
         listen: args.listen,
         extra_global: args.options,
         ..SambaOptions::default()
     })?;
-    announce(&server.url(), server.password())?;
-    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH_INTERVAL) {
-        if server.has_exited() {
+    let access = (&*server.url(), server.password());
+    let still_runs = || match server.has_exited() {
+        false => Ok(()),
+        true => {
             let said = server.log_tail();
-            return Err(Failure::io("go on serving")(io::Error::other(format!(
+            Err(Failure::io("go on serving")(io::Error::other(format!(
                 "smbd has ended by itself; the end of its log:\n{said}"
-            ))));
+            ))))
         }
-    }
-    Ok(server.stop()?)
+    };
+    let ended = serve(
+        "A temporary Samba",
+        access,
+        &args.command,
+        stopped,
+        still_runs,
+    )?;
+    server.stop()?;
+    Ok(ended)
 }
 
-/// Prints the two lines that scripts read.
-fn announce(url: &str, password: &str) -> Result<(), Failure> {
-    print(&format!("{url}\n{VARIABLE}={password}\n"))
+/// Waits until the command has ended, or without one until a stop is requested.
+fn serve(
+    name: &str,
+    (url, password): (&str, &str),
+    command: &[OsString],
+    stopped: &Receiver<()>,
+    still_runs: impl Fn() -> Result<(), Failure>,
+) -> Result<CommandStatus, Failure> {
+    let mut child = match command {
+        [] => {
+            announce(name, url, password)?;
+            None
+        }
+        [program, args @ ..] => {
+            let mut command = Command::new(program);
+            command.args(args).env(TARGET_VARIABLE, url);
+            let child = command.env(VARIABLE, password).spawn();
+            let program = program.display();
+            let failed = |error| Failure::Usage(format!("failed to run {program}: {error}"));
+            Some(RunningCommand(child.map_err(failed)?))
+        }
+    };
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH_INTERVAL) {
+        if let Some(status) = child.as_mut().and_then(RunningCommand::status) {
+            return Ok(Some(status));
+        }
+        still_runs()?;
+    }
+    Ok(child.map(RunningCommand::end))
+}
+
+/// The command that uses the server; killed if the server cannot go on.
+struct RunningCommand(Child);
+
+impl RunningCommand {
+    fn status(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
+    }
+
+    /// Waits for its end after a stop was requested.
+    fn end(mut self) -> ExitStatus {
+        for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+            let deadline = Instant::now() + GRACE;
+            while Instant::now() < deadline {
+                if let Some(status) = self.status() {
+                    return status;
+                }
+                thread::sleep(WATCH_INTERVAL);
+            }
+            // Fails if it has just ended.
+            let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
+        }
+        let killed = ExitStatus::from_raw(Signal::SIGKILL as i32);
+        self.0.wait().unwrap_or(killed)
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        // Fails if it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Prints the two lines that scripts read, and tells people what to do with them.
+fn announce(name: &str, url: &str, password: &str) -> Result<(), Failure> {
+    print(&format!("{url}\n{VARIABLE}={password}\n"))?;
+    if io::stderr().is_terminal() {
+        complain(format_args!(
+            "{name} is running (Ctrl-C stops and deletes it). In another terminal:\n  \
+             export {VARIABLE}={password}\n  smbench run {url}"
+        ));
+    }
+    Ok(())
 }

@@ -5,6 +5,8 @@
 //! several profiles cannot run, and the reason is the profile and not the server,
 //! the other profiles still run.
 
+mod conditions;
+
 use std::fmt::Display;
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,25 +16,26 @@ use smbench_engine::run;
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
-use smbench_report::threshold::{NotMeasured, ThresholdJudgement};
+use smbench_report::text::{summary, to_markdown, verdict as verdict_of, verdict_of_one};
 use smbench_report::{RunDoc, ServerLocation, Threshold, render};
 
+use self::conditions::{JudgedThreshold, exit_of, judge_thresholds, save_cases};
 use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer, document};
-use crate::results::{Results, save_csv, save_csv_iometer};
+use crate::results::{Results, check_writable, save_csv, save_csv_iometer, write};
 use crate::signals::{self, cleanup_command, left_behind};
+use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::verdict::{ClientLimited, MissedRate, judge};
-use crate::watch::{IntervalReport, Log, SaveResults, Watch};
+use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
-    check_outputs(requests.len(), &args.output)?;
+    check_outputs(requests.len(), args)?;
     let remedy = match &requests[0].server {
         RunServer::Embedded => String::new(),
         RunServer::Given(server) => left_behind(&server.target.redacted()),
@@ -47,6 +50,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
         thresholds: &args.fail_if,
+        junit: args.junit.as_deref(),
+        points: Visibility::unless(args.output.quiet),
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
             false => NextSteps::Shown,
@@ -56,12 +61,16 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Fails if several results would be written to one file.
-fn check_outputs(profiles: usize, output: &OutputArgs) -> Result<(), Failure> {
+fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
+    let output = &args.output;
     let given = [
         ("--json", output.json.is_some()),
         ("--csv", output.csv.is_some()),
+        ("--markdown", output.markdown.is_some()),
         ("--hlog", output.hlog.is_some()),
+        ("--junit", args.junit.is_some()),
     ];
+    args.junit.as_deref().map_or(Ok(()), check_writable)?;
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) if profiles > 1 => Err(Failure::Usage(format!(
             "{name} is for one result, and there are {profiles} profiles: leave it out, each has a \
@@ -81,7 +90,11 @@ pub(crate) struct Presentation<'a> {
     pub(crate) show: Show<'a>,
     /// Conditions that make a run fail.
     pub(crate) thresholds: &'a [Threshold],
+    /// File for the outcomes of these conditions, as JUnit tests.
+    pub(crate) junit: Option<&'a Path>,
     pub(crate) next_steps: NextSteps,
+    /// Visibility of finished load points where no progress can be shown.
+    pub(crate) points: Visibility,
 }
 
 /// Function that prints a document.
@@ -106,7 +119,9 @@ pub(crate) fn carry_out(
         mut interim,
         show,
         thresholds,
+        junit,
         next_steps,
+        points,
     } = presentation;
     let target = match &requests[0].server {
         RunServer::Embedded => None,
@@ -114,10 +129,8 @@ pub(crate) fn carry_out(
         // ends the program.
         RunServer::Given(server) => Some(server.with_password()?),
     };
-    let line = ProgressLine::new(match output.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    });
+    let line = ProgressLine::new(Visibility::unless(output.quiet));
+    let mut left = TimeLeft::of_plans(requests.iter().map(|request| &request.draft));
     let cancel = Cancel::default();
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
@@ -135,15 +148,27 @@ pub(crate) fn carry_out(
             output,
             show,
             thresholds,
+            junit,
             next_steps,
+            points: PointLines::instead_of(&line, points),
             name: are_several.then(|| request.draft.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
         };
-        let ended = match run_one(request, target.clone(), &context, &cancel, interim.take()) {
+        let run = run_one(
+            request,
+            target.clone(),
+            &context,
+            &mut left,
+            &cancel,
+            interim.take(),
+        );
+        let ended = match run {
             Ok(Ran { doc, ended }) => {
                 docs.push(doc);
-                context.with_files(ended, save_iometer(&docs, output))
+                let path = output.csv_iometer.as_deref();
+                let written = path.map_or(Ok(()), |path| save_csv_iometer(&docs, path));
+                context.with_files(ended, written)
             }
             Err(failure) if failure.is_of_profile() => Err(failure),
             // The next profile would fail in the same way, after the same time, or
@@ -158,18 +183,14 @@ pub(crate) fn carry_out(
     }
 }
 
-/// Writes the file of `--csv-iometer`, with the results so far.
-fn save_iometer(docs: &[RunDoc], output: &OutputArgs) -> Result<(), Failure> {
-    let path = output.csv_iometer.as_deref();
-    path.map_or(Ok(()), |path| save_csv_iometer(docs, path))
-}
-
 /// Output options of a run, and the name for its messages.
 struct RunContext<'a> {
     output: &'a OutputArgs,
     show: Show<'a>,
     thresholds: &'a [Threshold],
+    junit: Option<&'a Path>,
     next_steps: NextSteps,
+    points: PointLines,
     /// Name of the profile, if there are several.
     name: Option<String>,
     line: &'a ProgressLine,
@@ -227,6 +248,7 @@ fn run_one<'a>(
     request: &RunRequest,
     target: Option<Target>,
     context: &RunContext<'a>,
+    left: &mut TimeLeft,
     cancel: &Cancel,
     interim: Option<IntervalReport<'a>>,
 ) -> Result<Ran, Failure> {
@@ -247,7 +269,13 @@ fn run_one<'a>(
     };
     let plan = request.plan(target);
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
-    let watch = Watch::new(line, &mut results, log, request.disclosure(), unsaved);
+    let part = RunPart {
+        left,
+        plan: &plan,
+        place: context.name.as_deref(),
+        points: context.points,
+    };
+    let watch = Watch::new(line, part, &mut results, log, request.disclosure(), unsaved);
     let mut watch = watch.with_intervals(interim);
     let record = run::execute(&plan, &mut watch, cancel);
     line.clear();
@@ -281,8 +309,17 @@ fn conclude(
     let path = results.path().filter(|_| saved.is_ok());
     let judged = judge_thresholds(&doc, context.thresholds);
     let written = publish(&doc, path, &judged, context);
-    let exit = verdict(&doc, context).max(cleaned_up).max(exit_of(&judged));
-    let ended = context.with_files(Ok(exit), saved.and(written).and(logged));
+    let (exit, reason) = verdict(&doc, context.output);
+    let invalid = reason.as_deref().unwrap_or("interrupted");
+    let invalid = (exit != Exit::Done).then_some(invalid);
+    let cases = context
+        .junit
+        .map_or(Ok(()), |path| save_cases(path, invalid, &judged));
+    if let Some(reason) = reason {
+        context.complain(reason);
+    }
+    let exit = exit.max(cleaned_up).max(exit_of(&judged));
+    let ended = context.with_files(Ok(exit), saved.and(written).and(cases).and(logged));
     Ok(Ran { doc, ended })
 }
 
@@ -301,36 +338,12 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
     }
 }
 
-/// Reports why a run must not be quoted. Returns the exit code for it.
-fn verdict(doc: &RunDoc, context: &RunContext<'_>) -> Exit {
-    let output = context.output;
+/// Returns the exit code of a run, and why it must not be quoted.
+fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
     let strict = || ClientLimited::given(output.strict).judge(doc);
     let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
-    let Some((exit, reason)) = judge(doc).or_else(at_rate).or_else(strict) else {
-        return Exit::Done;
-    };
-    if let Some(reason) = reason {
-        context.complain(reason);
-    }
-    exit
-}
-
-/// The outcome of a condition, or why there is none.
-type JudgedThreshold = Result<ThresholdJudgement, NotMeasured>;
-
-fn judge_thresholds(doc: &RunDoc, thresholds: &[Threshold]) -> Vec<JudgedThreshold> {
-    let thresholds = thresholds.iter();
-    thresholds.map(|threshold| threshold.judge(doc)).collect()
-}
-
-/// Returns the exit code for the conditions.
-fn exit_of(judged: &[JudgedThreshold]) -> Exit {
-    let exits = judged.iter().map(|judged| match judged {
-        Ok(judgement) if judgement.failed => Exit::Failed,
-        Ok(_) => Exit::Done,
-        Err(_) => Exit::Usage,
-    });
-    exits.max().unwrap_or(Exit::Done)
+    let found = judge(doc).or_else(at_rate).or_else(strict);
+    found.unwrap_or((Exit::Done, None))
 }
 
 /// Writes the result to standard output and to the file of `--csv`. Conditions follow
@@ -342,8 +355,7 @@ fn publish(
     context: &RunContext<'_>,
 ) -> Result<(), Failure> {
     let output = context.output;
-    let is_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
-    let has_text = !is_stdout(&output.json) && !is_stdout(&output.csv);
+    let has_text = !output.is_stdout_taken()?;
     for judged in judged {
         match judged {
             Ok(judgement) if judgement.failed && !has_text => context.complain(judgement),
@@ -351,14 +363,18 @@ fn publish(
             Err(error) => context.complain(error),
         }
     }
-    if is_stdout(&output.json) {
+    let outcomes = judged.iter().filter_map(|judged| judged.as_ref().ok());
+    let outcomes: Vec<_> = outcomes.map(ToString::to_string).collect();
+    if output.json == Some(Destination::Stdout) {
         print(&doc.to_json())?;
-    } else if !is_stdout(&output.csv) {
+    } else if has_text {
         (context.show)(doc)?;
-        let judged = judged.iter().filter_map(|judged| judged.as_ref().ok());
-        let lines: String = judged.map(|judgement| format!("{judgement}\n")).collect();
-        print(&lines)?;
+        let lines = outcomes.iter().map(|outcome| format!("{outcome}\n"));
+        print(&lines.collect::<String>())?;
         print(&closing(doc, path, context.next_steps))?;
+    }
+    if let Some(to) = &output.markdown {
+        write(to, &to_markdown(doc, &outcomes))?;
     }
     match &output.csv {
         Some(to) => save_csv(doc, to),

@@ -1,23 +1,28 @@
 //! `smbench show`: prints a saved result, or the tables of a study.
 
-use smbench_report::text::summary;
+use smbench_report::text::{summary, to_markdown};
 use smbench_report::{RunDoc, render};
 
-use crate::args::{Destination, ShowArgs};
+use crate::args::{Destination, ShowArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
 use crate::output::{print, print_coloured};
-use crate::results::{save_csv, save_csv_iometer};
+use crate::results::{save_csv, save_csv_iometer, write};
 use crate::study;
 
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     if args.result.is_dir() {
         return show_study(args);
     }
+    let outputs = [("--csv", &args.csv), ("--markdown", &args.markdown)];
+    let is_taken = is_stdout_taken(&outputs)?;
     let doc = RunDoc::load(&args.result)?;
     if let Some(to) = &args.csv {
         save_csv(&doc, to)?;
     }
-    if args.csv != Some(Destination::Stdout) {
+    if let Some(to) = &args.markdown {
+        write(to, &to_markdown(&doc, &[]))?;
+    }
+    if !is_taken {
         match args.details {
             true => print(&render(&doc))?,
             false => print_coloured(&summary(&doc))?,
@@ -37,7 +42,12 @@ fn show_study(args: &ShowArgs) -> Result<Exit, Failure> {
         )));
     }
     let study = study::load(&args.result, "")?;
-    print(&study::text(&study))?;
+    if let Some(to) = &args.markdown {
+        write(to, &study::to_markdown(&study))?;
+    }
+    if args.markdown != Some(Destination::Stdout) {
+        print(&study::text(&study))?;
+    }
     if let Some(path) = &args.csv_iometer {
         let docs: Vec<_> = study.results.into_iter().map(|result| result.run).collect();
         save_csv_iometer(&docs, path)?;

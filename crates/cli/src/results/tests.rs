@@ -11,6 +11,7 @@ fn output(folder: &Path) -> OutputArgs {
         note: None,
         json: None,
         csv: None,
+        markdown: None,
         csv_iometer: None,
         hlog: None,
         strict: false,

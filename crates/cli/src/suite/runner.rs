@@ -20,12 +20,13 @@ use super::folder::Folder;
 use super::passes::{PassId, all_passes};
 use super::remains::remove_remains;
 use super::resolve::Suite;
-use super::time_left::{TimeLeft, of_point};
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::{ProgressLine, Visibility};
+use crate::time_left::{PlannedEnd, TimeLeft, of_point};
 use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge};
+use crate::watch::PointLines;
 
 /// State that a suite shares with its progress line and signal handling.
 #[derive(Clone, Copy)]
@@ -73,10 +74,7 @@ impl<'a> Runner<'a> {
             line,
             cancel,
             unsaved,
-            points: match visibility {
-                Visibility::Terminal if line.is_hidden() => PointLines::Printed,
-                _ => PointLines::Hidden,
-            },
+            points: PointLines::instead_of(line, visibility),
             missed_rate,
             leftovers: 0,
             failed: Vec::new(),
@@ -91,7 +89,7 @@ impl<'a> Runner<'a> {
         remove_remains(self.suite, self.folder, self.line);
         let passes = all_passes(&self.suite.study);
         let planned = passes.iter().map(|&pass| self.planned(pass)).sum();
-        let mut left = TimeLeft::of(planned);
+        let mut left = TimeLeft::of(planned, PlannedEnd::Time);
         self.check_exporters(&passes);
         for &pass in &passes {
             if self.cancel.is_cancelled() {
@@ -234,11 +232,4 @@ impl<'a> Runner<'a> {
             (worst, _) => worst,
         })
     }
-}
-
-/// Whether each load point is printed in a separate line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PointLines {
-    Printed,
-    Hidden,
 }

@@ -9,8 +9,9 @@ use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile::{self, LOADFILE};
 use smbench_model::profile::Profile;
 use smbench_model::spec;
+use smbench_report::study::ComparisonKind;
 
-use super::spec::SuiteSpec;
+use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -26,6 +27,9 @@ pub(super) const BUILTIN: [(&str, &str); 3] = [
         include_str!("../../suites/veritest-2004.toml"),
     ),
 ];
+
+/// Passes of a suite that only the command line describes: enough for a verdict.
+const PASSES_OF_SERVERS: u32 = 5;
 
 /// Size above which a file cannot be a suite.
 const SUITE_BYTES_MAX: u64 = 1 << 20;
@@ -59,6 +63,37 @@ impl Source {
             folder,
             spec,
         })
+    }
+
+    /// Makes a suite of the servers on the command line, `NAME=URL` each.
+    pub(super) fn of_servers(servers: &[String]) -> Self {
+        let names = servers.iter().map(|server| match server.split_once('=') {
+            Some((name, _)) => name.trim(),
+            // Refused later.
+            None => "server",
+        });
+        let names: Vec<_> = names.collect();
+        let comparison = ComparisonEntry {
+            title: format!("Change from {}", names.first().unwrap_or(&"server")),
+            kind: ComparisonKind::Change,
+            baseline: None,
+            servers: None,
+            flush: None,
+        };
+        Self {
+            origin: "of --server".to_owned(),
+            folder: PathBuf::new(),
+            spec: SuiteSpec {
+                name: Some(names.join("-")),
+                title: Some(names.join(" and ")),
+                passes: Some(PASSES_OF_SERVERS),
+                comparisons: match names.len() {
+                    1 => Vec::new(),
+                    _ => vec![comparison],
+                },
+                ..SuiteSpec::default()
+            },
+        }
     }
 
     /// Returns the name for folders.

@@ -99,6 +99,7 @@ fn a_server_is_held_against_itself() {
             "p95",
             "p99",
             "p99.9",
+            "max",
             "us/op",
         ];
         assert!(
@@ -114,7 +115,7 @@ fn a_server_is_held_against_itself() {
                 .map(|key| metric[key].as_f64().unwrap());
             assert!(low <= change && change <= high, "{metric}");
         }
-        assert!(point["ops"]["read"].as_array().unwrap().len() == 8);
+        assert!(point["ops"]["read"].as_array().unwrap().len() == 9);
     }
     // The same server cannot be slower in everything.
     compare(

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use smbench_lab::{Tool, require};
 
-use crate::support::{Lab, Place, answers};
+use crate::support::{Lab, Place, Running, SHORT, answers, json};
 
 #[test]
 fn the_embedded_server_serves_until_interrupted() {
@@ -105,4 +105,42 @@ fn an_option_that_samba_does_not_know_is_refused() {
     let place = Place::new();
     let said = place.smbench(&["lab", "samba", "--option", "strict snyc = no"]);
     said.failed_with(2, &["unknown parameter \"strict snyc\"", "correct or drop"]);
+}
+
+#[test]
+fn a_command_uses_the_server_and_ends_it() {
+    let place = Place::new();
+    let smbench = env!("CARGO_BIN_EXE_smbench");
+    let run = |words: &[&str]| {
+        let lab = ["lab", "embedded", "--"];
+        place.smbench(&[&lab[..], words].concat())
+    };
+    let said = run(&[&[smbench, "run", "--clients=1", "--json=-"], &SHORT[..]].concat());
+    said.succeeded();
+    // Without the URL in the environment, it would have started a server of its own.
+    let doc = json(&said.stdout);
+    assert_eq!(doc["server"]["where"], "remote", "{doc}");
+
+    let said = run(&["sh", "-c", "echo $SMBENCH_TARGET; exit 7"]);
+    assert_eq!(said.code(), Some(7), "{said:?}");
+    let url = said.stdout.trim();
+    assert!(url.starts_with("smb://") && !answers(url), "{said:?}");
+    let said = run(&["/no/such/program"]);
+    said.failed_with(2, &["failed to run /no/such/program", "No such file"]);
+}
+
+#[test]
+fn an_interrupt_waits_for_the_command() {
+    let place = Place::new();
+    let script = "trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
+    let running = Running::spawn(place.command(&["lab", "embedded", "--", "sh", "-c", script]));
+    running.wait_for_stdout("ready");
+    // A terminal would send it to both.
+    running.signal(Signal::SIGTERM);
+    let said = running.wait();
+    assert_eq!(
+        (said.code(), &*said.stdout),
+        (Some(5), "ready\ncleaned\n"),
+        "{said:?}"
+    );
 }

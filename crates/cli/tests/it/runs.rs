@@ -380,3 +380,106 @@ fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
         "{said:?}"
     );
 }
+
+#[test]
+fn load_points_are_reported_where_no_progress_can_be_shown() {
+    let (server, place) = (embedded(), Place::new());
+    let more = ["--clients=1,2", "--repeat=2"];
+    let said = place.run(&server.url(), server.password(), &more);
+    said.succeeded();
+    let starts: Vec<_> = said
+        .points
+        .iter()
+        .map(|line| line.split(": ").nth(1).unwrap())
+        .collect();
+    let expected = [
+        "pass 1/2, 1 client",
+        "pass 1/2, 2 clients",
+        "pass 2/2, 1 client",
+        "pass 2/2, 2 clients",
+    ];
+    assert_eq!(starts, expected);
+    let (last, before) = said.points.split_last().unwrap();
+    assert!(
+        before.iter().all(|line| line.ends_with(" left")),
+        "{said:?}"
+    );
+    assert!(last.ends_with(" Mbit/s"), "{last}");
+    let quiet = place.run(&server.url(), server.password(), &["--quiet"]);
+    assert!(quiet.points.is_empty(), "{quiet:?}");
+}
+
+#[test]
+fn options_change_the_reads_and_writes_of_a_profile() {
+    let (server, place) = (embedded(), Place::new());
+    let more = [
+        "--read=70",
+        "--size=4KiB:60,64KiB:40",
+        "--access=sequential",
+        "--json=-",
+    ];
+    let doc = json(&place.run(&server.url(), server.password(), &more).stdout);
+    let plan = &doc["plan"];
+    assert_eq!(plan["profile"], "file-server-custom");
+    assert_eq!(plan["workload"]["access"], "sequential");
+    assert_eq!(plan["workload"]["read_percent"], 70.0);
+    let sizes = plan["workload"]["sizes"].as_array().unwrap();
+    let weights: Vec<_> = sizes
+        .iter()
+        .map(|of| (of["bytes"].as_u64(), of["weight_percent"].as_f64()))
+        .collect();
+    assert_eq!(
+        weights,
+        [(Some(4096), Some(60.0)), (Some(65536), Some(40.0))]
+    );
+
+    place
+        .smbench(&["plan", "--profile=metadata", "--read=70"])
+        .failed_with(2, &["profile metadata has operations of its own"]);
+    place
+        .smbench(&["plan", "--size=4KiB:60,64KiB:30"])
+        .failed_with(2, &["the shares sum to 90, not to 100"]);
+}
+
+#[test]
+fn outcomes_are_written_for_ci_systems() {
+    let (place, server) = (Place::new(), embedded());
+    let args = [
+        "--clients=1",
+        "--profile=read-4k",
+        "--fail-if=errors > 0",
+        "--fail-if=p99 > 1ns",
+        "--junit=junit.xml",
+        "--markdown=-",
+    ];
+    let said = place.run(&server.url(), server.password(), &args);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(junit.contains(r#"tests="3" failures="1""#), "{junit}");
+    for name in ["the run is valid", "errors &gt; 0", "p99 &gt; 1ns"] {
+        assert!(junit.contains(&format!("name=\"{name}\"")), "{junit}");
+    }
+    let text = &said.stdout;
+    assert!(text.starts_with("### smbench: read-4k on smb://"), "{text}");
+    for part in [
+        "\n| clients | ",
+        "\n- Peak: ",
+        "\n- failed   p99 &gt; 1ns: ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let file = fs::read_dir(place.path("results")).unwrap().next().unwrap();
+    let file = file.unwrap().path();
+    let said = place.smbench(&["show", file.to_str().unwrap(), "--markdown=-"]);
+    said.succeeded();
+    assert!(
+        text.starts_with(said.stdout.trim_end().lines().next().unwrap()),
+        "{said:?}"
+    );
+    place
+        .smbench(&["show", file.to_str().unwrap(), "--markdown=-", "--csv=-"])
+        .failed_with(
+            2,
+            &["--csv - and --markdown - cannot both have standard output"],
+        );
+}

@@ -42,7 +42,10 @@ pub(crate) struct Place {
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
+    /// The messages.
     pub(crate) stderr: String,
+    /// Lines of standard error about finished load points of a run.
+    pub(crate) points: Vec<String>,
 }
 
 /// A running command; killed if the test ends first.
@@ -203,15 +206,27 @@ impl Running {
         for reader in [self.stdout.take(), self.stderr.take()] {
             reader.into_iter().for_each(|reader| reader.join().unwrap());
         }
+        let complained = so_far(&self.complained);
+        let lines = complained.split_inclusive('\n');
+        let (points, messages): (Vec<_>, Vec<_>) = lines.partition(|line| is_point(line));
         Said {
             status,
             stdout: so_far(&self.printed),
-            stderr: so_far(&self.complained),
+            stderr: messages.concat(),
+            points: points
+                .iter()
+                .map(|line| line.trim_end().to_owned())
+                .collect(),
         }
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Waits until standard output contains `part`.
+    pub(crate) fn wait_for_stdout(&self, part: &str) {
+        wait_until(|| so_far(&self.printed).contains(part));
     }
 
     /// Waits until standard error contains `part`.
@@ -236,6 +251,23 @@ fn collect(mut from: impl Read + Send + 'static, into: &Buffer) -> JoinHandle<()
             into.lock().unwrap().extend_from_slice(&chunk[..len]);
         }
     })
+}
+
+/// Returns whether a line is about a finished load point of a run. Those of suites have
+/// the server's name.
+fn is_point(line: &str) -> bool {
+    let parts = line
+        .strip_prefix("smbench: ")
+        .and_then(|line| line.split_once(": "));
+    let Some((place, height)) = parts else {
+        return false;
+    };
+    let is_place = place.ends_with(" client") || place.ends_with(" clients");
+    let unit = height
+        .split_whitespace()
+        .nth(1)
+        .map(|unit| unit.trim_end_matches(';'));
+    is_place && matches!(unit, Some("Mbit/s" | "ops/s")) && !place.contains(" on ")
 }
 
 fn so_far(buffer: &Buffer) -> String {

@@ -30,10 +30,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
         Failure::Usage(format!("--{}: {problem}", field.replace('_', "-")))
     })?;
     let target = target(args, "prepare")?;
-    let line = ProgressLine::new(match args.output.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    });
+    let line = ProgressLine::new(Visibility::unless(args.output.quiet));
     let cancel = Cancel::default();
     let remedy = "; what was written stays, and the same command goes on with it".to_owned();
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
@@ -94,10 +91,7 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
         args.server.session.options().session(),
         limits(&args.server),
     );
-    let line = ProgressLine::new(match args.output.quiet {
-        true => Visibility::Hidden,
-        false => Visibility::Terminal,
-    });
+    let line = ProgressLine::new(Visibility::unless(args.output.quiet));
     signals::leave_on_interrupt(&line)?;
     line.show(&Progress::CleaningUp);
     let removed = prepared::remove(&target, options, limits);

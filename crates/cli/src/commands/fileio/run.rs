@@ -21,7 +21,7 @@ use crate::args::{Destination, FileioArgs};
 use crate::commands::run::{NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::ProgressLine;
+use crate::progress::{ProgressLine, Visibility};
 use crate::request::RunRequest;
 use crate::watch;
 
@@ -60,7 +60,9 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         interim: interim(args, &test),
         show: &show,
         thresholds: &[],
+        junit: None,
         next_steps: NextSteps::Hidden,
+        points: Visibility::Hidden,
     };
     carry_out(&[request], &args.output, presentation)
 }

@@ -8,22 +8,19 @@ use smbench_model::plan::{Generator, Sessions, Work};
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::height;
-use smbench_report::units::counted;
 use smbench_report::{RunDoc, render};
 
 use super::super::folder::{Folder, Remains};
 use super::super::host::StartedServer;
 use super::super::passes::PassId;
-use super::super::time_left::TimeLeft;
-use super::{PointLines, Runner};
+use super::Runner;
 use crate::failure::{Exit, Failure};
-use crate::output::{complain, print};
-use crate::progress::ProgressLine;
+use crate::output::print;
 use crate::request::document;
 use crate::signals::cleanup_command;
+use crate::time_left::TimeLeft;
 use crate::verdict::judge;
-use crate::watch::{SaveResults, Watch};
+use crate::watch::{RunPart, SaveResults, Watch};
 
 /// Reason why a pass was not completed.
 pub(super) enum Incomplete {
@@ -50,7 +47,7 @@ impl Runner<'_> {
     /// Runs the remaining part of one pass.
     pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
         let place = self.place(pass);
-        self.line.within(format!("{place}, {} left", left.told()));
+        self.line.within(place.clone());
         let before = self.folder.remains().to_vec();
         let server = match self.start_server(pass) {
             Ok(server) => server,
@@ -147,12 +144,14 @@ impl Runner<'_> {
             pass,
             plan: self.suite.plan(pass),
             server: server.samba.is_none().then_some((name, url.as_str())),
-            line: self.line,
-            place,
+        };
+        let part = RunPart {
             left,
+            plan: self.suite.plan(pass),
+            place: Some(place),
             points: self.points,
         };
-        let mut watch = Watch::new(self.line, keep, None, server.disclosure, self.unsaved);
+        let mut watch = Watch::new(self.line, part, keep, None, server.disclosure, self.unsaved);
         let record = run::execute(plan, &mut watch, self.cancel);
         (record, watch.close())
     }
@@ -221,10 +220,6 @@ struct PassKeeper<'a> {
     /// Name and URL of the server; `None` if it is removed together with all its
     /// files.
     server: Option<(&'a str, &'a str)>,
-    line: &'a ProgressLine,
-    place: &'a str,
-    left: &'a mut TimeLeft,
-    points: PointLines,
 }
 
 impl SaveResults for PassKeeper<'_> {
@@ -243,15 +238,6 @@ impl SaveResults for PassKeeper<'_> {
     }
 
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
-        let place = self.place;
-        self.left.measured(self.plan);
-        let left = self.left.told();
-        self.line.within(format!("{place}, {left} left"));
-        if let (PointLines::Printed, Some(point)) = (self.points, doc.load_points.last()) {
-            let clients = counted(point.clients.into(), "client");
-            let height = height(&doc, point);
-            complain(format_args!("{place}, {clients}: {height}; {left} left"));
-        }
         self.folder.save(self.pass, self.plan, doc)
     }
 }

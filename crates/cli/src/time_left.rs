@@ -1,0 +1,145 @@
+//! Remaining time of a command's runs: the planned time, and the additional time that
+//! load points have needed so far.
+
+use std::time::{Duration, Instant};
+
+use smbench_model::plan::Plan;
+use smbench_model::units::format_duration;
+
+/// Planned and elapsed time of all runs of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimeLeft {
+    begun: Instant,
+    planned: Duration,
+    end: PlannedEnd,
+    /// Planned time of the load points that are measured.
+    done: Duration,
+    /// Time that these have needed, set-up included.
+    needed: Duration,
+    /// Time since the load of the present load point began.
+    running: Duration,
+}
+
+/// What ends the load points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlannedEnd {
+    /// The planned time.
+    Time,
+    /// The work, or else the planned time.
+    Work,
+}
+
+/// Returns the planned time of a load point: ramps and window.
+pub(crate) fn of_point(plan: &Plan) -> Duration {
+    plan.work.ramp_up + plan.work.duration + plan.work.ramp_down
+}
+
+impl TimeLeft {
+    /// Starts the account of a command that begins now.
+    pub(crate) fn of(planned: Duration, end: PlannedEnd) -> Self {
+        Self {
+            begun: Instant::now(),
+            planned,
+            end,
+            done: Duration::ZERO,
+            needed: Duration::ZERO,
+            running: Duration::ZERO,
+        }
+    }
+
+    /// Starts the account of runs of these plans.
+    pub(crate) fn of_plans<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Self {
+        let of_plan = |plan: &Plan| {
+            let points = plan.work.load_points.len() as u32 * plan.work.repeat;
+            of_point(plan) * points
+        };
+        let by_work = |plan: &Plan| {
+            let workload = &plan.work.workload;
+            let replay = workload.replay();
+            replay.is_some_and(|replay| replay.loops.is_some())
+                || workload.fileio().is_some_and(|test| test.time.is_none())
+        };
+        let end = match plans.clone().any(by_work) {
+            true => PlannedEnd::Work,
+            false => PlannedEnd::Time,
+        };
+        Self::of(plans.map(of_plan).sum(), end)
+    }
+
+    /// Sets the time since the load of the present load point began.
+    pub(crate) fn running(&mut self, elapsed: Duration) {
+        self.running = elapsed;
+    }
+
+    /// Counts a load point as measured.
+    pub(crate) fn measured(&mut self, plan: &Plan) {
+        self.done += of_point(plan);
+        self.needed = self.begun.elapsed();
+        self.running = Duration::ZERO;
+    }
+
+    /// Removes load points that will not be measured.
+    pub(crate) fn forgo(&mut self, planned: Duration) {
+        self.planned = self.planned.saturating_sub(planned);
+    }
+
+    /// Returns the completed share of all load points, 0 to 1.
+    pub(crate) fn share(&self) -> f64 {
+        match self.planned.as_secs_f64() {
+            0.0 => 0.0,
+            planned => ((self.done + self.running).as_secs_f64() / planned).min(1.0),
+        }
+    }
+
+    /// Formats the remaining time to the second.
+    pub(crate) fn told(&self) -> String {
+        let left = estimate(self.planned, self.done, self.needed);
+        let left = left.saturating_sub(self.running);
+        let at_most = match self.end {
+            PlannedEnd::Time => "",
+            PlannedEnd::Work => "at most ",
+        };
+        let text = format_duration(Duration::from_secs(left.as_secs()));
+        format!("{at_most}{text} left")
+    }
+}
+
+/// Estimates the remaining time: the planned rest, scaled by the time so far.
+/// Preparing files and setting up sessions takes time that no plan contains.
+fn estimate(planned: Duration, done: Duration, needed: Duration) -> Duration {
+    let left = planned.saturating_sub(done);
+    match done.is_zero() {
+        true => left,
+        false => left.mul_f64((needed.as_secs_f64() / done.as_secs_f64()).max(1.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_stretched_by_what_was_done() {
+        let s = Duration::from_secs;
+        assert_eq!(estimate(s(100), s(0), s(7)), s(100));
+        assert_eq!(estimate(s(100), s(20), s(30)), s(120));
+        assert_eq!(estimate(s(100), s(20), s(10)), s(80));
+        assert_eq!(estimate(s(100), s(100), s(200)), s(0));
+        assert_eq!(estimate(s(10), s(20), s(200)), s(0));
+    }
+
+    #[test]
+    fn the_present_load_point_counts() {
+        let s = Duration::from_secs;
+        let mut left = TimeLeft::of(s(100), PlannedEnd::Time);
+        assert_eq!((left.share(), left.told()), (0.0, "1m 40s left".to_owned()));
+        left.running(s(25));
+        assert_eq!(
+            (left.share(), left.told()),
+            (0.25, "1m 15s left".to_owned())
+        );
+        let left = TimeLeft::of(s(3600), PlannedEnd::Work);
+        assert_eq!(left.told(), "at most 1h left");
+        assert_eq!(TimeLeft::of(s(0), PlannedEnd::Time).share(), 0.0);
+    }
+}
