@@ -3,9 +3,9 @@
 //! Only the syntax is checked here. One place decides what the options mean:
 //! [`crate::request`].
 
-use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
@@ -139,6 +139,13 @@ pub(crate) enum CliCommand {
         #[arg(value_enum)]
         shell: Shell,
     },
+    /// Write the man pages to a folder
+    #[command(hide = true)]
+    Man {
+        /// Folder for the pages
+        #[arg(value_name = "DIR", value_parser = paths())]
+        folder: PathBuf,
+    },
 }
 
 impl CliCommand {
@@ -197,6 +204,12 @@ pub(crate) fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "smbench", &mut script);
     String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Writes a man page for each command to a folder.
+pub(crate) fn man_pages(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
 }
 
 /// The variable with the URL of a server for commands that do not name one.

@@ -12,7 +12,7 @@ mod report;
 mod run;
 mod show;
 
-use crate::args::{CliCommand, completions};
+use crate::args::{CliCommand, completions, man_pages};
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::{calibrate, suite};
@@ -36,6 +36,10 @@ pub(crate) fn execute(command: CliCommand) -> Result<Exit, Failure> {
         CliCommand::Lab(command) => lab::lab(command),
         CliCommand::Completions { shell } => {
             print(&completions(shell))?;
+            Ok(Exit::Done)
+        }
+        CliCommand::Man { folder } => {
+            man_pages(&folder).map_err(Failure::write(&folder))?;
             Ok(Exit::Done)
         }
     }

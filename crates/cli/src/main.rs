@@ -8,6 +8,7 @@ mod args;
 mod calibrate;
 mod commands;
 mod embedded;
+mod exporter;
 mod failure;
 mod junit;
 mod login;

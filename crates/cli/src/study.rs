@@ -4,7 +4,7 @@ use std::path::Path;
 
 use smbench_report::block::{self, Block};
 use smbench_report::doc::LoadError;
-use smbench_report::published::tables;
+use smbench_report::published::{headlines, tables};
 use smbench_report::study::{Study, StudyDoc};
 use smbench_report::text::wrapped;
 use smbench_report::units::{counted, plain};
@@ -50,6 +50,19 @@ pub(crate) fn to_markdown(study: &Study) -> String {
 /// Returns the parts of the text. `break_lines` breaks long ones.
 fn blocks(study: &Study, break_lines: fn(&str) -> Vec<String>) -> Vec<Block> {
     let mut blocks = vec![header(study)];
+    let answers: Vec<_> = (0..study.doc.profiles.len())
+        .filter(|profile| {
+            study
+                .doc
+                .transfer(study.doc.profile_name(*profile))
+                .is_none()
+        })
+        .flat_map(|profile| headlines(study, profile))
+        .flat_map(|answer| break_lines(&answer))
+        .collect();
+    if !answers.is_empty() {
+        blocks.push(Block::List(answers));
+    }
     blocks.extend(tables(study).into_iter().map(Block::Table));
     let reached = reached(study);
     blocks.extend(reached.map(|[place, text]| {

@@ -116,13 +116,13 @@ pub(crate) struct Watch<'a, K> {
     log: Option<Log>,
     disclosure: Disclosure,
     write_failure: WriteFailure,
-    interim: Option<IntervalReport<'a>>,
+    interim: Option<&'a mut IntervalReport>,
     unsaved: Unsaved,
 }
 
 /// Function that reports an interval of the window, with access to the progress
 /// line.
-pub(crate) type IntervalReport<'a> = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine) + 'a>;
+pub(crate) type IntervalReport = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine)>;
 
 impl<'a, K: SaveResults> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
@@ -147,7 +147,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     }
 
     /// Adds a function that reports intervals.
-    pub(crate) fn with_intervals(self, interim: Option<IntervalReport<'a>>) -> Self {
+    pub(crate) fn with_intervals(self, interim: Option<&'a mut IntervalReport>) -> Self {
         Self { interim, ..self }
     }
 

@@ -30,7 +30,7 @@ pub fn report(study: &Study) -> Report {
     // Transfers are lines of one table, which has all of their numbers.
     let is_transfer = |profile: &&ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
     let whole = profiles.iter().filter(|profile| !is_transfer(profile));
-    sections.extend(whole.map(results::section));
+    sections.extend(whole.map(|profile| results::section(study, profile)));
     let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();
     sections.extend(transfers::section(study, &transfers));
     sections.extend(comparisons::section(study, &profiles));

@@ -10,12 +10,14 @@
 mod adapter;
 mod dip;
 mod efficiency;
+mod headline;
 mod tables;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};
 pub use efficiency::{Efficiency, Ranked, RankedBy, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
+pub use headline::headlines;
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use itertools::Itertools as _;

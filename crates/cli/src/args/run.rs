@@ -1,5 +1,6 @@
 //! The options of `run` and `plan`; those of the load are in [`super::load`].
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ pub(crate) struct RunArgs {
     /// Also write the outcomes of --fail-if, and whether the run is valid, to FILE as JUnit tests
     #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) junit: Option<PathBuf>,
+    /// Serve counts of the run in OpenMetrics at http://ADDRESS/metrics, for example 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Print all tables: CPU use, every percentile, the operations at the peak
     #[arg(long, help_heading = COMMON)]
     pub(crate) details: bool,

@@ -22,6 +22,7 @@ use smbench_report::{RunDoc, ServerLocation, Threshold, render};
 use self::conditions::{JudgedThreshold, exit_of, judge_thresholds, save_cases};
 use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
+use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
@@ -40,9 +41,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         RunServer::Embedded => String::new(),
         RunServer::Given(server) => left_behind(&server.target.redacted()),
     };
+    let exporter = args.metrics.map(Exporter::start);
     let presentation = Presentation {
         remedy,
-        interim: None,
+        interim: exporter.transpose()?.map(Exporter::into_report),
         show: match (args.details, args.output.quiet) {
             (true, _) => &|doc| print(&render(doc)),
             (false, true) if requests.len() > 1 => &|doc| print_coloured(&verdict_of_one(doc)),
@@ -85,7 +87,7 @@ pub(crate) struct Presentation<'a> {
     /// Advice for a user who leaves at once, as the tail of a sentence.
     pub(crate) remedy: String,
     /// Output during the first run.
-    pub(crate) interim: Option<IntervalReport<'a>>,
+    pub(crate) interim: Option<IntervalReport>,
     /// Function that prints the document.
     pub(crate) show: Show<'a>,
     /// Conditions that make a run fail.
@@ -161,7 +163,7 @@ pub(crate) fn carry_out(
             &context,
             &mut left,
             &cancel,
-            interim.take(),
+            interim.as_mut(),
         );
         let ended = match run {
             Ok(Ran { doc, ended }) => {
@@ -244,13 +246,13 @@ struct Ran {
 
 /// Runs one profile, on a server of its own unless there is a target; fails if nothing
 /// was measured.
-fn run_one<'a>(
+fn run_one(
     request: &RunRequest,
     target: Option<Target>,
-    context: &RunContext<'a>,
+    context: &RunContext<'_>,
     left: &mut TimeLeft,
     cancel: &Cancel,
-    interim: Option<IntervalReport<'a>>,
+    interim: Option<&mut IntervalReport>,
 ) -> Result<Ran, Failure> {
     let &RunContext {
         output,
@@ -376,10 +378,8 @@ fn publish(
     if let Some(to) = &output.markdown {
         write(to, &to_markdown(doc, &outcomes))?;
     }
-    match &output.csv {
-        Some(to) => save_csv(doc, to),
-        None => Ok(()),
-    }
+    let csv = output.csv.as_ref();
+    csv.map_or(Ok(()), |to| save_csv(doc, to))
 }
 
 /// Returns the end of the text: what to do next, and where the result is.

@@ -100,7 +100,8 @@ pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
         );
     }
     let height = height(profile);
-    for measure in [&height, &MEAN, &P99] {
+    // The plot of the height is in the first section.
+    for measure in [&MEAN, &P99] {
         part.plot(plot(profile, measure, &profile.stem, |_| true));
     }
     part.list(explanations(profile));

@@ -9,28 +9,48 @@ use smbench_report::study::Study;
 use smbench_report::text;
 use smbench_report::units;
 
+use super::summary;
 use crate::report::Section;
 
 pub(super) fn section(study: &Study) -> Section {
     let mut section = Section::new("Disclosure");
     let doc = &study.doc;
-    let mut facts = vec![("tool", format!("{} {}", doc.tool.name, doc.tool.version))];
-    if !doc.started.is_empty() {
-        facts.push(("started", doc.started.clone()));
-    }
+    let mut facts = summary::scope(study);
+    facts.push(("tool", format!("{} {}", doc.tool.name, doc.tool.version)));
     section.add(Block::facts(facts));
     if !doc.command.is_empty() {
         section.text("The study was started with:");
         let command = vec![shell_line(&doc.command)];
         section.add(Block::Verbatim(command));
     }
+    let common = common(study);
+    if !common.is_empty() {
+        let mut part = Section::new("Common to all runs");
+        part.add(Block::facts(common.clone()));
+        section.part(part);
+    }
     for server in 0..doc.servers.len() {
-        section.part(of_server(study, server));
+        section.part(of_server(study, server, &common));
     }
     section.part(calibration(study));
     let unread = study.unread.iter();
     section.list(unread.map(|line| format!("left out: {line}")).collect());
     section
+}
+
+/// A label and a text.
+type FactText = (&'static str, String);
+
+/// Returns the facts that all of several runs have.
+fn common(study: &Study) -> Vec<FactText> {
+    let mut runs = study.results.iter().map(|result| of_run(&result.run));
+    let Some(mut common) = runs.next().filter(|_| study.results.len() > 1) else {
+        return Vec::new();
+    };
+    for facts in runs {
+        common.retain(|fact| facts.contains(fact));
+    }
+    common
 }
 
 /// Returns the limit of the generator, and sysbench's figures for its machine.
@@ -50,7 +70,7 @@ fn calibration(study: &Study) -> Section {
 }
 
 /// Describes a server: its software, its configuration, and every run on it.
-fn of_server(study: &Study, number: usize) -> Section {
+fn of_server(study: &Study, number: usize, common: &[FactText]) -> Section {
     let mut part = Section::new(study.doc.server_name(number));
     let Some(server) = study.doc.servers.get(number) else {
         return part;
@@ -74,6 +94,7 @@ fn of_server(study: &Study, number: usize) -> Section {
     }
     for result in results {
         let mut facts = of_run(&result.run);
+        facts.retain(|fact| !common.contains(fact));
         let calibration = study.calibration.as_ref();
         let calibration = result.run.calibration.as_ref().or(calibration);
         let reached = calibration.and_then(|calibration| calibration.reached(&result.run));
@@ -91,7 +112,7 @@ fn of_server(study: &Study, number: usize) -> Section {
     part
 }
 
-fn of_run(run: &RunDoc) -> Vec<(&'static str, String)> {
+fn of_run(run: &RunDoc) -> Vec<FactText> {
     let facts = text::facts(run).into_iter();
     let mut facts = facts.filter(|(label, _)| *label != "note").collect_vec();
     let plan = &run.plan;

@@ -1,12 +1,13 @@
 //! The section with all results of one profile.
 
+use smbench_report::study::Study;
 use smbench_report::text;
 
 use super::profile::{MeasuredServer, ProfileContent};
-use super::{curves, latency};
+use super::{curves, latency, summary};
 use crate::report::Section;
 
-pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
+pub(super) fn section(study: &Study, profile: &ProfileContent<'_>) -> Section {
     let mut section = Section::new(format!("Results: {}", profile.name));
     if profile.servers.is_empty() {
         section.text("Nothing has been measured with this profile.");
@@ -16,6 +17,7 @@ pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
         section.text(format!("Not measured: {}.", profile.missing.join("; ")));
     }
     section.part(curves::part(profile));
+    section.part(summary::beyond_the_peaks(study, profile));
     section.part(latency::percentiles(profile));
     section.part(latency::over_time(profile));
     section.part(operations(profile));

@@ -1,59 +1,77 @@
-//! The first section of a report: the subject of the study, and the peaks.
+//! The first section of a report: the answer in sentences, a plot for each profile, and
+//! the peaks.
 
-use smbench_report::block::Block;
 use smbench_report::doc::{OutcomeDoc, RunDoc};
-use smbench_report::published::{Contender, adapter, contenders, dips, efficiency_at_peaks, peaks};
+use smbench_report::published::{
+    Contender, adapter, contenders, dips, efficiency_at_peaks, headlines, peaks,
+};
 use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
 
+use super::curves;
 use super::profile::ProfileContent;
 use crate::report::Section;
 
 pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
-    let mut section = Section::new("Summary");
-    let doc = &study.doc;
-    let mut facts = vec![("study", doc.name.clone())];
-    if !doc.started.is_empty() {
-        facts.push(("started", doc.started.clone()));
-    }
-    let count = |number: usize, thing| counted(number as u64, thing);
-    facts.push((
-        "extent",
-        format!(
-            "{}, {}, {}, {}",
-            count(doc.servers.len(), "server"),
-            count(doc.profiles.len(), "profile"),
-            count(doc.load_points.len(), "load point"),
-            smbench_report::plan::passes(doc.passes)
-        ),
-    ));
-    section.add(Block::facts(facts));
+    let mut section = Section::new("Result");
     if study.results.is_empty() {
         section.text("Nothing has been measured yet: this study has no results.");
     }
+    let is_transfer = |profile: &ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
+    let whole = || profiles.iter().filter(|profile| !is_transfer(profile));
+    let answers = whole().flat_map(|profile| headlines(study, profile.number));
+    section.list(answers.collect());
     section.list(unfinished(study));
+    let measured = || whole().filter(|profile| !profile.servers.is_empty());
+    for profile in measured() {
+        section.plot(curves::height_plot(profile, &profile.stem, |_| true));
+    }
     let adapter = adapter(study);
     // With a single load point, the adapter table already has all peaks.
-    let is_told = adapter.is_some() && doc.load_points.len() == 1;
+    let has_peaks = adapter.is_some() && study.doc.load_points.len() == 1;
     adapter.into_iter().for_each(|table| section.table(table));
-    for profile in profiles.iter().filter(|_| !is_told) {
-        if !profile.servers.is_empty() {
-            let contenders = contenders(study, profile.number);
-            section.table(Table {
-                title: format!("{}: peaks", profile.name),
-                ..peaks(&of_interest(contenders.clone(), profile))
-            });
-            dips(&contenders)
-                .into_iter()
-                .for_each(|table| section.table(table));
-            if let Some(mut table) = efficiency_at_peaks(study, profile.number) {
-                table.title = format!("{}: {}", profile.name, table.title);
-                section.table(table);
-            }
-        }
+    let measured = profiles
+        .iter()
+        .filter(|profile| !profile.servers.is_empty());
+    for profile in measured.filter(|_| !has_peaks) {
+        let contenders = contenders(study, profile.number);
+        section.table(Table {
+            title: format!("{}: peaks", profile.name),
+            ..peaks(&of_interest(contenders, profile))
+        });
     }
     section
+}
+
+/// Returns how the servers behave beyond their peaks, and how much CPU they use there.
+pub(super) fn beyond_the_peaks(study: &Study, profile: &ProfileContent<'_>) -> Section {
+    let mut part = Section::new("Beyond the peak, and efficiency");
+    let contenders = contenders(study, profile.number);
+    dips(&contenders)
+        .into_iter()
+        .for_each(|table| part.table(table));
+    let efficiency = efficiency_at_peaks(study, profile.number);
+    efficiency.into_iter().for_each(|table| part.table(table));
+    part
+}
+
+/// Describes the study in a few labelled lines.
+pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
+    let doc = &study.doc;
+    let count = |number: usize, thing| counted(number as u64, thing);
+    let scope = format!(
+        "{}, {}, {}, {}",
+        count(doc.servers.len(), "server"),
+        count(doc.profiles.len(), "profile"),
+        count(doc.load_points.len(), "load point"),
+        smbench_report::plan::passes(doc.passes)
+    );
+    let mut facts = vec![("study", doc.name.clone()), ("scope", scope)];
+    if !doc.started.is_empty() {
+        facts.push(("started", doc.started.clone()));
+    }
+    facts
 }
 
 /// Selects the contenders with results, even if none of these may be quoted.

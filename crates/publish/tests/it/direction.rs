@@ -12,7 +12,7 @@ use smbench_report::published::tables;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
 
-use crate::samples::{comparison, curve, study};
+use crate::samples::{comparison, curve, point, run, study};
 
 const DEFAULT: &str = "Samba default";
 const TUNED: &str = "Samba tuned";
@@ -140,5 +140,78 @@ fn all_commands_compare_a_scaled_server_with_the_one_before() {
         let expected = ("vs row above".to_owned(), percent);
         assert_eq!(printed(shown.unwrap(), server), expected);
         assert_eq!(printed(&reported, server), expected);
+    }
+}
+
+/// Returns the sentences that a report begins with.
+fn answer(study: &Study) -> Vec<String> {
+    let page = report(study);
+    let [first, ..] = &page.sections[..] else {
+        panic!("no section");
+    };
+    assert_eq!(first.title, "Result");
+    let ReportBlock::Plain(Block::List(lines)) = &first.blocks[0] else {
+        panic!("no list: {:?}", first.blocks[0]);
+    };
+    let is_plot = |block: &ReportBlock| matches!(block, ReportBlock::Plot(_));
+    assert!(is_plot(&first.blocks[1]), "the plot follows the answer");
+    lines.clone()
+}
+
+#[test]
+fn a_report_begins_with_the_answer() {
+    let two = study(&[(DEFAULT, curve(1000.0)), (TUNED, curve(2000.0))]);
+    assert_eq!(
+        answer(&two),
+        [
+            "file-server: Samba tuned against Samba default: 2000 Mbit/s against 1000 Mbit/s at 48 \
+             clients, +100 %. One pass cannot tell this from noise; repeat with 5 passes."
+        ]
+    );
+    let one = study(&[(DEFAULT, curve(1000.0))]);
+    let told = &answer(&one)[0];
+    assert!(told.starts_with("file-server: Samba default reaches 1000 Mbit/s at 48 clients, p99 "));
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let heights = [100.0, 300.0, 200.0, 50.0, 90.0, 80.0];
+    let many: Vec<_> = names.into_iter().zip(heights.map(curve)).collect();
+    assert_eq!(
+        answer(&study(&many)),
+        [
+            "file-server: b has the highest peak of 6 servers, 300.0 Mbit/s at 48 clients; d the \
+             lowest, 50.0 Mbit/s at 48 clients."
+        ]
+    );
+}
+
+#[test]
+fn several_passes_say_how_certain_the_answer_is() {
+    let several = |heights: [f64; 3]| {
+        let passes = (1..).zip(heights);
+        run(passes
+            .map(|(pass, height)| point(8, pass, height, 1_000_000))
+            .collect())
+    };
+    let slow = several([1000.0, 1010.0, 990.0]);
+    for (other, expected) in [
+        (
+            several([2000.0, 2020.0, 1980.0]),
+            "b is faster than a: 2000 Mbit/s against 1000 Mbit/s",
+        ),
+        (
+            several([500.0, 510.0, 490.0]),
+            "b is slower than a: 500.0 Mbit/s against 1000 Mbit/s",
+        ),
+        (
+            several([1000.0, 1500.0, 600.0]),
+            "no difference shown between a and b: 1033 Mbit/s",
+        ),
+    ] {
+        let told = answer(&study(&[("a", slow.clone()), ("b", other)]));
+        let told = &told[0];
+        assert!(
+            told.starts_with(&format!("file-server: {expected}")),
+            "{told}"
+        );
+        assert!(told.contains(" % (95 % interval "), "{told}");
     }
 }

@@ -102,7 +102,9 @@ fn increases_with_processors() {
 fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
     let mut study = of_peaks(&[("busy", 900.0), ("idle", 800.0)]);
     let summary = |study: &Study| {
-        let tables = report(study).sections.swap_remove(0).blocks.into_iter();
+        let parts = report(study).sections.into_iter();
+        let tables = parts.flat_map(|section| section.parts);
+        let tables = tables.flat_map(|part| part.blocks);
         let tables = tables.filter_map(|block| match block {
             ReportBlock::Plain(Block::Table(table)) => Some(table),
             _ => None,

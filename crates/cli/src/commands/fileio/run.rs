@@ -158,7 +158,7 @@ fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
 
 /// Returns a function that prints interim figures at a regular interval, as
 /// sysbench does. They do not go to standard output if a document goes there.
-fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport<'static>> {
+fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport> {
     let asked = args.load.report_interval;
     if asked == 0 {
         return None;

@@ -1,0 +1,205 @@
+//! The exporter of `--metrics`: counts of a run in OpenMetrics, over HTTP.
+//!
+//! The counts are those of the measured windows, interval by interval. A scrape reads
+//! them under a lock that only the thread of the run's observer takes, so it costs
+//! the workers nothing. Not here: the server's own metrics, which smbench reads.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeMetric as _, MetricEncoder, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+use smbench_engine::run::MeasuredInterval;
+use smbench_model::record::OpRecord;
+
+use crate::failure::Failure;
+use crate::watch::IntervalReport;
+
+/// Time that a scraper has to send its request and to take the answer.
+const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
+/// Largest request in bytes.
+const REQUEST_MAX: usize = 8 << 10;
+/// Upper bounds of the buckets of response times, in microseconds.
+const BOUNDS_US: [u64; 18] = [
+    50, 100, 200, 400, 700, 1_000, 2_000, 4_000, 7_000, 10_000, 20_000, 40_000, 70_000, 100_000,
+    200_000, 500_000, 1_000_000, 10_000_000,
+];
+
+/// Counts since the command began.
+#[derive(Debug, Default)]
+struct Counts {
+    ops: BTreeMap<&'static str, OpCounts>,
+    /// Clients of the load point.
+    clients: u32,
+    /// Number of the pass.
+    pass: u32,
+}
+
+/// Counts of one kind of operation.
+#[derive(Debug, Default)]
+struct OpCounts {
+    bytes: u64,
+    errors: u64,
+    response_s: f64,
+    /// Operations in each bucket; the last has no bound.
+    buckets: [u64; BOUNDS_US.len() + 1],
+}
+
+impl OpCounts {
+    fn add(&mut self, of: &OpRecord) {
+        self.bytes += of.bytes;
+        self.errors += of.errors;
+        for value in of.latency().iter_recorded() {
+            let (ns, count) = (value.value_iterated_to(), value.count_at_value());
+            let bucket = BOUNDS_US.partition_point(|bound| bound * 1000 < ns);
+            self.buckets[bucket] += count;
+            self.response_s += ns as f64 / 1e9 * count as f64;
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+}
+
+/// The counts that scrapers read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exporter(Arc<Mutex<Counts>>);
+
+impl Exporter {
+    /// Answers scrapers on this address until the process ends.
+    pub(crate) fn start(address: SocketAddr) -> Result<Self, Failure> {
+        let failed = || Failure::io(format!("serve metrics on {address}"));
+        let listener = TcpListener::bind(address).map_err(failed())?;
+        let exporter = Self::default();
+        let mut registry = Registry::with_prefix("smbench");
+        registry.register_collector(Box::new(exporter.clone()));
+        let answer = move || {
+            for stream in listener.incoming().flatten() {
+                // A scraper that went away scrapes again.
+                let _ = respond(stream, &registry);
+            }
+        };
+        let thread = thread::Builder::new().name("metrics".to_owned());
+        thread.spawn(answer).map_err(failed())?;
+        Ok(exporter)
+    }
+
+    /// Returns the function that adds the operations of each interval.
+    pub(crate) fn into_report(self) -> IntervalReport {
+        Box::new(move |interval, _| self.add(interval))
+    }
+
+    fn add(&self, interval: &MeasuredInterval<'_>) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.clients = interval.point.clients;
+        counts.pass = interval.repeat;
+        for (kind, of) in interval.ops.ops() {
+            counts.ops.entry(kind.name()).or_default().add(of);
+        }
+    }
+}
+
+/// Answers one request.
+fn respond(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
+    stream.set_read_timeout(Some(SCRAPE_LIMIT))?;
+    stream.set_write_timeout(Some(SCRAPE_LIMIT))?;
+    let mut request = Vec::new();
+    let mut part = [0; 1024];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_MAX {
+        match stream.read(&mut part)? {
+            0 => break,
+            length => request.extend_from_slice(&part[..length]),
+        }
+    }
+    let (status, body) = match request.starts_with(b"GET /metrics ") {
+        true => {
+            let mut text = String::new();
+            encode(&mut text, registry).map_err(io::Error::other)?;
+            ("200 OK", text)
+        }
+        false => ("404 Not Found", "see /metrics\n".to_owned()),
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/openmetrics-text; version=1.0.0; \
+         charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
+}
+
+type Encoded = Result<(), std::fmt::Error>;
+
+/// Writes a counter with a value for each kind of operation.
+fn by_op(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, unit): (&str, &str, Option<&Unit>),
+    counts: &Counts,
+    value: fn(&OpCounts) -> u64,
+) -> Encoded {
+    let mut metric = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
+    for (op, of) in &counts.ops {
+        let labels = [("op", *op)];
+        ConstCounter::new(value(of)).encode(metric.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn response_times(mut metric: MetricEncoder<'_>, counts: &Counts) -> Encoded {
+    for (op, of) in &counts.ops {
+        let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6);
+        let bounds = bounds.chain([f64::MAX]);
+        let buckets: Vec<_> = bounds.zip(of.buckets).collect();
+        let labels = [("op", *op)];
+        let mut family = metric.encode_family(&labels)?;
+        family.encode_histogram::<NoLabelSet>(of.response_s, of.count(), &buckets, None)?;
+    }
+    Ok(())
+}
+
+impl Collector for Exporter {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Encoded {
+        let counts = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let operations = (
+            "operations",
+            "Operations without error in measured windows",
+            None,
+        );
+        by_op(&mut encoder, operations, counts, OpCounts::count)?;
+        let errors = ("errors", "Failed operations in measured windows", None);
+        by_op(&mut encoder, errors, counts, |of| of.errors)?;
+        let bytes = (
+            "payload",
+            "Bytes read and written in measured windows",
+            Some(&Unit::Bytes),
+        );
+        by_op(&mut encoder, bytes, counts, |of| of.bytes)?;
+        let response = encoder.encode_descriptor(
+            "response",
+            "Time from when an operation was due until its answer",
+            Some(&Unit::Seconds),
+            MetricType::Histogram,
+        )?;
+        response_times(response, counts)?;
+        for (name, help, value) in [
+            ("clients", "Clients of the load point", counts.clients),
+            ("pass", "Number of the pass, from 1", counts.pass),
+        ] {
+            let gauge = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::from(value)).encode(gauge)?;
+        }
+        Ok(())
+    }
+}
