@@ -36,9 +36,9 @@ const BOUNDS_US: [u64; 18] = [
     200_000, 500_000, 1_000_000, 10_000_000,
 ];
 
-/// Counts since the command began.
+/// RunCounts since the command began.
 #[derive(Debug, Default)]
-struct Counts {
+struct RunCounts {
     ops: BTreeMap<&'static str, OpCounts>,
     /// Clients of the load point.
     clients: u32,
@@ -46,7 +46,7 @@ struct Counts {
     pass: u32,
 }
 
-/// Counts of one kind of operation.
+/// RunCounts of one kind of operation.
 #[derive(Debug, Default)]
 struct OpCounts {
     bytes: u64,
@@ -75,7 +75,7 @@ impl OpCounts {
 
 /// The counts that scrapers read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Exporter(Arc<Mutex<Counts>>);
+pub(crate) struct Exporter(Arc<Mutex<RunCounts>>);
 
 impl Exporter {
     /// Answers scrapers on this address until the process ends.
@@ -146,7 +146,7 @@ type Encoded = Result<(), std::fmt::Error>;
 fn by_op(
     encoder: &mut DescriptorEncoder<'_>,
     (name, help, unit): (&str, &str, Option<&Unit>),
-    counts: &Counts,
+    counts: &RunCounts,
     value: fn(&OpCounts) -> u64,
 ) -> Encoded {
     let mut metric = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
@@ -157,7 +157,7 @@ fn by_op(
     Ok(())
 }
 
-fn response_times(mut metric: MetricEncoder<'_>, counts: &Counts) -> Encoded {
+fn response_times(mut metric: MetricEncoder<'_>, counts: &RunCounts) -> Encoded {
     for (op, of) in &counts.ops {
         let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6);
         let bounds = bounds.chain([f64::MAX]);

@@ -11,6 +11,7 @@ mod compare;
 mod connections;
 #[cfg(feature = "smb-rs")]
 mod drivers;
+mod exporter;
 mod fileio;
 mod iometer;
 mod lab;

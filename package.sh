@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Makes a Debian package and a tarball with one statically linked binary, in
+# target/package. Runs on a Debian machine that has a Rust toolchain; installs
+# cargo-deb with cargo if it is missing.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+step() { printf '\n== %s\n' "$*"; }
+
+target=x86_64-unknown-linux-gnu
+version=$(cargo metadata --no-deps --format-version 1 | grep -o '"name":"smbench","version":"[^"]*"' | cut -d'"' -f8)
+out=target/package
+built=${CARGO_TARGET_DIR:-target}
+rm -rf "$out"
+mkdir -p "$out/man" "$out/completions"
+
+command -v cargo-deb >/dev/null || {
+  step "install cargo-deb"
+  cargo install --locked --quiet cargo-deb
+}
+
+step "build"
+cargo build --locked --profile dist -p smbench
+smbench=$built/dist/smbench
+"$smbench" man "$out/man"
+for shell in bash zsh fish; do
+  "$smbench" completions "$shell" >"$out/completions/smbench.$shell"
+done
+cat >"$out/changelog" <<END
+smbench ($version-1) unstable; urgency=medium
+
+  * See /usr/share/doc/smbench/CHANGELOG.md.
+
+ -- smbench developers <smbench@packages.debian.org>  $(date --utc --rfc-email --date=@"${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}")
+END
+
+step "Debian package"
+cargo deb --no-build --profile dist -p smbench --output "$out/"
+
+# A statically linked binary runs on any Linux of this architecture. Names of
+# servers are looked up with the machine's glibc, if it has one.
+step "static binary"
+RUSTFLAGS="-C target-feature=+crt-static" cargo build --locked --profile dist --target "$target" -p smbench
+folder=smbench-$version-linux-x86_64
+mkdir "$out/$folder"
+cp "$built/$target/dist/smbench" README.md CHANGELOG.md LICENSE-* "$out/$folder/"
+cp -r docs "$out/man" "$out/completions" "$out/$folder/"
+tar --sort=name --owner=0 --group=0 -C "$out" -czf "$out/$folder.tar.gz" "$folder"
+rm -r "${out:?}/$folder"
+
+step "made"
+ls -l "$out"/*.deb "$out"/*.tar.gz
