@@ -112,8 +112,8 @@ pub(super) async fn try_out(
         Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
         Err((error, leftover)) => return Ok((Err(error.to_string()), leftover)),
     };
-    let directory = workspace.directory().to_owned();
-    let trying = on_a_file(&directory, workspace.session_mut());
+    let directory = workspace.directory.clone();
+    let trying = on_a_file(&directory, &mut workspace.session);
     let tried = unless(cancel, trying).await;
     if tried.is_err() {
         workspace.lose_patience();

@@ -48,7 +48,7 @@ pub(super) async fn run(
     let mut workspace = claim(plan, &endpoint, session, observer).await?;
     let mut record = RunRecord {
         operations: operations.origin,
-        salt: workspace.salt(),
+        salt: workspace.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
     let measured = match prepare(plan, &mut workspace, observer, cancel).await {
@@ -112,7 +112,7 @@ async fn claim(
     let created = Workspace::create(endpoint, session).await;
     let workspace =
         created.map_err(|(error, leftover)| RunError::from(error).with_leftover(leftover))?;
-    observer.directory_claimed(workspace.directory());
+    observer.directory_claimed(&workspace.directory);
     Ok(workspace)
 }
 
@@ -157,7 +157,7 @@ fn context<'a>(
         whereabouts,
         started: since.0,
         started_wall: since.1,
-        salt: workspace.salt(),
+        salt: workspace.salt,
         // Prepared files keep their salt. This number therefore distinguishes the
         // writes of one run on them from those of earlier runs.
         runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
@@ -177,8 +177,8 @@ pub(super) fn site(
         plan: Arc::clone(plan),
         endpoint,
         mix: Arc::clone(mix),
-        directory: workspace.directory().to_owned(),
-        salt: workspace.salt(),
+        directory: workspace.directory.clone(),
+        salt: workspace.salt,
     })
 }
 
@@ -190,7 +190,7 @@ async fn clean_up(
     points: &[LoadPointRecord],
     measured: &Result<(), RunError>,
 ) -> Option<String> {
-    let directory = workspace.directory().to_owned();
+    let directory = workspace.directory.clone();
     if measured.is_err() {
         workspace.lose_patience();
     }

@@ -56,7 +56,7 @@ pub(crate) struct Session {
     pub(crate) cache: Cache,
     endpoint: Endpoint,
     /// Credentials of the last log-on.
-    credentials: Credentials,
+    pub(crate) credentials: Credentials,
     state: StreamState,
     /// The session in which requests are made.
     current: SessionIndex,

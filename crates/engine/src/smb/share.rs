@@ -35,11 +35,11 @@ pub(crate) use replay::{REPLAY_DIRECTORY, populate};
 
 /// The directory of one run, and the session that holds it.
 pub(crate) struct Workspace {
-    session: Session,
+    pub(crate) session: Session,
     endpoint: Endpoint,
-    directory: String,
+    pub(crate) directory: String,
     marker: FileId,
-    salt: Salt,
+    pub(crate) salt: Salt,
     fate: Fate,
 }
 
@@ -64,7 +64,7 @@ impl Workspace {
             "{DIRECTORY_PREFIX}{:016x}",
             crate::smb::session::random_u64()
         );
-        let directory = join(&endpoint.target().path, &name);
+        let directory = join(&endpoint.target.path, &name);
         match claim_new(&mut session, &directory).await {
             Ok(marker) => Ok(Self {
                 session,
@@ -91,21 +91,6 @@ impl Workspace {
                 ))
             }
         }
-    }
-
-    /// Returns the session that holds the directory, for requests.
-    pub(crate) const fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
-    }
-
-    /// Returns the run's directory, as a path from the share's root.
-    pub(crate) fn directory(&self) -> &str {
-        &self.directory
-    }
-
-    /// Returns the salt of all data that the run writes below its directory.
-    pub(crate) const fn salt(&self) -> Salt {
-        self.salt
     }
 
     /// Shortens the limits from now on, because the server may be gone or the user

@@ -27,7 +27,7 @@ impl<'a> Encrypted<'a> {
 
     /// Decrypts the content, if `key` is of the same type.
     pub(crate) fn decrypt(&self, key: &Key, usage: u32) -> Option<Vec<u8>> {
-        (self.enctype == key.enctype().number().into())
+        (self.enctype == key.enctype.number().into())
             .then(|| key.decrypt(usage, self.cipher))
             .flatten()
     }

@@ -115,8 +115,8 @@ impl Reply {
 
     fn encode(&self) -> Vec<u8> {
         let key = der::sequence(&[
-            der::context(0, &der::integer(self.session_key.enctype().number().into())),
-            der::context(1, &der::octets(self.session_key.bytes())),
+            der::context(0, &der::integer(self.session_key.enctype.number().into())),
+            der::context(1, &der::octets(&self.session_key.bytes)),
         ]);
         let part = der::sequence(&[
             der::context(0, &key),

@@ -275,7 +275,7 @@ impl SessionSetup {
         }
         // A copy, because verifying clears the signature field meanwhile.
         let mut bytes = done.message().to_vec();
-        self.check(connection, &mut bytes, done.secrecy())?;
+        self.check(connection, &mut bytes, done.secrecy)?;
         match self.step {
             SetupRequest::SessionSetup => self.session_setup(connection, &header, &mut bytes),
             SetupRequest::TreeConnect => {

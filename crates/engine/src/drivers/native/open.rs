@@ -35,7 +35,7 @@ pub(super) async fn hold(
     check_leases(site.plan.sessions.caching, session)?;
     let mut held = ClientSession {
         session: index,
-        credentials: session.credentials().clone(),
+        credentials: session.credentials.clone(),
         files: Box::default(),
         paths: Box::default(),
         resume_keys: Box::default(),
@@ -63,7 +63,7 @@ pub(super) async fn hold(
 
 /// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
 pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
-    let target = site.endpoint.target();
+    let target = &site.endpoint.target;
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
         true => format!(r"\\{}\{}", target.host, target.share),
         false => String::new(),

@@ -48,12 +48,12 @@ impl Link {
         transport: Transport,
         line: Arc<TransportState>,
     ) -> Result<Self, SessionError> {
-        let target = endpoint.target();
+        let target = &endpoint.target;
         let failed = |command| {
             let line = Arc::clone(&line);
             move |error: smb::Error| handshake_error(endpoint, &line, command, &error)
         };
-        let config = config(endpoint.options(), endpoint.credit_target());
+        let config = config(&endpoint.options, endpoint.credit_target);
         let guid = Guid::generate();
         let connection =
             Connection::from_transport(Box::new(transport), &target.host, guid, config)
@@ -198,7 +198,7 @@ impl Link {
 
 /// Returns the name of the share for a TREE_CONNECT.
 pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
     path.map_err(|_| SessionError::Path {
         doing: format!(r"connect to '\\{}\{}'", target.host, target.share),
@@ -268,7 +268,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
 
 /// Returns the identity for the log-on.
 fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     let domain = Some(target.domain.as_str()).filter(|domain| !domain.is_empty());
     let username = Username::new(&target.user, domain)
         .map_err(|_| handshake(endpoint, AuthError::UserName.into()))?;
@@ -293,14 +293,14 @@ async fn bounded<T>(
     doing: &str,
     work: impl Future<Output = Result<T, SessionError>>,
 ) -> Result<T, SessionError> {
-    match timeout(endpoint.limits().setup, work).await {
+    match timeout(endpoint.limits.setup, work).await {
         Ok(outcome) => outcome,
         Err(_) => Err(endpoint.timed_out(doing)),
     }
 }
 
 fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     SessionError::Handshake {
         at: endpoint.at().into(),
         who: LogonIdentity::User(target.user.clone()),

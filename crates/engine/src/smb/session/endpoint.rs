@@ -27,13 +27,13 @@ const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     addresses: Arc<[SocketAddr]>,
-    pub(super) target: Arc<Target>,
-    options: SessionOptions,
-    pub(super) limits: Limits,
+    pub(crate) target: Arc<Target>,
+    pub(crate) options: SessionOptions,
+    pub(crate) limits: Limits,
     /// The limit of set-up requests that the user gave, which [`Self::impatient`]
     /// shortens.
     given_setup: Duration,
-    pub(super) credit_target: u16,
+    pub(crate) credit_target: u16,
     /// Maximum number of credits in use on one connection.
     credit_cap: Option<u16>,
     channels: Channels,
@@ -240,25 +240,6 @@ impl Endpoint {
     /// Host, port and share, for messages.
     pub(crate) fn share(&self) -> String {
         format!("{}/{}", self.at(), self.target.share)
-    }
-
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn options(&self) -> &SessionOptions {
-        &self.options
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn credit_target(&self) -> u16 {
-        self.credit_target
     }
 
     pub(crate) fn timed_out(&self, doing: &str) -> SessionError {

@@ -45,11 +45,6 @@ impl Session {
         })
     }
 
-    /// Returns the credentials of the current session.
-    pub(crate) const fn credentials(&self) -> &Credentials {
-        &self.credentials
-    }
-
     /// Returns the credentials to reauthenticate a session that logged on with
     /// `used`. The future borrows nothing, so the driver of the session can do
     /// other work while a KDC is asked.

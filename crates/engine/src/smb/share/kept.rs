@@ -54,7 +54,7 @@ fn files(test: &Fileio) -> FileSet {
 }
 
 fn directory_of(endpoint: &Endpoint) -> String {
-    join(&endpoint.target().path, FILEIO_DIRECTORY)
+    join(&endpoint.target.path, FILEIO_DIRECTORY)
 }
 
 /// Creates the files of a test, or the missing parts of them. Calls `progress` with
@@ -237,7 +237,7 @@ async fn check_room(
     session: &mut Session,
     (needed, given_back): (u64, u64),
 ) -> Result<(), SessionError> {
-    let path = &endpoint.target().path;
+    let path = &endpoint.target.path;
     match too_little(session, path, (needed, given_back)).await? {
         Some(free) => Err(FileioError::NoSpace {
             at: session.share(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use smbench_model::files::FileSet;
+use smbench_model::files::{FileSet, ScratchName};
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
@@ -35,7 +35,7 @@ pub struct Cleanup {
 /// Removes the directories that killed runs left below the target's path.
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
     let mut session = Session::open(endpoint).await?;
-    let base = endpoint.target().path.clone();
+    let base = endpoint.target.path.clone();
     let mut found = Cleanup::default();
     for entry in list(&mut session, &base).await? {
         let directory = join(&base, &entry.name);
@@ -258,7 +258,7 @@ fn own(entry: &Entry) -> Option<Own> {
     let kind = match entry.is_directory {
         false if entry.name == MANIFEST => Some(EntryKind::File),
         true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
-        true => FileSet::is_directory_name(&entry.name).then_some(EntryKind::Directory),
+        true => ScratchName::is_like(&entry.name).then_some(EntryKind::Directory),
         false => FileSet::is_file_name(&entry.name).then_some(EntryKind::File),
     };
     kind.map(Own::One)
