@@ -4,6 +4,8 @@
 //! request takes a list of them. A caller that asked for contexts decodes them
 //! separately from the same response.
 
+use serde::{Deserialize, Serialize};
+
 use super::create_context::CreateContext;
 use super::name::{self, WireName};
 use super::{EncodeError, FileId, FileTimes};
@@ -74,8 +76,10 @@ pub mod options {
     pub const FILE_OPEN_NO_RECALL: u32 = 0x0040_0000;
 }
 
-/// The action for an existing and for a missing name (MS-SMB2 2.2.13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The action for an existing and for a missing name (MS-SMB2 2.2.13). Profiles and
+/// results write it in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Disposition {
     /// Replace an existing file; create a missing one.

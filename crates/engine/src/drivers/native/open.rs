@@ -2,8 +2,7 @@
 //! has to. Opens have the rights that the mix needs, and no more.
 
 use smbench_model::action::{
-    Action, CreateDisposition, CreateParameters, CreateSubject, QueryClass, SetClass,
-    dialect_needed,
+    Action, CreateParameters, CreateSubject, QueryClass, SetClass, dialect_needed,
 };
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
@@ -127,7 +126,7 @@ pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32
                 action,
                 Action::Create(CreateParameters {
                     subject,
-                    disposition: CreateDisposition::Open | CreateDisposition::Overwrite,
+                    disposition: Disposition::Open | Disposition::Overwrite,
                     ..
                 }) if *subject == wanted
             )

@@ -1,11 +1,13 @@
 //! Requests of a replay, and the frames that contain them.
 
-use smbench_model::action::{DirectoryClass, SetClass};
+use smbench_model::action::SetClass;
 use smbench_model::trace::{Record, Verb};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName as Name;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::command::query_directory::{QueryDirectoryRequest, query_directory_flags};
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
