@@ -48,7 +48,7 @@ use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::smb::session;
-pub use crate::smb::session::{LogonIdentity, SessionError};
+pub use crate::smb::session::{LogonIdentity, SessionError, StepFailure};
 pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};

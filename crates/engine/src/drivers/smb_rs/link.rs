@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::calls::arguments;
 use super::translate::{cipher, config, dialect_from, signing, status_in};
 use super::transport::{Form, Transport, TransportState};
-use crate::smb::session::{Endpoint, LogonIdentity, SessionError};
+use crate::smb::session::{Endpoint, LogonIdentity, SessionError, StepFailure};
 
 const SET_UP: &str = "set up a session with smb-rs";
 
@@ -39,7 +39,7 @@ impl Link {
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
         let stream = endpoint.connect().await?;
         let (transport, line) =
-            Transport::new(stream).map_err(|source| endpoint.io(SET_UP, source))?;
+            Transport::new(stream).map_err(|source| endpoint.failed(SET_UP, source))?;
         bounded(endpoint, SET_UP, Self::set_up(endpoint, transport, line)).await
     }
 
@@ -86,11 +86,7 @@ impl Link {
         let request = request(path, rights, options::FILE_NON_DIRECTORY_FILE);
         match self.create(endpoint, &doing, &request).await? {
             Resource::File(file) => Ok(file),
-            _ => Err(SessionError::Client {
-                doing,
-                at: endpoint.share(),
-                reason: "it is not a file".to_owned(),
-            }),
+            _ => Err(endpoint.failed_on_share(&doing, client("it is not a file"))),
         }
     }
 
@@ -106,11 +102,7 @@ impl Link {
         let request = request(path, rights, options::FILE_DIRECTORY_FILE);
         match self.create(endpoint, &doing, &request).await? {
             Resource::Directory(directory) => Ok(directory.handle),
-            _ => Err(SessionError::Client {
-                doing,
-                at: endpoint.share(),
-                reason: "it is not a directory".to_owned(),
-            }),
+            _ => Err(endpoint.failed_on_share(&doing, client("it is not a directory"))),
         }
     }
 
@@ -280,11 +272,7 @@ fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
 
 /// Returns the error for an option that smb-rs cannot honour.
 fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
-    SessionError::Client {
-        doing: SET_UP.to_owned(),
-        at: endpoint.at(),
-        reason: reason.to_owned(),
-    }
+    endpoint.failed(SET_UP, client(reason))
 }
 
 /// Runs `work` within the time limit of set-up requests.
@@ -330,19 +318,16 @@ fn client_error(
     error: &smb::Error,
 ) -> SessionError {
     if let Some(status) = status_in(&error.to_string()) {
-        return SessionError::Refused {
-            doing: doing.to_owned(),
-            at: endpoint.share(),
-            status,
-        };
+        return endpoint.failed_on_share(doing, StepFailure::Refused(status));
     }
-    SessionError::Client {
-        doing: doing.to_owned(),
-        at: endpoint.at(),
-        // If the connection was lost, that caused the other failures.
-        reason: match line.lost() {
-            Some(lost) => lost.to_string(),
-            None => error.to_string(),
-        },
-    }
+    // If the connection was lost, that caused the other failures.
+    let reason = match line.lost() {
+        Some(lost) => lost.to_string(),
+        None => error.to_string(),
+    };
+    endpoint.failed(doing, StepFailure::Client(reason))
+}
+
+fn client(reason: &str) -> StepFailure {
+    StepFailure::Client(reason.to_owned())
 }

@@ -16,7 +16,7 @@ use smbench_model::target::Target;
 use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
 use tokio::time::timeout;
 
-use super::{LogonIdentity, SessionError};
+use super::{LogonIdentity, SessionError, StepFailure};
 use crate::machine::clock;
 use crate::smb::tickets::Tickets;
 
@@ -160,7 +160,10 @@ impl Endpoint {
     /// time.
     pub(crate) fn after(&self, error: &SessionError) -> Self {
         match error {
-            SessionError::Timeout { .. } => self.impatient(),
+            SessionError::Step {
+                source: StepFailure::Timeout { .. },
+                ..
+            } => self.impatient(),
             _ => self.clone(),
         }
     }
@@ -243,15 +246,12 @@ impl Endpoint {
     }
 
     pub(crate) fn timed_out(&self, doing: &str) -> SessionError {
-        SessionError::Timeout {
-            doing: doing.to_owned(),
-            at: self.at(),
-            limit: self.limits.setup,
-            remedy: match self.limits.setup == self.given_setup {
-                true => "; --setup-timeout sets the limit",
-                false => "",
-            },
-        }
+        let remedy = match self.limits.setup == self.given_setup {
+            true => "; --setup-timeout sets the limit",
+            false => "",
+        };
+        let limit = self.limits.setup;
+        self.failed(doing, StepFailure::Timeout { limit, remedy })
     }
 
     pub(super) fn not_logged_on(
@@ -268,10 +268,20 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn io(&self, doing: &str, source: io::Error) -> SessionError {
-        SessionError::Io {
+    /// Returns the error for a step that failed.
+    pub(crate) fn failed(&self, doing: &str, source: impl Into<StepFailure>) -> SessionError {
+        SessionError::Step {
             doing: doing.to_owned(),
             at: self.at(),
+            source: source.into(),
+        }
+    }
+
+    /// Returns the error for a request about the share that failed.
+    pub(crate) fn failed_on_share(&self, doing: &str, source: StepFailure) -> SessionError {
+        SessionError::Step {
+            doing: doing.to_owned(),
+            at: self.share(),
             source,
         }
     }

@@ -18,7 +18,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::{
-    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StreamState, caching, receive,
+    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StepFailure, StreamState, caching,
+    send_and_receive,
 };
 use crate::machine::clock;
 
@@ -152,10 +153,7 @@ impl Session {
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
         match self.state {
             StreamState::InStep => Ok(()),
-            StreamState::Lost => Err(SessionError::OutOfStep {
-                doing: doing.to_owned(),
-                at: self.endpoint.at(),
-            }),
+            StreamState::Lost => Err(self.endpoint.failed(doing, StepFailure::OutOfStep)),
         }
     }
 
@@ -190,10 +188,7 @@ impl Session {
     }
 
     pub(super) fn no_credit(&self, doing: &str) -> SessionError {
-        SessionError::NoCredit {
-            doing: doing.to_owned(),
-            at: self.endpoint.at(),
-        }
+        self.endpoint.failed(doing, StepFailure::NoCredit)
     }
 
     pub(super) fn not_logged_on(&self, source: HandshakeError) -> SessionError {
@@ -234,8 +229,8 @@ impl Session {
     ) -> Result<T, SessionError> {
         let limit = self.endpoint.limits.setup;
         self.state = StreamState::Lost;
-        let result = match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
-            Ok(result) => result?,
+        let result = match timeout(limit, self.exchange_unbounded(out, take)).await {
+            Ok(result) => result.map_err(|failure| self.endpoint.failed(doing, failure))?,
             Err(_) => return Err(self.endpoint.timed_out(doing)),
         };
         self.state = StreamState::InStep;
@@ -244,39 +239,21 @@ impl Session {
 
     async fn exchange_unbounded<T>(
         &mut self,
-        doing: &str,
         mut out: Vec<u8>,
         mut take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, SessionError> {
-        let endpoint = &self.endpoint;
-        let broken = |source: ProtocolError| SessionError::Protocol {
-            doing: doing.to_owned(),
-            at: endpoint.at(),
-            source,
-        };
+    ) -> Result<T, StepFailure> {
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         let mut result = None;
         loop {
-            self.stream
-                .write_all(&out)
-                .await
-                .map_err(|source| endpoint.io(doing, source))?;
-            out.clear();
-            let len = receive(&mut self.stream, &mut chunk)
-                .await
-                .map_err(|source| endpoint.io(doing, source))?;
-            let mut input = &mut chunk[..len];
+            let mut input = send_and_receive(&mut self.stream, &mut out, &mut chunk).await?;
             while let Some(frame) = self
                 .inbound
                 .next(&mut input, Payload::Keep)
-                .map_err(|error| broken(error.into()))?
+                .map_err(ProtocolError::from)?
             {
-                let mut messages = self.connection.open(frame).map_err(broken)?;
-                while let Some(message) = messages
-                    .next_message()
-                    .map_err(|error| broken(error.into()))?
-                {
-                    let event = self.connection.receive(message).map_err(broken)?;
+                let mut messages = self.connection.open(frame)?;
+                while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
+                    let event = self.connection.receive(message)?;
                     match &event {
                         Event::Break(notification) => self.cache.broken(notification, |_| None),
                         Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
@@ -300,10 +277,7 @@ impl Session {
                 cache.acknowledge(&mut self.connection, now, &mut out, |_| true);
             }
             if let Some(result) = result {
-                self.stream
-                    .write_all(&out)
-                    .await
-                    .map_err(|source| endpoint.io(doing, source))?;
+                self.stream.write_all(&out).await?;
                 return Ok(result);
             }
         }

@@ -10,7 +10,7 @@ use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
-use crate::smb::session::{Session, SessionError};
+use crate::smb::session::{Session, SessionError, StepFailure};
 
 const LISTING_LEN: u32 = 64 * 1024;
 /// Maximum number of answers to one listing.
@@ -104,10 +104,7 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
             status => return Err(session.refused(&doing, status)),
         }
     }
-    Err(SessionError::EndlessListing {
-        doing,
-        at: session.share(),
-    })
+    Err(session.failed_on_share(&doing, StepFailure::EndlessListing))
 }
 
 /// Returns the request from which every open in this module starts.

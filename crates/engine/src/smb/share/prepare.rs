@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use super::Workspace;
 use super::files::{join, open};
 use crate::machine::cancel::Cancel;
-use crate::smb::session::{Endpoint, Session, SessionError};
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
 
 /// Number of sessions that fill files in parallel.
 const PREPARE_SESSIONS: usize = 8;
@@ -248,11 +248,10 @@ pub(super) async fn write_some(
     // Accepting a partial write could mean one byte per request, without end.
     match written == length {
         true => Ok(written),
-        false => Err(SessionError::ShortWrite {
-            doing: doing.to_owned(),
-            at: session.share(),
-            taken: written,
-            length,
-        }),
+        false => {
+            let taken = written;
+            let failure = StepFailure::ShortWrite { taken, length };
+            Err(session.failed_on_share(doing, failure))
+        }
     }
 }
