@@ -26,7 +26,7 @@ use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, random, unless};
-use crate::smb::share::{Workspace, join, leftover, open};
+use crate::smb::share::{Workspace, join, leftover};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
 const TRIES: usize = 32;
@@ -136,17 +136,12 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     let path = join(directory, &files.file_name(0, 0));
     let doing = format!("write file '{path}'");
     let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
-    let file_id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(&path, rights)
-            },
-        )
-        .await?
-        .file_id;
+    let request = CreateRequest {
+        disposition: Disposition::Create,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path.as_str(), rights)
+    };
+    let file_id = session.create(&doing, &request).await?.file_id;
     // This first WRITE is not timed, because it makes the file grow.
     write(session, &doing, file_id).await?;
     let mut writes = Vec::with_capacity(TRIES);
@@ -239,7 +234,7 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
     let path_error = |_| SessionError::Path {
         doing: doing.clone(),
     };
-    open(path, access::FILE_READ_ATTRIBUTES)
+    CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
         .encode(&mut create)
         .map_err(path_error)?;
     let query = QueryInfoRequest {
@@ -316,7 +311,7 @@ async fn open_caching(
         oplock,
         contexts,
         options: options::FILE_NON_DIRECTORY_FILE,
-        ..open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
+        ..CreateRequest::open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
     };
     request.encode(&mut body).map_err(|_| SessionError::Path {
         doing: doing.clone(),

@@ -25,7 +25,7 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 
 use crate::smb::session::{Endpoint, Session, SessionError};
 use files::free_bytes_in;
-pub(crate) use files::{free_bytes_at_root, join, open};
+pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
 use names::{DIRECTORY_PREFIX, MARKER};
 pub use remove::Cleanup;
@@ -192,35 +192,39 @@ impl From<SessionError> for Unclaimed {
 /// nobody.
 async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
     let doing = format!("create directory '{directory}'");
-    let made = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_DIRECTORY_FILE,
-                ..open(
-                    directory,
-                    access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-                )
-            },
+    let request = CreateRequest {
+        disposition: Disposition::Create,
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            directory,
+            access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
+    };
+    let made = session
+        .create(&doing, &request)
         .await
         .map_err(|error| match error.is_undone() {
             true => Unclaimed::NotMade(error),
             false => Unclaimed::PerhapsMade(error),
         })?;
     session.close(&doing, made.file_id).await?;
-    let path = join(directory, MARKER);
-    let made = session
-        .create(
-            &format!("create file '{path}'"),
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                share_access: 0,
-                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
-            },
-        )
-        .await?;
-    Ok(made.file_id)
+    let marker = join(directory, MARKER);
+    let doing = format!("create file '{marker}'");
+    Ok(hold_marker(session, &doing, &marker, Disposition::Create).await?)
+}
+
+/// Opens the marker of a directory, shared with nobody.
+async fn hold_marker(
+    session: &mut Session,
+    doing: &str,
+    marker: &str,
+    disposition: Disposition,
+) -> Result<FileId, SessionError> {
+    let request = CreateRequest {
+        disposition,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        share_access: 0,
+        ..CreateRequest::open(marker, access::FILE_WRITE_DATA | access::DELETE)
+    };
+    Ok(session.create(doing, &request).await?.file_id)
 }

@@ -202,7 +202,23 @@ impl CreateRequest<'_, WireName> {
     }
 }
 
-impl<N: ?Sized> CreateRequest<'_, N> {
+impl<'a, N: ?Sized> CreateRequest<'a, N> {
+    /// Returns a request to open an existing file or directory, without caching.
+    /// Others may use it meanwhile.
+    #[must_use]
+    pub const fn open(name: &'a N, desired_access: u32) -> Self {
+        Self {
+            name,
+            desired_access,
+            file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+            share_access: share::ALL,
+            disposition: Disposition::Open,
+            options: 0,
+            oplock: OplockLevel::None,
+            contexts: &[],
+        }
+    }
+
     /// Appends the body. `name` must append the `name_len` bytes of the name.
     fn encode_with(&self, name_len: u16, out: &mut Vec<u8>, name: impl FnOnce(&mut Vec<u8>)) {
         let mut body = [0u8; CREATE_REQUEST_FIXED - HEADER_LEN];

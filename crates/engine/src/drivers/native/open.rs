@@ -15,7 +15,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::group::{ClientSession, SlotObjects};
-use super::request::create;
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
@@ -156,18 +155,14 @@ async fn make_kept(
     session: &mut Session,
 ) -> Result<(), SessionError> {
     for (name, kind) in kept(actions) {
-        let path = &paths[name as usize];
+        let path = paths[name as usize].as_str();
         let doing = format!("make '{path}'");
-        let made = session
-            .create(
-                &doing,
-                &CreateRequest {
-                    disposition: Disposition::OpenIf,
-                    options: kind,
-                    ..create::open(path, access::FILE_READ_ATTRIBUTES)
-                },
-            )
-            .await?;
+        let request = CreateRequest {
+            disposition: Disposition::OpenIf,
+            options: kind,
+            ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
+        };
+        let made = session.create(&doing, &request).await?;
         session.close(&doing, made.file_id).await?;
     }
     Ok(())
@@ -193,7 +188,7 @@ async fn open_files(
                     options: options::FILE_NON_DIRECTORY_FILE,
                     oplock,
                     contexts: lease.as_slice(),
-                    ..create::open(path, desired_access)
+                    ..CreateRequest::open(path, desired_access)
                 },
             )
             .await?;
@@ -245,19 +240,15 @@ pub(super) async fn open_directory(
     session: &mut Session,
     path: &str,
 ) -> Result<FileId, SessionError> {
-    let opened = session
-        .create(
-            &format!("open directory '{path}'"),
-            &CreateRequest {
-                options: options::FILE_DIRECTORY_FILE,
-                ..create::open(
-                    path,
-                    access::FILE_LIST_DIRECTORY
-                        | access::FILE_READ_ATTRIBUTES
-                        | access::SYNCHRONIZE,
-                )
-            },
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path,
+            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
+    };
+    let opened = session
+        .create(&format!("open directory '{path}'"), &request)
         .await?;
     Ok(opened.file_id)
 }

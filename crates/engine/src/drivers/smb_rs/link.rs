@@ -10,9 +10,7 @@ use smb::{
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::sessions::Mode;
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, Logon};
 use sspi::{AuthIdentity, Username};
@@ -197,17 +195,10 @@ pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
     })
 }
 
-/// Returns a CREATE that opens an existing name.
-fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
+fn request(path: &str, rights: u32, kind: u32) -> CreateRequest<'_> {
     CreateRequest {
-        name: path,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
         options: kind,
-        oplock: OplockLevel::None,
-        contexts: &[],
+        ..CreateRequest::open(path, rights)
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Workspace;
-use super::files::{join, open};
+use super::files::join;
 use crate::machine::cancel::Cancel;
 use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
 
@@ -180,19 +180,17 @@ async fn fill_file(
     report: &mpsc::Sender<u32>,
 ) -> Result<(), SessionError> {
     let name = jobs.files.file_name(file.client, file.file);
-    let path = &join(&jobs.directory, &name);
+    let path = join(&jobs.directory, &name);
     let doing = format!("write file '{path}'");
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: jobs.treatment.disposition(),
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-            },
+    let request = CreateRequest {
+        disposition: jobs.treatment.disposition(),
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path.as_str(),
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
         )
-        .await?
-        .file_id;
+    };
+    let id = session.create(&doing, &request).await?.file_id;
     let stamp = Stamp {
         client: file.client,
         file: file.file,

@@ -4,11 +4,12 @@
 use std::time::Duration;
 
 use smbench_model::files::{FileSet, ScratchName};
-use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{EntryKind, delete, join, list, open};
+use super::files::{EntryKind, delete, join, list};
+use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
@@ -121,19 +122,10 @@ async fn clean(session: &mut Session, directory: &str) -> Result<DirectoryOwner,
 /// Opens the marker of a killed run without sharing; returns `None` if the run was
 /// killed before it created one.
 async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
-    let path = join(directory, MARKER);
-    let opened = session
-        .create(
-            &format!("claim directory '{directory}'"),
-            &CreateRequest {
-                options: options::FILE_NON_DIRECTORY_FILE,
-                share_access: 0,
-                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
-            },
-        )
-        .await;
-    match opened {
-        Ok(opened) => Ok(Some(opened.file_id)),
+    let doing = format!("claim directory '{directory}'");
+    let marker = join(directory, MARKER);
+    match hold_marker(session, &doing, &marker, Disposition::Open).await {
+        Ok(marker) => Ok(Some(marker)),
         Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
         Err(error) => Err(error),
     }

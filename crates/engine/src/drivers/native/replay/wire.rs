@@ -14,8 +14,8 @@ use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
 
 use crate::drivers::native::encode::To;
+use crate::drivers::native::request::info;
 use crate::drivers::native::request::info::ANSWER_LEN;
-use crate::drivers::native::request::{create, info};
 
 /// Frames of operations by name. Each method returns the number of answers.
 impl To<'_> {
@@ -54,7 +54,7 @@ impl To<'_> {
 
 /// Returns a CREATE that opens an existing name.
 pub(super) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
-    create::open(name, rights | access::SYNCHRONIZE)
+    CreateRequest::open(name, rights | access::SYNCHRONIZE)
 }
 
 /// Returns a CREATE that opens a name to delete it.

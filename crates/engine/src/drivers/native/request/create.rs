@@ -6,7 +6,7 @@ use smbench_model::action::{
 use smbench_model::files::ScratchName;
 use smbench_protocol::Dialect;
 use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+    CreateRequest, Disposition, OplockLevel, access, attributes, options,
 };
 use smbench_protocol::command::create_context::CreateContext;
 
@@ -83,24 +83,10 @@ pub(crate) fn request<'a, N: ?Sized>(
     }
 }
 
-/// Returns a CREATE that opens an existing name with exactly these rights.
-pub(crate) const fn open<N: ?Sized>(name: &N, desired_access: u32) -> CreateRequest<'_, N> {
-    CreateRequest {
-        name,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
-        options: 0,
-        oplock: OplockLevel::None,
-        contexts: &[],
-    }
-}
-
 /// Returns a CREATE that opens an existing file.
 const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     let rights = rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
-    let mut request = open(name, rights);
+    let mut request = CreateRequest::open(name, rights);
     request.options = options::FILE_NON_DIRECTORY_FILE;
     request
 }
