@@ -70,6 +70,9 @@ pub(crate) enum Made {
 
 /// Makes the calls of one source's operations, and keeps what they open.
 pub(crate) trait Caller: Sized + 'static {
+    /// Makes the caller of a group of clients.
+    fn new(site: &Site) -> Result<Self, SessionError>;
+
     /// Creates on the share what a client needs, before its session is set up.
     async fn prepare(&self, _site: &Site, _client: u32) -> Result<(), SessionError> {
         Ok(())

@@ -14,10 +14,10 @@ use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
 
-use crate::drivers::native;
+use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
-use crate::drivers::smb_rs;
+use crate::drivers::smb_rs::{self, Caller};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
@@ -118,9 +118,9 @@ async fn claim(
 
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
-fn context<'a>(
+fn context<'a, T: Supplies>(
     plan: &Plan,
-    operations: Operations<impl Supplies>,
+    operations: Operations<T>,
     endpoint: Endpoint,
     workspace: &Workspace,
     since: (Nanos, SystemTime),
@@ -133,23 +133,15 @@ fn context<'a>(
     let site = site(&plan, &mix, endpoint, workspace);
     Context {
         make_workers: match plan.generator.driver {
-            DriverKind::Native => {
-                let encoders = supplies.clone();
-                worker_maker(WorkerParts {
-                    connector: native::NativeConnect(site, move |site: &Site| {
-                        encoders.encoder(site)
-                    }),
-                    supplies,
-                })
-            }
+            DriverKind::Native => worker_maker(WorkerParts {
+                connector: native::NativeConnect(site, T::Encoder::new),
+                supplies,
+            }),
             #[cfg(feature = "smb-rs")]
-            DriverKind::SmbRs => {
-                let callers = supplies.clone();
-                worker_maker(WorkerParts {
-                    connector: smb_rs::SmbRsConnect(site, move |site: &Site| callers.caller(site)),
-                    supplies,
-                })
-            }
+            DriverKind::SmbRs => worker_maker(WorkerParts {
+                connector: smb_rs::SmbRsConnect(site, T::Caller::new),
+                supplies,
+            }),
         },
         server_cpu,
         mix,
