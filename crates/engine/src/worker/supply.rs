@@ -139,6 +139,18 @@ pub(crate) struct Operations<T> {
     pub(crate) supplies: T,
 }
 
+impl<T> Operations<T> {
+    /// Returns the operations that the plan itself asks for.
+    pub(crate) const fn of_plan(mix: Arc<Mix>, supplies: T) -> Self {
+        let origin = Origin::Plan;
+        Self {
+            mix,
+            origin,
+            supplies,
+        }
+    }
+}
+
 impl<T: Streams> Operations<Foreign<T>> {
     /// Makes the operations from streams of an embedding program.
     pub(crate) fn of(streams: T, plan: &Plan) -> Self {
