@@ -12,7 +12,7 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, options,
 };
-use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedLease};
+use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
@@ -25,7 +25,7 @@ use crate::machine::clock;
 use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, random, unless};
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, random, unless};
 use crate::smb::share::{Workspace, join, leftover};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
@@ -177,7 +177,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         OplockLevel::Batch,
     ] {
         let opened = open_caching(session, &path, level, &[]).await?;
-        oplocks.push((level, opened.map(|opened| opened.oplock)));
+        oplocks.push((level, opened.map(|(opened, _)| opened.oplock_level)));
     }
     let mut leases = Vec::new();
     if session.connection.negotiated().dialect >= Dialect::Smb21 {
@@ -274,28 +274,13 @@ async fn lease(
     path: &str,
     state: LeaseState,
 ) -> Result<Attempt<LeaseState>, SessionError> {
-    let key = LeaseKey(random());
-    let context = if session.connection.negotiated().dialect >= Dialect::Smb30 {
-        CreateContext::LeaseV2 {
-            key,
-            state,
-            parent: None,
-            epoch: 0,
-        }
-    } else {
-        CreateContext::Lease { key, state }
-    };
+    let dialect = session.connection.negotiated().dialect;
+    let context = CreateContext::lease(dialect, LeaseKey(random()), state);
     let opened = open_caching(session, path, OplockLevel::Lease, &[context]).await?;
-    Ok(opened.map(|opened| match opened.lease {
+    Ok(opened.map(|(_, granted)| match granted.lease {
         Some(lease) => lease.state,
         None => LeaseState::NONE,
     }))
-}
-
-/// The oplock and the lease that an open was granted.
-struct Granted {
-    oplock: OplockLevel,
-    lease: Option<GrantedLease>,
 }
 
 /// Opens and closes the file. The inner error is the server's refusal.
@@ -304,35 +289,25 @@ async fn open_caching(
     path: &str,
     oplock: OplockLevel,
     contexts: &[CreateContext],
-) -> Result<Attempt<Granted>, SessionError> {
+) -> Result<Attempt<(CreateResponse, GrantedContexts)>, SessionError> {
     let doing = format!("open file '{path}' for caching");
-    let mut body = Vec::with_capacity(512);
     let request = CreateRequest {
         oplock,
         contexts,
         options: options::FILE_NON_DIRECTORY_FILE,
         ..CreateRequest::open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
     };
-    request.encode(&mut body).map_err(|_| SessionError::Path {
-        doing: doing.clone(),
-    })?;
-    let reply = session
-        .call(&doing, Command::Create, 0, |out| {
-            out.extend_from_slice(&body);
-        })
-        .await?;
-    if reply.status != NtStatus::SUCCESS {
-        return Ok(Err(format!("refused with {}", reply.status)));
+    match session.create_with(&doing, &request).await {
+        Ok((opened, granted)) => {
+            session.close(&doing, opened.file_id).await?;
+            Ok(Ok((opened, granted)))
+        }
+        Err(SessionError::Step {
+            source: StepFailure::Refused(status),
+            ..
+        }) => Ok(Err(format!("refused with {status}"))),
+        Err(error) => Err(error),
     }
-    let opened = CreateResponse::decode(&reply.message);
-    let opened = opened.map_err(|error| session.malformed(&doing, error))?;
-    let granted = GrantedContexts::decode(&reply.message);
-    let granted = granted.map_err(|error| session.malformed(&doing, error))?;
-    session.close(&doing, opened.file_id).await?;
-    Ok(Ok(Granted {
-        oplock: opened.oplock_level,
-        lease: granted.lease,
-    }))
 }
 
 #[cfg(test)]
