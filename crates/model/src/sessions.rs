@@ -4,8 +4,6 @@
 mod caching;
 mod connections;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
@@ -186,25 +184,17 @@ pub struct SessionOptions {
     pub ciphers: CipherList,
 }
 
-/// Whether the user wants a protocol feature.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// On if the server requires it.
-    #[default]
-    Auto,
-    /// On; otherwise the run does not start.
-    Required,
-    /// Off; otherwise the run does not start.
-    Off,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Required => "required",
-            Self::Off => "off",
-        })
+smbench_protocol::named! {
+    /// Whether the user wants a protocol feature.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Mode {
+        /// On if the server requires it.
+        #[default]
+        Auto => "auto",
+        /// On; otherwise the run does not start.
+        Required => "required",
+        /// Off; otherwise the run does not start.
+        Off => "off",
     }
 }
