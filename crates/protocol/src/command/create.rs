@@ -129,23 +129,6 @@ impl OplockLevel {
     }
 }
 
-/// The server's action on the name (MS-SMB2 2.2.14).
-///
-/// It wraps the wire value, because an unknown value must not fail the open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CreateAction(pub u32);
-
-impl CreateAction {
-    /// FILE_SUPERSEDED.
-    pub const SUPERSEDED: Self = Self(0);
-    /// FILE_OPENED.
-    pub const OPENED: Self = Self(1);
-    /// FILE_CREATED.
-    pub const CREATED: Self = Self(2);
-    /// FILE_OVERWRITTEN.
-    pub const OVERWRITTEN: Self = Self(3);
-}
-
 /// A request to open or create `name`.
 ///
 /// The impersonation level is always Impersonation, which file servers expect
@@ -257,8 +240,8 @@ const IMPERSONATION: u32 = 2;
 pub struct CreateResponse {
     /// The caching granted.
     pub oplock_level: OplockLevel,
-    /// The server's action on the name.
-    pub create_action: CreateAction,
+    /// The server's action on the name, as on the wire (MS-SMB2 2.2.14).
+    pub create_action: u32,
     /// The file's four times.
     pub times: FileTimes,
     /// Space on the server's disk in bytes.
@@ -287,7 +270,7 @@ impl CreateResponse {
         reader.u8("CREATE flags")?;
         let response = Self {
             oplock_level,
-            create_action: CreateAction(reader.u32("CREATE action")?),
+            create_action: reader.u32("CREATE action")?,
             times: FileTimes::read(&mut reader, "CREATE times")?,
             allocation_size: reader.u64("CREATE allocation size")?,
             end_of_file: reader.u64("CREATE end of file")?,
