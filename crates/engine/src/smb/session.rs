@@ -18,11 +18,10 @@ use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::connection::{Binding, SessionTerms};
 use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
-use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Connection, Credentials, DecodeError, FileId, Handshake, HandshakeError, HandshakeProgress,
-    NtStatus, ProtocolError, SessionConfig, SessionIndex,
+    Connection, Credentials, DecodeError, FileId, Handshake, HandshakeProgress, NtStatus,
+    ProtocolError, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -78,7 +77,7 @@ const SET_UP: &str = "set up a session";
 impl Session {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
-        Self::connect(endpoint, Handshake::start).await
+        Self::connect(endpoint, None).await
     }
 
     /// Connects and binds this connection as another channel to the session of
@@ -87,25 +86,15 @@ impl Session {
         endpoint: &Endpoint,
         binding: Binding,
     ) -> Result<Self, SessionError> {
-        Self::connect(endpoint, |config, out| {
-            Handshake::bind(config, binding, out)
-        })
-        .await
+        Self::connect(endpoint, Some(binding)).await
     }
 
-    async fn connect(
-        endpoint: &Endpoint,
-        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
-    ) -> Result<Self, SessionError> {
+    async fn connect(endpoint: &Endpoint, binding: Option<Binding>) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
         let stream = endpoint.connect().await?;
         let limit = endpoint.limits.setup;
-        match timeout(
-            limit,
-            Self::shake_hands(endpoint, credentials, stream, begin),
-        )
-        .await
-        {
+        let session = Self::shake_hands(endpoint, credentials, stream, binding);
+        match timeout(limit, session).await {
             Ok(session) => session,
             Err(_) => Err(endpoint.timed_out(SET_UP)),
         }
@@ -115,13 +104,13 @@ impl Session {
         endpoint: &Endpoint,
         credentials: Credentials,
         mut stream: TcpStream,
-        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
+        binding: Option<Binding>,
     ) -> Result<Self, SessionError> {
         let refuse = |source| endpoint.not_logged_on(&credentials, source);
         let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
         let mut out = Vec::with_capacity(1024);
-        let mut handshake =
-            begin(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
+        let config = endpoint.config(credentials.clone());
+        let mut handshake = Handshake::start(config, binding, &mut out).map_err(refuse)?;
         let mut inbound = Inbound::default();
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         let mut is_smb = false;
@@ -180,23 +169,6 @@ impl Session {
         let address =
             address.map_err(|source| self.endpoint.failed("connect once more", source))?;
         Ok(self.endpoint.at_address(address))
-    }
-
-    /// Sets up a further session on the connection and makes it the current one.
-    pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
-        self.set_up(SessionSetup::start).await
-    }
-
-    /// Binds this connection to the session of `binding` and makes that session the
-    /// current one.
-    pub(crate) async fn bind_another(
-        &mut self,
-        binding: Binding,
-    ) -> Result<SessionIndex, SessionError> {
-        self.set_up(|config, connection, tag, out| {
-            SessionSetup::bind(config, binding, connection, tag, out)
-        })
-        .await
     }
 
     /// Returns the result of the log-on to the current session.

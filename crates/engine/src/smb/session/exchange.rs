@@ -5,7 +5,7 @@
 //! request. A late answer could otherwise be taken for the answer to another
 //! request.
 
-use smbench_protocol::connection::Chain;
+use smbench_protocol::connection::{Binding, Chain};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::handshake::{SessionSetup, SetupProgress};
@@ -98,22 +98,18 @@ impl Session {
         self.replies(doing, out).await
     }
 
-    /// Sets up a further session on the connection and makes it the current one.
-    pub(super) async fn set_up(
+    /// Sets up a further session on the connection, or binds the connection to the
+    /// session of `binding`, and makes that session the current one.
+    pub(crate) async fn open_another(
         &mut self,
-        begin: impl FnOnce(
-            SessionConfig,
-            &mut Connection,
-            u32,
-            &mut Vec<u8>,
-        ) -> Result<SessionSetup, HandshakeError>,
+        binding: Option<Binding>,
     ) -> Result<SessionIndex, SessionError> {
         self.check_step(SET_UP)?;
         self.afford(SET_UP, &[1]).await?;
         self.credentials = self.endpoint.credentials().await?;
         let config = self.endpoint.config(self.credentials.clone());
         let mut out = Vec::with_capacity(1024);
-        let begun = begin(config, &mut self.connection, FIRST_TAG, &mut out);
+        let begun = SessionSetup::start(config, binding, &mut self.connection, FIRST_TAG, &mut out);
         let mut opening = begun.map_err(|source| self.not_logged_on(source))?;
         let opened = self
             .exchange(SET_UP, out, |connection, event, out| match event {
@@ -147,7 +143,8 @@ impl Session {
             channels: Channels::One,
             ..self.endpoint.config(credentials.clone())
         };
-        SessionSetup::start(config, &mut self.connection, tag, out).map(SessionSetup::or_logged_off)
+        SessionSetup::start(config, None, &mut self.connection, tag, out)
+            .map(SessionSetup::or_logged_off)
     }
 
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
