@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::TryFutureExt;
 use smb::{
     Connection, File, Guid, Resource, ResourceHandle, Session, SrvRequestResumeKeyRequest, Tree,
     UncPath,
@@ -112,11 +113,7 @@ impl Link {
     ) -> Result<ResourceHandle, SessionError> {
         let directory = self.open_directory(endpoint, path).await?;
         let doing = format!("close directory '{path}' with smb-rs");
-        let closed = async {
-            let outcome = directory.close().await;
-            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
-        };
-        bounded(endpoint, &doing, closed).await?;
+        self.call(endpoint, &doing, directory.close()).await?;
         Ok(directory)
     }
 
@@ -134,14 +131,13 @@ impl Link {
         };
         let made = self.create(endpoint, &doing, &request).await?;
         let closed = async {
-            let outcome = match &made {
+            match &made {
                 Resource::File(file) => file.close().await,
                 Resource::Directory(directory) => directory.close().await,
                 Resource::Pipe(pipe) => pipe.close().await,
-            };
-            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
+            }
         };
-        bounded(endpoint, &doing, closed).await
+        self.call(endpoint, &doing, closed).await
     }
 
     async fn create(
@@ -151,11 +147,19 @@ impl Link {
         request: &CreateRequest<'_>,
     ) -> Result<Resource, SessionError> {
         let arguments = arguments(request);
-        let created = async {
-            let outcome = self.tree.create(request.name, &arguments).await;
-            outcome.map_err(|error| client_error(endpoint, &self.line, doing, &error))
-        };
-        bounded(endpoint, doing, created).await
+        let created = self.tree.create(request.name, &arguments);
+        self.call(endpoint, doing, created).await
+    }
+
+    /// Makes a call of smb-rs within the time limit of set-up requests.
+    async fn call<T>(
+        &self,
+        endpoint: &Endpoint,
+        doing: &str,
+        call: impl Future<Output = smb::Result<T>>,
+    ) -> Result<T, SessionError> {
+        let outcome = call.map_err(|error| client_error(endpoint, &self.line, doing, &error));
+        bounded(endpoint, doing, outcome).await
     }
 
     /// Returns the resume key of a file as the source of copies.
@@ -167,15 +171,14 @@ impl Link {
     ) -> Result<[u8; 24], SessionError> {
         let doing = format!("get ready to copy file '{path}' with smb-rs");
         let asked = async {
-            let answer = file.fsctl(SrvRequestResumeKeyRequest(())).await;
-            match answer {
+            match file.fsctl(SrvRequestResumeKeyRequest(())).await {
                 Ok(answer) => Ok(answer.resume_key),
                 // The copies will fail, each with its own status.
                 Err(error) if status_in(&error.to_string()).is_some() => Ok([0; 24]),
-                Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
+                Err(error) => Err(error),
             }
         };
-        bounded(endpoint, &doing, asked).await
+        self.call(endpoint, &doing, asked).await
     }
 
     /// Sends TREE_DISCONNECT and LOGOFF; failures are ignored.
@@ -208,11 +211,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
     let link = Link::open(endpoint).await?;
     // This is the last message about the share, which may require encryption
     // although the session does not.
-    let disconnected = async {
-        let outcome = link.tree.disconnect().await;
-        outcome.map_err(|error| client_error(endpoint, &link.line, SET_UP, &error))
-    };
-    bounded(endpoint, SET_UP, disconnected).await?;
+    link.call(endpoint, SET_UP, link.tree.disconnect()).await?;
     let form = link.line.form();
     let Some(info) = link.connection.conn_info() else {
         unreachable!("a connection that has a session was negotiated");
