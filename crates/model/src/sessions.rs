@@ -71,29 +71,17 @@ impl SessionsSpec {
         fn text(value: &Option<impl ToString>) -> Option<String> {
             value.as_ref().map(ToString::to_string)
         }
-        let Self {
-            oplock,
-            dialect,
-            sign,
-            signing_algorithm,
-            encrypt,
-            cipher,
-            sessions_per_connection,
-            connections_per_session,
-            credits,
-            source_ip,
-        } = self;
-        let values = [
-            text(oplock),
-            text(dialect),
-            text(sign),
-            text(signing_algorithm),
-            text(encrypt),
-            text(cipher),
-            text(sessions_per_connection),
-            text(connections_per_session),
-            text(credits),
-            text(source_ip),
+        let values: [_; Self::KEYS.len()] = [
+            text(&self.oplock),
+            text(&self.dialect),
+            text(&self.sign),
+            text(&self.signing_algorithm),
+            text(&self.encrypt),
+            text(&self.cipher),
+            text(&self.sessions_per_connection),
+            text(&self.connections_per_session),
+            text(&self.credits),
+            text(&self.source_ip),
         ];
         let options = Self::KEYS.iter().zip(values);
         options
