@@ -129,7 +129,7 @@ impl FloorSite {
             nonce_seed: Default::default(),
         };
         let mut out = Vec::new();
-        let mut handshake = Handshake::start(config, &mut out)?;
+        let mut handshake = Handshake::start(config, None, &mut out)?;
         let mut inbound = Inbound::default();
         loop {
             stream.write_all(&out).await?;

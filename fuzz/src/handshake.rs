@@ -59,7 +59,7 @@ impl FuzzedHandshake {
 
     fn with(config: SessionConfig) -> Self {
         let mut out = Vec::new();
-        let handshake = Handshake::start(config, &mut out).expect("usable credentials");
+        let handshake = Handshake::start(config, None, &mut out).expect("usable credentials");
         Self {
             handshake,
             inbound: Inbound::default(),

@@ -13,7 +13,6 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::RunOptions;
 use smbench_model::target::Target;
 use smbench_model::units::{Size, format_duration, parse_duration};
-use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
 fn text(data: &[u8]) -> &str {
@@ -138,6 +137,5 @@ pub fn protocol_names(data: &[u8]) {
     check::<DialectRange>(text);
     check::<SigningAlgorithm>(text);
     check::<CipherList>(text);
-    check::<LeaseState>(text);
     check::<KdcAddress>(text);
 }

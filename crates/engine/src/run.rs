@@ -48,7 +48,7 @@ use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::smb::session;
-pub use crate::smb::session::{LogonIdentity, SessionError};
+pub use crate::smb::session::{LogonIdentity, SessionError, StepFailure};
 pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};
@@ -74,22 +74,15 @@ pub fn execute(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let mix = Mix::new(&plan.work.workload);
-    let (seed, origin) = (plan.work.seed, Origin::Plan);
+    let seed = plan.work.seed;
     match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(replay), _) => {
-            let operations = Operations {
-                mix,
-                origin,
-                supplies: Replays::new(replay.clone(), seed),
-            };
+            let operations = Operations::of_plan(mix, Replays::new(replay.clone(), seed));
             execute_on_share(plan, operations, observer, cancel)
         }
         (None, Some(test)) => {
-            let operations = Operations {
-                supplies: Sequences::new(test, seed, &mix),
-                mix,
-                origin,
-            };
+            let supplies = Sequences::new(test, seed, &mix);
+            let operations = Operations::of_plan(mix, supplies);
             execute_on_share(plan, operations, observer, cancel)
         }
         (None, None) => {
@@ -97,11 +90,7 @@ pub fn execute(
                 mix: Arc::clone(&mix),
                 seed,
             };
-            let operations = Operations {
-                mix,
-                origin,
-                supplies,
-            };
+            let operations = Operations::of_plan(mix, supplies);
             execute_on_share(plan, operations, observer, cancel)
         }
     }

@@ -171,7 +171,7 @@ fn sections(lines: &mut IcfLines) -> Result<IometerConfig, LineProblem> {
             is_listed = true;
             specification::section(lines, &mut config)?;
         } else if lines::begins(&text, "'MANAGER LIST") {
-            setup.manager_list(lines, &mut config)?;
+            setup.managers.read(lines, &mut config.notes)?;
         } else if !text.starts_with('\'') && !lines::begins(&text, "Version") {
             let expected = "expected one such as 'ACCESS SPECIFICATIONS";
             let reason = format!("`{text}` is in no section: {expected}");

@@ -23,6 +23,9 @@ use smbench_model::random::finalise;
 use smbench_model::trace::{Builder, Handle, Step, Trace};
 use smbench_model::workload::NetbenchCapture;
 use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{Disposition, options};
+use smbench_protocol::command::query_directory::DirectoryClass;
+use smbench_protocol::command::query_info::{file_class, file_system_class};
 
 use sizes::{Random, Sizes};
 use statistics::{Counts, statistics};
@@ -58,18 +61,8 @@ const WRITE_SIZES: [(u32, u64); 7] = [
 ];
 const LARGE_WRITE: u32 = 65_536;
 
-/// FILE_NON_DIRECTORY_FILE, and the dispositions FILE_OPEN and FILE_CREATE (MS-SMB2
-/// 2.2.13).
-const FILE: u32 = 0x40;
-const OPEN: u8 = 1;
-const CREATE: u8 = 2;
-/// Information classes (MS-FSCC 2.4, 2.5): FileBasic, FileStandard,
-/// FileAttributeTag, FileFsSize, FileBothDirectory.
-const BASIC: u8 = 4;
-const STANDARD: u8 = 5;
+/// The information class FileAttributeTag (MS-FSCC 2.4).
 const ATTRIBUTE_TAG: u8 = 35;
-const FS_SIZE: u8 = 3;
-const BOTH_NAMES: u8 = 3;
 /// The largest number of names that a listing asks for.
 const NAMES: u32 = 1366;
 
@@ -192,7 +185,7 @@ impl OfficeClient {
             };
             let step = Step::Find {
                 pattern: &path(directory, name),
-                class: BOTH_NAMES,
+                class: DirectoryClass::BothDirectory as u8,
                 most: NAMES,
             };
             self.push(&step, status);
@@ -205,8 +198,8 @@ impl OfficeClient {
             let name = format!("document{}.lnk", self.random.below(DOCUMENTS));
             let step = Step::Create {
                 path: &path(directory, &name),
-                options: FILE,
-                disposition: OPEN,
+                options: options::FILE_NON_DIRECTORY_FILE,
+                disposition: Disposition::Open as u8,
                 handle: -1,
             };
             self.push(&step, NtStatus::OBJECT_NAME_NOT_FOUND);
@@ -217,7 +210,7 @@ impl OfficeClient {
     fn ask_about(&mut self, directory: &str, there: &str, queries: u64) {
         for at in 0..queries {
             let class = match at % 2 {
-                0 => BASIC,
+                0 => file_class::FILE_BASIC_INFORMATION,
                 _ => ATTRIBUTE_TAG,
             };
             let missing = path(directory, &format!("missing{}.tmp", self.random.below(10)));
@@ -229,13 +222,13 @@ impl OfficeClient {
         }
     }
 
-    fn open(&mut self, path: &str, disposition: u8) -> Handle {
+    fn open(&mut self, path: &str, disposition: Disposition) -> Handle {
         self.handle += 1;
         let handle = self.handle;
         self.done(&Step::Create {
             path,
-            options: FILE,
-            disposition,
+            options: options::FILE_NON_DIRECTORY_FILE,
+            disposition: disposition as u8,
             handle,
         });
         handle
@@ -245,13 +238,14 @@ impl OfficeClient {
     fn ask(&mut self, handle: Handle, asked: u64, space: u64) {
         for at in 0..asked {
             let class = match at % 3 {
-                2 => BASIC,
-                _ => STANDARD,
+                2 => file_class::FILE_BASIC_INFORMATION,
+                _ => file_class::FILE_STANDARD_INFORMATION,
             };
             self.done(&Step::QueryFile { handle, class });
         }
         for _ in 0..space {
-            self.done(&Step::QueryFs { class: FS_SIZE });
+            let class = file_system_class::FILE_FS_SIZE_INFORMATION;
+            self.done(&Step::QueryFs { class });
         }
     }
 
@@ -266,7 +260,7 @@ impl OfficeClient {
         let size = DOCUMENT_BYTES[document as usize];
         let path = path(directory, &name_of(document));
         self.ask_about(directory, &path, queries);
-        let handle = self.open(&path, OPEN);
+        let handle = self.open(&path, Disposition::Open);
         self.ask(handle, asked, space);
         let mut offset = 0;
         for _ in 0..reads {
@@ -301,7 +295,7 @@ impl OfficeClient {
     ) {
         let there = self::path(directory, &name_of(0));
         self.ask_about(directory, &there, queries);
-        let handle = self.open(path, CREATE);
+        let handle = self.open(path, Disposition::Create);
         self.ask(handle, 0, space);
         let mut offset = 0;
         for _ in 0..writes {

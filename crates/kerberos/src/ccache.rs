@@ -162,7 +162,7 @@ pub(super) mod tests {
             name(&ticket.client),
             name(&ticket.service),
             enctypes,
-            counted(ticket.key.bytes()),
+            counted(&ticket.key.bytes),
             [
                 seconds(ticket.starts),
                 seconds(ticket.starts),
@@ -198,7 +198,7 @@ pub(super) mod tests {
                 ..ticket.clone()
             };
             bytes.extend(credential(&settings, 0, version));
-            let enctype = ticket.key.enctype().number().into();
+            let enctype = ticket.key.enctype.number().into();
             bytes.extend(credential(ticket, enctype, version));
         }
         bytes

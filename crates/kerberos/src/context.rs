@@ -61,7 +61,7 @@ impl Initiator {
         fill_random(&mut sequence);
         let this = Self {
             stamp: ticket.stamp(now),
-            subkey: Key::random(ticket.ticket.key.enctype()),
+            subkey: Key::random(ticket.ticket.key.enctype),
             // Keep the number small, because some servers read it as a signed one.
             sequence: u32::from_be_bytes(sequence) >> 2,
             server: ServerProof::Unproven,
@@ -135,7 +135,7 @@ impl Initiator {
     }
 
     pub fn session_key(&self) -> &[u8] {
-        self.key().bytes()
+        &self.key().bytes
     }
 
     const fn chosen_by_server(&self) -> u8 {
@@ -240,7 +240,7 @@ mod tests {
         let mut subkey = subkey.sequence("subkey").unwrap();
         subkey.field(0, "type").unwrap();
         let bytes = subkey.field(1, "key").unwrap().octets("key").unwrap();
-        let subkey = Key::new(key.enctype(), bytes).unwrap();
+        let subkey = Key::new(key.enctype, bytes).unwrap();
         let mut sequence = fields.field(7, "sequence").unwrap();
         (
             seconds,
@@ -257,8 +257,8 @@ mod tests {
         ];
         if let Some(subkey) = subkey {
             let key = der::sequence(&[
-                der::context(0, &der::integer(subkey.enctype().number().into())),
-                der::context(1, &der::octets(subkey.bytes())),
+                der::context(0, &der::integer(subkey.enctype.number().into())),
+                der::context(1, &der::octets(&subkey.bytes)),
             ]);
             fields.push(der::context(2, &key));
         }
@@ -298,7 +298,7 @@ mod tests {
                 initiator.finish(&reply).unwrap();
                 assert!(initiator.is_proven());
                 let expected = answer.unwrap_or(&ours);
-                assert_eq!(initiator.session_key(), expected.bytes());
+                assert_eq!(initiator.session_key(), expected.bytes);
 
                 let by = if answer.is_some() {
                     mic::ACCEPTOR_SUBKEY

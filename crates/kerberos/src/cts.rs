@@ -18,13 +18,8 @@ fn unbound(key: &[u8]) -> UnboundCipherKey {
         .unwrap_or_else(|_| unreachable!("keys have the length of their encryption type"))
 }
 
-/// Encrypts one block.
-pub(super) fn encrypt_block(key: &[u8], block: &mut [u8; BLOCK_LEN]) {
-    encrypt_blocks(key, block);
-}
-
 /// Encrypts whole blocks in CBC mode.
-fn encrypt_blocks(key: &[u8], blocks: &mut [u8]) {
+pub(super) fn encrypt_blocks(key: &[u8], blocks: &mut [u8]) {
     let iv = EncryptionContext::Iv128(FixedLength::from([0; BLOCK_LEN]));
     EncryptingKey::cbc(unbound(key))
         .and_then(|key| key.less_safe_encrypt(blocks, iv))

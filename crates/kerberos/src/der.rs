@@ -189,18 +189,37 @@ impl<'a> Der<'a> {
         }
     }
 
+    /// Returns the fields of a message: a sequence with the tag `[APPLICATION number]`.
+    pub(super) fn message(
+        bytes: &'a [u8],
+        number: u8,
+        what: &'static str,
+    ) -> Result<Self, DecodeError> {
+        Self::new(bytes)
+            .expect(application_tag(number), what)?
+            .sequence(what)
+    }
+
     /// Returns the content of the field `[number]`.
     pub(super) fn field(&mut self, number: u8, what: &'static str) -> Result<Self, DecodeError> {
         self.expect(context_tag(number), what)
     }
 
-    /// Returns the content of the field `[number]`, or `None` if it is missing.
-    pub(super) fn optional_field(
+    /// Decodes the content of the field `[number]` with `decode`, or returns `None`
+    /// if it is missing.
+    pub(super) fn optional_field<T>(
         &mut self,
         number: u8,
         what: &'static str,
-    ) -> Result<Option<Self>, DecodeError> {
-        self.optional(context_tag(number), what)
+        decode: impl FnOnce(&mut Self, &'static str) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        let field = self.optional(context_tag(number), what)?;
+        field.map(|mut field| decode(&mut field, what)).transpose()
+    }
+
+    /// Passes over the field `[number]`, if it is there.
+    pub(super) fn skip_field(&mut self, number: u8, what: &'static str) -> Result<(), DecodeError> {
+        self.optional(context_tag(number), what).map(|_| ())
     }
 
     pub(super) fn sequence(&mut self, what: &'static str) -> Result<Self, DecodeError> {

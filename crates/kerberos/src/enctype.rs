@@ -109,8 +109,8 @@ impl Enctype {
 /// A key and its encryption type. `Debug` does not show the key.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Key {
-    enctype: Enctype,
-    bytes: Vec<u8>,
+    pub(super) enctype: Enctype,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl fmt::Debug for Key {
@@ -172,14 +172,6 @@ impl Key {
         Some(Self { enctype, bytes })
     }
 
-    pub(super) const fn enctype(&self) -> Enctype {
-        self.enctype
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// Derives `len` bytes: DK of RFC 3961 5.1, or KDF-HMAC-SHA2 of RFC 8009 3.
     fn derive(&self, constant: &[u8], len: usize) -> Vec<u8> {
         if !self.enctype.is_sha1() {
@@ -191,7 +183,7 @@ impl Key {
         let mut block = n_fold(constant);
         let mut derived = Vec::with_capacity(len);
         while derived.len() < len {
-            cts::encrypt_block(&self.bytes, &mut block);
+            cts::encrypt_blocks(&self.bytes, &mut block);
             derived.extend_from_slice(&block);
         }
         derived.truncate(len);

@@ -73,7 +73,7 @@ impl Keytab {
                     .iter()
                     .filter(|entry| entry.principal == *principal)
                     .filter_map(|entry| Some((entry.version, entry.key.as_ref()?)))
-                    .filter(|(_, key)| key.enctype() == enctype)
+                    .filter(|(_, key)| key.enctype == enctype)
                     .max_by_key(|(version, _)| *version)
                     .map(|(_, key)| key.clone())
             })
@@ -160,7 +160,7 @@ mod tests {
         let keytab = Keytab::parse(&file).unwrap();
         let ann = Principal::user("ann", "EXAMPLE.COM");
         let keys = keytab.keys(&ann);
-        let found: Vec<_> = keys.iter().map(Key::bytes).collect();
+        let found: Vec<_> = keys.iter().map(|key| &key.bytes[..]).collect();
         assert_eq!(found, [&[18; 32][..], &[10; 16]]);
         let bob = Principal::user("bob", "EXAMPLE.COM");
         assert_eq!(keytab.principals(), [&ann, &bob]);

@@ -105,7 +105,7 @@ pub(super) fn kdc_request(message: u8, preauth: &[(i64, Vec<u8>)], body: &[u8]) 
 /// Encrypts `plain` for `usage` and encodes it as `EncryptedData` (5.2.9).
 pub(super) fn encrypted(key: &Key, usage: u32, plain: &[u8]) -> Vec<u8> {
     der::sequence(&[
-        der::context(0, &der::integer(key.enctype().number().into())),
+        der::context(0, &der::integer(key.enctype.number().into())),
         der::context(2, &der::octets(&key.encrypt(usage, plain))),
     ])
 }
@@ -120,8 +120,8 @@ pub(super) fn timestamp(stamp: KerberosTime) -> Vec<u8> {
 
 fn encryption_key(key: &Key) -> Vec<u8> {
     der::sequence(&[
-        der::context(0, &der::integer(key.enctype().number().into())),
-        der::context(1, &der::octets(key.bytes())),
+        der::context(0, &der::integer(key.enctype.number().into())),
+        der::context(1, &der::octets(&key.bytes)),
     ])
 }
 

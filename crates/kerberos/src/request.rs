@@ -36,7 +36,7 @@ impl UserProof {
     fn enctypes(&self) -> Vec<Enctype> {
         match self {
             Self::Password(_) => Enctype::ALL.to_vec(),
-            Self::Keys(keys) => keys.iter().map(Key::enctype).collect(),
+            Self::Keys(keys) => keys.iter().map(|key| key.enctype).collect(),
         }
     }
 
@@ -48,10 +48,7 @@ impl UserProof {
                     .map_or_else(|| user.default_salt(), <[u8]>::to_vec);
                 Key::from_password(info.enctype, password, &salt, info.parameters)
             }
-            Self::Keys(keys) => keys
-                .iter()
-                .find(|key| key.enctype() == info.enctype)
-                .cloned(),
+            Self::Keys(keys) => keys.iter().find(|key| key.enctype == info.enctype).cloned(),
         }
     }
 
@@ -346,7 +343,7 @@ impl TicketRequest {
         let checksum = key.checksum(usage::TGS_REQ_CHECKSUM, &[&body]);
         let authenticator = Authenticator {
             stamp: KerberosTime::from(now),
-            checksum: (key.enctype().checksum_number().into(), &checksum),
+            checksum: (key.enctype.checksum_number().into(), &checksum),
             subkey: None,
         };
         let proof =

@@ -77,37 +77,22 @@ impl<'a> Response<'a> {
         let mut fields = Der::new(bytes)
             .field(1, "SPNEGO response")?
             .sequence("SPNEGO response")?;
-        let state = match fields.optional_field(0, "SPNEGO state")? {
-            Some(mut field) => Some(state(field.expect(ENUMERATED, "SPNEGO state")?)?),
-            None => None,
-        };
-        let mechanism = match fields.optional_field(1, "SPNEGO mechanism")? {
-            Some(mut field) => Some(field.oid("SPNEGO mechanism")?),
-            None => None,
-        };
-        let mut octets = |number, what| match fields.optional_field(number, what)? {
-            Some(mut field) => field.octets(what).map(Some),
-            None => Ok(None),
-        };
         Ok(Self {
-            state,
-            mechanism,
-            token: octets(2, "SPNEGO token")?,
-            mic: octets(3, "SPNEGO mechListMIC")?,
+            state: fields.optional_field(0, "SPNEGO state", state)?,
+            mechanism: fields.optional_field(1, "SPNEGO mechanism", Der::oid)?,
+            token: fields.optional_field(2, "SPNEGO token", Der::octets)?,
+            mic: fields.optional_field(3, "SPNEGO mechListMIC", Der::octets)?,
         })
     }
 }
 
-fn state(value: Der<'_>) -> Result<NegState, DecodeError> {
-    match value.rest() {
+fn state(field: &mut Der<'_>, what: &'static str) -> Result<NegState, DecodeError> {
+    match field.expect(ENUMERATED, what)?.rest() {
         [0] => Ok(NegState::Completed),
         [1] => Ok(NegState::Incomplete),
         [2] => Ok(NegState::Rejected),
         [3] => Ok(NegState::RequestMic),
-        _ => Err(DecodeError {
-            what: "SPNEGO state",
-            offset: 0,
-        }),
+        _ => Err(DecodeError { what, offset: 0 }),
     }
 }
 

@@ -40,15 +40,9 @@ impl Password {
     }
 }
 
-impl From<&str> for Password {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-impl From<String> for Password {
-    fn from(text: String) -> Self {
-        Self(text)
+impl<T: Into<String>> From<T> for Password {
+    fn from(text: T) -> Self {
+        Self(text.into())
     }
 }
 

@@ -12,12 +12,11 @@ mod table;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use smbench_protocol::command::create::Disposition;
+use smbench_protocol::command::query_directory::DirectoryClass;
 
 use crate::kind::OpKind;
-pub use class::{
-    Attribute, ChangeFilter, CreateDisposition, CreateOption, CreateSubject, DirectoryClass,
-    QueryClass, SetClass,
-};
+pub use class::{Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass};
 pub use dialect::{DialectNeed, dialect_needed};
 
 /// One entry of a mix of operations.
@@ -125,7 +124,7 @@ pub struct CreateParameters {
     /// The kind of name that is opened.
     pub subject: CreateSubject,
     /// What CREATE does when the name exists, and when it does not.
-    pub disposition: CreateDisposition,
+    pub disposition: Disposition,
     /// Whether to set FILE_DELETE_ON_CLOSE.
     pub delete_on_close: bool,
     /// Whether to ask for a durable handle, and for the batch oplock that it

@@ -40,48 +40,27 @@ pub use spread::RequestSpread;
 /// The largest ratio of reads to writes.
 pub const RW_RATIO_MAX: f64 = 1e9;
 
-/// The test mode: the order of offsets, and reads or writes there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TestMode {
-    /// Sequential writes into files that are emptied before.
-    SeqWr,
-    /// Sequential writes.
-    SeqReWr,
-    /// Sequential reads.
-    SeqRd,
-    /// Random reads.
-    RndRd,
-    /// Random writes.
-    RndWr,
-    /// Random reads and writes.
-    RndRw,
+smbench_protocol::named! {
+    /// The test mode: the order of offsets, and reads or writes there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TestMode {
+        /// Sequential writes into files that are emptied before.
+        SeqWr => "seqwr",
+        /// Sequential writes.
+        SeqReWr => "seqrewr",
+        /// Sequential reads.
+        SeqRd => "seqrd",
+        /// Random reads.
+        RndRd => "rndrd",
+        /// Random writes.
+        RndWr => "rndwr",
+        /// Random reads and writes.
+        RndRw => "rndrw",
+    }
 }
 
 impl TestMode {
-    /// Every mode.
-    pub const ALL: [Self; 6] = [
-        Self::SeqWr,
-        Self::SeqReWr,
-        Self::SeqRd,
-        Self::RndRd,
-        Self::RndWr,
-        Self::RndRw,
-    ];
-
-    /// Returns the name in sysbench.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SeqWr => "seqwr",
-            Self::SeqReWr => "seqrewr",
-            Self::SeqRd => "seqrd",
-            Self::RndRd => "rndrd",
-            Self::RndWr => "rndwr",
-            Self::RndRw => "rndrw",
-        }
-    }
-
     /// Returns the order of offsets.
     #[must_use]
     pub const fn access(self) -> Access {

@@ -50,8 +50,10 @@ impl ScratchName {
         format!("s{client:05}-{slot:03}-{}.tmp", self.letter())
     }
 
-    /// Whether [`ScratchName::of`] makes names like this one.
-    fn is_scratch_name(name: &str) -> bool {
+    /// Whether [`ScratchName::of`] makes names like this one, of files and of
+    /// directories.
+    #[must_use]
+    pub fn is_like(name: &str) -> bool {
         let parts = name
             .strip_prefix('s')
             .and_then(|rest| rest.strip_suffix(".tmp"))
@@ -103,13 +105,7 @@ impl FileSet {
     /// one. A clean-up touches no other names.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
-        ScratchName::is_scratch_name(name) || Self::is_work_file_name(name)
-    }
-
-    /// Whether [`ScratchName::of`] makes names of directories like this one.
-    #[must_use]
-    pub fn is_directory_name(name: &str) -> bool {
-        ScratchName::is_scratch_name(name)
+        ScratchName::is_like(name) || Self::is_work_file_name(name)
     }
 
     fn is_work_file_name(name: &str) -> bool {
@@ -219,7 +215,7 @@ mod tests {
             for (client, slot) in [(0, 0), (0, 1), (123_456, 1023)] {
                 let name = name.of(client, slot);
                 assert!(FileSet::is_file_name(&name), "{name}");
-                assert!(FileSet::is_directory_name(&name), "{name}");
+                assert!(ScratchName::is_like(&name), "{name}");
                 assert!(names.insert(name));
             }
         }
@@ -234,9 +230,9 @@ mod tests {
             "s1-1-t",
         ] {
             assert!(!FileSet::is_file_name(name), "{name}");
-            assert!(!FileSet::is_directory_name(name), "{name}");
+            assert!(!ScratchName::is_like(name), "{name}");
         }
-        assert!(!FileSet::is_directory_name("c00001-f000.dat"));
+        assert!(!ScratchName::is_like("c00001-f000.dat"));
     }
 
     #[test]

@@ -6,113 +6,95 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])+ $kind:ident = $name:literal;)+) => {
-        /// Kinds of measured operations.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum OpKind {
-            $($(#[$doc])+ $kind,)+
-        }
-
-        impl OpKind {
-            /// Every kind, in the order of the tables.
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
-
-            /// Returns the key of this kind in result documents.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)+
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    /// READ.
-    Read = "read";
-    /// WRITE.
-    Write = "write";
-    /// FLUSH.
-    Flush = "flush";
-    /// CREATE.
-    Create = "create";
-    /// CLOSE.
-    Close = "close";
-    /// LOCK that locks a range.
-    Lock = "lock";
-    /// LOCK that unlocks a range.
-    Unlock = "unlock";
-    /// QUERY_INFO of a file.
-    QueryFile = "query_file";
-    /// QUERY_INFO of the file system.
-    QueryFs = "query_fs";
-    /// QUERY_INFO of the security descriptor.
-    QuerySecurity = "query_security";
-    /// SET_INFO of times, allocation or end of file.
-    SetFile = "set_file";
-    /// SET_INFO that renames a file.
-    Rename = "rename";
-    /// SET_INFO that marks a file for deletion.
-    Delete = "delete";
-    /// SET_INFO of the security descriptor.
-    SetSecurity = "set_security";
-    /// QUERY_DIRECTORY.
-    QueryDirectory = "query_directory";
-    /// CHANGE_NOTIFY, until the server confirms that it watches.
-    ChangeNotify = "change_notify";
-    /// CANCEL of a CHANGE_NOTIFY, until the CHANGE_NOTIFY is answered.
-    Cancel = "cancel";
-    /// IOCTL FSCTL_SRV_COPYCHUNK.
-    CopyChunk = "copy_chunk";
-    /// IOCTL FSCTL_QUERY_NETWORK_INTERFACE_INFO.
-    QueryInterfaces = "query_interfaces";
-    /// IOCTL FSCTL_VALIDATE_NEGOTIATE_INFO.
-    ValidateNegotiate = "validate_negotiate";
-    /// ECHO.
-    Echo = "echo";
-    /// TREE_CONNECT.
-    TreeConnect = "tree_connect";
-    /// TREE_DISCONNECT.
-    TreeDisconnect = "tree_disconnect";
-    /// SESSION_SETUP of a further session, until its TREE_CONNECT is answered.
-    LogOn = "log_on";
-    /// LOGOFF of a further session.
-    LogOff = "log_off";
-    /// CREATE, READ and CLOSE in one frame.
-    CreateReadClose = "create_read_close";
-    /// CREATE, QUERY_INFO and CLOSE in one frame.
-    CreateQueryClose = "create_query_close";
-    /// CREATE, SET_INFO and CLOSE in one frame.
-    CreateSetClose = "create_set_close";
-    /// Query of a file by its name, in a replay: CREATE, QUERY_INFO and CLOSE in
-    /// one frame.
-    QueryPath = "query_path";
-    /// The first names of a directory, in a replay: CREATE, QUERY_DIRECTORY and
-    /// CLOSE in one frame.
-    FindFirst = "find_first";
-    /// Deletion of a file by its name, in a replay: CREATE and CLOSE in one frame.
-    Unlink = "unlink";
-    /// Renaming of a file, in a replay: CREATE, SET_INFO and CLOSE in one frame.
-    RenamePath = "rename_path";
-    /// Creation of a directory, in a replay: CREATE and CLOSE in one frame.
-    Mkdir = "mkdir";
-    /// Deletion of a directory, in a replay: CREATE and CLOSE in one frame.
-    Rmdir = "rmdir";
-    /// Listing and deletion of a directory with everything below it, in a replay,
-    /// in as many frames as necessary.
-    Deltree = "deltree";
-    /// FLUSH of a file after the load of a `fileio` test. It comes after the
-    /// window, so sums over operations leave it out.
-    FinalFlush = "final_flush";
-    /// The acknowledgement of an oplock or lease break. The server asks for it, not
-    /// the workload, so sums over operations leave it out.
-    OplockBreak = "oplock_break";
-    /// SESSION_SETUP in a session that the server has let expire, from the answer
-    /// that says so to the last one. Sums over operations leave it out too.
-    Reauthentication = "reauthentication";
+smbench_protocol::named! {
+    /// Kinds of measured operations, in the order of the tables. The names are the
+    /// keys in result documents.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OpKind {
+        /// READ.
+        Read => "read",
+        /// WRITE.
+        Write => "write",
+        /// FLUSH.
+        Flush => "flush",
+        /// CREATE.
+        Create => "create",
+        /// CLOSE.
+        Close => "close",
+        /// LOCK that locks a range.
+        Lock => "lock",
+        /// LOCK that unlocks a range.
+        Unlock => "unlock",
+        /// QUERY_INFO of a file.
+        QueryFile => "query_file",
+        /// QUERY_INFO of the file system.
+        QueryFs => "query_fs",
+        /// QUERY_INFO of the security descriptor.
+        QuerySecurity => "query_security",
+        /// SET_INFO of times, allocation or end of file.
+        SetFile => "set_file",
+        /// SET_INFO that renames a file.
+        Rename => "rename",
+        /// SET_INFO that marks a file for deletion.
+        Delete => "delete",
+        /// SET_INFO of the security descriptor.
+        SetSecurity => "set_security",
+        /// QUERY_DIRECTORY.
+        QueryDirectory => "query_directory",
+        /// CHANGE_NOTIFY, until the server confirms that it watches.
+        ChangeNotify => "change_notify",
+        /// CANCEL of a CHANGE_NOTIFY, until the CHANGE_NOTIFY is answered.
+        Cancel => "cancel",
+        /// IOCTL FSCTL_SRV_COPYCHUNK.
+        CopyChunk => "copy_chunk",
+        /// IOCTL FSCTL_QUERY_NETWORK_INTERFACE_INFO.
+        QueryInterfaces => "query_interfaces",
+        /// IOCTL FSCTL_VALIDATE_NEGOTIATE_INFO.
+        ValidateNegotiate => "validate_negotiate",
+        /// ECHO.
+        Echo => "echo",
+        /// TREE_CONNECT.
+        TreeConnect => "tree_connect",
+        /// TREE_DISCONNECT.
+        TreeDisconnect => "tree_disconnect",
+        /// SESSION_SETUP of a further session, until its TREE_CONNECT is answered.
+        LogOn => "log_on",
+        /// LOGOFF of a further session.
+        LogOff => "log_off",
+        /// CREATE, READ and CLOSE in one frame.
+        CreateReadClose => "create_read_close",
+        /// CREATE, QUERY_INFO and CLOSE in one frame.
+        CreateQueryClose => "create_query_close",
+        /// CREATE, SET_INFO and CLOSE in one frame.
+        CreateSetClose => "create_set_close",
+        /// Query of a file by its name, in a replay: CREATE, QUERY_INFO and CLOSE in
+        /// one frame.
+        QueryPath => "query_path",
+        /// The first names of a directory, in a replay: CREATE, QUERY_DIRECTORY and
+        /// CLOSE in one frame.
+        FindFirst => "find_first",
+        /// Deletion of a file by its name, in a replay: CREATE and CLOSE in one frame.
+        Unlink => "unlink",
+        /// Renaming of a file, in a replay: CREATE, SET_INFO and CLOSE in one frame.
+        RenamePath => "rename_path",
+        /// Creation of a directory, in a replay: CREATE and CLOSE in one frame.
+        Mkdir => "mkdir",
+        /// Deletion of a directory, in a replay: CREATE and CLOSE in one frame.
+        Rmdir => "rmdir",
+        /// Listing and deletion of a directory with everything below it, in a replay,
+        /// in as many frames as necessary.
+        Deltree => "deltree",
+        /// FLUSH of a file after the load of a `fileio` test. It comes after the
+        /// window, so sums over operations leave it out.
+        FinalFlush => "final_flush",
+        /// The acknowledgement of an oplock or lease break. The server asks for it, not
+        /// the workload, so sums over operations leave it out.
+        OplockBreak => "oplock_break",
+        /// SESSION_SETUP in a session that the server has let expire, from the answer
+        /// that says so to the last one. Sums over operations leave it out too.
+        Reauthentication => "reauthentication",
+    }
 }
 
 /// The direction of application data.

@@ -11,13 +11,13 @@ use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Values in the order in which they are written.
 ///
 /// The canonical text writes three or more evenly rising values as a range.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String", bound = "T: Value")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String", bound = "T: Value")]
 pub struct List<T>(Vec<T>);
 
 /// The reason why a text is not a list. It names the element as written.
@@ -85,12 +85,6 @@ impl<T: Value> TryFrom<String> for List<T> {
 
     fn try_from(text: String) -> Result<Self, ListError> {
         text.parse()
-    }
-}
-
-impl<T: Value> From<List<T>> for String {
-    fn from(list: List<T>) -> Self {
-        list.to_string()
     }
 }
 

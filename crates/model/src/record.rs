@@ -9,6 +9,7 @@
 mod caching;
 mod fairness;
 mod health;
+mod incidents;
 mod load_point;
 mod punctuality;
 mod recorder;

@@ -4,8 +4,6 @@
 mod caching;
 mod connections;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
@@ -73,29 +71,17 @@ impl SessionsSpec {
         fn text(value: &Option<impl ToString>) -> Option<String> {
             value.as_ref().map(ToString::to_string)
         }
-        let Self {
-            oplock,
-            dialect,
-            sign,
-            signing_algorithm,
-            encrypt,
-            cipher,
-            sessions_per_connection,
-            connections_per_session,
-            credits,
-            source_ip,
-        } = self;
-        let values = [
-            text(oplock),
-            text(dialect),
-            text(sign),
-            text(signing_algorithm),
-            text(encrypt),
-            text(cipher),
-            text(sessions_per_connection),
-            text(connections_per_session),
-            text(credits),
-            text(source_ip),
+        let values: [_; Self::KEYS.len()] = [
+            text(&self.oplock),
+            text(&self.dialect),
+            text(&self.sign),
+            text(&self.signing_algorithm),
+            text(&self.encrypt),
+            text(&self.cipher),
+            text(&self.sessions_per_connection),
+            text(&self.connections_per_session),
+            text(&self.credits),
+            text(&self.source_ip),
         ];
         let options = Self::KEYS.iter().zip(values);
         options
@@ -186,25 +172,17 @@ pub struct SessionOptions {
     pub ciphers: CipherList,
 }
 
-/// Whether the user wants a protocol feature.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// On if the server requires it.
-    #[default]
-    Auto,
-    /// On; otherwise the run does not start.
-    Required,
-    /// Off; otherwise the run does not start.
-    Off,
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Required => "required",
-            Self::Off => "off",
-        })
+smbench_protocol::named! {
+    /// Whether the user wants a protocol feature.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Mode {
+        /// On if the server requires it.
+        #[default]
+        Auto => "auto",
+        /// On; otherwise the run does not start.
+        Required => "required",
+        /// Off; otherwise the run does not start.
+        Off => "off",
     }
 }

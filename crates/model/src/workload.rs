@@ -1,7 +1,6 @@
 //! The work of each client: its requests and their shares, their sizes, and their
 //! files.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -91,23 +90,16 @@ pub enum Timing {
     Recorded,
 }
 
-/// A capture of NetBench clients. Generated traces follow its statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetbenchCapture {
-    /// Clients cached nothing: they read small pieces, again and again.
-    WithoutCache,
-    /// Clients had oplocks and cached. The server sees mainly opens, names and
-    /// large requests.
-    Oplocks,
-}
-
-impl fmt::Display for NetbenchCapture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::WithoutCache => "without-cache",
-            Self::Oplocks => "oplocks",
-        })
+smbench_protocol::named! {
+    /// A capture of NetBench clients. Generated traces follow its statistics.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum NetbenchCapture {
+        /// Clients cached nothing: they read small pieces, again and again.
+        WithoutCache => "without-cache",
+        /// Clients had oplocks and cached. The server sees mainly opens, names and
+        /// large requests.
+        Oplocks => "oplocks",
     }
 }
 

@@ -3,40 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A signing algorithm (MS-SMB2 2.2.3.1.7, 3.1.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum SigningAlgorithm {
-    /// HMAC-SHA256: used by SMB 2.x, and by 3.1.1 if negotiated.
-    HmacSha256 = 0,
-    /// AES-128-CMAC: used by SMB 3.x.
-    AesCmac = 1,
-    /// AES-128-GMAC: used by SMB 3.1.1 if negotiated.
-    AesGmac = 2,
+named! {
+    /// A signing algorithm (MS-SMB2 2.2.3.1.7, 3.1.4.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u16)]
+    pub enum SigningAlgorithm {
+        /// HMAC-SHA256: used by SMB 2.x, and by 3.1.1 if negotiated.
+        HmacSha256 = 0 => "hmac-sha256",
+        /// AES-128-CMAC: used by SMB 3.x.
+        AesCmac = 1 => "aes-128-cmac",
+        /// AES-128-GMAC: used by SMB 3.1.1 if negotiated.
+        AesGmac = 2 => "aes-128-gmac",
+    }
 }
 
 impl SigningAlgorithm {
-    /// Every algorithm.
-    pub const ALL: [Self; 3] = [Self::HmacSha256, Self::AesCmac, Self::AesGmac];
-
-    /// Returns the name that result documents use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HmacSha256 => "hmac-sha256",
-            Self::AesCmac => "aes-128-cmac",
-            Self::AesGmac => "aes-128-gmac",
-        }
-    }
-
     pub(crate) fn from_id(id: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|&known| known as u16 == id)
-    }
-}
-
-impl fmt::Display for SigningAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -54,40 +37,23 @@ impl FromStr for SigningAlgorithm {
 #[error("expected one of hmac-sha256, aes-128-cmac, aes-128-gmac")]
 pub struct UnknownSigning;
 
-/// An encryption algorithm (MS-SMB2 2.2.3.1.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum Cipher {
-    /// AES-128-CCM: the only cipher of SMB 3.0 and 3.0.2.
-    Aes128Ccm = 1,
-    /// AES-128-GCM.
-    Aes128Gcm = 2,
-    /// AES-256-CCM.
-    Aes256Ccm = 3,
-    /// AES-256-GCM.
-    Aes256Gcm = 4,
+named! {
+    /// An encryption algorithm (MS-SMB2 2.2.3.1.2). The order is that of offers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u16)]
+    pub enum Cipher {
+        /// AES-128-GCM.
+        Aes128Gcm = 2 => "aes-128-gcm",
+        /// AES-128-CCM: the only cipher of SMB 3.0 and 3.0.2.
+        Aes128Ccm = 1 => "aes-128-ccm",
+        /// AES-256-GCM.
+        Aes256Gcm = 4 => "aes-256-gcm",
+        /// AES-256-CCM.
+        Aes256Ccm = 3 => "aes-256-ccm",
+    }
 }
 
 impl Cipher {
-    /// Every cipher, in the order in which they are offered by default.
-    pub const ALL: [Self; 4] = [
-        Self::Aes128Gcm,
-        Self::Aes128Ccm,
-        Self::Aes256Gcm,
-        Self::Aes256Ccm,
-    ];
-
-    /// Returns the name that result documents use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Aes128Ccm => "aes-128-ccm",
-            Self::Aes128Gcm => "aes-128-gcm",
-            Self::Aes256Ccm => "aes-256-ccm",
-            Self::Aes256Gcm => "aes-256-gcm",
-        }
-    }
-
     /// Returns the length of a key in bytes.
     #[must_use]
     pub const fn key_len(self) -> usize {
@@ -99,12 +65,6 @@ impl Cipher {
 
     pub(crate) fn from_id(id: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|&known| known as u16 == id)
-    }
-}
-
-impl fmt::Display for Cipher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -50,31 +50,22 @@ pub enum Credentials {
     Kerberos(Arc<ServiceTicket>),
 }
 
-/// The kind of log-on that the server accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logon {
-    /// A user, authenticated with NTLM.
-    Ntlm,
-    /// A user, authenticated with Kerberos.
-    Kerberos,
-    /// A guest.
-    Guest,
-    /// Anonymous, without an account.
-    Anonymous,
+named! {
+    /// The kind of log-on that the server accepted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Logon {
+        /// A user, authenticated with NTLM.
+        Ntlm => "ntlm",
+        /// A user, authenticated with Kerberos.
+        Kerberos => "kerberos",
+        /// A guest.
+        Guest => "guest",
+        /// Anonymous, without an account.
+        Anonymous => "anonymous",
+    }
 }
 
 impl Logon {
-    /// Returns `ntlm`, `kerberos`, `guest` or `anonymous`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ntlm => "ntlm",
-            Self::Kerberos => "kerberos",
-            Self::Guest => "guest",
-            Self::Anonymous => "anonymous",
-        }
-    }
-
     /// Returns whether the session has a key for signing and encryption
     /// (MS-SMB2 3.2.5.3.1).
     #[must_use]
@@ -152,7 +143,7 @@ impl AuthClient {
     pub(crate) fn conclude(&mut self, token: &[u8]) -> Result<(), AuthError> {
         match &mut self.0 {
             // If NTLM is complete, a last token only confirms that.
-            Mechanism::Ntlm(ntlm) if ntlm.is_complete() || token.is_empty() => Ok(()),
+            Mechanism::Ntlm(ntlm) if ntlm.is_complete || token.is_empty() => Ok(()),
             Mechanism::Ntlm(ntlm) => ntlm.step(token).map(|_| ()),
             Mechanism::Anonymous(_) => Ok(()),
             Mechanism::Kerberos(kerberos) => kerberos.conclude(token),

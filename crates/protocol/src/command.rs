@@ -11,7 +11,6 @@ pub mod change_notify;
 pub mod close;
 pub mod create;
 pub mod create_context;
-pub mod error;
 pub mod flush;
 pub mod ioctl;
 pub mod lease;

@@ -37,12 +37,11 @@ use crate::header::{Command, Header};
 pub use crate::command::bodyless::EMPTY_BODY;
 use cancel::InterimResponse;
 pub use chain::Chain;
-pub use error::{NoCredit, NotInFlight, ProtocolError, RequestError};
+pub use error::{NoCredit, NotInFlight, ProtocolError};
 pub use event::{Completion, Event};
 pub use further::TreeId;
 pub(crate) use further::has_validation;
 pub use negotiated::Negotiated;
-use protection::try_append_framed;
 pub(crate) use protection::{Keys, MessageProtection, Protect, Protection, append_framed};
 pub use reauthentication::{Reauthentication, ReauthenticationError};
 pub use session::{Binding, SessionIndex, SessionTerms};
@@ -219,28 +218,6 @@ impl Connection {
         let header = self.admit(session, command, charge, tag)?;
         append_framed(&header, out, self.protect(session), body);
         Ok(())
-    }
-
-    /// Appends any request, like [`Connection::request`], with a body whose
-    /// encoding can fail.
-    ///
-    /// # Errors
-    /// Returns [`RequestError`] without appending anything.
-    pub fn try_request<E>(
-        &mut self,
-        session: SessionIndex,
-        command: Command,
-        charge: u16,
-        tag: u32,
-        out: &mut Vec<u8>,
-        body: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), RequestError<E>> {
-        let undo = self.mark(out);
-        let header = self.admit(session, command, charge, tag)?;
-        try_append_framed(&header, out, self.protect(session), body).map_err(|error| {
-            self.go_back(&undo, out);
-            RequestError::Body(error)
-        })
     }
 
     /// Returns whether the available credits suffice for requests of these charges.

@@ -5,50 +5,31 @@ use std::str::FromStr;
 
 use crate::algorithm::SigningAlgorithm;
 
-/// An SMB2 dialect revision (MS-SMB2 2.2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u16)]
-pub enum Dialect {
-    /// SMB 2.0.2.
-    Smb202 = 0x0202,
-    /// SMB 2.1.
-    Smb21 = 0x0210,
-    /// SMB 3.0.
-    Smb30 = 0x0300,
-    /// SMB 3.0.2.
-    Smb302 = 0x0302,
-    /// SMB 3.1.1.
-    Smb311 = 0x0311,
+named! {
+    /// An SMB2 dialect revision (MS-SMB2 2.2.3). The oldest is the least.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u16)]
+    pub enum Dialect {
+        /// SMB 2.0.2.
+        Smb202 = 0x0202 => "2.0.2",
+        /// SMB 2.1.
+        Smb21 = 0x0210 => "2.1",
+        /// SMB 3.0.
+        Smb30 = 0x0300 => "3.0",
+        /// SMB 3.0.2.
+        Smb302 = 0x0302 => "3.0.2",
+        /// SMB 3.1.1.
+        Smb311 = 0x0311 => "3.1.1",
+    }
 }
 
 impl Dialect {
-    /// Every dialect that this build supports, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::Smb202,
-        Self::Smb21,
-        Self::Smb30,
-        Self::Smb302,
-        Self::Smb311,
-    ];
-
     /// Returns the dialect with this revision number, if this build supports it.
     #[must_use]
     pub fn from_revision(revision: u16) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|dialect| *dialect as u16 == revision)
-    }
-
-    /// Returns the name as users write it, for example `3.1.1`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Smb202 => "2.0.2",
-            Self::Smb21 => "2.1",
-            Self::Smb30 => "3.0",
-            Self::Smb302 => "3.0.2",
-            Self::Smb311 => "3.1.1",
-        }
     }
 
     /// Returns the signing algorithm that the dialect fixes (MS-SMB2 3.1.4.1).
@@ -60,12 +41,6 @@ impl Dialect {
             Self::Smb30 | Self::Smb302 => Some(SigningAlgorithm::AesCmac),
             Self::Smb311 => None,
         }
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -56,30 +56,15 @@ struct Negotiating {
 const TAG: u32 = 0;
 
 impl Handshake {
-    /// Starts a handshake and appends the NEGOTIATE request.
+    /// Starts a handshake and appends the NEGOTIATE request. With a `binding`, the
+    /// connection becomes another channel of that session, and `config` must have
+    /// the same client GUID and the same user.
     ///
     /// # Errors
     /// Returns an error if the credentials cannot be used.
-    pub fn start(config: SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
-        Self::to(None, config, out)
-    }
-
-    /// Starts to make this connection another channel of the session of
-    /// `binding`. `config` must have the same client GUID and the same user.
-    ///
-    /// # Errors
-    /// Returns an error if the credentials cannot be used.
-    pub fn bind(
+    pub fn start(
         config: SessionConfig,
-        binding: Binding,
-        out: &mut Vec<u8>,
-    ) -> Result<Self, HandshakeError> {
-        Self::to(Some(binding), config, out)
-    }
-
-    fn to(
         binding: Option<Binding>,
-        config: SessionConfig,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
         let authenticator = AuthClient::new(&config.credentials, config.now)?;

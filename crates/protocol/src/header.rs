@@ -16,85 +16,39 @@ pub const PROTOCOL_ID: [u8; 4] = *b"\xFESMB";
 /// The message id of an unsolicited oplock or lease break (MS-SMB2 2.2.23).
 pub const UNSOLICITED: u64 = u64::MAX;
 
-/// Command codes (MS-SMB2 2.2.1.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-#[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.1.2")]
-pub enum Command {
-    Negotiate = 0,
-    SessionSetup = 1,
-    Logoff = 2,
-    TreeConnect = 3,
-    TreeDisconnect = 4,
-    Create = 5,
-    Close = 6,
-    Flush = 7,
-    Read = 8,
-    Write = 9,
-    Lock = 10,
-    Ioctl = 11,
-    Cancel = 12,
-    Echo = 13,
-    QueryDirectory = 14,
-    ChangeNotify = 15,
-    QueryInfo = 16,
-    SetInfo = 17,
-    OplockBreak = 18,
+named! {
+    /// Command codes (MS-SMB2 2.2.1.2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u16)]
+    #[expect(missing_docs, reason = "the names are those of MS-SMB2 2.2.1.2")]
+    pub enum Command {
+        Negotiate = 0 => "NEGOTIATE",
+        SessionSetup = 1 => "SESSION_SETUP",
+        Logoff = 2 => "LOGOFF",
+        TreeConnect = 3 => "TREE_CONNECT",
+        TreeDisconnect = 4 => "TREE_DISCONNECT",
+        Create = 5 => "CREATE",
+        Close = 6 => "CLOSE",
+        Flush = 7 => "FLUSH",
+        Read = 8 => "READ",
+        Write = 9 => "WRITE",
+        Lock = 10 => "LOCK",
+        Ioctl = 11 => "IOCTL",
+        Cancel = 12 => "CANCEL",
+        Echo = 13 => "ECHO",
+        QueryDirectory = 14 => "QUERY_DIRECTORY",
+        ChangeNotify = 15 => "CHANGE_NOTIFY",
+        QueryInfo = 16 => "QUERY_INFO",
+        SetInfo = 17 => "SET_INFO",
+        OplockBreak = 18 => "OPLOCK_BREAK",
+    }
 }
 
 impl Command {
-    const ALL: [Self; 19] = [
-        Self::Negotiate,
-        Self::SessionSetup,
-        Self::Logoff,
-        Self::TreeConnect,
-        Self::TreeDisconnect,
-        Self::Create,
-        Self::Close,
-        Self::Flush,
-        Self::Read,
-        Self::Write,
-        Self::Lock,
-        Self::Ioctl,
-        Self::Cancel,
-        Self::Echo,
-        Self::QueryDirectory,
-        Self::ChangeNotify,
-        Self::QueryInfo,
-        Self::SetInfo,
-        Self::OplockBreak,
-    ];
-
     /// Returns the command with this code, if MS-SMB2 has one.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
-    }
-
-    /// Returns the name as MS-SMB2 writes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Negotiate => "NEGOTIATE",
-            Self::SessionSetup => "SESSION_SETUP",
-            Self::Logoff => "LOGOFF",
-            Self::TreeConnect => "TREE_CONNECT",
-            Self::TreeDisconnect => "TREE_DISCONNECT",
-            Self::Create => "CREATE",
-            Self::Close => "CLOSE",
-            Self::Flush => "FLUSH",
-            Self::Read => "READ",
-            Self::Write => "WRITE",
-            Self::Lock => "LOCK",
-            Self::Ioctl => "IOCTL",
-            Self::Cancel => "CANCEL",
-            Self::Echo => "ECHO",
-            Self::QueryDirectory => "QUERY_DIRECTORY",
-            Self::ChangeNotify => "CHANGE_NOTIFY",
-            Self::QueryInfo => "QUERY_INFO",
-            Self::SetInfo => "SET_INFO",
-            Self::OplockBreak => "OPLOCK_BREAK",
-        }
     }
 }
 

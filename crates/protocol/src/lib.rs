@@ -12,6 +12,9 @@
 //!    [`Event`]s.
 //! 4. [`handshake::SessionSetup`] adds sessions to a connection.
 
+#[macro_use]
+mod named;
+
 pub mod algorithm;
 mod auth;
 pub mod command;

@@ -106,7 +106,7 @@ impl OpenSessions {
     /// Opens the next session on the same connection and makes it the current one.
     pub(super) async fn open_next(&mut self) -> Result<(), SessionError> {
         let begin = clock::now();
-        self.indices.push(self.first.open_another().await?);
+        self.indices.push(self.first.open_another(None).await?);
         self.took.push(clock::now().since(begin));
         Ok(())
     }
@@ -142,7 +142,7 @@ impl OpenSessions {
                 // Sessions are set up in the same order on each connection, so that
                 // a session has the same index on all of them.
                 Some(link) => {
-                    let same = link.bind_another(binding).await?;
+                    let same = link.open_another(Some(binding)).await?;
                     debug_assert_eq!(same, index);
                 }
             }

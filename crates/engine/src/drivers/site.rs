@@ -6,6 +6,7 @@ use smbench_model::contents::block::Salt;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::sessions::Caching;
+use smbench_model::trace::Trace;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
 use crate::smb::session::{Endpoint, SessionError};
@@ -19,6 +20,16 @@ pub(crate) struct Site {
     pub(crate) directory: String,
     /// Salt of the contents of files there.
     pub(crate) salt: Salt,
+}
+
+impl Site {
+    /// Returns the trace of a replay.
+    pub(crate) fn trace(&self) -> Arc<Trace> {
+        let Some(replay) = self.plan.work.workload.replay() else {
+            unreachable!("only a replay asks for its trace");
+        };
+        Arc::clone(&replay.trace)
+    }
 }
 
 pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {

@@ -70,6 +70,9 @@ pub(crate) enum Made {
 
 /// Makes the calls of one source's operations, and keeps what they open.
 pub(crate) trait Caller: Sized + 'static {
+    /// Makes the caller of a group of clients.
+    fn new(site: &Site) -> Result<Self, SessionError>;
+
     /// Creates on the share what a client needs, before its session is set up.
     async fn prepare(&self, _site: &Site, _client: u32) -> Result<(), SessionError> {
         Ok(())
@@ -157,23 +160,15 @@ where
 }
 
 impl<C: Caller> Driver for SmbRs<C> {
-    fn has_room(&self, _: &Scratch) -> bool {
-        true
-    }
-
     fn submit(
         &mut self,
         call: &Call,
         _: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
+        // It is sent when it is polled, so that there is nothing to flush.
         let running = self.caller.begin(call, &mut self.spare, data);
         self.running.push(running);
-        Ok(())
-    }
-
-    fn flush(&mut self, _: &mut Context<'_>, _: &mut Scratch) -> Result<(), Dropped> {
-        // Submitted calls are sent when they are polled, which happens next.
         Ok(())
     }
 

@@ -155,24 +155,13 @@ pub(crate) fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Memory that is left in one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
-    pub(crate) bytes: u64,
-    /// The place, in words.
-    pub(crate) place: &'static str,
-}
-
 /// Returns the memory left on this machine, and in each control group of this
-/// process.
-pub(crate) fn memory_left() -> Vec<Memory> {
+/// process, with the place in words.
+pub(crate) fn memory_left() -> Vec<(u64, &'static str)> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.and_then(|text| available(&text));
     let mut left: Vec<_> = machine
-        .map(|bytes| Memory {
-            bytes,
-            place: "on this machine",
-        })
+        .map(|bytes| (bytes, "on this machine"))
         .into_iter()
         .collect();
     left.extend(groups().iter().filter_map(|group| {
@@ -185,10 +174,8 @@ pub(crate) fn memory_left() -> Vec<Memory> {
             .into_iter()
             .filter_map(|name| field(&stat, name))
             .sum();
-        Some(Memory {
-            bytes: bytes.saturating_add(cached),
-            place: "to this process's control group",
-        })
+        let left = bytes.saturating_add(cached);
+        Some((left, "to this process's control group"))
     }));
     left
 }

@@ -30,24 +30,16 @@ const SYNCS: usize = 8;
 /// In one of this many pauses or answers, a flush caused by others is tolerated.
 const STRAY_ONE_IN: usize = 4;
 
-/// Reaction of a server to a FLUSH (MS-SMB2 3.3.5.11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlushPolicy {
-    /// The server answers only when the written data is on stable storage.
-    Honours,
-    /// The server answers without writing the data to stable storage.
-    Ignores,
-    /// No observation has shown which of the two it is.
-    Unknown,
-}
-
-impl fmt::Display for FlushPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Honours => "honours",
-            Self::Ignores => "ignores",
-            Self::Unknown => "unknown",
-        })
+smbench_protocol::named! {
+    /// Reaction of a server to a FLUSH (MS-SMB2 3.3.5.11).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FlushPolicy {
+        /// The server answers only when the written data is on stable storage.
+        Honours => "honours",
+        /// The server answers without writing the data to stable storage.
+        Ignores => "ignores",
+        /// No observation has shown which of the two it is.
+        Unknown => "unknown",
     }
 }
 

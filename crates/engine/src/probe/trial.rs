@@ -12,7 +12,7 @@ use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, options,
 };
-use smbench_protocol::command::create_context::{CreateContext, GrantedContexts, GrantedLease};
+use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
@@ -25,8 +25,8 @@ use crate::machine::clock;
 use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, random, unless};
-use crate::smb::share::{Workspace, join, leftover, open};
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, random, unless};
+use crate::smb::share::{Workspace, join, leftover};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
 const TRIES: usize = 32;
@@ -112,8 +112,8 @@ pub(super) async fn try_out(
         Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
         Err((error, leftover)) => return Ok((Err(error.to_string()), leftover)),
     };
-    let directory = workspace.directory().to_owned();
-    let trying = on_a_file(&directory, workspace.session_mut());
+    let directory = workspace.directory.clone();
+    let trying = on_a_file(&directory, &mut workspace.session);
     let tried = unless(cancel, trying).await;
     if tried.is_err() {
         workspace.lose_patience();
@@ -136,17 +136,12 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     let path = join(directory, &files.file_name(0, 0));
     let doing = format!("write file '{path}'");
     let rights = access::FILE_WRITE_DATA | access::FILE_APPEND_DATA;
-    let file_id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(&path, rights)
-            },
-        )
-        .await?
-        .file_id;
+    let request = CreateRequest {
+        disposition: Disposition::Create,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path.as_str(), rights)
+    };
+    let file_id = session.create(&doing, &request).await?.file_id;
     // This first WRITE is not timed, because it makes the file grow.
     write(session, &doing, file_id).await?;
     let mut writes = Vec::with_capacity(TRIES);
@@ -182,7 +177,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         OplockLevel::Batch,
     ] {
         let opened = open_caching(session, &path, level, &[]).await?;
-        oplocks.push((level, opened.map(|opened| opened.oplock)));
+        oplocks.push((level, opened.map(|(opened, _)| opened.oplock_level)));
     }
     let mut leases = Vec::new();
     if session.connection.negotiated().dialect >= Dialect::Smb21 {
@@ -239,7 +234,7 @@ async fn compound(session: &mut Session, path: &str) -> Result<Attempt<()>, Sess
     let path_error = |_| SessionError::Path {
         doing: doing.clone(),
     };
-    open(path, access::FILE_READ_ATTRIBUTES)
+    CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
         .encode(&mut create)
         .map_err(path_error)?;
     let query = QueryInfoRequest {
@@ -279,28 +274,13 @@ async fn lease(
     path: &str,
     state: LeaseState,
 ) -> Result<Attempt<LeaseState>, SessionError> {
-    let key = LeaseKey(random());
-    let context = if session.connection.negotiated().dialect >= Dialect::Smb30 {
-        CreateContext::LeaseV2 {
-            key,
-            state,
-            parent: None,
-            epoch: 0,
-        }
-    } else {
-        CreateContext::Lease { key, state }
-    };
+    let dialect = session.connection.negotiated().dialect;
+    let context = CreateContext::lease(dialect, LeaseKey(random()), state);
     let opened = open_caching(session, path, OplockLevel::Lease, &[context]).await?;
-    Ok(opened.map(|opened| match opened.lease {
+    Ok(opened.map(|(_, granted)| match granted.lease {
         Some(lease) => lease.state,
         None => LeaseState::NONE,
     }))
-}
-
-/// The oplock and the lease that an open was granted.
-struct Granted {
-    oplock: OplockLevel,
-    lease: Option<GrantedLease>,
 }
 
 /// Opens and closes the file. The inner error is the server's refusal.
@@ -309,35 +289,25 @@ async fn open_caching(
     path: &str,
     oplock: OplockLevel,
     contexts: &[CreateContext],
-) -> Result<Attempt<Granted>, SessionError> {
+) -> Result<Attempt<(CreateResponse, GrantedContexts)>, SessionError> {
     let doing = format!("open file '{path}' for caching");
-    let mut body = Vec::with_capacity(512);
     let request = CreateRequest {
         oplock,
         contexts,
         options: options::FILE_NON_DIRECTORY_FILE,
-        ..open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
+        ..CreateRequest::open(path, access::FILE_READ_DATA | access::FILE_WRITE_DATA)
     };
-    request.encode(&mut body).map_err(|_| SessionError::Path {
-        doing: doing.clone(),
-    })?;
-    let reply = session
-        .call(&doing, Command::Create, 0, |out| {
-            out.extend_from_slice(&body);
-        })
-        .await?;
-    if reply.status != NtStatus::SUCCESS {
-        return Ok(Err(format!("refused with {}", reply.status)));
+    match session.create_with(&doing, &request).await {
+        Ok((opened, granted)) => {
+            session.close(&doing, opened.file_id).await?;
+            Ok(Ok((opened, granted)))
+        }
+        Err(SessionError::Step {
+            source: StepFailure::Refused(status),
+            ..
+        }) => Ok(Err(format!("refused with {status}"))),
+        Err(error) => Err(error),
     }
-    let opened = CreateResponse::decode(&reply.message);
-    let opened = opened.map_err(|error| session.malformed(&doing, error))?;
-    let granted = GrantedContexts::decode(&reply.message);
-    let granted = granted.map_err(|error| session.malformed(&doing, error))?;
-    session.close(&doing, opened.file_id).await?;
-    Ok(Ok(Granted {
-        oplock: opened.oplock_level,
-        lease: granted.lease,
-    }))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use smbench_model::plan::Plan;
 use smbench_model::units::Size;
 use thiserror::Error;
 
-use crate::machine::capacity::{Memory, PortReuse, Ports};
+use crate::machine::capacity::{PortReuse, Ports, memory_left, threads_left};
 use crate::machine::process;
 use crate::machine::route::Route;
 use crate::run::carrier::Carrier;
@@ -134,9 +134,9 @@ pub enum CapacityError {
 
 /// Checks memory and threads.
 pub(super) fn check_process(plan: &Plan, carrier: Carrier) -> Result<(), CapacityError> {
-    threads(plan, &crate::machine::capacity::threads_left())?;
+    threads(plan, &threads_left())?;
     let needed = Needed::by(plan, carrier);
-    memory(plan, &needed, &crate::machine::capacity::memory_left())?;
+    memory(plan, &needed, &memory_left())?;
     address_space(plan, &needed, &process::allocatable())
 }
 
@@ -278,25 +278,22 @@ fn address_space(
     }
 }
 
-fn memory(plan: &Plan, needed: &Needed, left: &[Memory]) -> Result<(), CapacityError> {
+fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
     let needed = needed.memory();
-    let Some(least) = left.iter().min_by_key(|memory| memory.bytes) else {
-        return Ok(());
-    };
-    if needed <= least.bytes {
-        return Ok(());
+    match left.iter().min_by_key(|(left, _)| *left) {
+        Some(&(left, place)) if left < needed => Err(CapacityError::Memory {
+            clients: plan.max_clients(),
+            outstanding: plan.work.outstanding,
+            needed: rounded(needed),
+            left,
+            place,
+            advice: match plan.work.verify {
+                Verify::Off => "",
+                Verify::ReadBack => ", or leave out --verify",
+            },
+        }),
+        _ => Ok(()),
     }
-    Err(CapacityError::Memory {
-        clients: plan.max_clients(),
-        outstanding: plan.work.outstanding,
-        needed: rounded(needed),
-        left: least.bytes,
-        place: least.place,
-        advice: match plan.work.verify {
-            Verify::Off => "",
-            Verify::ReadBack => ", or leave out --verify",
-        },
-    })
 }
 
 /// Rounds an estimate up to whole mebibytes.

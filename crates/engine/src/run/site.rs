@@ -14,10 +14,10 @@ use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
 
-use crate::drivers::native;
+use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
-use crate::drivers::smb_rs;
+use crate::drivers::smb_rs::{self, Caller};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
@@ -48,7 +48,7 @@ pub(super) async fn run(
     let mut workspace = claim(plan, &endpoint, session, observer).await?;
     let mut record = RunRecord {
         operations: operations.origin,
-        salt: workspace.salt(),
+        salt: workspace.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
     let measured = match prepare(plan, &mut workspace, observer, cancel).await {
@@ -112,15 +112,15 @@ async fn claim(
     let created = Workspace::create(endpoint, session).await;
     let workspace =
         created.map_err(|(error, leftover)| RunError::from(error).with_leftover(leftover))?;
-    observer.directory_claimed(workspace.directory());
+    observer.directory_claimed(&workspace.directory);
     Ok(workspace)
 }
 
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
-fn context<'a>(
+fn context<'a, T: Supplies>(
     plan: &Plan,
-    operations: Operations<impl Supplies>,
+    operations: Operations<T>,
     endpoint: Endpoint,
     workspace: &Workspace,
     since: (Nanos, SystemTime),
@@ -133,23 +133,15 @@ fn context<'a>(
     let site = site(&plan, &mix, endpoint, workspace);
     Context {
         make_workers: match plan.generator.driver {
-            DriverKind::Native => {
-                let encoders = supplies.clone();
-                worker_maker(WorkerParts {
-                    connector: native::NativeConnect(site, move |site: &Site| {
-                        encoders.encoder(site)
-                    }),
-                    supplies,
-                })
-            }
+            DriverKind::Native => worker_maker(WorkerParts {
+                connector: native::NativeConnect(site, T::Encoder::new),
+                supplies,
+            }),
             #[cfg(feature = "smb-rs")]
-            DriverKind::SmbRs => {
-                let callers = supplies.clone();
-                worker_maker(WorkerParts {
-                    connector: smb_rs::SmbRsConnect(site, move |site: &Site| callers.caller(site)),
-                    supplies,
-                })
-            }
+            DriverKind::SmbRs => worker_maker(WorkerParts {
+                connector: smb_rs::SmbRsConnect(site, T::Caller::new),
+                supplies,
+            }),
         },
         server_cpu,
         mix,
@@ -157,7 +149,7 @@ fn context<'a>(
         whereabouts,
         started: since.0,
         started_wall: since.1,
-        salt: workspace.salt(),
+        salt: workspace.salt,
         // Prepared files keep their salt. This number therefore distinguishes the
         // writes of one run on them from those of earlier runs.
         runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
@@ -177,8 +169,8 @@ pub(super) fn site(
         plan: Arc::clone(plan),
         endpoint,
         mix: Arc::clone(mix),
-        directory: workspace.directory().to_owned(),
-        salt: workspace.salt(),
+        directory: workspace.directory.clone(),
+        salt: workspace.salt,
     })
 }
 
@@ -190,7 +182,7 @@ async fn clean_up(
     points: &[LoadPointRecord],
     measured: &Result<(), RunError>,
 ) -> Option<String> {
-    let directory = workspace.directory().to_owned();
+    let directory = workspace.directory.clone();
     if measured.is_err() {
         workspace.lose_patience();
     }

@@ -18,11 +18,10 @@ use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::connection::{Binding, SessionTerms};
 use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
-use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::header::Command;
 use smbench_protocol::{
-    Connection, Credentials, FileId, Handshake, HandshakeError, HandshakeProgress, NtStatus,
-    ProtocolError, SessionConfig, SessionIndex,
+    Connection, Credentials, DecodeError, FileId, Handshake, HandshakeProgress, NtStatus,
+    ProtocolError, SessionIndex,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,7 +30,7 @@ use tokio::time::timeout;
 use crate::machine::cancel::Cancel;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
-pub use error::SessionError;
+pub use error::{SessionError, StepFailure};
 pub use who::LogonIdentity;
 
 /// Size of the receive buffer in bytes; holds any set-up answer in one piece.
@@ -56,7 +55,7 @@ pub(crate) struct Session {
     pub(crate) cache: Cache,
     endpoint: Endpoint,
     /// Credentials of the last log-on.
-    credentials: Credentials,
+    pub(crate) credentials: Credentials,
     state: StreamState,
     /// The session in which requests are made.
     current: SessionIndex,
@@ -78,7 +77,7 @@ const SET_UP: &str = "set up a session";
 impl Session {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
-        Self::connect(endpoint, Handshake::start).await
+        Self::connect(endpoint, None).await
     }
 
     /// Connects and binds this connection as another channel to the session of
@@ -87,25 +86,15 @@ impl Session {
         endpoint: &Endpoint,
         binding: Binding,
     ) -> Result<Self, SessionError> {
-        Self::connect(endpoint, |config, out| {
-            Handshake::bind(config, binding, out)
-        })
-        .await
+        Self::connect(endpoint, Some(binding)).await
     }
 
-    async fn connect(
-        endpoint: &Endpoint,
-        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
-    ) -> Result<Self, SessionError> {
+    async fn connect(endpoint: &Endpoint, binding: Option<Binding>) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
         let stream = endpoint.connect().await?;
         let limit = endpoint.limits.setup;
-        match timeout(
-            limit,
-            Self::shake_hands(endpoint, credentials, stream, begin),
-        )
-        .await
-        {
+        let session = Self::shake_hands(endpoint, credentials, stream, binding);
+        match timeout(limit, session).await {
             Ok(session) => session,
             Err(_) => Err(endpoint.timed_out(SET_UP)),
         }
@@ -115,31 +104,20 @@ impl Session {
         endpoint: &Endpoint,
         credentials: Credentials,
         mut stream: TcpStream,
-        begin: impl FnOnce(SessionConfig, &mut Vec<u8>) -> Result<Handshake, HandshakeError>,
+        binding: Option<Binding>,
     ) -> Result<Self, SessionError> {
-        const DOING: &str = SET_UP;
         let refuse = |source| endpoint.not_logged_on(&credentials, source);
-        let broken = |source: ProtocolError| SessionError::Protocol {
-            doing: DOING.to_owned(),
-            at: endpoint.at(),
-            source,
-        };
+        let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
         let mut out = Vec::with_capacity(1024);
-        let mut handshake =
-            begin(endpoint.config(credentials.clone()), &mut out).map_err(refuse)?;
+        let config = endpoint.config(credentials.clone());
+        let mut handshake = Handshake::start(config, binding, &mut out).map_err(refuse)?;
         let mut inbound = Inbound::default();
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         let mut is_smb = false;
         loop {
-            stream
-                .write_all(&out)
+            let mut input = send_and_receive(&mut stream, &mut out, &mut chunk)
                 .await
-                .map_err(|source| endpoint.io(DOING, source))?;
-            out.clear();
-            let len = receive(&mut stream, &mut chunk)
-                .await
-                .map_err(|source| endpoint.io(DOING, source))?;
-            let mut input = &mut chunk[..len];
+                .map_err(|source| endpoint.failed(SET_UP, source))?;
             while let Some(frame) =
                 inbound
                     .next(&mut input, Payload::Keep)
@@ -154,35 +132,31 @@ impl Session {
                     .next_message()
                     .map_err(|error| broken(error.into()))?
                 {
-                    match handshake.receive(message, &mut out).map_err(refuse)? {
-                        HandshakeProgress::Continue => {}
-                        HandshakeProgress::Ready(mut connection) => {
-                            // The bytes after the last answer are kept: unsolicited
-                            // messages, or a part of one.
-                            take_unasked(&mut connection, messages).map_err(broken)?;
-                            while let Some(frame) = inbound
-                                .next(&mut input, Payload::Keep)
-                                .map_err(|error| broken(error.into()))?
-                            {
-                                let messages = connection.open(frame).map_err(broken)?;
-                                take_unasked(&mut connection, messages).map_err(broken)?;
-                            }
-                            return Ok(Self {
-                                stream,
-                                inbound,
-                                cache: Cache::new(
-                                    Caching::None,
-                                    connection.negotiated().dialect,
-                                    0,
-                                ),
-                                connection,
-                                endpoint: endpoint.clone(),
-                                credentials: credentials.clone(),
-                                state: StreamState::InStep,
-                                current: SessionIndex::FIRST,
-                            });
-                        }
+                    let HandshakeProgress::Ready(mut connection) =
+                        handshake.receive(message, &mut out).map_err(refuse)?
+                    else {
+                        continue;
+                    };
+                    // The bytes after the last answer are kept: unsolicited messages, or
+                    // a part of one.
+                    take_unasked(&mut connection, messages).map_err(broken)?;
+                    while let Some(frame) = inbound
+                        .next(&mut input, Payload::Keep)
+                        .map_err(|error| broken(error.into()))?
+                    {
+                        let messages = connection.open(frame).map_err(broken)?;
+                        take_unasked(&mut connection, messages).map_err(broken)?;
                     }
+                    return Ok(Self {
+                        stream,
+                        inbound,
+                        cache: Cache::new(Caching::None, connection.negotiated().dialect, 0),
+                        connection,
+                        endpoint: endpoint.clone(),
+                        credentials: credentials.clone(),
+                        state: StreamState::InStep,
+                        current: SessionIndex::FIRST,
+                    });
                 }
             }
         }
@@ -192,25 +166,9 @@ impl Session {
     /// server address of this connection.
     pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {
         let address = self.stream.peer_addr();
-        let address = address.map_err(|source| self.endpoint.io("connect once more", source))?;
+        let address =
+            address.map_err(|source| self.endpoint.failed("connect once more", source))?;
         Ok(self.endpoint.at_address(address))
-    }
-
-    /// Sets up a further session on the connection and makes it the current one.
-    pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
-        self.set_up(SessionSetup::start).await
-    }
-
-    /// Binds this connection to the session of `binding` and makes that session the
-    /// current one.
-    pub(crate) async fn bind_another(
-        &mut self,
-        binding: Binding,
-    ) -> Result<SessionIndex, SessionError> {
-        self.set_up(|config, connection, tag, out| {
-            SessionSetup::bind(config, binding, connection, tag, out)
-        })
-        .await
     }
 
     /// Returns the result of the log-on to the current session.
@@ -245,24 +203,17 @@ impl Session {
     }
 
     pub(crate) fn refused(&self, doing: &str, status: NtStatus) -> SessionError {
-        SessionError::Refused {
-            doing: doing.to_owned(),
-            at: self.share(),
-            status,
-        }
+        self.failed_on_share(doing, StepFailure::Refused(status))
+    }
+
+    /// Returns the error for a request about the share that failed.
+    pub(crate) fn failed_on_share(&self, doing: &str, source: StepFailure) -> SessionError {
+        self.endpoint.failed_on_share(doing, source)
     }
 
     /// Returns the error for a malformed answer to a request.
-    pub(crate) fn malformed(
-        &self,
-        doing: &str,
-        source: smbench_protocol::DecodeError,
-    ) -> SessionError {
-        SessionError::Protocol {
-            doing: doing.to_owned(),
-            at: self.endpoint.at(),
-            source: source.into(),
-        }
+    pub(crate) fn malformed(&self, doing: &str, error: DecodeError) -> SessionError {
+        self.endpoint.failed(doing, ProtocolError::from(error))
     }
 
     /// Sends a CREATE and returns its answer.
@@ -360,13 +311,20 @@ fn take_unasked(
     Ok(())
 }
 
-async fn receive(stream: &mut TcpStream, chunk: &mut [u8]) -> std::io::Result<usize> {
+/// Sends and clears `out`, and returns the next bytes that the server sends.
+async fn send_and_receive<'a>(
+    stream: &mut TcpStream,
+    out: &mut Vec<u8>,
+    chunk: &'a mut [u8],
+) -> std::io::Result<&'a mut [u8]> {
+    stream.write_all(out).await?;
+    out.clear();
     match stream.read(chunk).await? {
         0 => Err(std::io::Error::new(
             std::io::ErrorKind::UnexpectedEof,
             "the server closed the connection",
         )),
-        len => Ok(len),
+        len => Ok(&mut chunk[..len]),
     }
 }
 

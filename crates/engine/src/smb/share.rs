@@ -25,7 +25,7 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 
 use crate::smb::session::{Endpoint, Session, SessionError};
 use files::free_bytes_in;
-pub(crate) use files::{free_bytes_at_root, join, open};
+pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
 use names::{DIRECTORY_PREFIX, MARKER};
 pub use remove::Cleanup;
@@ -35,11 +35,11 @@ pub(crate) use replay::{REPLAY_DIRECTORY, populate};
 
 /// The directory of one run, and the session that holds it.
 pub(crate) struct Workspace {
-    session: Session,
+    pub(crate) session: Session,
     endpoint: Endpoint,
-    directory: String,
+    pub(crate) directory: String,
     marker: FileId,
-    salt: Salt,
+    pub(crate) salt: Salt,
     fate: Fate,
 }
 
@@ -64,7 +64,7 @@ impl Workspace {
             "{DIRECTORY_PREFIX}{:016x}",
             crate::smb::session::random_u64()
         );
-        let directory = join(&endpoint.target().path, &name);
+        let directory = join(&endpoint.target.path, &name);
         match claim_new(&mut session, &directory).await {
             Ok(marker) => Ok(Self {
                 session,
@@ -91,21 +91,6 @@ impl Workspace {
                 ))
             }
         }
-    }
-
-    /// Returns the session that holds the directory, for requests.
-    pub(crate) const fn session_mut(&mut self) -> &mut Session {
-        &mut self.session
-    }
-
-    /// Returns the run's directory, as a path from the share's root.
-    pub(crate) fn directory(&self) -> &str {
-        &self.directory
-    }
-
-    /// Returns the salt of all data that the run writes below its directory.
-    pub(crate) const fn salt(&self) -> Salt {
-        self.salt
     }
 
     /// Shortens the limits from now on, because the server may be gone or the user
@@ -207,35 +192,39 @@ impl From<SessionError> for Unclaimed {
 /// nobody.
 async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
     let doing = format!("create directory '{directory}'");
-    let made = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_DIRECTORY_FILE,
-                ..open(
-                    directory,
-                    access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-                )
-            },
+    let request = CreateRequest {
+        disposition: Disposition::Create,
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            directory,
+            access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
+    };
+    let made = session
+        .create(&doing, &request)
         .await
         .map_err(|error| match error.is_undone() {
             true => Unclaimed::NotMade(error),
             false => Unclaimed::PerhapsMade(error),
         })?;
     session.close(&doing, made.file_id).await?;
-    let path = join(directory, MARKER);
-    let made = session
-        .create(
-            &format!("create file '{path}'"),
-            &CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                share_access: 0,
-                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
-            },
-        )
-        .await?;
-    Ok(made.file_id)
+    let marker = join(directory, MARKER);
+    let doing = format!("create file '{marker}'");
+    Ok(hold_marker(session, &doing, &marker, Disposition::Create).await?)
+}
+
+/// Opens the marker of a directory, shared with nobody.
+async fn hold_marker(
+    session: &mut Session,
+    doing: &str,
+    marker: &str,
+    disposition: Disposition,
+) -> Result<FileId, SessionError> {
+    let request = CreateRequest {
+        disposition,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        share_access: 0,
+        ..CreateRequest::open(marker, access::FILE_WRITE_DATA | access::DELETE)
+    };
+    Ok(session.create(doing, &request).await?.file_id)
 }

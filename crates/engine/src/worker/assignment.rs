@@ -10,6 +10,7 @@ use smbench_model::operations::Mix;
 use smbench_model::plan::{Plan, Work};
 use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
 
+use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
 use crate::worker::figures::Figures;
@@ -102,6 +103,15 @@ impl Default for WorkerResult {
 }
 
 impl WorkerResult {
+    /// Records that clients dropped out for this reason.
+    pub(crate) fn drop_out(&mut self, clients: impl Iterator<Item = u32>, reason: &Dropped) {
+        let reason = reason.to_string();
+        self.dropouts.extend(clients.map(|client| Dropout {
+            client,
+            reason: reason.clone(),
+        }));
+    }
+
     /// Adds the measurements of another worker.
     pub(crate) fn merge(&mut self, other: Self) {
         self.dropouts.extend(other.dropouts);

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use smbench_model::Nanos;
-use smbench_model::record::Dropout;
 use tokio::task::JoinSet;
 
 use crate::drivers::driver::Driver;
@@ -70,10 +69,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
                     let (group, ended) = ended.unwrap_or_else(resume);
                     match ended {
                         Ok(()) => remaining.push(group),
-                        Err(reason) => outcome.dropouts.extend(group.numbers().map(|client| {
-                            let reason = reason.to_string();
-                            Dropout { client, reason }
-                        })),
+                        Err(reason) => outcome.drop_out(group.numbers(), &reason),
                     }
                 }
             },

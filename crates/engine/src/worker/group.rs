@@ -48,7 +48,7 @@ pub(crate) struct Group<D, S> {
     pub(super) breaks: u64,
     /// Durations and outcomes of the acknowledgements before the load.
     pub(super) acknowledged: Vec<(Nanos, Acknowledged)>,
-    clients: Clients<S>,
+    pub(super) clients: Clients<S>,
     /// Index of the member that gets credits first in the next round.
     turn: usize,
     /// Time in which the driver had no room, so that free slots could not be
@@ -75,11 +75,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             timer_at: Nanos(0),
             alarm_at: None,
         }
-    }
-
-    /// Returns the members of the group.
-    pub(super) fn members_mut(&mut self) -> &mut [Member<S>] {
-        &mut self.clients.members
     }
 
     /// Returns the numbers of the clients.
@@ -172,7 +167,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     Some(_) if self.driver.is_awaited() => {}
                     Some(_) => return Poll::Ready(Err(Dropped::NoCredits)),
                     None if control.stops(now) => return Poll::Ready(Ok(())),
-                    None if self.clients.awaits_clock() || self.held_back.since().is_some() => {}
+                    None if self.clients.awaits_clock() || self.held_back.since.is_some() => {}
                     None => return Poll::Ready(Ok(())),
                 }
             }
@@ -211,7 +206,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let Shared { scratch, recording } = shared;
         let mut booking = Booking {
             clients,
-            in_window: u64::from(recording.interval().place != Position::Outside),
+            in_window: u64::from(recording.interval.place != Position::Outside),
             recorder: &mut recording.recorder,
             now,
         };

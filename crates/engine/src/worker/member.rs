@@ -62,7 +62,7 @@ pub(super) struct Member<S> {
     patience: Nanos,
     /// Actions due from the first instant on and before the second are counted.
     window: (Nanos, Nanos),
-    punctuality: Punctuality,
+    pub(crate) punctuality: Punctuality,
     /// Slots of the group whose actions have a further request, the longest waiting
     /// first.
     pub(super) continuing: VecDeque<u32>,
@@ -153,7 +153,7 @@ impl<S: Supply> Member<S> {
                 Pace::Rate(arrivals) => DueFor::Arrival(arrivals.next()),
                 Pace::Recorded(instants) if instants.next() > now => return None,
                 Pace::Recorded(instants) => DueFor::Arrival(instants.next()),
-                Pace::Bursts(bursts) if bursts.opens() > now => return None,
+                Pace::Bursts(bursts) if bursts.opens > now => return None,
                 Pace::Bursts(bursts) => DueFor::Arrival(bursts.due(now)),
                 Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => DueFor::Next,
             };
@@ -179,7 +179,7 @@ impl<S: Supply> Member<S> {
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
             Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),
-            Pace::Bursts(bursts) => self.free.last().map(|_| bursts.opens()),
+            Pace::Bursts(bursts) => self.free.last().map(|_| bursts.opens),
             Pace::Closed | Pace::Thinking(_) | Pace::Pausing(_) => {
                 self.resting.peek().map(|&Reverse((at, _))| at)
             }

@@ -80,7 +80,7 @@ impl RecorderExchange {
             spare.extend(timeline.add(handed));
         }
         let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
-        let live = timeline.live();
+        let live = timeline.live;
         drop(merging);
         self.give_back(spare);
         (live, over)
@@ -104,7 +104,7 @@ impl RecorderExchange {
         drop(merging);
         timeline.end();
         over.extend(std::iter::from_fn(|| timeline.close_next()));
-        let (tally, series) = timeline.into_parts();
+        let Timeline { tally, series, .. } = timeline;
         (over, tally, series)
     }
 
@@ -139,7 +139,7 @@ pub(crate) struct IntervalRecorder {
     exchange: Arc<RecorderExchange>,
     worker: usize,
     pub(crate) recorder: Recorder,
-    interval: Interval,
+    pub(crate) interval: Interval,
     stage: RecordingStage,
 }
 
@@ -165,10 +165,6 @@ impl IntervalRecorder {
             },
             stage: RecordingStage::Recording,
         }
-    }
-
-    pub(crate) const fn interval(&self) -> Interval {
-        self.interval
     }
 
     /// Returns whether an instant is after the current interval.

@@ -5,8 +5,6 @@
 //! success here. A difference is counted, and the client continues as if there was
 //! none.
 
-use std::sync::Arc;
-
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::replay::{Replays, TracePosition};
@@ -18,10 +16,8 @@ use smbench_protocol::NtStatus;
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::replay::TraceEncoder;
-use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::replay::TraceCaller;
-use crate::smb::session::SessionError;
 use crate::worker::slot::{Judged, Slot, WrongAnswer, ends_session};
 use crate::worker::supply::{Supplies, Supply};
 
@@ -33,15 +29,6 @@ impl Supplies for Replays {
 
     fn of_client(&self, client: u32) -> TracePosition {
         self.player(client)
-    }
-
-    fn encoder(&self, site: &Site) -> Result<TraceEncoder, SessionError> {
-        TraceEncoder::new(site, Arc::clone(self.trace()))
-    }
-
-    #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<TraceCaller, SessionError> {
-        Ok(TraceCaller::new(site, Arc::clone(self.trace())))
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
     let mut called_off = start.clone();
     loop {
         let now = clock::now();
-        while running.len() < SESSIONS_AT_ONCE && pace.due() <= now {
+        while running.len() < SESSIONS_AT_ONCE && pace.due <= now {
             let Some(group) = groups.next() else { break };
             let (worker, means) = (Rc::clone(worker), Rc::clone(means));
             running.spawn_local(
@@ -66,7 +66,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             // that means that another worker has failed.
             _ = called_off.changed() => return Err(SessionError::Interrupted),
             () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
-            () = tokio::time::sleep_until(clock::timer(pace.due())), if is_waiting => continue,
+            () = tokio::time::sleep_until(clock::timer(pace.due)), if is_waiting => continue,
         };
         let Opened {
             driver: mut group,

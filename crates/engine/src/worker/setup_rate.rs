@@ -10,7 +10,7 @@ const MADE_UP: Nanos = Nanos(10_000_000);
 /// earlier to compensate for lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetupRate {
-    due: Nanos,
+    pub(super) due: Nanos,
     interval: Nanos,
 }
 
@@ -32,11 +32,6 @@ impl SetupRate {
             due: begin + Nanos(turn * worker as u64),
             interval: Nanos(turn * workers as u64),
         }
-    }
-
-    /// Returns the instant at which the next group is due.
-    pub(super) const fn due(&self) -> Nanos {
-        self.due
     }
 
     /// Returns the pace after a group began at `now`.
@@ -67,7 +62,7 @@ mod tests {
                 let begin = Nanos(5 * MS);
                 let mut pace = SetupRate::new(begin, rate, sessions, (worker, workers));
                 let due = expected.map(|_| {
-                    let due = pace.due();
+                    let due = pace.due;
                     pace = pace.begun(due);
                     due.0 / MS
                 });
@@ -83,7 +78,7 @@ mod tests {
         let pace = SetupRate::new(Nanos(0), Some(500), 1, (0, 1));
         for (begun_at_ms, next_due_ms) in [(0, 2), (1, 2), (11, 2), (12, 2), (13, 3), (500, 490)] {
             let next = pace.begun(Nanos(begun_at_ms * MS));
-            assert_eq!(next.due(), Nanos(next_due_ms * MS), "{begun_at_ms}");
+            assert_eq!(next.due, Nanos(next_due_ms * MS), "{begun_at_ms}");
         }
     }
 }

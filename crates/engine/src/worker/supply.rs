@@ -18,11 +18,9 @@ use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::encode::Encode;
 use crate::drivers::native::request::MixEncoder;
-use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::drivers::untrusted::{ForeignPart, in_embedding};
-use crate::smb::session::SessionError;
 use crate::worker::slot::{self, Judged, Slot};
 
 /// The operations of one client.
@@ -70,13 +68,6 @@ pub(crate) trait Supplies: Clone + Send + 'static {
     }
 
     fn of_client(&self, client: u32) -> Self::Supply;
-
-    /// Returns the encoder of a group of clients.
-    fn encoder(&self, site: &Site) -> Result<Self::Encoder, SessionError>;
-
-    /// Returns the caller of a group of clients.
-    #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<Self::Caller, SessionError>;
 }
 
 impl Supply for OpStream {
@@ -101,15 +92,6 @@ impl Supplies for Drawn {
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
-    }
-
-    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
-        MixEncoder::new(site)
-    }
-
-    #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
-        MixCaller::new(site)
     }
 }
 
@@ -148,15 +130,6 @@ impl Supplies for Sequences {
     fn of_client(&self, _: u32) -> fileio::SequenceCursor {
         self.player()
     }
-
-    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
-        MixEncoder::new(site)
-    }
-
-    #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
-        MixCaller::new(site)
-    }
 }
 
 /// The operations of a run, from any source.
@@ -164,6 +137,18 @@ pub(crate) struct Operations<T> {
     pub(crate) mix: Arc<Mix>,
     pub(crate) origin: Origin,
     pub(crate) supplies: T,
+}
+
+impl<T> Operations<T> {
+    /// Returns the operations that the plan itself asks for.
+    pub(crate) const fn of_plan(mix: Arc<Mix>, supplies: T) -> Self {
+        let origin = Origin::Plan;
+        Self {
+            mix,
+            origin,
+            supplies,
+        }
+    }
 }
 
 impl<T: Streams> Operations<Foreign<T>> {
@@ -271,15 +256,6 @@ impl<T: Streams> Supplies for Foreign<T> {
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
-    }
-
-    fn encoder(&self, site: &Site) -> Result<MixEncoder, SessionError> {
-        MixEncoder::new(site)
-    }
-
-    #[cfg(feature = "smb-rs")]
-    fn caller(&self, site: &Site) -> Result<MixCaller, SessionError> {
-        MixCaller::new(site)
     }
 }
 

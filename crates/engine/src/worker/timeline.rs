@@ -53,9 +53,9 @@ pub(super) struct Timeline {
     next: Vec<NextInterval>,
     /// Intervals to which workers may still add, in order.
     open: BTreeMap<NextInterval, EndedInterval>,
-    tally: Tally,
-    series: Series,
-    live: Live,
+    pub(super) tally: Tally,
+    pub(super) series: Series,
+    pub(super) live: Live,
 }
 
 impl Timeline {
@@ -116,19 +116,9 @@ impl Timeline {
         Some(over)
     }
 
-    /// Returns the figures of the last complete interval.
-    pub(super) const fn live(&self) -> Live {
-        self.live
-    }
-
     /// Completes all intervals; call this when no worker will add anything.
     pub(super) fn end(&mut self) {
         self.next.fill(NextInterval::Nothing);
-    }
-
-    /// Returns the sums of all complete intervals.
-    pub(super) fn into_parts(self) -> (Tally, Series) {
-        (self.tally, self.series)
     }
 }
 

@@ -8,7 +8,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use smbench_model::record::Dropout;
 use smbench_model::sessions::Caching;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -16,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::drivers::driver::Driver;
 use crate::drivers::dropped::Dropped;
 use crate::worker::assignment::{Assignment, WorkerResult};
+use crate::worker::cancelled::resume;
 use crate::worker::group::Group;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
@@ -61,16 +61,10 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
     /// meantime become drop-outs.
     pub(super) async fn until_begin(mut self, outcome: &mut WorkerResult) -> Vec<Group<D, S>> {
         while let Some(joined) = self.attentive.join_next().await {
-            let (group, ended) =
-                joined.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+            let (group, ended) = joined.unwrap_or_else(resume);
             match ended {
                 Ok(()) => self.waiting.push(group),
-                Err(reason) => outcome
-                    .dropouts
-                    .extend(group.numbers().map(|client| Dropout {
-                        client,
-                        reason: reason.to_string(),
-                    })),
+                Err(reason) => outcome.drop_out(group.numbers(), &reason),
             }
         }
         self.waiting

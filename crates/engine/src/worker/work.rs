@@ -205,7 +205,7 @@ fn spawn_groups<D: Driver, S: Supply>(
     let mut running = JoinSet::new();
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
-        for member in group.members_mut() {
+        for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {
                 let starts = schedule.begin + worker.start(member.number);

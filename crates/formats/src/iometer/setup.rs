@@ -23,7 +23,7 @@ pub(super) struct SetupReader {
     worker_cycling: Option<Cycle>,
     queue_cycling: Option<Cycle>,
     test_type: Option<(usize, String)>,
-    managers: Managers,
+    pub(super) managers: Managers,
 }
 
 /// The start of a cycle, its end if known, and its steps.
@@ -154,14 +154,6 @@ impl SetupReader {
             config.notes.push(Note { line: at, text });
         }
         Ok(())
-    }
-
-    pub(super) fn manager_list(
-        &mut self,
-        lines: &mut IcfLines,
-        config: &mut IometerConfig,
-    ) -> Result<(), LineProblem> {
-        self.managers.read(lines, &mut config.notes)
     }
 
     /// Combines the values of all sections.

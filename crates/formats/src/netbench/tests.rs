@@ -143,7 +143,7 @@ proptest! {
             let went_well = trace.recorded(&record) == NtStatus::SUCCESS;
             match record.verb {
                 Verb::Create => {
-                    prop_assert_eq!(went_well, there.contains(&record.subject) == (record.class == OPEN));
+                    prop_assert_eq!(went_well, there.contains(&record.subject) == (record.class == Disposition::Open as u8));
                     prop_assert_eq!(went_well, record.extra != NO_HANDLE);
                     if went_well {
                         there.insert(record.subject);

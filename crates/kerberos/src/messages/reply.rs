@@ -20,14 +20,14 @@ impl<'a> Encrypted<'a> {
         const WHAT: &str = "Kerberos encrypted data";
         let mut fields = field.sequence(WHAT)?;
         let enctype = fields.field(0, WHAT)?.integer(WHAT)?;
-        let _version = fields.optional_field(1, WHAT)?;
+        fields.skip_field(1, WHAT)?;
         let cipher = fields.field(2, WHAT)?.octets(WHAT)?;
         Ok(Self { enctype, cipher })
     }
 
     /// Decrypts the content, if `key` is of the same type.
     pub(crate) fn decrypt(&self, key: &Key, usage: u32) -> Option<Vec<u8>> {
-        (self.enctype == key.enctype().number().into())
+        (self.enctype == key.enctype.number().into())
             .then(|| key.decrypt(usage, self.cipher))
             .flatten()
     }
@@ -79,15 +79,12 @@ impl<'a> KdcAnswer<'a> {
             return KrbError::decode(bytes).map(Self::Error);
         }
         const WHAT: &str = "KDC reply";
-        let mut fields = Der::new(bytes)
-            .expect(der::application_tag(expected), WHAT)?
-            .sequence(WHAT)?;
+        let mut fields = Der::message(bytes, expected, WHAT)?;
         fields.field(0, WHAT)?;
         fields.field(1, WHAT)?;
-        let preauth = match fields.optional_field(2, WHAT)? {
-            Some(mut list) => preauth_data(&mut list)?,
-            None => Vec::new(),
-        };
+        let preauth = fields
+            .optional_field(2, WHAT, |list, _| preauth_data(list))?
+            .unwrap_or_default();
         let realm = fields.field(3, WHAT)?.string(WHAT)?;
         let client = Principal::decode(realm, &mut fields.field(4, WHAT)?)?;
         let ticket = fields.field(5, WHAT)?;
@@ -106,38 +103,31 @@ impl<'a> KdcAnswer<'a> {
 impl<'a> KrbError<'a> {
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         const WHAT: &str = "Kerberos error";
-        let mut fields = Der::new(bytes)
-            .expect(der::application_tag(KRB_ERROR), WHAT)?
-            .sequence(WHAT)?;
+        let mut fields = Der::message(bytes, KRB_ERROR, WHAT)?;
         fields.field(0, WHAT)?;
         fields.field(1, WHAT)?;
-        fields.optional_field(2, WHAT)?;
-        fields.optional_field(3, WHAT)?;
+        fields.skip_field(2, WHAT)?;
+        fields.skip_field(3, WHAT)?;
         let time = fields.field(4, WHAT)?.time(WHAT)?;
         fields.field(5, WHAT)?;
         let code = fields.field(6, WHAT)?.integer(WHAT)?;
-        let client_realm = match fields.optional_field(7, WHAT)? {
-            Some(mut field) => Some(field.string(WHAT)?),
-            None => None,
-        };
+        let client_realm = fields.optional_field(7, WHAT, Der::string)?;
         for number in 8..=10 {
-            fields.optional_field(number, WHAT)?;
+            fields.skip_field(number, WHAT)?;
         }
         // Some servers send another kind of text here. An empty text is better
         // than an error.
-        let text = match fields.optional_field(11, WHAT)? {
-            Some(mut field) => field.string(WHAT).unwrap_or_default(),
-            None => "",
-        };
-        let data = match fields.optional_field(12, WHAT)? {
-            Some(mut field) => field.octets(WHAT)?,
-            None => &[],
-        };
+        let text = fields.optional_field(11, WHAT, |field, what| {
+            Ok(field.string(what).unwrap_or_default())
+        })?;
+        let data = fields
+            .optional_field(12, WHAT, Der::octets)?
+            .unwrap_or_default();
         Ok(Self {
             code,
             time,
             client_realm,
-            text,
+            text: text.unwrap_or_default(),
             data,
         })
     }
@@ -163,14 +153,10 @@ pub(crate) fn etype_info(bytes: &[u8]) -> Result<Vec<EtypeInfo<'_>>, DecodeError
     while !list.is_empty() {
         let mut fields = list.sequence(WHAT)?;
         let enctype = fields.field(0, WHAT)?.integer(WHAT)?;
-        let salt = match fields.optional_field(1, WHAT)? {
-            Some(mut field) => Some(field.string_bytes(WHAT)?),
-            None => None,
-        };
-        let parameters = match fields.optional_field(2, WHAT)? {
-            Some(mut field) => field.octets(WHAT)?,
-            None => &[],
-        };
+        let salt = fields.optional_field(1, WHAT, Der::string_bytes)?;
+        let parameters = fields
+            .optional_field(2, WHAT, Der::octets)?
+            .unwrap_or_default();
         known.extend(Enctype::from_number(enctype).map(|enctype| EtypeInfo {
             enctype,
             salt,
@@ -203,15 +189,14 @@ impl ReplyPart {
         let key = decode_key(&mut fields.field(0, WHAT)?)?;
         fields.field(1, WHAT)?;
         let nonce = fields.field(2, WHAT)?.integer(WHAT)?;
-        fields.optional_field(3, WHAT)?;
+        fields.skip_field(3, WHAT)?;
         fields.field(4, WHAT)?;
         let authenticated = fields.field(5, WHAT)?.time(WHAT)?;
-        let starts = match fields.optional_field(6, WHAT)? {
-            Some(mut field) => field.time(WHAT)?,
-            None => authenticated,
-        };
+        let starts = fields
+            .optional_field(6, WHAT, Der::time)?
+            .unwrap_or(authenticated);
         let expires = fields.field(7, WHAT)?.time(WHAT)?;
-        fields.optional_field(8, WHAT)?;
+        fields.skip_field(8, WHAT)?;
         let realm = fields.field(9, WHAT)?.string(WHAT)?;
         let service = Principal::decode(realm, &mut fields.field(10, WHAT)?)?;
         Ok(Self {
@@ -236,9 +221,7 @@ fn decode_key(field: &mut Der<'_>) -> Result<Option<Key>, DecodeError> {
 /// Decodes AP-REP (5.5.2) and returns its encrypted part.
 pub(crate) fn ap_reply(bytes: &[u8]) -> Result<Encrypted<'_>, DecodeError> {
     const WHAT: &str = "Kerberos AP-REP";
-    let mut fields = Der::new(bytes)
-        .expect(der::application_tag(AP_REP), WHAT)?
-        .sequence(WHAT)?;
+    let mut fields = Der::message(bytes, AP_REP, WHAT)?;
     fields.field(0, WHAT)?;
     fields.field(1, WHAT)?;
     Encrypted::decode(&mut fields.field(2, WHAT)?)
@@ -254,21 +237,12 @@ pub(crate) struct ApReplyPart {
 impl ApReplyPart {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         const WHAT: &str = "Kerberos AP-REP part";
-        let mut fields = Der::new(bytes)
-            .expect(der::application_tag(ENC_AP_REP_PART), WHAT)?
-            .sequence(WHAT)?;
+        let mut fields = Der::message(bytes, ENC_AP_REP_PART, WHAT)?;
         let seconds = fields.field(0, WHAT)?.time(WHAT)?;
         let microseconds = fields.field(1, WHAT)?.integer(WHAT)?;
-        let subkey = match fields.optional_field(2, WHAT)? {
-            Some(mut field) => {
-                let unknown = DecodeError {
-                    what: WHAT,
-                    offset: 0,
-                };
-                Some(decode_key(&mut field)?.ok_or(unknown)?)
-            }
-            None => None,
-        };
+        let subkey = fields.optional_field(2, WHAT, |field, what| {
+            decode_key(field)?.ok_or(DecodeError { what, offset: 0 })
+        })?;
         Ok(Self {
             seconds,
             microseconds,

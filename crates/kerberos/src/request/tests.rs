@@ -59,8 +59,8 @@ fn parts(message: &[u8], kind: u8) -> (Vec<(i64, Vec<u8>)>, Vec<u8>) {
     fields.field(1, "version").unwrap();
     fields.field(2, "type").unwrap();
     let mut preauth = Vec::new();
-    if let Some(mut list) = fields.optional_field(3, "data").unwrap() {
-        let mut list = list.sequence("data").unwrap();
+    let list = fields.optional_field(3, "data", Der::sequence).unwrap();
+    if let Some(mut list) = list {
         while !list.is_empty() {
             let mut entry = list.sequence("entry").unwrap();
             let kind = entry.field(1, "kind").unwrap().integer("kind").unwrap();
@@ -74,7 +74,7 @@ fn parts(message: &[u8], kind: u8) -> (Vec<(i64, Vec<u8>)>, Vec<u8>) {
 fn nonce_of(body: &[u8]) -> i64 {
     let mut fields = Der::new(body).sequence("body").unwrap();
     for number in 0..7 {
-        fields.optional_field(number, "field").unwrap();
+        fields.skip_field(number, "field").unwrap();
     }
     fields.field(7, "nonce").unwrap().integer("nonce").unwrap()
 }
@@ -115,8 +115,8 @@ impl Reply {
 
     fn encode(&self) -> Vec<u8> {
         let key = der::sequence(&[
-            der::context(0, &der::integer(self.session_key.enctype().number().into())),
-            der::context(1, &der::octets(self.session_key.bytes())),
+            der::context(0, &der::integer(self.session_key.enctype.number().into())),
+            der::context(1, &der::octets(&self.session_key.bytes)),
         ]);
         let part = der::sequence(&[
             der::context(0, &key),

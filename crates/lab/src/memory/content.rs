@@ -19,15 +19,10 @@ pub(super) const CHUNK_BYTES: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Content {
     chunks: Vec<Vec<u8>>,
-    len_bytes: u64,
+    pub(super) len_bytes: u64,
 }
 
 impl Content {
-    /// Returns the length of the file in bytes.
-    pub(super) fn len_bytes(&self) -> u64 {
-        self.len_bytes
-    }
-
     /// Reads up to `len` bytes from `offset`, fewer at the end of the file.
     pub(super) fn read(&self, offset: u64, len: usize) -> Vec<u8> {
         let available = self.len_bytes.saturating_sub(offset);
@@ -168,7 +163,7 @@ mod tests {
                     assert_eq!(content.read(offset as u64, len), expected, "step {step}");
                 }
             }
-            assert_eq!(content.len_bytes(), flat.0.len() as u64);
+            assert_eq!(content.len_bytes, flat.0.len() as u64);
         }
         assert_eq!(content.read(0, usize::MAX), flat.0);
     }
@@ -197,7 +192,7 @@ mod tests {
         let mut content = Content::default();
         for offset in [u64::MAX, u64::MAX - 1, 1 << 62] {
             content.write(offset, b"xy").unwrap_err();
-            assert_eq!(content.len_bytes(), 0);
+            assert_eq!(content.len_bytes, 0);
             assert!(content.chunks.is_empty());
         }
     }

@@ -126,7 +126,7 @@ impl Node {
 
     pub(super) fn info(&self) -> FileInfo {
         let state = read(&self.state);
-        let len_bytes = state.content.len_bytes();
+        let len_bytes = state.content.len_bytes;
         let mut info = FileInfo::new(state.name.clone());
         info.end_of_file = len_bytes;
         info.allocation_size = len_bytes.div_ceil(CLUSTER_BYTES) * CLUSTER_BYTES;
@@ -154,7 +154,7 @@ impl Node {
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> SmbResult<()> {
         self.file_only()?;
         let mut state = write(&self.state);
-        let grown = end_of(offset, data.len())?.saturating_sub(state.content.len_bytes());
+        let grown = end_of(offset, data.len())?.saturating_sub(state.content.len_bytes);
         let grown = if data.is_empty() { 0 } else { grown };
         self.space.reserve(grown)?;
         state
@@ -169,7 +169,7 @@ impl Node {
     pub(super) fn set_len(&self, len_bytes: u64) -> SmbResult<()> {
         self.file_only()?;
         let mut state = write(&self.state);
-        let before = state.content.len_bytes();
+        let before = state.content.len_bytes;
         self.space.reserve(len_bytes.saturating_sub(before))?;
         self.space.release(before.saturating_sub(len_bytes));
         state.content.set_len(len_bytes);
@@ -221,7 +221,7 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        self.space.release(read(&self.state).content.len_bytes());
+        self.space.release(read(&self.state).content.len_bytes);
     }
 }
 

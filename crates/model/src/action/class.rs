@@ -2,6 +2,8 @@
 //! and results write them in snake case.
 
 use serde::{Deserialize, Serialize};
+use smbench_protocol::command::change_notify::completion_filter;
+use smbench_protocol::command::create::{attributes, options};
 
 use crate::kind::OpKind;
 
@@ -18,156 +20,108 @@ pub enum CreateSubject {
     ScratchDirectory,
 }
 
-/// CreateDisposition (MS-SMB2 2.2.13).
+/// FileAttributes of a new file (MS-FSCC 2.6), as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CreateDisposition {
-    /// Replaces the file, or creates it.
-    Supersede,
-    /// Opens; fails if the name does not exist.
-    Open,
-    /// Creates; fails if the name exists.
-    Create,
-    /// Opens or creates.
-    OpenIf,
-    /// Truncates; fails if the name does not exist.
-    Overwrite,
-    /// Truncates or creates.
-    OverwriteIf,
-}
-
-/// FileAttributes of a new file (MS-FSCC 2.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum Attribute {
     /// FILE_ATTRIBUTE_HIDDEN.
-    Hidden,
+    Hidden = attributes::FILE_ATTRIBUTE_HIDDEN,
     /// FILE_ATTRIBUTE_SYSTEM.
-    System,
+    System = attributes::FILE_ATTRIBUTE_SYSTEM,
     /// FILE_ATTRIBUTE_ARCHIVE.
-    Archive,
+    Archive = attributes::FILE_ATTRIBUTE_ARCHIVE,
     /// FILE_ATTRIBUTE_TEMPORARY.
-    Temporary,
+    Temporary = attributes::FILE_ATTRIBUTE_TEMPORARY,
 }
 
 /// CreateOptions that state the purpose of an open (MS-SMB2 2.2.13). Options with a
-/// parameter of their own are not here. SMB2 servers ignore or refuse the rest.
+/// parameter of their own are not here. SMB2 servers ignore or refuse the rest. The
+/// values are bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum CreateOption {
     /// FILE_SEQUENTIAL_ONLY.
-    SequentialOnly,
+    SequentialOnly = options::FILE_SEQUENTIAL_ONLY,
     /// FILE_RANDOM_ACCESS.
-    RandomAccess,
+    RandomAccess = options::FILE_RANDOM_ACCESS,
     /// FILE_OPEN_FOR_BACKUP_INTENT.
-    BackupIntent,
+    BackupIntent = options::FILE_OPEN_FOR_BACKUP_INTENT,
     /// FILE_OPEN_REPARSE_POINT.
-    OpenReparsePoint,
+    OpenReparsePoint = options::FILE_OPEN_REPARSE_POINT,
     /// FILE_OPEN_NO_RECALL.
-    NoRecall,
+    NoRecall = options::FILE_OPEN_NO_RECALL,
 }
 
-/// The information that a QUERY_INFO asks for (MS-FSCC 2.4, 2.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QueryClass {
+/// Declares [`QueryClass`], and the kind and the number of each class.
+macro_rules! query_classes {
+    ($($(#[$doc:meta])+ $class:ident = $kind:ident, $number:literal;)+) => {
+        /// The information that a QUERY_INFO asks for (MS-FSCC 2.4, 2.5).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum QueryClass {
+            $($(#[$doc])+ $class,)+
+        }
+
+        impl QueryClass {
+            /// Every class.
+            pub const ALL: [Self; [$($number),+].len()] = [$(Self::$class),+];
+
+            /// Returns the kind under which the request is measured.
+            #[must_use]
+            pub const fn kind(self) -> OpKind {
+                match self {
+                    $(Self::$class => OpKind::$kind,)+
+                }
+            }
+
+            /// Returns the number of the class in a request (MS-FSCC 2.4, 2.5); 0 for
+            /// [`Self::Security`], which has none.
+            #[must_use]
+            pub const fn number(self) -> u8 {
+                match self {
+                    $(Self::$class => $number,)+
+                }
+            }
+        }
+    };
+}
+
+query_classes! {
     /// FileBasicInformation.
-    Basic,
+    Basic = QueryFile, 4;
     /// FileStandardInformation.
-    Standard,
+    Standard = QueryFile, 5;
     /// FileInternalInformation.
-    Internal,
+    Internal = QueryFile, 6;
     /// FileEaInformation.
-    Ea,
+    Ea = QueryFile, 7;
     /// FileAllInformation.
-    All,
+    All = QueryFile, 18;
     /// FileStreamInformation.
-    Stream,
+    Stream = QueryFile, 22;
     /// FileNetworkOpenInformation.
-    NetworkOpen,
+    NetworkOpen = QueryFile, 34;
     /// FileAttributeTagInformation.
-    AttributeTag,
+    AttributeTag = QueryFile, 35;
     /// FileFsVolumeInformation.
-    FsVolume,
+    FsVolume = QueryFs, 1;
     /// FileFsSizeInformation.
-    FsSize,
+    FsSize = QueryFs, 3;
     /// FileFsDeviceInformation.
-    FsDevice,
+    FsDevice = QueryFs, 4;
     /// FileFsAttributeInformation.
-    FsAttribute,
+    FsAttribute = QueryFs, 5;
     /// FileFsFullSizeInformation.
-    FsFullSize,
+    FsFullSize = QueryFs, 7;
     /// FileFsSectorSizeInformation.
-    FsSectorSize,
+    FsSectorSize = QueryFs, 11;
     /// Owner, group and DACL.
-    Security,
+    Security = QuerySecurity, 0;
 }
 
 impl QueryClass {
-    /// Every class.
-    pub const ALL: [Self; 15] = [
-        Self::Basic,
-        Self::Standard,
-        Self::Internal,
-        Self::Ea,
-        Self::All,
-        Self::Stream,
-        Self::NetworkOpen,
-        Self::AttributeTag,
-        Self::FsVolume,
-        Self::FsSize,
-        Self::FsDevice,
-        Self::FsAttribute,
-        Self::FsFullSize,
-        Self::FsSectorSize,
-        Self::Security,
-    ];
-
-    /// Returns the kind under which the request is measured.
-    #[must_use]
-    pub const fn kind(self) -> OpKind {
-        match self {
-            Self::Basic
-            | Self::Standard
-            | Self::Internal
-            | Self::Ea
-            | Self::All
-            | Self::Stream
-            | Self::NetworkOpen
-            | Self::AttributeTag => OpKind::QueryFile,
-            Self::FsVolume
-            | Self::FsSize
-            | Self::FsDevice
-            | Self::FsAttribute
-            | Self::FsFullSize
-            | Self::FsSectorSize => OpKind::QueryFs,
-            Self::Security => OpKind::QuerySecurity,
-        }
-    }
-
-    /// Returns the number of the class in a request (MS-FSCC 2.4, 2.5); 0 for
-    /// [`Self::Security`], which has none.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Basic => 4,
-            Self::Standard => 5,
-            Self::Internal => 6,
-            Self::Ea => 7,
-            Self::All => 18,
-            Self::Stream => 22,
-            Self::NetworkOpen => 34,
-            Self::AttributeTag => 35,
-            Self::FsVolume => 1,
-            Self::FsSize => 3,
-            Self::FsDevice => 4,
-            Self::FsAttribute => 5,
-            Self::FsFullSize => 7,
-            Self::FsSectorSize => 11,
-            Self::Security => 0,
-        }
-    }
-
     /// Returns the class of this kind with this number.
     #[must_use]
     pub fn numbered(kind: OpKind, number: u8) -> Option<Self> {
@@ -215,52 +169,35 @@ impl SetClass {
     }
 }
 
-/// The information that a QUERY_DIRECTORY returns for each name (MS-FSCC 2.4).
+/// A change that CHANGE_NOTIFY waits for (MS-SMB2 2.2.35), as a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DirectoryClass {
-    /// FileDirectoryInformation.
-    Directory,
-    /// FileFullDirectoryInformation.
-    FullDirectory,
-    /// FileBothDirectoryInformation.
-    BothDirectory,
-    /// FileNamesInformation.
-    Names,
-    /// FileIdBothDirectoryInformation.
-    IdBothDirectory,
-    /// FileIdFullDirectoryInformation.
-    IdFullDirectory,
-}
-
-/// A change that CHANGE_NOTIFY waits for (MS-SMB2 2.2.35).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum ChangeFilter {
     /// A file is created, deleted or renamed.
-    FileName,
+    FileName = completion_filter::FILE_NOTIFY_CHANGE_FILE_NAME,
     /// A directory is created, deleted or renamed.
-    DirName,
+    DirName = completion_filter::FILE_NOTIFY_CHANGE_DIR_NAME,
     /// Attributes change.
-    Attributes,
+    Attributes = completion_filter::FILE_NOTIFY_CHANGE_ATTRIBUTES,
     /// A file's size changes.
-    Size,
+    Size = completion_filter::FILE_NOTIFY_CHANGE_SIZE,
     /// The time of the last write changes.
-    LastWrite,
+    LastWrite = completion_filter::FILE_NOTIFY_CHANGE_LAST_WRITE,
     /// The time of the last access changes.
-    LastAccess,
+    LastAccess = completion_filter::FILE_NOTIFY_CHANGE_LAST_ACCESS,
     /// The time of creation changes.
-    Creation,
+    Creation = completion_filter::FILE_NOTIFY_CHANGE_CREATION,
     /// Extended attributes change.
-    Ea,
+    Ea = completion_filter::FILE_NOTIFY_CHANGE_EA,
     /// A security descriptor changes.
-    Security,
+    Security = completion_filter::FILE_NOTIFY_CHANGE_SECURITY,
     /// A named stream is created, deleted or renamed.
-    StreamName,
+    StreamName = completion_filter::FILE_NOTIFY_CHANGE_STREAM_NAME,
     /// A named stream's size changes.
-    StreamSize,
+    StreamSize = completion_filter::FILE_NOTIFY_CHANGE_STREAM_SIZE,
     /// A named stream is written.
-    StreamWrite,
+    StreamWrite = completion_filter::FILE_NOTIFY_CHANGE_STREAM_WRITE,
 }
 
 #[cfg(test)]

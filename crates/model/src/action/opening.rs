@@ -1,13 +1,14 @@
 //! The parameters of a CREATE, and what is refused because it cannot be repeated or
 //! makes no sense.
 
+use smbench_protocol::command::create::Disposition as D;
+
 use super::table::Parameters;
-use super::{CreateDisposition, CreateOption, CreateParameters, CreateSubject};
+use super::{CreateOption, CreateParameters, CreateSubject};
 
 /// Reads the parameters of a CREATE. Without a disposition it opens a file that the
 /// client works on; otherwise a scratch name.
 pub(super) fn read(given: &mut Parameters) -> Result<CreateParameters, String> {
-    use CreateDisposition as D;
     let disposition = given.optional("disposition")?;
     let subject = match (given.flag("directory")?, disposition) {
         (true, _) => CreateSubject::ScratchDirectory,
@@ -39,7 +40,6 @@ pub(super) fn read(given: &mut Parameters) -> Result<CreateParameters, String> {
 /// Returns why a CREATE cannot be repeated or makes no sense: the parameter and the
 /// reason.
 fn objection(opening: &CreateParameters) -> Option<(&'static str, &'static str)> {
-    use CreateDisposition as D;
     let CreateParameters {
         subject,
         disposition,

@@ -7,9 +7,10 @@ use std::fmt;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use smbench_protocol::command::query_directory::DirectoryClass;
 use toml::Value;
 
-use super::{Action, ChangeFilter, DirectoryClass, SetClass, WeightedAction, opening};
+use super::{Action, ChangeFilter, SetClass, WeightedAction, opening};
 
 /// The longest pattern of names, in characters: the length limit of a name.
 const PATTERN_LEN_MAX: usize = 255;

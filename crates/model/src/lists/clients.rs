@@ -179,10 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn serde_speaks_the_written_form() {
+    fn serde_reads_the_written_form() {
         let list: ClientList = serde_json::from_str("\"1,4..8:4\"").unwrap();
         assert_eq!(list.as_slice(), [1, 4, 8]);
-        assert_eq!(serde_json::to_string(&list).unwrap(), "\"1,4,8\"");
         let error = serde_json::from_str::<ClientList>("\"0\"").unwrap_err();
         assert!(error.to_string().contains("zero clients"), "{error}");
     }

@@ -218,12 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn serde_speaks_the_written_form() {
+    fn serde_reads_the_written_form() {
         let list: SourceList = serde_json::from_str("\"127.0.0.1-127.0.0.4\"").unwrap();
-        assert_eq!(
-            serde_json::to_string(&list).unwrap(),
-            "\"127.0.0.1-127.0.0.4\""
-        );
+        assert_eq!(list.to_string(), "127.0.0.1-127.0.0.4");
         let error = serde_json::from_str::<SourceList>("\"x\"").unwrap_err();
         assert!(error.to_string().contains("neither an IP"), "{error}");
     }

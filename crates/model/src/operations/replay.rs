@@ -21,11 +21,6 @@ impl Replays {
         Self { replay, seed }
     }
 
-    /// Returns the trace.
-    pub const fn trace(&self) -> &Arc<Trace> {
-        &self.replay.trace
-    }
-
     /// Returns the player of `client` (from 0) at its first operation.
     pub fn player(&self, client: u32) -> TracePosition {
         let trace = Arc::clone(&self.replay.trace);

@@ -4,12 +4,11 @@
 //! operations, however they are distributed. A kind of operation that never
 //! completes has no histogram.
 
-use std::collections::BTreeMap;
-
 use hdrhistogram::Histogram;
 use smbench_protocol::NtStatus;
 
-use super::{CachingRecord, Verification};
+use super::CachingRecord;
+use super::incidents::Incidents;
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -145,31 +144,6 @@ pub enum OperationFailure {
     Other,
 }
 
-/// The largest number of different causes in one recorder. A server could invent
-/// thousands of status codes.
-const CAUSES_MAX: usize = 256;
-
-/// Failures by operation and cause.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Failures(pub(super) BTreeMap<(OpKind, OperationFailure), u64>);
-
-impl Failures {
-    fn count(&mut self, kind: OpKind, failure: OperationFailure, count: u64) {
-        let is_full = self.0.len() >= CAUSES_MAX;
-        let cause = match is_full && !self.0.contains_key(&(kind, failure)) {
-            true => OperationFailure::Other,
-            false => failure,
-        };
-        *self.0.entry((kind, cause)).or_default() += count;
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        for (&(kind, failure), &count) in &other.0 {
-            self.count(kind, failure, count);
-        }
-    }
-}
-
 /// A difference between an operation of a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReplayDifference {
@@ -181,41 +155,12 @@ pub struct ReplayDifference {
     pub seen: OperationFailure,
 }
 
-/// Operations of a replay that differ from the recording.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Differences(pub(super) BTreeMap<ReplayDifference, u64>);
-
-impl Differences {
-    fn count(&mut self, difference: ReplayDifference, count: u64) {
-        let is_full = self.0.len() >= CAUSES_MAX;
-        let told = match is_full && !self.0.contains_key(&difference) {
-            true => ReplayDifference {
-                recorded: None,
-                seen: OperationFailure::Other,
-                ..difference
-            },
-            false => difference,
-        };
-        *self.0.entry(told).or_default() += count;
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        for (&difference, &count) in &other.0 {
-            self.count(difference, count);
-        }
-    }
-}
-
 /// The records of one worker in an interval, or of several workers after merging.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// A record has a quarter of a megabyte, so only kinds that occur have one.
     ops: ByKind<Option<OpRecord>>,
-    failures: Failures,
-    differences: Differences,
-    caching: CachingRecord,
-    verification: Verification,
-    first_wrong_data: Option<String>,
+    pub(super) incidents: Incidents,
 }
 
 impl Recorder {
@@ -249,25 +194,26 @@ impl Recorder {
     /// Counts an operation with a wrong answer.
     pub fn failure(&mut self, kind: OpKind, failure: OperationFailure) {
         self.ops[kind.index()].get_or_insert_default().errors += 1;
-        self.failures.count(kind, failure, 1);
+        self.incidents.failure(kind, failure, 1);
     }
 
     /// Counts an operation of a replay whose answer differs from the recording.
     pub fn difference(&mut self, difference: ReplayDifference) {
-        self.differences.count(difference, 1);
+        self.incidents.difference(difference, 1);
     }
 
     /// Counts a verified operation whose data was not wrong.
     #[inline]
     pub const fn verified(&mut self, verdict: ReadVerdict) {
-        self.verification.count(verdict);
+        self.incidents.verification.count(verdict);
     }
 
     /// Counts an operation that read other data than the written data.
     pub fn wrong_data(&mut self, kind: OpKind, (client, file): (u32, u32), mismatch: &Mismatch) {
         self.failure(kind, OperationFailure::WrongData);
-        self.verification.wrong += 1;
-        self.first_wrong_data
+        self.incidents.verification.wrong += 1;
+        self.incidents
+            .first_wrong_data
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
     }
 
@@ -276,13 +222,7 @@ impl Recorder {
         for (kind, theirs) in other.ops() {
             self.ops[kind.index()].get_or_insert_default().merge(theirs);
         }
-        self.failures.merge(&other.failures);
-        self.differences.merge(&other.differences);
-        self.caching.merge(&other.caching);
-        self.verification.merge(&other.verification);
-        if self.first_wrong_data.is_none() {
-            self.first_wrong_data.clone_from(&other.first_wrong_data);
-        }
+        self.incidents.merge(&other.incidents);
     }
 
     /// Clears all records, but keeps their memory.
@@ -290,11 +230,7 @@ impl Recorder {
         for op in self.ops.iter_mut().flatten() {
             op.clear();
         }
-        self.failures.0.clear();
-        self.differences.0.clear();
-        self.caching = CachingRecord::default();
-        self.verification = Verification::default();
-        self.first_wrong_data = None;
+        self.incidents = Incidents::default();
     }
 
     /// Returns the records by kind, without empty ones.
@@ -313,39 +249,16 @@ impl Recorder {
         all
     }
 
-    /// Returns the failures by operation and cause.
-    pub(super) const fn failures(&self) -> &Failures {
-        &self.failures
-    }
-
-    /// Returns the operations of a replay that differ from the recording.
-    pub(super) const fn differences(&self) -> &Differences {
-        &self.differences
-    }
-
-    /// Returns where and how data was first found wrong, under verification.
-    pub(super) const fn first_wrong_data(&self) -> Option<&String> {
-        self.first_wrong_data.as_ref()
-    }
-
-    /// Returns the caching granted and revoked.
-    pub(super) const fn caching(&self) -> &CachingRecord {
-        &self.caching
-    }
-
-    /// Returns the results of verification.
-    pub(super) const fn verification(&self) -> &Verification {
-        &self.verification
-    }
-
     /// Returns the caching granted and revoked, to add to it.
     pub const fn caching_mut(&mut self) -> &mut CachingRecord {
-        &mut self.caching
+        &mut self.incidents.caching
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Verification;
+    use super::super::incidents::CAUSES_MAX;
     use super::*;
 
     #[test]
@@ -357,7 +270,7 @@ mod tests {
         }
         let mut merged = recorder.clone();
         merged.merge(&recorder);
-        let causes = &merged.failures().0;
+        let causes = &merged.incidents.failures;
         assert!(causes.len() <= CAUSES_MAX + OpKind::ALL.len());
         assert_eq!(causes.values().sum::<u64>(), 2000);
         let ops: Vec<_> = merged.ops().map(|(kind, op)| (kind, op.errors)).collect();
@@ -379,9 +292,10 @@ mod tests {
         recorder.clear();
         assert_eq!(recorder.ops().count(), 0);
         assert_eq!(recorder.all().service, latency_histogram());
-        assert_eq!(recorder.caching(), &CachingRecord::default());
-        assert_eq!(recorder.verification(), &Verification::default());
-        assert!(recorder.failures().0.is_empty());
-        assert_eq!(recorder.first_wrong_data(), None);
+        let incidents = &recorder.incidents;
+        assert_eq!(incidents.caching, CachingRecord::default());
+        assert_eq!(incidents.verification, Verification::default());
+        assert!(incidents.failures.is_empty());
+        assert_eq!(incidents.first_wrong_data, None);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::recorder::{Differences, Failures};
+use super::incidents::Incidents;
 use super::{CachingRecord, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification};
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -39,11 +39,7 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 pub struct Tally {
     window: ByKind<Option<OpRecord>>,
     whole: ByKind<OpTotals>,
-    failures: Failures,
-    differences: Differences,
-    caching: CachingRecord,
-    verification: Verification,
-    first_wrong_data: Option<String>,
+    incidents: Incidents,
 }
 
 impl Tally {
@@ -59,13 +55,7 @@ impl Tally {
                 self.window[kind.index()].get_or_insert_default().merge(op);
             }
         }
-        self.failures.merge(part.failures());
-        self.differences.merge(part.differences());
-        self.caching.merge(part.caching());
-        self.verification.merge(part.verification());
-        if self.first_wrong_data.is_none() {
-            self.first_wrong_data = part.first_wrong_data().cloned();
-        }
+        self.incidents.merge(&part.incidents);
     }
 
     /// Returns the operations of a kind that completed in the window.
@@ -120,32 +110,32 @@ impl Tally {
     /// Failures of the whole load point by operation and cause.
     #[must_use]
     pub const fn failures(&self) -> &BTreeMap<(OpKind, OperationFailure), u64> {
-        &self.failures.0
+        &self.incidents.failures
     }
 
     /// Returns the operations of the whole load point that differ from the replayed
     /// trace. They are counted neither as operations nor as failures.
     #[must_use]
     pub const fn differences(&self) -> &BTreeMap<ReplayDifference, u64> {
-        &self.differences.0
+        &self.incidents.differences
     }
 
     /// Returns the caching granted and revoked.
     #[must_use]
     pub const fn caching(&self) -> &CachingRecord {
-        &self.caching
+        &self.incidents.caching
     }
 
     /// Returns the results of verification, from the first operation to the last.
     #[must_use]
     pub const fn verification(&self) -> &Verification {
-        &self.verification
+        &self.incidents.verification
     }
 
     /// Returns where and how data was first found wrong, under verification.
     #[must_use]
     pub fn first_wrong_data(&self) -> Option<&str> {
-        self.first_wrong_data.as_deref()
+        self.incidents.first_wrong_data.as_deref()
     }
 }
 

@@ -100,7 +100,7 @@ impl Builder {
         if self.episodes.is_empty() {
             self.episodes.push(0);
         }
-        let mut population = self.names.into_population();
+        let mut population = self.names.population;
         population.own = self.paths.own;
         // A record that sets a file's size must keep the data that later records
         // read.

@@ -71,7 +71,7 @@ pub(super) struct NameNode {
 pub(super) struct Names {
     nodes: Vec<NameNode>,
     now: u64,
-    population: Population,
+    pub(super) population: Population,
 }
 
 impl Names {
@@ -226,9 +226,5 @@ impl Names {
     /// Returns the end of a file, as far as known.
     pub(super) fn end(&self, at: u32) -> u64 {
         self.nodes[at as usize].end
-    }
-
-    pub(super) fn into_population(self) -> Population {
-        self.population
     }
 }

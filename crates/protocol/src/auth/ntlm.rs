@@ -19,7 +19,7 @@ fn token_error(error: sspi::Error) -> AuthError {
 pub(super) struct Ntlm {
     package: Negotiate,
     credentials: Option<CredentialsBuffers>,
-    complete: bool,
+    pub(super) is_complete: bool,
 }
 
 impl Ntlm {
@@ -44,7 +44,7 @@ impl Ntlm {
         Ok(Self {
             package,
             credentials: acquired.credentials_handle,
-            complete: false,
+            is_complete: false,
         })
     }
 
@@ -68,13 +68,9 @@ impl Ntlm {
             .map_err(token_error)?
             .resolve_to_result()
             .map_err(token_error)?;
-        self.complete = result.status == SecurityStatus::Ok;
+        self.is_complete = result.status == SecurityStatus::Ok;
         let [token] = output;
         Ok(token.buffer)
-    }
-
-    pub(super) const fn is_complete(&self) -> bool {
-        self.complete
     }
 
     /// Returns the whole exchanged key, which has at least 16 bytes (MS-SMB2

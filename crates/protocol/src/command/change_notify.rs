@@ -2,7 +2,7 @@
 //! something in a directory changes, or when the request is cancelled.
 
 use super::{FileId, read_output};
-use crate::wire::{DecodeError, Linked};
+use crate::wire::DecodeError;
 
 /// SMB2_WATCH_TREE in [`ChangeNotifyRequest::flags`]: report changes in
 /// subdirectories too.
@@ -26,13 +26,6 @@ pub mod completion_filter {
 
     /// All kinds of changes.
     pub const ALL: u32 = 0x0FFF;
-}
-
-/// Values of [`NotifiedChange::action`] (MS-FSCC 2.7.1).
-#[expect(missing_docs, reason = "the names are those of MS-FSCC 2.7.1")]
-pub mod action {
-    pub const FILE_ACTION_ADDED: u32 = 1;
-    pub const FILE_ACTION_MODIFIED: u32 = 3;
 }
 
 /// A request to report the next changes in an open directory.
@@ -65,7 +58,8 @@ impl ChangeNotifyRequest {
 /// The changes in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeNotifyResponse<'a> {
-    data: &'a [u8],
+    /// The changes, in the layout of MS-FSCC 2.7.1.
+    pub data: &'a [u8],
 }
 
 impl<'a> ChangeNotifyResponse<'a> {
@@ -77,42 +71,6 @@ impl<'a> ChangeNotifyResponse<'a> {
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "CHANGE_NOTIFY response")?,
-        })
-    }
-
-    /// Returns an iterator over the changes.
-    #[must_use]
-    pub const fn changes(&self) -> Changes<'a> {
-        Changes(Linked::new(self.data))
-    }
-}
-
-/// One change (MS-FSCC 2.7.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotifiedChange<'a> {
-    /// One of the [`action`] values.
-    pub action: u32,
-    /// Path below the directory, in UTF-16, little-endian.
-    pub name: &'a [u8],
-}
-
-/// An iterator over the changes of a [`ChangeNotifyResponse`].
-///
-/// It ends after an error. The error's offset counts from the first change.
-#[derive(Clone, Copy, Debug)]
-pub struct Changes<'a>(Linked<'a>);
-
-impl<'a> Iterator for Changes<'a> {
-    type Item = Result<NotifiedChange<'a>, DecodeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        const NAME_AT: usize = 12;
-        self.0.next_entry(|entry| {
-            let mut reader = entry.ahead(4);
-            let action = reader.u32("change's action")?;
-            let len = reader.u32("changed name's length")? as usize;
-            let name = reader.bytes(len, "changed name")?;
-            Ok((NotifiedChange { action, name }, NAME_AT + len))
         })
     }
 }

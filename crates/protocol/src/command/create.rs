@@ -4,6 +4,8 @@
 //! request takes a list of them. A caller that asked for contexts decodes them
 //! separately from the same response.
 
+use serde::{Deserialize, Serialize};
+
 use super::create_context::CreateContext;
 use super::name::{self, WireName};
 use super::{EncodeError, FileId, FileTimes};
@@ -74,8 +76,10 @@ pub mod options {
     pub const FILE_OPEN_NO_RECALL: u32 = 0x0040_0000;
 }
 
-/// The action for an existing and for a missing name (MS-SMB2 2.2.13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The action for an existing and for a missing name (MS-SMB2 2.2.13). Profiles and
+/// results write it in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Disposition {
     /// Replace an existing file; create a missing one.
@@ -123,23 +127,6 @@ impl OplockLevel {
     pub fn from_wire(value: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|level| *level as u8 == value)
     }
-}
-
-/// The server's action on the name (MS-SMB2 2.2.14).
-///
-/// It wraps the wire value, because an unknown value must not fail the open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CreateAction(pub u32);
-
-impl CreateAction {
-    /// FILE_SUPERSEDED.
-    pub const SUPERSEDED: Self = Self(0);
-    /// FILE_OPENED.
-    pub const OPENED: Self = Self(1);
-    /// FILE_CREATED.
-    pub const CREATED: Self = Self(2);
-    /// FILE_OVERWRITTEN.
-    pub const OVERWRITTEN: Self = Self(3);
 }
 
 /// A request to open or create `name`.
@@ -198,7 +185,23 @@ impl CreateRequest<'_, WireName> {
     }
 }
 
-impl<N: ?Sized> CreateRequest<'_, N> {
+impl<'a, N: ?Sized> CreateRequest<'a, N> {
+    /// Returns a request to open an existing file or directory, without caching.
+    /// Others may use it meanwhile.
+    #[must_use]
+    pub const fn open(name: &'a N, desired_access: u32) -> Self {
+        Self {
+            name,
+            desired_access,
+            file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
+            share_access: share::ALL,
+            disposition: Disposition::Open,
+            options: 0,
+            oplock: OplockLevel::None,
+            contexts: &[],
+        }
+    }
+
     /// Appends the body. `name` must append the `name_len` bytes of the name.
     fn encode_with(&self, name_len: u16, out: &mut Vec<u8>, name: impl FnOnce(&mut Vec<u8>)) {
         let mut body = [0u8; CREATE_REQUEST_FIXED - HEADER_LEN];
@@ -237,8 +240,8 @@ const IMPERSONATION: u32 = 2;
 pub struct CreateResponse {
     /// The caching granted.
     pub oplock_level: OplockLevel,
-    /// The server's action on the name.
-    pub create_action: CreateAction,
+    /// The server's action on the name, as on the wire (MS-SMB2 2.2.14).
+    pub create_action: u32,
     /// The file's four times.
     pub times: FileTimes,
     /// Space on the server's disk in bytes.
@@ -267,7 +270,7 @@ impl CreateResponse {
         reader.u8("CREATE flags")?;
         let response = Self {
             oplock_level,
-            create_action: CreateAction(reader.u32("CREATE action")?),
+            create_action: reader.u32("CREATE action")?,
             times: FileTimes::read(&mut reader, "CREATE times")?,
             allocation_size: reader.u64("CREATE allocation size")?,
             end_of_file: reader.u64("CREATE end of file")?,

@@ -8,6 +8,7 @@
 
 use super::lease::{LeaseKey, LeaseState};
 use super::{FileId, FileTime};
+use crate::dialect::Dialect;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
@@ -84,6 +85,20 @@ pub enum CreateContext {
 }
 
 impl CreateContext {
+    /// Asks for a lease, in the version of the dialect.
+    #[must_use]
+    pub fn lease(dialect: Dialect, key: LeaseKey, state: LeaseState) -> Self {
+        match dialect {
+            Dialect::Smb202 | Dialect::Smb21 => Self::Lease { key, state },
+            _ => Self::LeaseV2 {
+                key,
+                state,
+                parent: None,
+                epoch: 0,
+            },
+        }
+    }
+
     /// Appends all contexts, and pads each but the last to 8 bytes. Returns
     /// their total length.
     pub(super) fn encode_all(contexts: &[Self], out: &mut Vec<u8>) -> u32 {

@@ -1,8 +1,6 @@
 //! SMB2 FLUSH (MS-SMB2 2.2.17, 2.2.18).
 
 use super::FileId;
-use crate::header::HEADER_LEN;
-use crate::wire::{DecodeError, Reader};
 
 /// A request to write the server's cached data of a file to stable storage. The
 /// open needs write access (MS-SMB2 3.3.5.11).
@@ -19,22 +17,5 @@ impl FlushRequest {
         body[0..2].copy_from_slice(&24u16.to_le_bytes());
         body[8..24].copy_from_slice(&self.file_id.to_bytes());
         out.extend_from_slice(&body);
-    }
-}
-
-/// The server's confirmation that the data is on stable storage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlushResponse;
-
-impl FlushResponse {
-    /// Checks the response in `message`.
-    ///
-    /// # Errors
-    /// Returns an error if a field is missing or wrong.
-    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::at(message, HEADER_LEN);
-        reader.structure_size(4, "FLUSH response structure size")?;
-        reader.u16("FLUSH reserved")?;
-        Ok(Self)
     }
 }

@@ -8,7 +8,6 @@
 //! Not here: codes that are not FSCTLs.
 
 pub mod copy_chunk;
-pub mod interfaces;
 
 use super::FileId;
 use crate::header::HEADER_LEN;

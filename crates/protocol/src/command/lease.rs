@@ -2,9 +2,6 @@
 //! contexts and lease breaks carry them.
 
 use std::fmt;
-use std::str::FromStr;
-
-use thiserror::Error;
 
 /// Identifies a lease. The client chooses it, one per file and client GUID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,24 +66,6 @@ impl fmt::Debug for LeaseState {
     }
 }
 
-impl FromStr for LeaseState {
-    type Err = UnknownLease;
-
-    /// Reads a name, in upper or lower case.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut names = Self::NAMES.into_iter();
-        names
-            .find(|(_, name)| name.eq_ignore_ascii_case(text))
-            .map(|(state, _)| state)
-            .ok_or(UnknownLease)
-    }
-}
-
-/// Error for a text that names no lease state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("expected one of none, R, RH, RW, RWH")]
-pub struct UnknownLease;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,11 +74,6 @@ mod tests {
     fn names_and_states_agree() {
         for (state, name) in LeaseState::NAMES {
             assert_eq!(state.to_string(), name);
-            assert_eq!(name.parse(), Ok(state));
-            assert_eq!(name.to_ascii_lowercase().parse(), Ok(state));
-        }
-        for text in ["", "W", "H", "WRH", "R H"] {
-            assert_eq!(text.parse::<LeaseState>(), Err(UnknownLease), "{text:?}");
         }
         assert_eq!(LeaseState(0x14).to_string(), "lease state 0x14");
         assert_eq!(format!("{:?}", LeaseState::RW), "LeaseState(RW)");

@@ -60,10 +60,7 @@ impl BreakNotification {
         let mut reader = Reader::at(message, HEADER_LEN);
         let start = reader;
         match reader.u16("OPLOCK_BREAK structure size")? {
-            OPLOCK_SIZE => {
-                let OplockBreakResponse { file_id, level } = read_oplock(&mut reader)?;
-                Ok(Self::Oplock(OplockBreak { file_id, level }))
-            }
+            OPLOCK_SIZE => Ok(Self::Oplock(read_oplock(&mut reader)?)),
             LEASE_NOTIFICATION_SIZE => {
                 let notification = LeaseBreak {
                     epoch: reader.u16("lease break epoch")?,
@@ -150,64 +147,13 @@ impl BreakAcknowledgement {
     }
 }
 
-/// The server's response to the acknowledgement of an oplock break (MS-SMB2
-/// 2.2.25.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OplockBreakResponse {
-    /// Id of the open.
-    pub file_id: FileId,
-    /// The current level of the oplock.
-    pub level: OplockLevel,
-}
-
-impl OplockBreakResponse {
-    /// Reads the response in `message`.
-    ///
-    /// # Errors
-    /// Returns an error if a field is missing, or if MS-SMB2 does not have the
-    /// oplock level.
-    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::at(message, HEADER_LEN);
-        reader.structure_size(OPLOCK_SIZE, "OPLOCK_BREAK structure size")?;
-        read_oplock(&mut reader)
-    }
-}
-
-fn read_oplock(reader: &mut Reader<'_>) -> Result<OplockBreakResponse, DecodeError> {
+fn read_oplock(reader: &mut Reader<'_>) -> Result<OplockBreak, DecodeError> {
     let before_level = *reader;
     let level = OplockLevel::from_wire(reader.u8("OPLOCK_BREAK level")?)
         .ok_or_else(|| before_level.error("OPLOCK_BREAK level"))?;
     reader.array::<5>("OPLOCK_BREAK reserved")?;
-    Ok(OplockBreakResponse {
+    Ok(OplockBreak {
         file_id: FileId::from_bytes(reader.array("OPLOCK_BREAK file id")?),
         level,
     })
-}
-
-/// The server's response to the acknowledgement of a lease break (MS-SMB2
-/// 2.2.25.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseBreakResponse {
-    /// Key of the lease.
-    pub key: LeaseKey,
-    /// The current state of the lease.
-    pub state: LeaseState,
-}
-
-impl LeaseBreakResponse {
-    /// Reads the response in `message`.
-    ///
-    /// # Errors
-    /// Returns an error if a field is missing.
-    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::at(message, HEADER_LEN);
-        reader.structure_size(LEASE_SIZE, "lease break response structure size")?;
-        reader.array::<6>("lease break response flags")?;
-        let response = Self {
-            key: LeaseKey(reader.array("lease break response key")?),
-            state: LeaseState(reader.u32("lease break response state")?),
-        };
-        reader.u64("lease break response duration")?;
-        Ok(response)
-    }
 }

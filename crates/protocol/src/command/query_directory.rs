@@ -3,6 +3,8 @@
 //!
 //! Names stay in UTF-16 as received. They include `.` and `..`.
 
+use serde::{Deserialize, Serialize};
+
 use super::{FileId, FileTimes, WireName, read_output};
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Linked, Reader};
@@ -21,8 +23,10 @@ pub mod query_directory_flags {
     pub const REOPEN: u8 = 0x10;
 }
 
-/// The information to return for each name (MS-FSCC 2.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The information to return for each name (MS-FSCC 2.4). Profiles and results write
+/// it in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum DirectoryClass {
     /// FileDirectoryInformation: times, sizes and attributes.

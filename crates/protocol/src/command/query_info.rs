@@ -25,20 +25,14 @@ pub enum InfoType {
 pub mod file_class {
     pub const FILE_BASIC_INFORMATION: u8 = 4;
     pub const FILE_STANDARD_INFORMATION: u8 = 5;
-    pub const FILE_INTERNAL_INFORMATION: u8 = 6;
     pub const FILE_ALL_INFORMATION: u8 = 18;
-    pub const FILE_STREAM_INFORMATION: u8 = 22;
-    pub const FILE_NETWORK_OPEN_INFORMATION: u8 = 34;
 }
 
 /// Values of [`QueryInfoRequest::class`] for file systems (MS-FSCC 2.5).
 #[expect(missing_docs, reason = "the names are those of MS-FSCC 2.5")]
 pub mod file_system_class {
-    pub const FILE_FS_VOLUME_INFORMATION: u8 = 1;
     pub const FILE_FS_SIZE_INFORMATION: u8 = 3;
-    pub const FILE_FS_ATTRIBUTE_INFORMATION: u8 = 5;
     pub const FILE_FS_FULL_SIZE_INFORMATION: u8 = 7;
-    pub const FILE_FS_SECTOR_SIZE_INFORMATION: u8 = 11;
 }
 
 /// The parts of a security descriptor, as bits of

@@ -52,17 +52,6 @@ pub enum ProtocolError {
 #[error("no credit for the request")]
 pub struct NoCredit;
 
-/// The reason why a request was not sent.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum RequestError<E> {
-    /// The available credits do not suffice.
-    #[error(transparent)]
-    NoCredit(#[from] NoCredit),
-    /// The body cannot be encoded.
-    #[error(transparent)]
-    Body(E),
-}
-
 /// Error for a tag that belongs to no request in flight. The request was
 /// answered meanwhile.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]

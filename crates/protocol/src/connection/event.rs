@@ -45,7 +45,8 @@ pub struct Completion<'a> {
     pub status: NtStatus,
     pub(super) bytes: &'a [u8],
     pub(super) total_len: usize,
-    pub(super) secrecy: Secrecy,
+    /// Whether the answer was encrypted.
+    pub(crate) secrecy: Secrecy,
 }
 
 impl<'a> Completion<'a> {
@@ -53,11 +54,6 @@ impl<'a> Completion<'a> {
     #[must_use]
     pub const fn message(&self) -> &'a [u8] {
         self.bytes
-    }
-
-    /// Returns whether the answer was encrypted.
-    pub(crate) const fn secrecy(&self) -> Secrecy {
-        self.secrecy
     }
 
     /// Decodes the body of a successful READ.

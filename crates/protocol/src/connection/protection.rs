@@ -1,7 +1,5 @@
 //! Encoding of messages to send: framing, and signing or encryption.
 
-use std::convert::Infallible;
-
 use super::SessionTerms;
 use crate::crypto::{Signer, TRANSFORM_HEADER_LEN, Transform};
 use crate::frame::PREFIX_LEN;
@@ -101,30 +99,15 @@ pub(crate) fn append_framed(
     protect: Protect<'_>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
-    let Ok(()) = try_append_framed(header, out, protect, |out| {
-        body(out);
-        Ok::<_, Infallible>(())
-    });
-}
-
-/// Appends a message like [`append_framed`], with a body whose encoding can
-/// fail. After an error, `out` ends with an incomplete message.
-pub(super) fn try_append_framed<E>(
-    header: &Header,
-    out: &mut Vec<u8>,
-    protect: Protect<'_>,
-    body: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-) -> Result<(), E> {
     let prefix = out.len();
     begin_frame(out, &protect);
     let message = out.len();
     header.encode(out);
-    body(out)?;
+    body(out);
     if let Protect::Sign(signer) = protect {
         signer.sign(&mut out[message..]);
     }
     end_frame(out, prefix, protect);
-    Ok(())
 }
 
 /// Leaves space for the prefix and the transform header of a frame.

@@ -226,46 +226,16 @@ fn without_multi_credit_requests_there_is_no_charge() {
 }
 
 #[test]
-fn a_body_that_does_not_encode_costs_nothing() {
-    let protections = [
-        Protection::None,
-        Protection::Signed(signer()),
-        Protection::Encrypted(transform(Cipher::Aes128Gcm)),
-    ];
-    for protection in protections {
-        let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
-        let mut out = vec![1, 2, 3];
-        let before = connection.credits;
-        let outcome =
-            connection.try_request(SessionIndex::FIRST, Command::Echo, 1, 0, &mut out, |out| {
-                out.push(9);
-                Err("impossible")
-            });
-        assert_eq!(outcome, Err(RequestError::Body("impossible")));
-        assert_eq!(
-            (out.as_slice(), connection.in_flight()),
-            (&[1, 2, 3][..], 0)
-        );
-        assert_eq!(connection.credits, before);
-
-        let outcome =
-            connection.try_request(SessionIndex::FIRST, Command::Echo, 101, 0, &mut out, |_| {
-                Ok::<_, ()>(())
-            });
-        assert_eq!(outcome, Err(RequestError::NoCredit(NoCredit)));
-        assert_eq!(
-            (out.as_slice(), connection.in_flight()),
-            (&[1, 2, 3][..], 0)
-        );
-
-        out.clear();
-        let outcome =
-            connection.try_request(SessionIndex::FIRST, Command::Echo, 1, 7, &mut out, |out| {
-                out.extend_from_slice(&EMPTY_BODY);
-                Ok::<_, ()>(())
-            });
-        assert_eq!((outcome, connection.in_flight()), (Ok(()), 1));
-    }
+fn a_request_without_credits_costs_nothing() {
+    let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
+    let mut out = vec![1, 2, 3];
+    let before = connection.credits;
+    let outcome = connection.request(SessionIndex::FIRST, Command::Echo, 101, 0, &mut out, |_| {
+        unreachable!("it is not sent");
+    });
+    assert_eq!(outcome, Err(NoCredit));
+    assert_eq!((&out[..], connection.in_flight()), (&[1, 2, 3][..], 0));
+    assert_eq!(connection.credits, before);
 }
 
 #[test]

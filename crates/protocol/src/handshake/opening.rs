@@ -83,38 +83,24 @@ pub struct SessionSetup {
 }
 
 impl SessionSetup {
-    /// Starts another session on `connection` and appends its first request.
-    /// The parts of `config` about negotiation and credits are ignored, because
-    /// the connection has them already.
+    /// Starts another session on `connection` and appends its first request. With
+    /// a `binding`, the connection becomes another channel of that session, and
+    /// `config` must name the same user. The parts of `config` about negotiation
+    /// and credits are ignored, because the connection has them already.
     ///
     /// # Errors
     /// Returns an error if the credentials cannot be used, if the connection
-    /// cannot have these terms, or if no credit is available.
+    /// cannot have these terms, or if no credit is available. Also returns an error
+    /// if the server did not agree to the terms of the binding's connection.
     pub fn start(
         config: SessionConfig,
+        binding: Option<Binding>,
         connection: &mut Connection,
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
         let authenticator = AuthClient::new(&config.credentials, config.now)?;
-        Self::of(config, authenticator, None, connection, tag, out)
-    }
-
-    /// Starts to make `connection` another channel of the session of `binding`.
-    /// `config` must name the same user.
-    ///
-    /// # Errors
-    /// Returns the errors of [`SessionSetup::start`]. Also returns an error if the
-    /// server did not agree to the terms of the first connection.
-    pub fn bind(
-        config: SessionConfig,
-        binding: Binding,
-        connection: &mut Connection,
-        tag: u32,
-        out: &mut Vec<u8>,
-    ) -> Result<Self, HandshakeError> {
-        let authenticator = AuthClient::new(&config.credentials, config.now)?;
-        Self::of(config, authenticator, Some(binding), connection, tag, out)
+        Self::of(config, authenticator, binding, connection, tag, out)
     }
 
     pub(super) fn of(
@@ -275,7 +261,7 @@ impl SessionSetup {
         }
         // A copy, because verifying clears the signature field meanwhile.
         let mut bytes = done.message().to_vec();
-        self.check(connection, &mut bytes, done.secrecy())?;
+        self.check(connection, &mut bytes, done.secrecy)?;
         match self.step {
             SetupRequest::SessionSetup => self.session_setup(connection, &header, &mut bytes),
             SetupRequest::TreeConnect => {

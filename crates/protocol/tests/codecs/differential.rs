@@ -17,7 +17,6 @@ use binrw::{BinRead, BinWrite};
 use proptest::prelude::*;
 use smb_msg as theirs;
 use smb_msg::{PlainRequest, PlainResponse, RequestContent, ResponseContent};
-use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::header::{Command, Flags, Header};
 use smbench_protocol::{FileId, NtStatus};
 
@@ -89,19 +88,4 @@ proptest! {
         read.write(&mut again).expect("smb-msg writes");
         prop_assert_eq!(Header::decode(again.get_ref()), Ok(header));
     }
-}
-
-#[test]
-fn error_response() {
-    let message = written_by_them(
-        theirs::Command::Create,
-        theirs::ErrorResponse { error_data: vec![] },
-    );
-    assert_eq!(
-        ErrorResponse::decode(&message),
-        Ok(ErrorResponse {
-            context_count: 0,
-            data: &[]
-        })
-    );
 }

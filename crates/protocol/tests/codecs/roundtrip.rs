@@ -10,8 +10,7 @@ use proptest::prelude::*;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::FileTimes;
 use smbench_protocol::command::close::CloseResponse;
-use smbench_protocol::command::create::{CreateAction, CreateResponse, OplockLevel};
-use smbench_protocol::command::error::ErrorResponse;
+use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::query_info::QueryInfoResponse;
 use smbench_protocol::command::read::{READ_RESPONSE_FIXED, ReadResponse};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
@@ -107,7 +106,7 @@ proptest! {
             CreateResponse::decode(&message),
             Ok(CreateResponse {
                 oplock_level,
-                create_action: CreateAction(action),
+                create_action: action,
                 times,
                 allocation_size,
                 end_of_file,
@@ -179,19 +178,6 @@ proptest! {
         prop_assert_eq!(
             QueryInfoResponse::decode(&message),
             Ok(QueryInfoResponse { data: &data })
-        );
-    }
-
-    #[test]
-    fn error_response(context_count in any::<u8>(), data in any::<Vec<u8>>()) {
-        let message = Body::new(9)
-            .bytes(&[context_count, 0])
-            .u32(data.len() as u32)
-            .bytes(&data)
-            .0;
-        prop_assert_eq!(
-            ErrorResponse::decode(&message),
-            Ok(ErrorResponse { context_count, data: &data })
         );
     }
 }

@@ -43,8 +43,8 @@ impl Further {
         let Self {
             connection, out, ..
         } = self;
-        let opening =
-            SessionSetup::start(config(), connection, OPENING, out).expect("there is a credit");
+        let opening = SessionSetup::start(config(), None, connection, OPENING, out)
+            .expect("there is a credit");
         assert!(self.sent());
         opening
     }

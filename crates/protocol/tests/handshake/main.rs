@@ -55,7 +55,7 @@ struct Pair {
 impl Pair {
     fn new(config: SessionConfig) -> Self {
         let mut out = Vec::new();
-        let handshake = Handshake::start(config, &mut out).expect("usable credentials");
+        let handshake = Handshake::start(config, None, &mut out).expect("usable credentials");
         let asked = Header::decode(&out[PREFIX_LEN..]).expect("a request");
         Self {
             handshake,

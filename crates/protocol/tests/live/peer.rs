@@ -117,7 +117,7 @@ impl Peer {
         let mut stream = TcpStream::connect_timeout(&site.address, LIMIT).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let mut out = Vec::new();
-        let mut handshake = Handshake::start(config, &mut out).unwrap();
+        let mut handshake = Handshake::start(config, None, &mut out).unwrap();
         let mut inbound = Inbound::default();
         let mut buffer = vec![0; 1 << 16];
         loop {

@@ -24,6 +24,9 @@ use crate::smb::session::{Session, SessionError};
 
 /// Encodes the operations of one source as requests, and follows their answers.
 pub(crate) trait Encode: Sized + 'static {
+    /// Makes the encoder of a group of clients.
+    fn new(site: &Site) -> Result<Self, SessionError>;
+
     /// Prepares the share for a client, and makes a place for each of its slots.
     /// Adds to `held` what it opens in the client's session.
     async fn prepare(

@@ -2,8 +2,7 @@
 //! has to. Opens have the rights that the mix needs, and no more.
 
 use smbench_model::action::{
-    Action, CreateDisposition, CreateParameters, CreateSubject, QueryClass, SetClass,
-    dialect_needed,
+    Action, CreateParameters, CreateSubject, QueryClass, SetClass, dialect_needed,
 };
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
@@ -16,7 +15,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::group::{ClientSession, SlotObjects};
-use super::request::create;
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
@@ -35,7 +33,7 @@ pub(super) async fn hold(
     check_leases(site.plan.sessions.caching, session)?;
     let mut held = ClientSession {
         session: index,
-        credentials: session.credentials().clone(),
+        credentials: session.credentials.clone(),
         files: Box::default(),
         paths: Box::default(),
         resume_keys: Box::default(),
@@ -63,7 +61,7 @@ pub(super) async fn hold(
 
 /// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
 pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
-    let target = site.endpoint.target();
+    let target = &site.endpoint.target;
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
         true => format!(r"\\{}\{}", target.host, target.share),
         false => String::new(),
@@ -127,7 +125,7 @@ pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32
                 action,
                 Action::Create(CreateParameters {
                     subject,
-                    disposition: CreateDisposition::Open | CreateDisposition::Overwrite,
+                    disposition: Disposition::Open | Disposition::Overwrite,
                     ..
                 }) if *subject == wanted
             )
@@ -157,18 +155,14 @@ async fn make_kept(
     session: &mut Session,
 ) -> Result<(), SessionError> {
     for (name, kind) in kept(actions) {
-        let path = &paths[name as usize];
+        let path = paths[name as usize].as_str();
         let doing = format!("make '{path}'");
-        let made = session
-            .create(
-                &doing,
-                &CreateRequest {
-                    disposition: Disposition::OpenIf,
-                    options: kind,
-                    ..create::open(path, access::FILE_READ_ATTRIBUTES)
-                },
-            )
-            .await?;
+        let request = CreateRequest {
+            disposition: Disposition::OpenIf,
+            options: kind,
+            ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
+        };
+        let made = session.create(&doing, &request).await?;
         session.close(&doing, made.file_id).await?;
     }
     Ok(())
@@ -194,7 +188,7 @@ async fn open_files(
                     options: options::FILE_NON_DIRECTORY_FILE,
                     oplock,
                     contexts: lease.as_slice(),
-                    ..create::open(path, desired_access)
+                    ..CreateRequest::open(path, desired_access)
                 },
             )
             .await?;
@@ -246,19 +240,15 @@ pub(super) async fn open_directory(
     session: &mut Session,
     path: &str,
 ) -> Result<FileId, SessionError> {
-    let opened = session
-        .create(
-            &format!("open directory '{path}'"),
-            &CreateRequest {
-                options: options::FILE_DIRECTORY_FILE,
-                ..create::open(
-                    path,
-                    access::FILE_LIST_DIRECTORY
-                        | access::FILE_READ_ATTRIBUTES
-                        | access::SYNCHRONIZE,
-                )
-            },
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path,
+            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
+    };
+    let opened = session
+        .create(&format!("open directory '{path}'"), &request)
         .await?;
     Ok(opened.file_id)
 }

@@ -76,12 +76,18 @@ struct Current {
     status: NtStatus,
 }
 
-impl TraceEncoder {
-    pub(crate) fn new(site: &Site, trace: Arc<Trace>) -> Result<Self, SessionError> {
+fn wire_name(name: &str) -> Result<WireName, SessionError> {
+    WireName::new(name).map_err(|_| SessionError::Path {
+        doing: format!("open '{name}'"),
+    })
+}
+
+impl Encode for TraceEncoder {
+    fn new(site: &Site) -> Result<Self, SessionError> {
         let root = join(&site.directory, REPLAY_DIRECTORY) + "\\";
         match root.encode_utf16().count() <= ROOT_UNITS_MAX {
             true => Ok(Self {
-                trace,
+                trace: site.trace(),
                 root: wire_name(&root)?,
                 players: Vec::new(),
                 name: WireName::default(),
@@ -92,15 +98,7 @@ impl TraceEncoder {
             }),
         }
     }
-}
 
-fn wire_name(name: &str) -> Result<WireName, SessionError> {
-    WireName::new(name).map_err(|_| SessionError::Path {
-        doing: format!("open '{name}'"),
-    })
-}
-
-impl Encode for TraceEncoder {
     /// Creates the files and opens the directory that a client needs at the start.
     async fn prepare(
         &mut self,

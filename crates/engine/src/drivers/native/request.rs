@@ -70,8 +70,8 @@ impl Unique {
     }
 }
 
-impl MixEncoder {
-    pub(crate) fn new(site: &Site) -> Result<Self, SessionError> {
+impl Encode for MixEncoder {
+    fn new(site: &Site) -> Result<Self, SessionError> {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
@@ -83,9 +83,7 @@ impl MixEncoder {
             },
         })
     }
-}
 
-impl Encode for MixEncoder {
     async fn prepare(
         &mut self,
         site: &Site,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::TryFutureExt;
 use smb::{
     Connection, File, Guid, Resource, ResourceHandle, Session, SrvRequestResumeKeyRequest, Tree,
     UncPath,
@@ -10,9 +11,7 @@ use smb::{
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::sessions::Mode;
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, Logon};
 use sspi::{AuthIdentity, Username};
@@ -21,7 +20,7 @@ use tokio::time::timeout;
 use super::calls::arguments;
 use super::translate::{cipher, config, dialect_from, signing, status_in};
 use super::transport::{Form, Transport, TransportState};
-use crate::smb::session::{Endpoint, LogonIdentity, SessionError};
+use crate::smb::session::{Endpoint, LogonIdentity, SessionError, StepFailure};
 
 const SET_UP: &str = "set up a session with smb-rs";
 
@@ -39,7 +38,7 @@ impl Link {
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
         let stream = endpoint.connect().await?;
         let (transport, line) =
-            Transport::new(stream).map_err(|source| endpoint.io(SET_UP, source))?;
+            Transport::new(stream).map_err(|source| endpoint.failed(SET_UP, source))?;
         bounded(endpoint, SET_UP, Self::set_up(endpoint, transport, line)).await
     }
 
@@ -48,12 +47,12 @@ impl Link {
         transport: Transport,
         line: Arc<TransportState>,
     ) -> Result<Self, SessionError> {
-        let target = endpoint.target();
+        let target = &endpoint.target;
         let failed = |command| {
             let line = Arc::clone(&line);
             move |error: smb::Error| handshake_error(endpoint, &line, command, &error)
         };
-        let config = config(endpoint.options(), endpoint.credit_target());
+        let config = config(&endpoint.options, endpoint.credit_target);
         let guid = Guid::generate();
         let connection =
             Connection::from_transport(Box::new(transport), &target.host, guid, config)
@@ -86,11 +85,7 @@ impl Link {
         let request = request(path, rights, options::FILE_NON_DIRECTORY_FILE);
         match self.create(endpoint, &doing, &request).await? {
             Resource::File(file) => Ok(file),
-            _ => Err(SessionError::Client {
-                doing,
-                at: endpoint.share(),
-                reason: "it is not a file".to_owned(),
-            }),
+            _ => Err(endpoint.failed_on_share(&doing, client("it is not a file"))),
         }
     }
 
@@ -106,11 +101,7 @@ impl Link {
         let request = request(path, rights, options::FILE_DIRECTORY_FILE);
         match self.create(endpoint, &doing, &request).await? {
             Resource::Directory(directory) => Ok(directory.handle),
-            _ => Err(SessionError::Client {
-                doing,
-                at: endpoint.share(),
-                reason: "it is not a directory".to_owned(),
-            }),
+            _ => Err(endpoint.failed_on_share(&doing, client("it is not a directory"))),
         }
     }
 
@@ -122,11 +113,7 @@ impl Link {
     ) -> Result<ResourceHandle, SessionError> {
         let directory = self.open_directory(endpoint, path).await?;
         let doing = format!("close directory '{path}' with smb-rs");
-        let closed = async {
-            let outcome = directory.close().await;
-            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
-        };
-        bounded(endpoint, &doing, closed).await?;
+        self.call(endpoint, &doing, directory.close()).await?;
         Ok(directory)
     }
 
@@ -144,14 +131,13 @@ impl Link {
         };
         let made = self.create(endpoint, &doing, &request).await?;
         let closed = async {
-            let outcome = match &made {
+            match &made {
                 Resource::File(file) => file.close().await,
                 Resource::Directory(directory) => directory.close().await,
                 Resource::Pipe(pipe) => pipe.close().await,
-            };
-            outcome.map_err(|error| client_error(endpoint, &self.line, &doing, &error))
+            }
         };
-        bounded(endpoint, &doing, closed).await
+        self.call(endpoint, &doing, closed).await
     }
 
     async fn create(
@@ -161,11 +147,19 @@ impl Link {
         request: &CreateRequest<'_>,
     ) -> Result<Resource, SessionError> {
         let arguments = arguments(request);
-        let created = async {
-            let outcome = self.tree.create(request.name, &arguments).await;
-            outcome.map_err(|error| client_error(endpoint, &self.line, doing, &error))
-        };
-        bounded(endpoint, doing, created).await
+        let created = self.tree.create(request.name, &arguments);
+        self.call(endpoint, doing, created).await
+    }
+
+    /// Makes a call of smb-rs within the time limit of set-up requests.
+    async fn call<T>(
+        &self,
+        endpoint: &Endpoint,
+        doing: &str,
+        call: impl Future<Output = smb::Result<T>>,
+    ) -> Result<T, SessionError> {
+        let outcome = call.map_err(|error| client_error(endpoint, &self.line, doing, &error));
+        bounded(endpoint, doing, outcome).await
     }
 
     /// Returns the resume key of a file as the source of copies.
@@ -177,15 +171,14 @@ impl Link {
     ) -> Result<[u8; 24], SessionError> {
         let doing = format!("get ready to copy file '{path}' with smb-rs");
         let asked = async {
-            let answer = file.fsctl(SrvRequestResumeKeyRequest(())).await;
-            match answer {
+            match file.fsctl(SrvRequestResumeKeyRequest(())).await {
                 Ok(answer) => Ok(answer.resume_key),
                 // The copies will fail, each with its own status.
                 Err(error) if status_in(&error.to_string()).is_some() => Ok([0; 24]),
-                Err(error) => Err(client_error(endpoint, &self.line, &doing, &error)),
+                Err(error) => Err(error),
             }
         };
-        bounded(endpoint, &doing, asked).await
+        self.call(endpoint, &doing, asked).await
     }
 
     /// Sends TREE_DISCONNECT and LOGOFF; failures are ignored.
@@ -198,24 +191,17 @@ impl Link {
 
 /// Returns the name of the share for a TREE_CONNECT.
 pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
     path.map_err(|_| SessionError::Path {
         doing: format!(r"connect to '\\{}\{}'", target.host, target.share),
     })
 }
 
-/// Returns a CREATE that opens an existing name.
-fn request(path: &str, desired_access: u32, kind: u32) -> CreateRequest<'_> {
+fn request(path: &str, rights: u32, kind: u32) -> CreateRequest<'_> {
     CreateRequest {
-        name: path,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
         options: kind,
-        oplock: OplockLevel::None,
-        contexts: &[],
+        ..CreateRequest::open(path, rights)
     }
 }
 
@@ -225,11 +211,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
     let link = Link::open(endpoint).await?;
     // This is the last message about the share, which may require encryption
     // although the session does not.
-    let disconnected = async {
-        let outcome = link.tree.disconnect().await;
-        outcome.map_err(|error| client_error(endpoint, &link.line, SET_UP, &error))
-    };
-    bounded(endpoint, SET_UP, disconnected).await?;
+    link.call(endpoint, SET_UP, link.tree.disconnect()).await?;
     let form = link.line.form();
     let Some(info) = link.connection.conn_info() else {
         unreachable!("a connection that has a session was negotiated");
@@ -268,7 +250,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
 
 /// Returns the identity for the log-on.
 fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     let domain = Some(target.domain.as_str()).filter(|domain| !domain.is_empty());
     let username = Username::new(&target.user, domain)
         .map_err(|_| handshake(endpoint, AuthError::UserName.into()))?;
@@ -280,11 +262,7 @@ fn identity(endpoint: &Endpoint) -> Result<AuthIdentity, SessionError> {
 
 /// Returns the error for an option that smb-rs cannot honour.
 fn incapable(endpoint: &Endpoint, reason: &str) -> SessionError {
-    SessionError::Client {
-        doing: SET_UP.to_owned(),
-        at: endpoint.at(),
-        reason: reason.to_owned(),
-    }
+    endpoint.failed(SET_UP, client(reason))
 }
 
 /// Runs `work` within the time limit of set-up requests.
@@ -293,14 +271,14 @@ async fn bounded<T>(
     doing: &str,
     work: impl Future<Output = Result<T, SessionError>>,
 ) -> Result<T, SessionError> {
-    match timeout(endpoint.limits().setup, work).await {
+    match timeout(endpoint.limits.setup, work).await {
         Ok(outcome) => outcome,
         Err(_) => Err(endpoint.timed_out(doing)),
     }
 }
 
 fn handshake(endpoint: &Endpoint, source: HandshakeError) -> SessionError {
-    let target = endpoint.target();
+    let target = &endpoint.target;
     SessionError::Handshake {
         at: endpoint.at().into(),
         who: LogonIdentity::User(target.user.clone()),
@@ -330,19 +308,16 @@ fn client_error(
     error: &smb::Error,
 ) -> SessionError {
     if let Some(status) = status_in(&error.to_string()) {
-        return SessionError::Refused {
-            doing: doing.to_owned(),
-            at: endpoint.share(),
-            status,
-        };
+        return endpoint.failed_on_share(doing, StepFailure::Refused(status));
     }
-    SessionError::Client {
-        doing: doing.to_owned(),
-        at: endpoint.at(),
-        // If the connection was lost, that caused the other failures.
-        reason: match line.lost() {
-            Some(lost) => lost.to_string(),
-            None => error.to_string(),
-        },
-    }
+    // If the connection was lost, that caused the other failures.
+    let reason = match line.lost() {
+        Some(lost) => lost.to_string(),
+        None => error.to_string(),
+    };
+    endpoint.failed(doing, StepFailure::Client(reason))
+}
+
+fn client(reason: &str) -> StepFailure {
+    StepFailure::Client(reason.to_owned())
 }

@@ -52,8 +52,8 @@ struct SmbRsSlot {
     paths: Box<[Arc<str>]>,
 }
 
-impl MixCaller {
-    pub(crate) fn new(site: &Site) -> Result<Self, SessionError> {
+impl Caller for MixCaller {
+    fn new(site: &Site) -> Result<Self, SessionError> {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             clients: Vec::new(),
@@ -62,9 +62,7 @@ impl MixCaller {
             file_size: site.plan.work.workload.files.size,
         })
     }
-}
 
-impl Caller for MixCaller {
     /// Opens the files that a client uses during the load point, with the same
     /// rights as the native driver. Creates the entries that must exist for its
     /// slots.

@@ -58,17 +58,15 @@ struct TraceHandle {
     is_open: bool,
 }
 
-impl TraceCaller {
-    pub(crate) fn new(site: &Site, trace: Arc<Trace>) -> Self {
-        Self {
-            trace,
+impl Caller for TraceCaller {
+    fn new(site: &Site) -> Result<Self, SessionError> {
+        Ok(Self {
+            trace: site.trace(),
             root: join(&site.directory, REPLAY_DIRECTORY),
             players: Vec::new(),
-        }
+        })
     }
-}
 
-impl Caller for TraceCaller {
     /// Creates the files that a client needs at the start, in a session of our own.
     async fn prepare(&self, site: &Site, client: u32) -> Result<(), SessionError> {
         let mut session = Session::open(&site.endpoint.of_connection(client)).await?;

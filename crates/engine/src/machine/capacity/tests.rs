@@ -121,7 +121,7 @@ fn every_group_up_to_the_root_is_looked_at() {
 
 #[test]
 fn this_machine_has_something_left() {
-    assert!(memory_left().iter().all(|memory| memory.bytes > 0));
+    assert!(memory_left().iter().all(|(left, _)| *left > 0));
     assert!(!memory_left().is_empty());
     assert!(threads_left().iter().all(|(left, _)| *left > 0));
     let ports = Ports::read().unwrap();

@@ -48,11 +48,10 @@ fn the_least_of_what_is_left_counts() {
     let needed = own.memory();
     // 10,000 sessions need about ten kilobytes each.
     assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
-    let of = |bytes, place| Memory { bytes, place };
-    let plenty = of(1 << 40, "on this machine");
+    let plenty = (1 << 40, "on this machine");
     assert_eq!(memory(&plan, &own, &[]), Ok(()));
-    assert_eq!(memory(&plan, &own, &[plenty, of(needed, "x")]), Ok(()));
-    let group = of(50 << 20, "to this process's control group");
+    assert_eq!(memory(&plan, &own, &[plenty, (needed, "x")]), Ok(()));
+    let group = (50 << 20, "to this process's control group");
     let error = memory(&plan, &own, &[plenty, group]);
     assert_eq!(
         error.unwrap_err().to_string(),

@@ -17,7 +17,7 @@ use smbench_model::record::{Recorder, Tally};
 use tokio::runtime::LocalRuntime;
 
 use crate::drivers::driver::Driver as _;
-use crate::drivers::native;
+use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
@@ -112,9 +112,8 @@ pub(super) fn allocations_with<T: Supplies>(
     let runtime = runtime().unwrap();
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
-    let encoders = supplies.clone();
     let means = WorkerParts {
-        connector: native::NativeConnect(site, move |site: &Site| encoders.encoder(site)),
+        connector: native::NativeConnect(site, T::Encoder::new),
         supplies,
     };
     let groups = runtime.block_on(async {

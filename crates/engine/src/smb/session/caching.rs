@@ -179,16 +179,7 @@ impl Cache {
             Caching::Lease(state) => state,
         };
         let key = self.key(member, object);
-        let context = if self.dialect >= Dialect::Smb30 {
-            CreateContext::LeaseV2 {
-                key,
-                state,
-                parent: None,
-                epoch: 0,
-            }
-        } else {
-            CreateContext::Lease { key, state }
-        };
+        let context = CreateContext::lease(self.dialect, key, state);
         (OplockLevel::Lease, Some(context))
     }
 

@@ -16,7 +16,7 @@ use smbench_model::target::Target;
 use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
 use tokio::time::timeout;
 
-use super::{LogonIdentity, SessionError};
+use super::{LogonIdentity, SessionError, StepFailure};
 use crate::machine::clock;
 use crate::smb::tickets::Tickets;
 
@@ -27,13 +27,13 @@ const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     addresses: Arc<[SocketAddr]>,
-    pub(super) target: Arc<Target>,
-    options: SessionOptions,
-    pub(super) limits: Limits,
+    pub(crate) target: Arc<Target>,
+    pub(crate) options: SessionOptions,
+    pub(crate) limits: Limits,
     /// The limit of set-up requests that the user gave, which [`Self::impatient`]
     /// shortens.
     given_setup: Duration,
-    pub(super) credit_target: u16,
+    pub(crate) credit_target: u16,
     /// Maximum number of credits in use on one connection.
     credit_cap: Option<u16>,
     channels: Channels,
@@ -160,7 +160,10 @@ impl Endpoint {
     /// time.
     pub(crate) fn after(&self, error: &SessionError) -> Self {
         match error {
-            SessionError::Timeout { .. } => self.impatient(),
+            SessionError::Step {
+                source: StepFailure::Timeout { .. },
+                ..
+            } => self.impatient(),
             _ => self.clone(),
         }
     }
@@ -242,35 +245,13 @@ impl Endpoint {
         format!("{}/{}", self.at(), self.target.share)
     }
 
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn options(&self) -> &SessionOptions {
-        &self.options
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    #[cfg(feature = "smb-rs")]
-    pub(crate) const fn credit_target(&self) -> u16 {
-        self.credit_target
-    }
-
     pub(crate) fn timed_out(&self, doing: &str) -> SessionError {
-        SessionError::Timeout {
-            doing: doing.to_owned(),
-            at: self.at(),
-            limit: self.limits.setup,
-            remedy: match self.limits.setup == self.given_setup {
-                true => "; --setup-timeout sets the limit",
-                false => "",
-            },
-        }
+        let remedy = match self.limits.setup == self.given_setup {
+            true => "; --setup-timeout sets the limit",
+            false => "",
+        };
+        let limit = self.limits.setup;
+        self.failed(doing, StepFailure::Timeout { limit, remedy })
     }
 
     pub(super) fn not_logged_on(
@@ -287,10 +268,20 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn io(&self, doing: &str, source: io::Error) -> SessionError {
-        SessionError::Io {
+    /// Returns the error for a step that failed.
+    pub(crate) fn failed(&self, doing: &str, source: impl Into<StepFailure>) -> SessionError {
+        SessionError::Step {
             doing: doing.to_owned(),
             at: self.at(),
+            source: source.into(),
+        }
+    }
+
+    /// Returns the error for a request about the share that failed.
+    pub(crate) fn failed_on_share(&self, doing: &str, source: StepFailure) -> SessionError {
+        SessionError::Step {
+            doing: doing.to_owned(),
+            at: self.share(),
             source,
         }
     }

@@ -4,18 +4,20 @@
 //! remedy.
 
 mod advice;
+mod step;
 
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use smbench_model::fileio::FileioError;
-use smbench_protocol::{Dialect, HandshakeError, NtStatus, ProtocolError};
+use smbench_protocol::{Dialect, HandshakeError, NtStatus};
 use thiserror::Error;
 
 use super::LogonIdentity;
 use crate::smb::tickets::TicketError;
-use advice::{handshake_action, handshake_advice, removed, status_advice, where_given};
+use advice::{handshake_action, handshake_advice, where_given};
+pub use step::StepFailure;
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
@@ -133,32 +135,15 @@ pub enum SessionError {
         /// Host and port of the server.
         at: String,
     },
-    /// The server did not answer a set-up request.
-    #[error(
-        "failed to {doing} on {at}: no answer within {}; check that an SMB server runs there and is \
-         not overloaded{remedy}",
-        humantime::format_duration(*.limit)
-    )]
-    Timeout {
-        /// The step that failed, worded to follow "failed to".
-        doing: String,
-        /// Host and port of the server.
-        at: String,
-        /// Time that the client waited.
-        limit: Duration,
-        /// The option that sets the limit, worded to follow the message; empty if no
-        /// option does.
-        remedy: &'static str,
-    },
-    /// The connection broke.
+    /// A step of a session failed.
     #[error("failed to {doing} on {at}: {source}")]
-    Io {
-        /// The step that failed, worded to follow "failed to".
+    Step {
+        /// The step, worded to follow "failed to".
         doing: String,
-        /// Host and port of the server.
+        /// Host and port of the server, or host, port and share.
         at: String,
-        /// The operating system's reason.
-        source: io::Error,
+        /// The reason.
+        source: StepFailure,
     },
     /// A session could not be established.
     #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]
@@ -179,39 +164,6 @@ pub enum SessionError {
     /// No Kerberos ticket is available for the log-on.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The server violated the protocol.
-    #[error("failed to {doing} on {at}: the server broke the protocol with {source}")]
-    Protocol {
-        /// The step that failed, worded to follow "failed to".
-        doing: String,
-        /// Host and port of the server.
-        at: String,
-        /// The violation.
-        source: ProtocolError,
-    },
-    /// The server answered with an error status.
-    #[error("failed to {doing} on {at}: {status}{}", status_advice(*.status))]
-    Refused {
-        /// The request that failed, worded to follow "failed to".
-        doing: String,
-        /// Host, port and share.
-        at: String,
-        /// The status of the answer.
-        status: NtStatus,
-    },
-    /// A file of the run, or its directory, no longer exists.
-    #[error(
-        "failed to {doing} on {at}: {status}; somebody removed {} while the run was on",
-        removed(*.status)
-    )]
-    Removed {
-        /// The request that failed, worded to follow "failed to".
-        doing: String,
-        /// Host, port and share.
-        at: String,
-        /// The status of the answer.
-        status: NtStatus,
-    },
     /// The share has too little free space for the files of the run.
     #[error(
         "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
@@ -268,61 +220,11 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
-    /// The server never grants the credits that a request needs.
-    #[error("failed to {doing} on {at}: the server granted no credit for it")]
-    NoCredit {
-        /// The step that failed, worded to follow "failed to".
-        doing: String,
-        /// Host and port of the server.
-        at: String,
-    },
-    /// An earlier request on the session got a wrong answer, or none in time.
-    #[error(
-        "failed to {doing} on {at}: the session is out of step since an earlier request failed"
-    )]
-    OutOfStep {
-        /// The request that failed, worded to follow "failed to".
-        doing: String,
-        /// Host and port of the server.
-        at: String,
-    },
-    /// The server wrote only a part of the data of a WRITE.
-    #[error(
-        "failed to {doing} on {at}: the server took {taken} of {length} bytes of a write; check its quota and free space"
-    )]
-    ShortWrite {
-        /// The request that failed, worded to follow "failed to".
-        doing: String,
-        /// Host, port and share.
-        at: String,
-        /// Number of bytes that the server wrote, according to its answer.
-        taken: u32,
-        /// Number of bytes sent.
-        length: u32,
-    },
     /// A path cannot be encoded in a request.
     #[error("failed to {doing}: the path is too long for SMB")]
     Path {
         /// The step that failed, worded to follow "failed to".
         doing: String,
-    },
-    /// A directory listing of the server does not end.
-    #[error("failed to {doing} on {at}: the listing does not end")]
-    EndlessListing {
-        /// The request that failed, worded to follow "failed to".
-        doing: String,
-        /// Host, port and share.
-        at: String,
-    },
-    /// A client that is not part of smbench failed, in its own words.
-    #[error("failed to {doing} on {at}: {reason}")]
-    Client {
-        /// The step that failed, worded to follow "failed to".
-        doing: String,
-        /// Host and port, or host, port and share.
-        at: String,
-        /// The reason, in the words of that client.
-        reason: String,
     },
     /// smbench panicked, because of a bug of its own.
     #[error("failed to {doing}: a task panicked, which is a bug in smbench; please report it")]
@@ -362,8 +264,10 @@ impl SessionError {
     #[must_use]
     pub const fn status(&self) -> Option<NtStatus> {
         match self {
-            Self::Refused { status, .. }
-            | Self::Removed { status, .. }
+            Self::Step {
+                source: StepFailure::Refused(status) | StepFailure::Removed(status),
+                ..
+            }
             | Self::Handshake {
                 source: HandshakeError::Refused { status, .. },
                 ..
@@ -379,20 +283,24 @@ impl SessionError {
         // Path and NoCredit are errors of requests that were never sent.
         matches!(
             self,
-            Self::Refused { .. } | Self::Path { .. } | Self::NoCredit { .. }
+            Self::Path { .. }
+                | Self::Step {
+                    source: StepFailure::Refused(_) | StepFailure::NoCredit,
+                    ..
+                }
         )
     }
 
-    /// Turns "not found" into [`SessionError::Removed`]: the run itself made this
+    /// Turns "not found" into [`StepFailure::Removed`]: the run itself made this
     /// file.
-    pub(crate) fn of_own_file(self) -> Self {
-        match self {
-            Self::Refused {
-                doing,
-                at,
-                status: status @ (NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND),
-            } => Self::Removed { doing, at, status },
-            error => error,
+    pub(crate) fn of_own_file(mut self) -> Self {
+        if let Self::Step { source, .. } = &mut self
+            && let StepFailure::Refused(
+                status @ (NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND),
+            ) = *source
+        {
+            *source = StepFailure::Removed(status);
         }
+        self
     }
 }

@@ -5,7 +5,7 @@
 //! request. A late answer could otherwise be taken for the answer to another
 //! request.
 
-use smbench_protocol::connection::Chain;
+use smbench_protocol::connection::{Binding, Chain};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::handshake::{SessionSetup, SetupProgress};
@@ -18,7 +18,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::{
-    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StreamState, caching, receive,
+    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StepFailure, StreamState, caching,
+    send_and_receive,
 };
 use crate::machine::clock;
 
@@ -97,22 +98,18 @@ impl Session {
         self.replies(doing, out).await
     }
 
-    /// Sets up a further session on the connection and makes it the current one.
-    pub(super) async fn set_up(
+    /// Sets up a further session on the connection, or binds the connection to the
+    /// session of `binding`, and makes that session the current one.
+    pub(crate) async fn open_another(
         &mut self,
-        begin: impl FnOnce(
-            SessionConfig,
-            &mut Connection,
-            u32,
-            &mut Vec<u8>,
-        ) -> Result<SessionSetup, HandshakeError>,
+        binding: Option<Binding>,
     ) -> Result<SessionIndex, SessionError> {
         self.check_step(SET_UP)?;
         self.afford(SET_UP, &[1]).await?;
         self.credentials = self.endpoint.credentials().await?;
         let config = self.endpoint.config(self.credentials.clone());
         let mut out = Vec::with_capacity(1024);
-        let begun = begin(config, &mut self.connection, FIRST_TAG, &mut out);
+        let begun = SessionSetup::start(config, binding, &mut self.connection, FIRST_TAG, &mut out);
         let mut opening = begun.map_err(|source| self.not_logged_on(source))?;
         let opened = self
             .exchange(SET_UP, out, |connection, event, out| match event {
@@ -146,16 +143,14 @@ impl Session {
             channels: Channels::One,
             ..self.endpoint.config(credentials.clone())
         };
-        SessionSetup::start(config, &mut self.connection, tag, out).map(SessionSetup::or_logged_off)
+        SessionSetup::start(config, None, &mut self.connection, tag, out)
+            .map(SessionSetup::or_logged_off)
     }
 
     pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
         match self.state {
             StreamState::InStep => Ok(()),
-            StreamState::Lost => Err(SessionError::OutOfStep {
-                doing: doing.to_owned(),
-                at: self.endpoint.at(),
-            }),
+            StreamState::Lost => Err(self.endpoint.failed(doing, StepFailure::OutOfStep)),
         }
     }
 
@@ -190,10 +185,7 @@ impl Session {
     }
 
     pub(super) fn no_credit(&self, doing: &str) -> SessionError {
-        SessionError::NoCredit {
-            doing: doing.to_owned(),
-            at: self.endpoint.at(),
-        }
+        self.endpoint.failed(doing, StepFailure::NoCredit)
     }
 
     pub(super) fn not_logged_on(&self, source: HandshakeError) -> SessionError {
@@ -234,8 +226,8 @@ impl Session {
     ) -> Result<T, SessionError> {
         let limit = self.endpoint.limits.setup;
         self.state = StreamState::Lost;
-        let result = match timeout(limit, self.exchange_unbounded(doing, out, take)).await {
-            Ok(result) => result?,
+        let result = match timeout(limit, self.exchange_unbounded(out, take)).await {
+            Ok(result) => result.map_err(|failure| self.endpoint.failed(doing, failure))?,
             Err(_) => return Err(self.endpoint.timed_out(doing)),
         };
         self.state = StreamState::InStep;
@@ -244,39 +236,21 @@ impl Session {
 
     async fn exchange_unbounded<T>(
         &mut self,
-        doing: &str,
         mut out: Vec<u8>,
         mut take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, SessionError> {
-        let endpoint = &self.endpoint;
-        let broken = |source: ProtocolError| SessionError::Protocol {
-            doing: doing.to_owned(),
-            at: endpoint.at(),
-            source,
-        };
+    ) -> Result<T, StepFailure> {
         let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
         let mut result = None;
         loop {
-            self.stream
-                .write_all(&out)
-                .await
-                .map_err(|source| endpoint.io(doing, source))?;
-            out.clear();
-            let len = receive(&mut self.stream, &mut chunk)
-                .await
-                .map_err(|source| endpoint.io(doing, source))?;
-            let mut input = &mut chunk[..len];
+            let mut input = send_and_receive(&mut self.stream, &mut out, &mut chunk).await?;
             while let Some(frame) = self
                 .inbound
                 .next(&mut input, Payload::Keep)
-                .map_err(|error| broken(error.into()))?
+                .map_err(ProtocolError::from)?
             {
-                let mut messages = self.connection.open(frame).map_err(broken)?;
-                while let Some(message) = messages
-                    .next_message()
-                    .map_err(|error| broken(error.into()))?
-                {
-                    let event = self.connection.receive(message).map_err(broken)?;
+                let mut messages = self.connection.open(frame)?;
+                while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
+                    let event = self.connection.receive(message)?;
                     match &event {
                         Event::Break(notification) => self.cache.broken(notification, |_| None),
                         Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
@@ -300,10 +274,7 @@ impl Session {
                 cache.acknowledge(&mut self.connection, now, &mut out, |_| true);
             }
             if let Some(result) = result {
-                self.stream
-                    .write_all(&out)
-                    .await
-                    .map_err(|source| endpoint.io(doing, source))?;
+                self.stream.write_all(&out).await?;
                 return Ok(result);
             }
         }

@@ -35,7 +35,6 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let shortened = session.endpoint.timed_out("ask").to_string();
     assert!(!shortened.contains("--setup-timeout"), "{shortened}");
     let silence = echo(&mut session).await.err().unwrap();
-    assert!(matches!(silence, SessionError::Timeout { .. }));
     let advice = "no answer within 10ms; check that an SMB server runs there";
     assert!(silence.to_string().contains(advice), "{silence}");
 
@@ -47,7 +46,8 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
         "{usual}"
     );
     let other = echo(&mut session).await.err().unwrap();
-    assert!(matches!(other, SessionError::OutOfStep { .. }));
+    let reason = "the session is out of step";
+    assert!(other.to_string().contains(reason), "{other}");
 
     let limit_after = |error| session.endpoint.after(error).limits.setup;
     assert!(limit_after(&silence) < patience.setup, "not as long again");

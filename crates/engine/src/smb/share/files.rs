@@ -1,8 +1,6 @@
 //! Operations of the workspace on files and directories, one request at a time.
 
-use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
-};
+use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::query_info::{
     InfoType, QueryInfoRequest, QueryInfoResponse, file_system_class,
 };
@@ -10,7 +8,7 @@ use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
-use crate::smb::session::{Session, SessionError};
+use crate::smb::session::{Session, SessionError, StepFailure};
 
 const LISTING_LEN: u32 = 64 * 1024;
 /// Maximum number of answers to one listing.
@@ -38,16 +36,11 @@ pub(super) async fn delete(
         EntryKind::File => options::FILE_NON_DIRECTORY_FILE,
         EntryKind::Directory => options::FILE_DIRECTORY_FILE,
     };
-    let opened = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Open,
-                options: kind | options::FILE_DELETE_ON_CLOSE,
-                ..open(path, access::DELETE)
-            },
-        )
-        .await;
+    let request = CreateRequest {
+        options: kind | options::FILE_DELETE_ON_CLOSE,
+        ..CreateRequest::open(path, access::DELETE)
+    };
+    let opened = session.create(&doing, &request).await;
     match opened {
         Ok(opened) => session.close(&doing, opened.file_id).await,
         Err(error) => match error.status() {
@@ -69,17 +62,11 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
     } else {
         format!("list directory '{path}'")
     };
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::Open,
-                options: options::FILE_DIRECTORY_FILE,
-                ..open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
-            },
-        )
-        .await?
-        .file_id;
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
+    };
+    let id = session.create(&doing, &request).await?.file_id;
     let len = LISTING_LEN.min(session.connection.negotiated().max_transact);
     let mut entries = Vec::new();
     for _ in 0..LISTING_ANSWERS_MAX {
@@ -104,24 +91,7 @@ pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>
             status => return Err(session.refused(&doing, status)),
         }
     }
-    Err(SessionError::EndlessListing {
-        doing,
-        at: session.share(),
-    })
-}
-
-/// Returns the request from which every open in this module starts.
-pub(crate) fn open(name: &str, desired_access: u32) -> CreateRequest<'_> {
-    CreateRequest {
-        name,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
-        options: 0,
-        oplock: OplockLevel::None,
-        contexts: &[],
-    }
+    Err(session.failed_on_share(&doing, StepFailure::EndlessListing))
 }
 
 /// Returns `directory\\name`, or just the name below the share's root.
@@ -170,16 +140,11 @@ pub(super) async fn free_bytes_in(
         "" => "open the share's root".to_owned(),
         path => format!("open directory '{path}'"),
     };
-    let directory = session
-        .create(
-            &doing,
-            &CreateRequest {
-                options: options::FILE_DIRECTORY_FILE,
-                ..open(path, access::FILE_READ_ATTRIBUTES)
-            },
-        )
-        .await?
-        .file_id;
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
+    };
+    let directory = session.create(&doing, &request).await?.file_id;
     let free = free_bytes(session, directory).await?;
     session.close(&doing, directory).await?;
     Ok(free)

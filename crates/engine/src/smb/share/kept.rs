@@ -17,14 +17,14 @@ use smbench_model::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
 use smbench_model::files::{FileSet, Scope, WorkFile};
 use smbench_model::units::Size;
 use smbench_protocol::NtStatus;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::create::Disposition;
 
-use super::files::{join, list, open};
+use super::files::{join, list};
 use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::prepare::{FileTreatment, Job};
 use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
-use super::{Fate, Workspace, too_little};
+use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
 use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
 use manifest::{manifest, write_manifest};
@@ -54,7 +54,7 @@ fn files(test: &Fileio) -> FileSet {
 }
 
 fn directory_of(endpoint: &Endpoint) -> String {
-    join(&endpoint.target().path, FILEIO_DIRECTORY)
+    join(&endpoint.target.path, FILEIO_DIRECTORY)
 }
 
 /// Creates the files of a test, or the missing parts of them. Calls `progress` with
@@ -237,7 +237,7 @@ async fn check_room(
     session: &mut Session,
     (needed, given_back): (u64, u64),
 ) -> Result<(), SessionError> {
-    let path = &endpoint.target().path;
+    let path = &endpoint.target.path;
     match too_little(session, path, (needed, given_back)).await? {
         Some(free) => Err(FileioError::NoSpace {
             at: session.share(),
@@ -339,26 +339,14 @@ async fn claim(
     if missing == Missing::Made {
         make_directory(&mut session, &directory).await?;
     }
-    let claimed = session
-        .create(
-            &format!("claim directory '{directory}'"),
-            &CreateRequest {
-                disposition: Disposition::OpenIf,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                share_access: 0,
-                ..open(
-                    &join(&directory, MARKER),
-                    access::FILE_WRITE_DATA | access::DELETE,
-                )
-            },
-        )
-        .await;
-    match claimed {
-        Ok(claimed) => Ok(Workspace {
+    let doing = format!("claim directory '{directory}'");
+    let marker = join(&directory, MARKER);
+    match hold_marker(&mut session, &doing, &marker, Disposition::OpenIf).await {
+        Ok(marker) => Ok(Workspace {
             session,
             endpoint: endpoint.clone(),
             directory,
-            marker: claimed.file_id,
+            marker,
             salt,
             fate: Fate::Kept,
         }),

@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Workspace;
-use super::files::{join, open};
+use super::files::join;
 use crate::machine::cancel::Cancel;
-use crate::smb::session::{Endpoint, Session, SessionError};
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
 
 /// Number of sessions that fill files in parallel.
 const PREPARE_SESSIONS: usize = 8;
@@ -180,19 +180,17 @@ async fn fill_file(
     report: &mpsc::Sender<u32>,
 ) -> Result<(), SessionError> {
     let name = jobs.files.file_name(file.client, file.file);
-    let path = &join(&jobs.directory, &name);
+    let path = join(&jobs.directory, &name);
     let doing = format!("write file '{path}'");
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: jobs.treatment.disposition(),
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-            },
+    let request = CreateRequest {
+        disposition: jobs.treatment.disposition(),
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path.as_str(),
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
         )
-        .await?
-        .file_id;
+    };
+    let id = session.create(&doing, &request).await?.file_id;
     let stamp = Stamp {
         client: file.client,
         file: file.file,
@@ -248,11 +246,10 @@ pub(super) async fn write_some(
     // Accepting a partial write could mean one byte per request, without end.
     match written == length {
         true => Ok(written),
-        false => Err(SessionError::ShortWrite {
-            doing: doing.to_owned(),
-            at: session.share(),
-            taken: written,
-            length,
-        }),
+        false => {
+            let taken = written;
+            let failure = StepFailure::ShortWrite { taken, length };
+            Err(session.failed_on_share(doing, failure))
+        }
     }
 }

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use smbench_model::files::FileSet;
-use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_model::files::{FileSet, ScratchName};
+use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{EntryKind, delete, join, list, open};
+use super::files::{EntryKind, delete, join, list};
+use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
@@ -35,7 +36,7 @@ pub struct Cleanup {
 /// Removes the directories that killed runs left below the target's path.
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
     let mut session = Session::open(endpoint).await?;
-    let base = endpoint.target().path.clone();
+    let base = endpoint.target.path.clone();
     let mut found = Cleanup::default();
     for entry in list(&mut session, &base).await? {
         let directory = join(&base, &entry.name);
@@ -121,19 +122,10 @@ async fn clean(session: &mut Session, directory: &str) -> Result<DirectoryOwner,
 /// Opens the marker of a killed run without sharing; returns `None` if the run was
 /// killed before it created one.
 async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
-    let path = join(directory, MARKER);
-    let opened = session
-        .create(
-            &format!("claim directory '{directory}'"),
-            &CreateRequest {
-                options: options::FILE_NON_DIRECTORY_FILE,
-                share_access: 0,
-                ..open(&path, access::FILE_WRITE_DATA | access::DELETE)
-            },
-        )
-        .await;
-    match opened {
-        Ok(opened) => Ok(Some(opened.file_id)),
+    let doing = format!("claim directory '{directory}'");
+    let marker = join(directory, MARKER);
+    match hold_marker(session, &doing, &marker, Disposition::Open).await {
+        Ok(marker) => Ok(Some(marker)),
         Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(None),
         Err(error) => Err(error),
     }
@@ -258,7 +250,7 @@ fn own(entry: &Entry) -> Option<Own> {
     let kind = match entry.is_directory {
         false if entry.name == MANIFEST => Some(EntryKind::File),
         true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
-        true => FileSet::is_directory_name(&entry.name).then_some(EntryKind::Directory),
+        true => ScratchName::is_like(&entry.name).then_some(EntryKind::Directory),
         false => FileSet::is_file_name(&entry.name).then_some(EntryKind::File),
     };
     kind.map(Own::One)

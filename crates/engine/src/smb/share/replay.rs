@@ -6,7 +6,7 @@ use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use super::files::{EntryKind, delete, join, list, open};
+use super::files::{EntryKind, delete, join, list};
 use super::prepare::write_some;
 use crate::smb::session::{Session, SessionError};
 
@@ -49,16 +49,12 @@ pub(crate) async fn populate(
 /// Creates a directory if it does not exist yet.
 pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
     let doing = format!("create directory '{path}'");
-    let made = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::OpenIf,
-                options: options::FILE_DIRECTORY_FILE,
-                ..open(path, access::FILE_READ_ATTRIBUTES)
-            },
-        )
-        .await?;
+    let request = CreateRequest {
+        disposition: Disposition::OpenIf,
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
+    };
+    let made = session.create(&doing, &request).await?;
     session.close(&doing, made.file_id).await
 }
 
@@ -69,16 +65,12 @@ async fn make_file(
     contents: (Stamp, Salt),
 ) -> Result<(), SessionError> {
     let doing = format!("write file '{path}'");
-    let made = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::OverwriteIf,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-            },
-        )
-        .await?;
+    let request = CreateRequest {
+        disposition: Disposition::OverwriteIf,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
+    };
+    let made = session.create(&doing, &request).await?;
     let mut offset = 0;
     while offset < size {
         let range = (offset, size);

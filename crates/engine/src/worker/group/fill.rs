@@ -52,7 +52,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
 
     #[inline]
     pub(super) fn count_held_back(&mut self, now: Nanos, control: &LoadControl) {
-        if self.held_back.since().is_some() {
+        if self.held_back.since.is_some() {
             hint::cold_path();
             self.count_as_held_back(now, control);
         }

@@ -6,11 +6,11 @@ use smbench_model::Nanos;
 #[derive(Default)]
 pub(super) struct HeldBack {
     /// Start of the current period without room, if there is one.
-    since: Option<Nanos>,
+    pub(super) since: Option<Nanos>,
     /// Instant up to which that period has been counted.
     counted: Nanos,
     /// Time within the window, summed over the clients that had something to send.
-    sum: Nanos,
+    pub(super) sum: Nanos,
 }
 
 impl HeldBack {
@@ -20,10 +20,6 @@ impl HeldBack {
             self.since = Some(now);
             self.counted = now;
         }
-    }
-
-    pub(super) const fn since(&self) -> Option<Nanos> {
-        self.since
     }
 
     /// Counts the lost time up to `now` for each client, from the instant at which
@@ -48,10 +44,6 @@ impl HeldBack {
     pub(super) const fn end(&mut self) {
         self.since = None;
     }
-
-    pub(super) const fn sum(&self) -> Nanos {
-        self.sum
-    }
 }
 
 #[cfg(test)]
@@ -64,7 +56,7 @@ mod tests {
         let count = |held_back: &mut HeldBack, now, due: &[u64]| {
             let due = due.iter().copied().map(Nanos);
             held_back.count(Nanos(now), due, |from, to| to.since(from));
-            held_back.sum()
+            held_back.sum
         };
         assert_eq!(count(&mut held_back, 5, &[0]), Nanos(0));
         held_back.begin(Nanos(10));
@@ -72,7 +64,7 @@ mod tests {
         // 15.
         assert_eq!(count(&mut held_back, 20, &[0, 15]), Nanos(15));
         held_back.begin(Nanos(20));
-        assert_eq!(held_back.since(), Some(Nanos(10)));
+        assert_eq!(held_back.since, Some(Nanos(10)));
         assert_eq!(count(&mut held_back, 30, &[0]), Nanos(25));
         held_back.end();
         assert_eq!(count(&mut held_back, 40, &[0, 0, 0]), Nanos(25));

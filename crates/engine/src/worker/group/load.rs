@@ -71,7 +71,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
 
     fn figures(&self) -> Figures {
         let mut figures = Figures {
-            held_back: self.held_back.sum(),
+            held_back: self.held_back.sum,
             in_flight: self.clients.in_flight_time(),
             ..Figures::default()
         };
@@ -79,7 +79,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             figures.served += u32::from(member.completed > 0);
             figures.starved = figures.starved + member.waits.starved;
             figures.unsent += u32::from(member.has_unsent());
-            figures.punctuality = figures.punctuality + member.punctuality();
+            figures.punctuality = figures.punctuality + member.punctuality;
             figures.fairness.add(member.completed, member.busy);
         }
         figures

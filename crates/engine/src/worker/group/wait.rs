@@ -81,7 +81,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let oldest = self.clients.oldest();
         let since = match oldest {
             Some(oldest) => Some(oldest.sent),
-            None => self.clients.waiting_since().or(self.held_back.since()),
+            None => self.clients.waiting_since().or(self.held_back.since),
         };
         let Some(since) = since else {
             return Poll::Pending;

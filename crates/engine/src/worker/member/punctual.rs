@@ -1,7 +1,6 @@
 //! Counts how punctually the operations of a client were sent and answered.
 
 use smbench_model::Nanos;
-use smbench_model::record::Punctuality;
 
 use super::Member;
 use crate::worker::pace::{LATE, Pace};
@@ -89,10 +88,5 @@ impl<S> Member<S> {
         let kept = &mut self.punctuality;
         kept.unanswered += count;
         kept.unanswered_max = kept.unanswered_max.max(now.since(first));
-    }
-
-    /// Returns how punctually due operations were sent and answered.
-    pub(crate) const fn punctuality(&self) -> Punctuality {
-        self.punctuality
     }
 }

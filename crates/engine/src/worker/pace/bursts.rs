@@ -16,7 +16,7 @@ pub(crate) struct Bursts {
     /// Delay before the next request, if it has not started.
     rest: Nanos,
     /// Instant from which the next request may be sent; 0 if nothing delays it.
-    opens: Nanos,
+    pub(crate) opens: Nanos,
 }
 
 impl Bursts {
@@ -44,12 +44,6 @@ impl Bursts {
             Some(PatternStep::Begins(delay)) => delay,
             Some(PatternStep::GoesOn | PatternStep::Replies) | None => Nanos(0),
         }
-    }
-
-    /// Returns the instant from which the next request may be sent; 0 if nothing
-    /// delays it.
-    pub(crate) const fn opens(&self) -> Nanos {
-        self.opens
     }
 
     /// Returns the instant at which the next request became due. It must be allowed
@@ -122,7 +116,7 @@ mod tests {
         let mut bursts = bursts();
         let (mut now, mut sent) = (Nanos(1000), Vec::new());
         for _ in 0..7 {
-            now = now.max(bursts.opens());
+            now = now.max(bursts.opens);
             assert_eq!(bursts.due(now), now);
             sent.push(now.0);
             bursts.sent(false, now);
@@ -139,16 +133,16 @@ mod tests {
     fn with_further_slots_free_a_delay_begins_when_the_burst_has_been_sent() {
         let mut bursts = bursts();
         let now = Nanos(11_000);
-        assert_eq!(bursts.opens(), now);
+        assert_eq!(bursts.opens, now);
         for left in [2, 1] {
             bursts.sent(true, now);
-            assert_eq!((bursts.opens(), bursts.due(now)), (Nanos(0), now), "{left}");
+            assert_eq!((bursts.opens, bursts.due(now)), (Nanos(0), now), "{left}");
         }
         bursts.sent(true, now);
-        assert_eq!(bursts.opens(), Nanos(21_000));
+        assert_eq!(bursts.opens, Nanos(21_000));
         // An answer in the meantime starts no second delay.
         bursts.can_send(Nanos(15_000));
-        assert_eq!(bursts.opens(), Nanos(21_000));
+        assert_eq!(bursts.opens, Nanos(21_000));
         // The request stays due since this instant, even if it is sent late.
         assert_eq!(bursts.due(Nanos(30_000)), Nanos(21_000));
     }

@@ -1,8 +1,11 @@
 //! Which tables are read, and which messages mistakes get.
 
+use smbench_protocol::command::create::Disposition as D;
+use smbench_protocol::command::query_directory::DirectoryClass;
+
 use crate::action::{
-    Action, ChangeFilter, CreateDisposition, CreateOption, CreateParameters, CreateSubject,
-    DirectoryClass, QueryClass, SetClass, WeightedAction,
+    Action, ChangeFilter, CreateOption, CreateParameters, CreateSubject, QueryClass, SetClass,
+    WeightedAction,
 };
 use crate::spec::Spec;
 
@@ -16,7 +19,7 @@ fn read(table: &str) -> Result<WeightedAction, String> {
 fn opening() -> CreateParameters {
     CreateParameters {
         subject: CreateSubject::ScratchFile,
-        disposition: CreateDisposition::Create,
+        disposition: D::Create,
         delete_on_close: true,
         durable: false,
         query_on_disk_id: false,
@@ -30,7 +33,6 @@ fn opening() -> CreateParameters {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn each_table_becomes_its_action() {
-    use CreateDisposition as D;
     for (table, expected) in [
         (
             "op = \"read\", unbuffered = true",

@@ -227,14 +227,14 @@ fn a_channel_takes_the_same_server_on_the_same_terms() {
         change(&mut second.negotiated);
         let binding = first.binding(session).unwrap();
         let mut out = Vec::new();
-        let begun = SessionSetup::bind(config(), binding, &mut second, 0, &mut out);
+        let begun = SessionSetup::start(config(), Some(binding), &mut second, 0, &mut out);
         assert!(matches!(begun, Err(HandshakeError::OtherTerms)));
         assert_eq!(out, []);
     }
     let mut second = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
     let binding = first.binding(session).unwrap();
     let mut out = Vec::new();
-    SessionSetup::bind(config(), binding, &mut second, 0, &mut out).unwrap();
+    SessionSetup::start(config(), Some(binding), &mut second, 0, &mut out).unwrap();
     let [(request, bytes)] = &mut sent(&out, None)[..] else {
         panic!("one message");
     };

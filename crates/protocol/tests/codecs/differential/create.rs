@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use smb_fscc::{FileAccessMask, FileAttributes};
 use smb_msg as theirs;
-use smbench_protocol::command::create::{
-    CreateAction, CreateRequest, CreateResponse, Disposition, OplockLevel,
-};
+use smbench_protocol::command::create::{CreateRequest, CreateResponse, Disposition, OplockLevel};
 use smbench_protocol::header::Command;
 
 use super::{read_by_them, their_id, written_by_them};
@@ -23,12 +21,12 @@ fn disposition() -> impl Strategy<Value = (Disposition, theirs::CreateDispositio
     ])
 }
 
-fn create_action() -> impl Strategy<Value = (CreateAction, theirs::CreateAction)> {
-    (0..4usize).prop_map(|which| match which {
-        0 => (CreateAction::SUPERSEDED, theirs::CreateAction::Superseded),
-        1 => (CreateAction::OPENED, theirs::CreateAction::Opened),
-        2 => (CreateAction::CREATED, theirs::CreateAction::Created),
-        _ => (CreateAction::OVERWRITTEN, theirs::CreateAction::Overwritten),
+fn create_action() -> impl Strategy<Value = (u32, theirs::CreateAction)> {
+    (0..4u32).prop_map(|which| match which {
+        0 => (0, theirs::CreateAction::Superseded),
+        1 => (1, theirs::CreateAction::Opened),
+        2 => (2, theirs::CreateAction::Created),
+        _ => (3, theirs::CreateAction::Overwritten),
     })
 }
 

@@ -42,40 +42,16 @@ fn info_class() -> impl Strategy<Value = (InfoType, u8, theirs::InfoType, ClassO
             QueryFileInfoClass::StandardInformation,
         ),
         file(
-            file_class::FILE_INTERNAL_INFORMATION,
-            QueryFileInfoClass::InternalInformation,
-        ),
-        file(
             file_class::FILE_ALL_INFORMATION,
             QueryFileInfoClass::AllInformation,
-        ),
-        file(
-            file_class::FILE_STREAM_INFORMATION,
-            QueryFileInfoClass::StreamInformation,
-        ),
-        file(
-            file_class::FILE_NETWORK_OPEN_INFORMATION,
-            QueryFileInfoClass::NetworkOpenInformation,
-        ),
-        volume(
-            file_system_class::FILE_FS_VOLUME_INFORMATION,
-            QueryFileSystemInfoClass::FsVolumeInformation,
         ),
         volume(
             file_system_class::FILE_FS_SIZE_INFORMATION,
             QueryFileSystemInfoClass::FsSizeInformation,
         ),
         volume(
-            file_system_class::FILE_FS_ATTRIBUTE_INFORMATION,
-            QueryFileSystemInfoClass::FsAttributeInformation,
-        ),
-        volume(
             file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
             QueryFileSystemInfoClass::FsFullSizeInformation,
-        ),
-        volume(
-            file_system_class::FILE_FS_SECTOR_SIZE_INFORMATION,
-            QueryFileSystemInfoClass::FsSectorSizeInformation,
         ),
         (
             InfoType::Security,

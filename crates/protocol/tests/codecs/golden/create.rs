@@ -1,8 +1,7 @@
 //! CREATE.
 
 use smbench_protocol::command::create::{
-    CreateAction, CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes,
-    options, share,
+    CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
 };
 use smbench_protocol::command::{FileTime, FileTimes};
 use smbench_protocol::header::HEADER_LEN;
@@ -72,7 +71,7 @@ fn create_request_of_the_root() {
 fn create_responses() {
     let new_file = |time, file_id| CreateResponse {
         oplock_level: OplockLevel::None,
-        create_action: CreateAction::CREATED,
+        create_action: 2,
         times: same_times(time),
         allocation_size: 0,
         end_of_file: 0,
@@ -91,7 +90,7 @@ fn create_responses() {
         CreateResponse::decode(&captured!("2.1", "create-root-response")),
         Ok(CreateResponse {
             oplock_level: OplockLevel::None,
-            create_action: CreateAction::OPENED,
+            create_action: 1,
             times: FileTimes {
                 created: FileTime(0x01dd_78e0_5bdf_9d6b),
                 accessed: FileTime(0x01dd_78e0_5bdf_9d6b),

@@ -3,9 +3,8 @@
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::bodyless::{EMPTY_BODY, EmptyResponse};
 use smbench_protocol::command::change_notify::{
-    ChangeNotifyRequest, ChangeNotifyResponse, NotifiedChange, action, completion_filter,
+    ChangeNotifyRequest, ChangeNotifyResponse, completion_filter,
 };
-use smbench_protocol::command::error::ErrorResponse;
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 
 use super::{body, id};
@@ -35,15 +34,9 @@ fn a_change_is_told_late() {
         .iter()
         .flat_map(|&byte| [byte, 0])
         .collect();
-    let changes: Vec<_> = response.changes().collect();
-    let action = action::FILE_ACTION_ADDED;
-    assert_eq!(
-        changes,
-        [Ok(NotifiedChange {
-            action,
-            name: &name
-        })]
-    );
+    // The only change: a file was added. The server pads the last name too.
+    let fixed = [0, 0, 0, 0, 1, 0, 0, 0, name.len() as u8, 0, 0, 0];
+    assert_eq!(response.data, [&fixed[..], &name, &[0, 0]].concat());
 }
 
 #[test]
@@ -52,7 +45,7 @@ fn changes_that_do_not_fit_are_not_told() {
     let status = Header::decode(&response).map(|it| it.status);
     assert_eq!(status, Ok(NtStatus::NOTIFY_ENUM_DIR));
     let response = ChangeNotifyResponse::decode(&response).expect("decodes");
-    assert_eq!(response.changes().count(), 0);
+    assert_eq!(response.data, []);
 }
 
 #[test]
@@ -65,7 +58,6 @@ fn a_cancel_has_the_message_id_of_what_it_cancels() {
     let answer = captured!("3.1.1", "notify-cancelled");
     let header = Header::decode(&answer).expect("decodes");
     assert_eq!((header.message_id, header.status), (7, NtStatus::CANCELLED));
-    assert!(ErrorResponse::decode(&answer).is_ok());
 }
 
 #[test]

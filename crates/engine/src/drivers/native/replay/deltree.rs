@@ -4,9 +4,9 @@
 //! This allocates, because the names are not known before. Traces have this
 //! operation only at the start and at the end of a client's work.
 
-use smbench_model::action::DirectoryClass;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::options;
+use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::directory::{self, Entry};
 use smbench_protocol::{FileId, NtStatus, ProtocolError};

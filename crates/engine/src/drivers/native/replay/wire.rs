@@ -1,19 +1,21 @@
 //! Requests of a replay, and the frames that contain them.
 
-use smbench_model::action::{DirectoryClass, SetClass};
+use smbench_model::action::SetClass;
 use smbench_model::trace::{Record, Verb};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName as Name;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::command::query_directory::{QueryDirectoryRequest, query_directory_flags};
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
 
 use crate::drivers::native::encode::To;
+use crate::drivers::native::request::info;
 use crate::drivers::native::request::info::ANSWER_LEN;
-use crate::drivers::native::request::{create, info};
 
 /// Frames of operations by name. Each method returns the number of answers.
 impl To<'_> {
@@ -52,7 +54,7 @@ impl To<'_> {
 
 /// Returns a CREATE that opens an existing name.
 pub(super) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
-    create::open(name, rights | access::SYNCHRONIZE)
+    CreateRequest::open(name, rights | access::SYNCHRONIZE)
 }
 
 /// Returns a CREATE that opens a name to delete it.

@@ -1,13 +1,12 @@
 //! The CREATE requests of a mix: their names, rights and options.
 
 use smbench_model::action::{
-    Action, Attribute, CreateDisposition, CreateOption, CreateParameters, CreateSubject,
-    QueryClass, SetClass,
+    Action, Attribute, CreateOption, CreateParameters, CreateSubject, QueryClass, SetClass,
 };
 use smbench_model::files::ScratchName;
 use smbench_protocol::Dialect;
 use smbench_protocol::command::create::{
-    CreateRequest, Disposition, OplockLevel, access, attributes, options, share,
+    CreateRequest, Disposition, OplockLevel, access, attributes, options,
 };
 use smbench_protocol::command::create_context::CreateContext;
 
@@ -84,24 +83,10 @@ pub(crate) fn request<'a, N: ?Sized>(
     }
 }
 
-/// Returns a CREATE that opens an existing name with exactly these rights.
-pub(crate) const fn open<N: ?Sized>(name: &N, desired_access: u32) -> CreateRequest<'_, N> {
-    CreateRequest {
-        name,
-        desired_access,
-        file_attributes: attributes::FILE_ATTRIBUTE_NORMAL,
-        share_access: share::ALL,
-        disposition: Disposition::Open,
-        options: 0,
-        oplock: OplockLevel::None,
-        contexts: &[],
-    }
-}
-
 /// Returns a CREATE that opens an existing file.
 const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
     let rights = rights | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
-    let mut request = open(name, rights);
+    let mut request = CreateRequest::open(name, rights);
     request.options = options::FILE_NON_DIRECTORY_FILE;
     request
 }
@@ -116,7 +101,7 @@ const fn temporary<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
 
 fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateRequest<'a, N> {
     let is_directory = opening.subject == CreateSubject::ScratchDirectory;
-    let disposition = disposition(opening.disposition);
+    let disposition = opening.disposition;
     let mut rights = access::FILE_READ_DATA;
     if disposition != Disposition::Open && !is_directory {
         rights |= access::FILE_WRITE_DATA;
@@ -175,39 +160,15 @@ pub(super) fn contexts(
     (contexts, len)
 }
 
-const fn disposition(wanted: CreateDisposition) -> Disposition {
-    match wanted {
-        CreateDisposition::Supersede => Disposition::Supersede,
-        CreateDisposition::Open => Disposition::Open,
-        CreateDisposition::Create => Disposition::Create,
-        CreateDisposition::OpenIf => Disposition::OpenIf,
-        CreateDisposition::Overwrite => Disposition::Overwrite,
-        CreateDisposition::OverwriteIf => Disposition::OverwriteIf,
-    }
-}
-
 fn create_options(wanted: &[CreateOption]) -> u32 {
-    wanted.iter().fold(0, |bits, option| {
-        bits | match option {
-            CreateOption::SequentialOnly => options::FILE_SEQUENTIAL_ONLY,
-            CreateOption::RandomAccess => options::FILE_RANDOM_ACCESS,
-            CreateOption::BackupIntent => options::FILE_OPEN_FOR_BACKUP_INTENT,
-            CreateOption::OpenReparsePoint => options::FILE_OPEN_REPARSE_POINT,
-            CreateOption::NoRecall => options::FILE_OPEN_NO_RECALL,
-        }
-    })
+    wanted.iter().fold(0, |bits, &option| bits | option as u32)
 }
 
 fn file_attributes(wanted: &[Attribute]) -> u32 {
     match wanted {
         [] => attributes::FILE_ATTRIBUTE_NORMAL,
-        some => some.iter().fold(0, |bits, attribute| {
-            bits | match attribute {
-                Attribute::Hidden => attributes::FILE_ATTRIBUTE_HIDDEN,
-                Attribute::System => attributes::FILE_ATTRIBUTE_SYSTEM,
-                Attribute::Archive => attributes::FILE_ATTRIBUTE_ARCHIVE,
-                Attribute::Temporary => attributes::FILE_ATTRIBUTE_TEMPORARY,
-            }
-        }),
+        some => some
+            .iter()
+            .fold(0, |bits, &attribute| bits | attribute as u32),
     }
 }

@@ -1,14 +1,12 @@
 //! Encodes queries, changes, listings and watches of files and directories, with
 //! the numbers of MS-FSCC and MS-SMB2.
 
-use smbench_model::action::{ChangeFilter, DirectoryClass, QueryClass, SetClass};
+use smbench_model::action::{ChangeFilter, QueryClass, SetClass};
 use smbench_model::kind::OpKind;
 use smbench_protocol::FileId;
-use smbench_protocol::command::change_notify::{
-    ChangeNotifyRequest, WATCH_TREE, completion_filter,
-};
+use smbench_protocol::command::change_notify::{ChangeNotifyRequest, WATCH_TREE};
 use smbench_protocol::command::query_directory::{
-    DirectoryClass as WireClass, QueryDirectoryRequest, query_directory_flags,
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
 };
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, security};
 use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
@@ -98,14 +96,7 @@ pub(crate) const fn list(
 ) -> QueryDirectoryRequest<'_> {
     QueryDirectoryRequest {
         directory,
-        class: match class {
-            DirectoryClass::Directory => WireClass::Directory,
-            DirectoryClass::FullDirectory => WireClass::FullDirectory,
-            DirectoryClass::BothDirectory => WireClass::BothDirectory,
-            DirectoryClass::Names => WireClass::Names,
-            DirectoryClass::IdBothDirectory => WireClass::IdBothDirectory,
-            DirectoryClass::IdFullDirectory => WireClass::IdFullDirectory,
-        },
+        class,
         flags: query_directory_flags::RESTART_SCANS,
         pattern,
         output_length: LISTING_LEN,
@@ -118,23 +109,7 @@ pub(super) fn watch(
     recursive: bool,
     directory: FileId,
 ) -> ChangeNotifyRequest {
-    use completion_filter as bits;
-    let completion_filter = filter.iter().fold(0, |all, change| {
-        all | match change {
-            ChangeFilter::FileName => bits::FILE_NOTIFY_CHANGE_FILE_NAME,
-            ChangeFilter::DirName => bits::FILE_NOTIFY_CHANGE_DIR_NAME,
-            ChangeFilter::Attributes => bits::FILE_NOTIFY_CHANGE_ATTRIBUTES,
-            ChangeFilter::Size => bits::FILE_NOTIFY_CHANGE_SIZE,
-            ChangeFilter::LastWrite => bits::FILE_NOTIFY_CHANGE_LAST_WRITE,
-            ChangeFilter::LastAccess => bits::FILE_NOTIFY_CHANGE_LAST_ACCESS,
-            ChangeFilter::Creation => bits::FILE_NOTIFY_CHANGE_CREATION,
-            ChangeFilter::Ea => bits::FILE_NOTIFY_CHANGE_EA,
-            ChangeFilter::Security => bits::FILE_NOTIFY_CHANGE_SECURITY,
-            ChangeFilter::StreamName => bits::FILE_NOTIFY_CHANGE_STREAM_NAME,
-            ChangeFilter::StreamSize => bits::FILE_NOTIFY_CHANGE_STREAM_SIZE,
-            ChangeFilter::StreamWrite => bits::FILE_NOTIFY_CHANGE_STREAM_WRITE,
-        }
-    });
+    let completion_filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
     ChangeNotifyRequest {
         directory,
         flags: if recursive { WATCH_TREE } else { 0 },

@@ -71,7 +71,7 @@ impl Endpoint {
             };
             match timeout(each, connecting).await {
                 Ok(Ok(stream)) => {
-                    tune(&stream).map_err(|source| self.io("connect", source))?;
+                    tune(&stream).map_err(|source| self.failed("connect", source))?;
                     return Ok(stream);
                 }
                 Ok(Err(source)) => last = self.connect_error(source),

@@ -10,7 +10,7 @@ use smbench_protocol::header::Command;
 use super::FileSizes;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::names::{MANIFEST, MARKER};
-use crate::smb::share::{Workspace, join, open};
+use crate::smb::share::{Workspace, join};
 
 /// Reads the manifest. Fails if it is missing, or if it describes other files than
 /// those of `test`. A directory without any written file has no manifest.
@@ -43,16 +43,11 @@ pub(super) async fn manifest(
 /// Returns the start of a file.
 async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
     let doing = format!("read file '{path}'");
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(path, access::FILE_READ_DATA)
-            },
-        )
-        .await?
-        .file_id;
+    let request = CreateRequest {
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_READ_DATA)
+    };
+    let id = session.create(&doing, &request).await?.file_id;
     let request = ReadRequest {
         file_id: id,
         offset: 0,
@@ -88,17 +83,15 @@ pub(super) async fn write_manifest(
     let path = join(&workspace.directory, MANIFEST);
     let doing = format!("write file '{path}'");
     let session = &mut workspace.session;
-    let id = session
-        .create(
-            &doing,
-            &CreateRequest {
-                disposition: Disposition::OverwriteIf,
-                options: options::FILE_NON_DIRECTORY_FILE,
-                ..open(&path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
-            },
+    let request = CreateRequest {
+        disposition: Disposition::OverwriteIf,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path.as_str(),
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
         )
-        .await?
-        .file_id;
+    };
+    let id = session.create(&doing, &request).await?.file_id;
     let json = manifest.to_json();
     let request = WriteRequest {
         file_id: id,

@@ -1,8 +1,10 @@
 //! The profiles in the manual run, and its chapter on operations lists every value
 //! that a mix may contain.
 
+use smbench_protocol::command::query_directory::DirectoryClass;
+
 use super::{plan, resolve};
-use crate::action::{Action, ChangeFilter, DirectoryClass, QueryClass, SetClass};
+use crate::action::{Action, ChangeFilter, QueryClass, SetClass};
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::spec::RunOptions;

@@ -1,0 +1,58 @@
+//! Reasons for the failure of one step of a session.
+
+use std::io;
+use std::time::Duration;
+
+use smbench_protocol::{NtStatus, ProtocolError};
+use thiserror::Error;
+
+use super::advice::{removed, status_advice};
+
+/// Why a step of a session failed, worded to follow the step and the place.
+#[derive(Debug, Error)]
+pub enum StepFailure {
+    /// The server did not answer a set-up request.
+    #[error(
+        "no answer within {}; check that an SMB server runs there and is not overloaded{remedy}",
+        humantime::format_duration(*.limit)
+    )]
+    Timeout {
+        /// Time that the client waited.
+        limit: Duration,
+        /// The option that sets the limit, worded to follow the message; empty if no
+        /// option does.
+        remedy: &'static str,
+    },
+    /// The connection broke.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The server violated the protocol.
+    #[error("the server broke the protocol with {0}")]
+    Protocol(#[from] ProtocolError),
+    /// The server answered with an error status.
+    #[error("{}{}", .0, status_advice(*.0))]
+    Refused(NtStatus),
+    /// A file of the run, or its directory, no longer exists.
+    #[error("{}; somebody removed {} while the run was on", .0, removed(*.0))]
+    Removed(NtStatus),
+    /// The server never grants the credits that a request needs.
+    #[error("the server granted no credit for it")]
+    NoCredit,
+    /// An earlier request on the session got a wrong answer, or none in time.
+    #[error("the session is out of step since an earlier request failed")]
+    OutOfStep,
+    /// The server wrote only a part of the data of a WRITE.
+    #[error("the server took {taken} of {length} bytes of a write; check its quota and free space")]
+    ShortWrite {
+        /// Number of bytes that the server wrote, according to its answer.
+        taken: u32,
+        /// Number of bytes sent.
+        length: u32,
+    },
+    /// A directory listing of the server does not end.
+    #[error("the listing does not end")]
+    EndlessListing,
+    /// A client that is not part of smbench failed, in its own words.
+    #[error("{0}")]
+    Client(String),
+}

@@ -1,0 +1,62 @@
+//! Counts beside those of operations: failures, differences, caching, verification.
+
+use std::collections::BTreeMap;
+
+use super::{CachingRecord, OperationFailure, ReplayDifference, Verification};
+use crate::kind::OpKind;
+
+/// The largest number of different causes in one recorder. A server could invent
+/// thousands of status codes.
+pub(super) const CAUSES_MAX: usize = 256;
+
+/// What a recorder or a tally counts beside operations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Incidents {
+    /// Failures by operation and cause.
+    pub(super) failures: BTreeMap<(OpKind, OperationFailure), u64>,
+    /// Operations of a replay that differ from the recording.
+    pub(super) differences: BTreeMap<ReplayDifference, u64>,
+    /// The caching granted and revoked.
+    pub(super) caching: CachingRecord,
+    /// The results of verification.
+    pub(super) verification: Verification,
+    /// Where and how data was first found wrong, under verification.
+    pub(super) first_wrong_data: Option<String>,
+}
+
+impl Incidents {
+    pub(super) fn failure(&mut self, kind: OpKind, failure: OperationFailure, count: u64) {
+        let other = (kind, OperationFailure::Other);
+        add(&mut self.failures, (kind, failure), other, count);
+    }
+
+    pub(super) fn difference(&mut self, difference: ReplayDifference, count: u64) {
+        let other = ReplayDifference {
+            recorded: None,
+            seen: OperationFailure::Other,
+            ..difference
+        };
+        add(&mut self.differences, difference, other, count);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (&(kind, failure), &count) in &other.failures {
+            self.failure(kind, failure, count);
+        }
+        for (&difference, &count) in &other.differences {
+            self.difference(difference, count);
+        }
+        self.caching.merge(&other.caching);
+        self.verification.merge(&other.verification);
+        if self.first_wrong_data.is_none() {
+            self.first_wrong_data.clone_from(&other.first_wrong_data);
+        }
+    }
+}
+
+/// Adds to the count of a cause, or to that of `other` if there are too many causes.
+fn add<C: Ord>(counts: &mut BTreeMap<C, u64>, cause: C, other: C, count: u64) {
+    let is_known = counts.len() < CAUSES_MAX || counts.contains_key(&cause);
+    let cause = if is_known { cause } else { other };
+    *counts.entry(cause).or_default() += count;
+}
