@@ -58,8 +58,10 @@ allow_capture
 # From here on a test whose program is missing fails instead of being skipped.
 export CI=true
 export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
-# What is built once is built faster without what would speed up the next build.
-[ -d target ] || export CARGO_INCREMENTAL=0
+# What is built once is built faster without what would speed up the next build, or
+# help a debugger.
+[ -d target ] ||
+  export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_RELEASE_DEBUG=false
 
 step "format"
 cargo fmt --all --check
@@ -67,7 +69,7 @@ cargo fmt --all --check
 step "lints"
 cargo clippy --locked --workspace --all-targets -- -D warnings
 # Without the second driver, as other programs may embed the engine.
-cargo clippy --locked -p smbench --no-default-features -- -D warnings
+cargo clippy --locked -p smbench-engine --no-default-features -- -D warnings
 
 # Tests wait for servers much of the time; what they leave of the CPUs builds the
 # program that counts instructions, and the documentation.
