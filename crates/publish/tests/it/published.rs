@@ -97,7 +97,7 @@ fn increases_with_processors() {
     }
 }
 
-/// If the CPU use of servers is known, the report also begins with their ranking.
+/// If the CPU use of servers is known, the report ranks them by it.
 #[test]
 fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
     let mut study = of_peaks(&[("busy", 900.0), ("idle", 800.0)]);
@@ -132,7 +132,7 @@ fn servers_are_ranked_by_what_they_do_for_each_percent_of_cpu() {
         panic!("more than one");
     };
     let ranked = ranked.unwrap();
-    assert_eq!(ranked.title, "file-server: ranked by P/E at the peak");
+    assert_eq!(ranked.title, "ranked by P/E at the peak");
     let rows = ranked.rows.iter();
     let rows: Vec<_> = rows
         .map(|row| [0, 1, 5].map(|at| Table::cell(row, at)))
