@@ -68,14 +68,13 @@ cargo fmt --all --check
 
 step "lints"
 cargo clippy --locked --workspace --all-targets -- -D warnings
-# Without the second driver, as other programs may embed the engine.
-cargo clippy --locked -p smbench-engine --no-default-features -- -D warnings
 
-# Tests wait for servers much of the time; what they leave of the CPUs builds the
-# program that counts instructions, and the documentation.
+# Beside the tests: the program that counts instructions, whose engine has no second
+# driver, as other programs may embed it. The documentation takes what the tests leave
+# of the CPUs.
 gate=(--locked --quiet --release -p smbench-benches --bin smbench-gate)
 {
-  nice -n 19 cargo build "${gate[@]}"
+  cargo build "${gate[@]}"
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
 } &
 building=$!

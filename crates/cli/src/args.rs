@@ -253,8 +253,10 @@ fn parse_with_target(
     if !lacks_server || words.len() < place {
         return parsed;
     }
-    words.splice(place..place, ["--target".into(), target]);
-    Cli::try_parse_from(words).or(parsed)
+    let mut option = OsString::from("--target=");
+    option.push(target);
+    words.insert(place, option);
+    Cli::try_parse_from(words)
 }
 
 /// Moves the command of `fileio` before its options. sysbench has it at the end.

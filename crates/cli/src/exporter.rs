@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -86,9 +86,13 @@ impl Exporter {
         let mut registry = Registry::with_prefix("smbench");
         registry.register_collector(Box::new(exporter.clone()));
         let answer = move || {
-            for stream in listener.incoming().flatten() {
-                // A scraper that went away scrapes again.
-                let _ = respond(stream, &registry);
+            for stream in listener.incoming() {
+                match stream {
+                    // A scraper that went away scrapes again.
+                    Ok(stream) => drop(respond(stream, &registry)),
+                    // Such as too many open files, which does not pass at once.
+                    Err(_) => thread::sleep(SCRAPE_LIMIT),
+                }
             }
         };
         let thread = thread::Builder::new().name("metrics".to_owned());
@@ -105,7 +109,9 @@ impl Exporter {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.clients = interval.point.clients;
         counts.pass = interval.repeat;
-        for (kind, of) in interval.ops.ops() {
+        let ops = interval.ops.ops();
+        // As in the sums of the document.
+        for (kind, of) in ops.filter(|(kind, _)| kind.is_asked_for()) {
             counts.ops.entry(kind.name()).or_default().add(of);
         }
     }
@@ -117,13 +123,18 @@ fn respond(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     stream.set_write_timeout(Some(SCRAPE_LIMIT))?;
     let mut request = Vec::new();
     let mut part = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_MAX {
+    let deadline = Instant::now() + SCRAPE_LIMIT;
+    while !request.windows(4).any(|end| end == b"\r\n\r\n")
+        && request.len() < REQUEST_MAX
+        && Instant::now() < deadline
+    {
         match stream.read(&mut part)? {
             0 => break,
             length => request.extend_from_slice(&part[..length]),
         }
     }
-    let (status, body) = match request.starts_with(b"GET /metrics ") {
+    let is_metrics = |end: &str| request.starts_with(format!("GET /metrics{end}").as_bytes());
+    let (status, body) = match is_metrics(" ") || is_metrics("?") {
         true => {
             let mut text = String::new();
             encode(&mut text, registry).map_err(io::Error::other)?;

@@ -1,7 +1,15 @@
 //! Outcomes of conditions as a JUnit document, which CI systems show as tests.
 
+use std::fs;
+use std::path::Path;
+
 use maud::{PreEscaped, html};
 use smbench_report::units::plain;
+
+use crate::failure::Failure;
+
+/// Name of the case that the command did what was asked of it.
+pub(crate) const VALID: &str = "the result is valid";
 
 /// A check of a result.
 #[derive(Clone, Debug)]
@@ -21,8 +29,30 @@ pub(crate) enum JunitOutcome {
     Skipped,
 }
 
-/// Returns the document of a test suite with these cases.
-pub(crate) fn junit(suite: &str, cases: &[JunitCase]) -> String {
+/// Writes the document of a test suite with these cases.
+pub(crate) fn save(path: &Path, suite: &str, cases: &[JunitCase]) -> Result<(), Failure> {
+    fs::write(path, junit(suite, cases)).map_err(Failure::write(path))
+}
+
+/// Writes the document of a command that failed before it could judge anything. So no
+/// earlier document can be taken for its result.
+pub(crate) fn save_failure<T>(
+    path: Option<&Path>,
+    suite: &str,
+    ended: &Result<T, Failure>,
+) -> Result<(), Failure> {
+    let (Some(path), Err(failure)) = (path, ended) else {
+        return Ok(());
+    };
+    let case = JunitCase {
+        name: VALID.to_owned(),
+        outcome: JunitOutcome::Failed,
+        message: failure.to_string(),
+    };
+    save(path, suite, &[case])
+}
+
+fn junit(suite: &str, cases: &[JunitCase]) -> String {
     let count = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let (failures, skipped) = (count(JunitOutcome::Failed), count(JunitOutcome::Skipped));
     let suite = plain(suite);

@@ -9,7 +9,8 @@ use smbench_model::units::format_duration;
 /// Planned and elapsed time of all runs of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeLeft {
-    begun: Instant,
+    /// Instant at which the set-up of the present load point began.
+    begun: Option<Instant>,
     planned: Duration,
     end: PlannedEnd,
     /// Planned time of the load points that are measured.
@@ -35,10 +36,10 @@ pub(crate) fn of_point(plan: &Plan) -> Duration {
 }
 
 impl TimeLeft {
-    /// Starts the account of a command that begins now.
+    /// Starts the account of a command.
     pub(crate) fn of(planned: Duration, end: PlannedEnd) -> Self {
         Self {
-            begun: Instant::now(),
+            begun: None,
             planned,
             end,
             done: Duration::ZERO,
@@ -66,6 +67,11 @@ impl TimeLeft {
         Self::of(plans.map(of_plan).sum(), end)
     }
 
+    /// Notes that the set-up of a load point begins now, unless it has begun.
+    pub(crate) fn begin(&mut self) {
+        self.begun.get_or_insert_with(Instant::now);
+    }
+
     /// Sets the time since the load of the present load point began.
     pub(crate) fn running(&mut self, elapsed: Duration) {
         self.running = elapsed;
@@ -74,7 +80,8 @@ impl TimeLeft {
     /// Counts a load point as measured.
     pub(crate) fn measured(&mut self, plan: &Plan) {
         self.done += of_point(plan);
-        self.needed = self.begun.elapsed();
+        let begun = self.begun.take();
+        self.needed += begun.map_or(Duration::ZERO, |begun| begun.elapsed());
         self.running = Duration::ZERO;
     }
 
@@ -105,7 +112,7 @@ impl TimeLeft {
 }
 
 /// Estimates the remaining time: the planned rest, scaled by the time so far.
-/// Preparing files and setting up sessions takes time that no plan contains.
+/// Setting up sessions takes time that no plan contains.
 fn estimate(planned: Duration, done: Duration, needed: Duration) -> Duration {
     let left = planned.saturating_sub(done);
     match done.is_zero() {

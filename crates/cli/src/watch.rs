@@ -164,7 +164,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             return;
         }
         self.part.left.measured(self.part.plan);
-        self.print_point(&doc);
+        let told = self.point_line(&doc);
         if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
             self.write_failure = WriteFailure::Reported;
             self.line.suspended(|| {
@@ -173,38 +173,44 @@ impl<'a, K: SaveResults> Watch<'a, K> {
                 ));
             });
         }
+        // After it is saved, because a reader of standard error may block.
+        told.into_iter().for_each(complain);
     }
 }
 
 impl<K> Watch<'_, K> {
-    /// Prints the last load point, if nothing else shows the progress.
-    fn print_point(&self, doc: &RunDoc) {
-        let RunPart {
-            left,
-            place,
-            points,
-            ..
-        } = &self.part;
-        let (PointLines::Printed, Some(point)) = (points, doc.load_points.last()) else {
-            return;
-        };
-        let mut place: Vec<_> = place.map(str::to_owned).into_iter().collect();
+    /// Describes the last load point, if nothing else shows the progress.
+    fn point_line(&self, doc: &RunDoc) -> Option<String> {
+        let point = doc.load_points.last()?;
+        if self.part.points == PointLines::Hidden {
+            return None;
+        }
+        let mut place: Vec<_> = self.part.place.map(str::to_owned).into_iter().collect();
         if doc.plan.repeat > 1 {
             place.push(format!("pass {}/{}", point.repeat, doc.plan.repeat));
         }
         place.push(counted(point.clients.into(), "client"));
-        let (place, height) = (place.join(", "), height(doc, point));
-        match left.share() < 1.0 {
-            true => complain(format_args!("{place}: {height}; {}", left.told())),
-            false => complain(format_args!("{place}: {height}")),
+        let mut line = format!("{}: {}", place.join(", "), height(doc, point));
+        if !point.valid {
+            let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");
+            line += &format!(", not valid: {reason}");
         }
+        let left = &self.part.left;
+        if left.share() < 1.0 {
+            line += &format!("; {}", left.told());
+        }
+        Some(line)
     }
 }
 
 impl<K: SaveResults> Observer for Watch<'_, K> {
     fn progress(&mut self, progress: &Progress) {
-        if let Progress::Running { elapsed, .. } = progress {
-            self.part.left.running(*elapsed);
+        match progress {
+            // The files of a run are prepared once, so that time says nothing about
+            // the load points that are left.
+            Progress::SettingUp { .. } => self.part.left.begin(),
+            Progress::Running { elapsed, .. } => self.part.left.running(*elapsed),
+            Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {}
         }
         match progress {
             Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),

@@ -18,8 +18,8 @@ use super::calibrate::{CalibrationSource, calibration_sources};
 use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{
-    Destination, accesses, destinations, files, is_stdout_taken, label, parse_percent,
-    parse_profile, paths, timings,
+    Destination, accesses, destinations, files, is_stdout_taken, label, parse_address,
+    parse_percent, parse_profile, paths, timings,
 };
 use crate::failure::Failure;
 
@@ -46,7 +46,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) junit: Option<PathBuf>,
     /// Serve counts of the run in OpenMetrics at http://ADDRESS/metrics, for example 127.0.0.1:9464
-    #[arg(long, value_name = "ADDRESS:PORT", hide_short_help = true)]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,
     /// Print all tables: CPU use, every percentile, the operations at the peak
     #[arg(long, help_heading = COMMON)]

@@ -52,7 +52,7 @@ pub(crate) struct TargetArgs {
         value_name = "URL",
         help_heading = None::<&str>,
         help = "Server to measure: smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE \
-                [default: a server started for the run]"
+                [default: SMBENCH_TARGET, else a server started for the run]"
     )]
     url: Option<String>,
     #[arg(

@@ -1,6 +1,7 @@
 //! Values of options: parsers, and checks that refuse wrong values.
 
 use std::ffi::{OsStr, OsString};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -102,6 +103,11 @@ pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim().trim_end_matches('%').parse().ok();
     let percent = number.filter(|percent| (0.0..=100.0).contains(percent));
     percent.ok_or("expected a percentage from 0 to 100")
+}
+
+pub(super) fn parse_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let address = text.parse();
+    address.map_err(|_| "expected an address of this machine and a port, such as 127.0.0.1:9464")
 }
 
 pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {

@@ -1,6 +1,5 @@
 //! `smbench compare`: compares results with the first of them.
 
-use std::fs;
 use std::io;
 
 use serde::Serialize;
@@ -10,7 +9,7 @@ use smbench_report::compare::{
 
 use crate::args::{CompareArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
-use crate::junit::{JunitCase, JunitOutcome, junit};
+use crate::junit::{self, JunitCase, JunitOutcome, save_failure};
 use crate::output::{complain, print};
 use crate::results::write;
 
@@ -23,7 +22,16 @@ struct Document<'a> {
     conditions: &'a [Judgement],
 }
 
+/// Name of the JUnit test suite.
+const SUITE: &str = "smbench compare";
+
 pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
+    let ended = compared(args);
+    save_failure(args.junit.as_deref(), SUITE, &ended)?;
+    ended
+}
+
+fn compared(args: &CompareArgs) -> Result<Exit, Failure> {
     let is_taken = is_stdout_taken(&[
         ("--json", &args.json),
         ("--csv", &args.csv),
@@ -50,8 +58,8 @@ pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
         write(to, &to_markdown(&comparison, depth, &judgements))?;
     }
     if let Some(path) = &args.junit {
-        let cases: Vec<_> = judgements.iter().map(case).collect();
-        fs::write(path, junit("smbench compare", &cases)).map_err(Failure::write(path))?;
+        let cases = judgements.iter().map(|judged| case(judged, args));
+        junit::save(path, SUITE, &cases.collect::<Vec<_>>())?;
     }
     if !is_taken {
         let lines: Vec<_> = judgements
@@ -109,13 +117,18 @@ fn csv(comparison: &Comparison) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&csv).into_owned())
 }
 
-fn case(judged: &Judgement) -> JunitCase {
+fn case(judged: &Judgement, args: &CompareArgs) -> JunitCase {
+    let subject = judged.server.as_ref().unwrap_or(&judged.other);
+    let place = &judged.place;
     JunitCase {
-        name: format!("{} {}", judged.condition, judged.place),
-        outcome: match (judged.passed(), judged.failed) {
+        name: format!(
+            "{} {place}, {subject}, {}",
+            judged.condition, judged.profile
+        ),
+        outcome: match (judged.passed(), judged.failed || args.fail_if_inconclusive) {
             (true, _) => JunitOutcome::Passed,
-            (_, true) => JunitOutcome::Failed,
-            _ => JunitOutcome::Skipped,
+            (false, true) => JunitOutcome::Failed,
+            (false, false) => JunitOutcome::Skipped,
         },
         message: judged.to_string(),
     }

@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{env, io, process, thread};
@@ -24,8 +25,8 @@ use crate::signals;
 
 /// Interval between two checks whether the server and the command still run.
 const WATCH_INTERVAL: Duration = Duration::from_millis(50);
-/// Time for the command to end by itself after an interrupt, which the terminal sends to
-/// it, too. Then it gets a SIGTERM and the same time again.
+/// Time for the command to end after an interrupt from the terminal, which it gets too,
+/// and after a SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
@@ -42,6 +43,7 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     signals::on_interrupt(move |times| match times {
         1 => request_stop(&on_signal),
         _ => {
+            kill_command();
             complain(format_args!("aborted at once{left}"));
             process::exit(Exit::Interrupted as i32);
         }
@@ -153,7 +155,9 @@ fn serve(
             let child = command.env(VARIABLE, password).spawn();
             let program = program.display();
             let failed = |error| Failure::Usage(format!("failed to run {program}: {error}"));
-            Some(RunningCommand(child.map_err(failed)?))
+            let child = child.map_err(failed)?;
+            COMMAND.store(child.id() as i32, Ordering::Relaxed);
+            Some(RunningCommand(child))
         }
     };
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(WATCH_INTERVAL) {
@@ -165,6 +169,17 @@ fn serve(
     Ok(child.map(RunningCommand::end))
 }
 
+/// Process of the command that uses the server; 0 if there is none.
+static COMMAND: AtomicI32 = AtomicI32::new(0);
+
+fn kill_command() {
+    let process = COMMAND.load(Ordering::Relaxed);
+    if process > 0 {
+        // Fails if it has just ended.
+        let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+    }
+}
+
 /// The command that uses the server; killed if the server cannot go on.
 struct RunningCommand(Child);
 
@@ -173,9 +188,20 @@ impl RunningCommand {
         self.0.try_wait().ok().flatten()
     }
 
+    fn send(&self, signal: Signal) {
+        // Fails if it has just ended.
+        let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
+    }
+
     /// Waits for its end after a stop was requested.
     fn end(mut self) -> ExitStatus {
-        for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        // Without a terminal, only smbench got the signal.
+        let interrupted = io::stdin().is_terminal();
+        let signals = [Signal::SIGTERM, Signal::SIGKILL];
+        if !interrupted {
+            self.send(Signal::SIGTERM);
+        }
+        for signal in &signals[usize::from(!interrupted)..] {
             let deadline = Instant::now() + GRACE;
             while Instant::now() < deadline {
                 if let Some(status) = self.status() {
@@ -183,8 +209,7 @@ impl RunningCommand {
                 }
                 thread::sleep(WATCH_INTERVAL);
             }
-            // Fails if it has just ended.
-            let _ = kill(Pid::from_raw(self.0.id() as i32), signal);
+            self.send(*signal);
         }
         let killed = ExitStatus::from_raw(Signal::SIGKILL as i32);
         self.0.wait().unwrap_or(killed)
@@ -193,6 +218,7 @@ impl RunningCommand {
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
+        COMMAND.store(0, Ordering::Relaxed);
         // Fails if it has ended.
         let _ = self.0.kill();
         let _ = self.0.wait();

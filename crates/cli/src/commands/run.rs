@@ -19,11 +19,12 @@ use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::{summary, to_markdown, verdict as verdict_of, verdict_of_one};
 use smbench_report::{RunDoc, ServerLocation, Threshold, render};
 
-use self::conditions::{JudgedThreshold, exit_of, judge_thresholds, save_cases};
+use self::conditions::{JudgedThreshold, SUITE, exit_of, judge_thresholds, save_cases, told};
 use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
+use crate::junit::save_failure;
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer, document};
@@ -59,7 +60,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             false => NextSteps::Shown,
         },
     };
-    carry_out(&requests, &args.output, presentation)
+    let ended = carry_out(&requests, &args.output, presentation);
+    save_failure(args.junit.as_deref(), SUITE, &ended)?;
+    ended
 }
 
 /// Fails if several results would be written to one file.
@@ -310,13 +313,11 @@ fn conclude(
     context.unsaved.end();
     let path = results.path().filter(|_| saved.is_ok());
     let judged = judge_thresholds(&doc, context.thresholds);
-    let written = publish(&doc, path, &judged, context);
     let (exit, reason) = verdict(&doc, context.output);
     let invalid = reason.as_deref().unwrap_or("interrupted");
     let invalid = (exit != Exit::Done).then_some(invalid);
-    let cases = context
-        .junit
-        .map_or(Ok(()), |path| save_cases(path, invalid, &judged));
+    let written = publish(&doc, path, &judged, invalid, context);
+    let cases = save_cases(context.junit, invalid, &judged);
     if let Some(reason) = reason {
         context.complain(reason);
     }
@@ -344,8 +345,8 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
 fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
     let strict = || ClientLimited::given(output.strict).judge(doc);
     let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
-    let found = judge(doc).or_else(at_rate).or_else(strict);
-    found.unwrap_or((Exit::Done, None))
+    let none = (Exit::Done, None);
+    judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
 }
 
 /// Writes the result to standard output and to the file of `--csv`. Conditions follow
@@ -354,6 +355,7 @@ fn publish(
     doc: &RunDoc,
     path: Option<&Path>,
     judged: &[JudgedThreshold],
+    invalid: Option<&str>,
     context: &RunContext<'_>,
 ) -> Result<(), Failure> {
     let output = context.output;
@@ -376,10 +378,9 @@ fn publish(
         print(&closing(doc, path, context.next_steps))?;
     }
     if let Some(to) = &output.markdown {
-        write(to, &to_markdown(doc, &outcomes))?;
+        write(to, &to_markdown(doc, &told(judged, invalid)))?;
     }
-    let csv = output.csv.as_ref();
-    csv.map_or(Ok(()), |to| save_csv(doc, to))
+    output.csv.iter().try_for_each(|to| save_csv(doc, to))
 }
 
 /// Returns the end of the text: what to do next, and where the result is.

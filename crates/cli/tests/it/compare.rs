@@ -216,9 +216,24 @@ fn a_condition_that_the_data_could_not_show_is_no_pass_and_fails_where_asked() {
             (&judged["failed"], &judged["conclusive"]),
             (&false.into(), &false.into())
         );
-        let said = compare(&place, &[&args[..], &["--fail-if-inconclusive"]].concat());
+        let more = ["--fail-if-inconclusive", "--junit=junit.xml"];
+        let said = compare(&place, &[&args[..], &more].concat());
         assert_eq!(said.code(), Some(1), "{said:?}");
+        let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
+        assert!(junit.contains("tests=\"1\" failures=\"1\""), "{junit}");
+        let said = compare(&place, &[&args[..], &more[1..]].concat());
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
+        assert!(junit.contains("failures=\"0\" skipped=\"1\""), "{junit}");
     }
+    // Not the outcome of an earlier comparison.
+    compare(&place, &["noisy.json", "none.json", "--junit=junit.xml"])
+        .failed_with(2, &["none.json"]);
+    let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(
+        junit.contains("name=\"the result is valid\"><failure "),
+        "{junit}"
+    );
     compare(
         &place,
         &["noisy.json", "one.json", "--fail-if-inconclusive"],

@@ -84,6 +84,7 @@ impl Place {
             .args(args)
             .current_dir(self.folder.path())
             .env_remove("SMBENCH_PASSWORD")
+            .env_remove("SMBENCH_TARGET")
             .stdin(Stdio::null());
         command
     }
@@ -98,6 +99,7 @@ impl Place {
             .args(args)
             .current_dir(self.folder.path())
             .env_remove("SMBENCH_PASSWORD")
+            .env_remove("SMBENCH_TARGET")
             .stdin(Stdio::null());
         command
     }
@@ -266,7 +268,7 @@ fn is_point(line: &str) -> bool {
     let unit = height
         .split_whitespace()
         .nth(1)
-        .map(|unit| unit.trim_end_matches(';'));
+        .map(|unit| unit.trim_end_matches([';', ',']));
     is_place && matches!(unit, Some("Mbit/s" | "ops/s")) && !place.contains(" on ")
 }
 

@@ -2,8 +2,7 @@
 //! their own.
 //!
 //! Request and response carry bytes, and their meaning depends on the code. See
-//! [`copy_chunk`] for copies inside the server, and [`interfaces`] for its
-//! network interfaces.
+//! [`copy_chunk`] for copies inside the server.
 //!
 //! Not here: codes that are not FSCTLs.
 

@@ -10,7 +10,7 @@ use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
 use super::profile::{ProfileContent, clients, limits};
-use super::{doubt, results};
+use super::{doubt, results, summary};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
@@ -70,6 +70,12 @@ pub(super) fn section(study: &Study, profiles: &[&ProfileContent<'_>]) -> Option
     for profile in profiles {
         let generators = study.doc.transfer(profile.name).map(generators);
         section.part(results::numbers(profile, generators.unwrap_or(1)));
+        // With a single load point, one table has all peaks.
+        if study.doc.load_points.len() > 1 {
+            let mut part = summary::beyond_the_peaks(study, profile);
+            part.title = format!("{}: {}", profile.name, part.title);
+            section.part(part);
+        }
     }
     (!section.parts.is_empty()).then_some(section)
 }

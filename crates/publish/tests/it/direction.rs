@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use smbench_publish::{ReportBlock, report};
+use smbench_report::RunDoc;
 use smbench_report::block::Block;
 use smbench_report::compare::{Input, compare};
 use smbench_report::metric::Metric;
@@ -12,7 +13,7 @@ use smbench_report::published::tables;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
 
-use crate::samples::{comparison, curve, point, run, study};
+use crate::samples::{comparison, curve, dropped, point, run, study};
 
 const DEFAULT: &str = "Samba default";
 const TUNED: &str = "Samba tuned";
@@ -178,7 +179,8 @@ fn a_report_begins_with_the_answer() {
         answer(&study(&many)),
         [
             "file-server: b has the highest peak of 6 servers, 300.0 Mbit/s at 48 clients; d the \
-             lowest, 50.0 Mbit/s at 48 clients."
+             lowest, 50.0 Mbit/s at 48 clients. One pass cannot tell this from noise; repeat with 5 \
+             passes."
         ]
     );
 }
@@ -203,7 +205,7 @@ fn several_passes_say_how_certain_the_answer_is() {
         ),
         (
             several([1000.0, 1500.0, 600.0]),
-            "no difference shown between a and b: 1033 Mbit/s",
+            "no difference shown between b and a: 1033 Mbit/s against 1000 Mbit/s",
         ),
     ] {
         let told = answer(&study(&[("a", slow.clone()), ("b", other)]));
@@ -214,4 +216,43 @@ fn several_passes_say_how_certain_the_answer_is() {
         );
         assert!(told.contains(" % (95 % interval "), "{told}");
     }
+}
+
+/// Numbers that do not tell which server is faster get no verdict.
+#[test]
+fn what_cannot_be_told_is_not_told() {
+    let slow = || curve(1000.0);
+    let told = |run: RunDoc| answer(&study(&[("a", run), ("b", curve(2000.0))])).remove(0);
+
+    let mut other_work = slow();
+    other_work.plan.workload.read_percent = Some(20.0);
+    assert_eq!(
+        told(other_work),
+        "file-server: b and a are not compared: their work differs."
+    );
+
+    let mut limited = slow();
+    for point in &mut limited.load_points {
+        point.generator_limited = Some(true);
+    }
+    let expected = "file-server: cannot tell b from a: 2000 Mbit/s against 1000 Mbit/s at 48 \
+                    clients, +100 %. a was client-limited: its server may be faster.";
+    assert_eq!(told(limited), expected);
+
+    let mut lacking = slow();
+    let points = lacking.load_points.into_iter();
+    let points = points.map(|point| match point.clients {
+        48 => dropped(point),
+        _ => point,
+    });
+    lacking.load_points = points.collect();
+    let sentence = told(lacking);
+    assert!(
+        sentence.starts_with("file-server: cannot tell b from a: "),
+        "{sentence}"
+    );
+    assert!(
+        sentence.ends_with(" a has no valid result at 48 clients."),
+        "{sentence}"
+    );
 }

@@ -60,6 +60,11 @@ impl FromStr for Condition {
             side,
             limit,
         } = Phrase::parse(text).map_err(wrong)?;
+        if name == "errors" {
+            return Err(wrong(
+                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
+            ));
+        }
         let limit_percent = percent(limit).map_err(wrong)?;
         match side {
             LimitSide::Below if limit_percent > 0.0 => {
@@ -69,11 +74,6 @@ impl FromStr for Condition {
                 return Err(wrong("a limit above a fall would also match no change"));
             }
             _ => {}
-        }
-        if name == "errors" {
-            return Err(wrong(
-                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
-            ));
         }
         let metric = Metric::by_name(name)
             .ok_or_else(|| wrong(&format!("`{}` is no metric", plain(name))))?;
@@ -227,6 +227,10 @@ mod tests {
             (
                 "p99 > -5%",
                 "a limit above a fall would also match no change",
+            ),
+            (
+                "errors > 0",
+                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
             ),
             (
                 "read us/op > 5%",

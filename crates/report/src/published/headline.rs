@@ -4,13 +4,24 @@
 use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
-use crate::doc::LoopDoc;
+use crate::curve::Curve;
+use crate::doc::{LoopDoc, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::study::Study;
-use crate::units::{change, changes, counted, latency, plain};
+use crate::units::{change, changes, clients, counted, latency, plain};
 
 /// Highest number of compared servers that have a sentence each.
 const SENTENCES_MAX: usize = 4;
+
+/// Advice after a difference that one pass found.
+const ONE_PASS: &str = "One pass cannot tell this from noise; repeat with 5 passes.";
+
+/// A server with its run.
+#[derive(Clone, Copy)]
+struct Answering<'a> {
+    contender: &'a Contender,
+    run: &'a RunDoc,
+}
 
 /// Returns the answer of one profile. Each sentence begins with the profile's name.
 #[must_use]
@@ -23,94 +34,134 @@ pub fn headlines(study: &Study, profile: usize) -> Vec<String> {
 }
 
 fn sentences(study: &Study, profile: usize) -> Vec<String> {
-    let is_closed = |server| {
-        let run = study.run(server, profile);
-        run.is_some_and(|run| run.pacing == LoopDoc::Closed)
-    };
     let all = contenders(study, profile);
-    let measured: Vec<_> = all
+    let all = all.iter().enumerate().filter_map(|(server, contender)| {
+        let run = study.run(server, profile)?;
+        Some(Answering { contender, run })
+    });
+    let all: Vec<_> = all.collect();
+    let (paced, closed): (Vec<_>, Vec<_>) = all
         .iter()
-        .enumerate()
-        .filter(|(server, contender)| is_closed(*server) && contender.peak().is_some())
-        .map(|(_, contender)| contender)
-        .collect();
-    let find = |name: &str| measured.iter().find(|of| of.name == name);
+        .partition::<Vec<&Answering<'_>>, _>(|of| of.run.pacing != LoopDoc::Closed);
+    let (measured, without): (Vec<_>, Vec<_>) = closed
+        .into_iter()
+        .copied()
+        .partition::<Vec<Answering<'_>>, _>(|of| of.contender.peak().is_some());
+    let find = |name: &str| measured.iter().find(|of| of.contender.name == name);
     let pairs = measured.iter().flat_map(|other| {
-        let baselines = study.doc.baselines_of(&other.name).into_iter();
+        let baselines = study.doc.baselines_of(&other.contender.name).into_iter();
         baselines.filter_map(move |name| Some((*find(name)?, *other)))
     });
     let compared: Vec<_> = pairs
         .filter_map(|(one, other)| verdict(one, other))
         .collect();
-    match (&measured[..], compared.len()) {
+    let mut sentences = match (&measured[..], compared.len()) {
         ([], _) => Vec::new(),
         (_, 1..=SENTENCES_MAX) => compared,
-        ([one], _) => one
-            .peak()
-            .map(|peak| alone(one, peak))
-            .into_iter()
-            .collect(),
+        ([one], _) => alone(one.contender).into_iter().collect(),
         (several, _) => best(several).into_iter().collect(),
-    }
+    };
+    sentences.extend(without.iter().map(|of| {
+        let name = plain(&of.contender.name);
+        format!("{name} has no valid load point.")
+    }));
+    sentences.extend(paced.into_iter().filter_map(|of| at_a_rate(of)));
+    sentences
 }
 
 /// Compares a server with its baseline.
-fn verdict(baseline: &Contender, other: &Contender) -> Option<String> {
-    let (from, to) = (baseline.peak()?, other.peak()?);
-    if baseline.metric != other.metric {
-        return None;
+fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
+    let (from, to) = (baseline.contender.peak()?, other.contender.peak()?);
+    let [one, two] = [baseline, other].map(|of| plain(&of.contender.name));
+    if !is_same_work(&baseline.run.plan, &other.run.plan) {
+        return Some(format!(
+            "{two} and {one} are not compared: their work differs."
+        ));
     }
     let found = Change::between(&from.height, &to.height, CONFIDENCE)?;
-    let (one, two) = (plain(&baseline.name), plain(&other.name));
     let values = match from.clients == to.clients {
         true => format!(
             "{} against {} at {}",
-            height(other, to),
-            height(baseline, from),
+            height(other.contender, to),
+            height(baseline.contender, from),
             counted(to.clients.into(), "client")
         ),
-        false => format!("{} against {}", placed(other, to), placed(baseline, from)),
+        false => format!(
+            "{} against {}",
+            placed(other.contender, to),
+            placed(baseline.contender, from)
+        ),
     };
-    let percent = change(found.percent);
+    let values = format!("{values}, {}", change(found.percent));
+    if let Some(doubt) = doubt(&[(baseline, to), (other, from)], found.percent) {
+        return Some(format!("cannot tell {two} from {one}: {values}. {doubt}"));
+    }
     let interval = found.interval.filter(|of| of.noise == Noise::Passes);
-    let sentence = match interval {
+    Some(match interval {
         Some(interval) => {
             let range = changes(interval.low, interval.high);
             let told = match (interval.shows_a_change(), found.percent > 0.0) {
                 (true, true) => format!("{two} is faster than {one}"),
                 (true, false) => format!("{two} is slower than {one}"),
-                (false, _) => format!("no difference shown between {one} and {two}"),
+                (false, _) => format!("no difference shown between {two} and {one}"),
             };
-            format!("{told}: {values}, {percent} (95 % interval {range}).")
+            format!("{told}: {values} (95 % interval {range}).")
         }
-        None => format!(
-            "{two} against {one}: {values}, {percent}. One pass cannot tell this from noise; \
-             repeat with 5 passes."
-        ),
-    };
-    let limited: Vec<_> = [(&one, from), (&two, to)]
-        .into_iter()
-        .filter(|(_, peak)| peak.is_generator_limited)
-        .map(|(name, _)| name.as_str())
-        .collect();
-    Some(match limited.is_empty() {
-        true => sentence,
-        false => format!(
-            "{sentence} Client-limited: {}; the server may be faster.",
-            limited.join(", ")
-        ),
+        None => format!("{two} against {one}: {values}. {ONE_PASS}"),
     })
 }
 
+/// Returns whether two runs did the same operations in the same way.
+fn is_same_work(one: &PlanDoc, other: &PlanDoc) -> bool {
+    one.workload == other.workload
+        && one.outstanding == other.outstanding
+        && one.think_time_s == other.think_time_s
+}
+
+/// Returns why the peaks of two servers do not tell which is faster: the slower one was
+/// client-limited, or has no valid result where the other has its peak. The pairs are
+/// the baseline and the other server, each with the peak of its counterpart.
+fn doubt(sides: &[(Answering<'_>, &CurvePoint); 2], percent: f64) -> Option<String> {
+    let slower = sides[usize::from(percent < 0.0)].0.contender;
+    if slower.peak()?.is_generator_limited {
+        let name = plain(&slower.name);
+        return Some(format!(
+            "{name} was client-limited: its server may be faster."
+        ));
+    }
+    let lacking = sides.iter().find_map(|(side, peak)| {
+        let is_left_out = side.contender.left_out.contains(&peak.clients);
+        is_left_out.then_some((&side.contender.name, peak.clients))
+    });
+    lacking.map(|(name, at)| format!("{} has no valid result at {}.", plain(name), clients(&[at])))
+}
+
 /// Names the servers with the highest and the lowest peak.
-fn best(contenders: &[&Contender]) -> Option<String> {
-    let metric = contenders.first()?.metric;
-    let alike = contenders.iter().filter(|of| of.metric == metric);
-    let mut peaks: Vec<_> = alike.filter_map(|of| Some((*of, of.peak()?))).collect();
+fn best(servers: &[Answering<'_>]) -> Option<String> {
+    let metric = servers.first()?.contender.metric;
+    let contenders = servers.iter().map(|of| of.contender);
+    let alike = contenders.filter(|of| of.metric == metric);
+    let mut peaks: Vec<_> = alike.filter_map(|of| Some((of, of.peak()?))).collect();
     peaks.sort_by(|one, other| other.1.height.value.total_cmp(&one.1.height.value));
     let ((first, high), (last, low)) = (peaks.first()?, peaks.last()?);
+    if peaks.len() == 1 {
+        return alone(first);
+    }
+    let found = Change::between(&low.height, &high.height, CONFIDENCE)?;
+    let interval = found.interval.filter(|of| of.noise == Noise::Passes);
+    let certainty = match interval {
+        _ if low.is_generator_limited => {
+            "The lowest was client-limited: its server may be faster.".to_owned()
+        }
+        Some(interval) => format!(
+            "That is {} (95 % interval {}).",
+            change(found.percent),
+            changes(interval.low, interval.high)
+        ),
+        None => ONE_PASS.to_owned(),
+    };
     Some(format!(
-        "{} has the highest peak of {} servers, {}; {} the lowest, {}.",
+        "{} has the highest peak of {} servers, {}; {} the lowest, {}. {certainty}",
         plain(&first.name),
         peaks.len(),
         placed(first, high),
@@ -119,15 +170,38 @@ fn best(contenders: &[&Contender]) -> Option<String> {
     ))
 }
 
-fn alone(contender: &Contender, peak: &CurvePoint) -> String {
+/// Describes the only server.
+fn alone(contender: &Contender) -> Option<String> {
+    let peak = contender.peak()?;
     let p99 = peak.response_p99_ns.map(|ns| latency(ns as f64));
     let p99 = p99.map_or_else(String::new, |p99| format!(", p99 {p99}"));
     let limited = match peak.is_generator_limited {
-        true => " Client-limited: the server may be faster.",
+        true => " It was client-limited: its server may be faster.",
         false => "",
     };
-    let (name, peak) = (plain(&contender.name), placed(contender, peak));
-    format!("{name} reaches {peak}{p99}.{limited}")
+    let (name, place) = (plain(&contender.name), placed(contender, peak));
+    Some(format!("{name} reaches {place}{p99}.{limited}"))
+}
+
+/// Describes the last load point of a run at a rate, or with recorded times.
+fn at_a_rate(of: &Answering<'_>) -> Option<String> {
+    let curve = Curve::of(&of.run.load_points);
+    let row = curve.rows.iter().rfind(|row| row.is_quotable())?;
+    let is_missed = row.passes.iter().any(|pass| {
+        let offered = pass.offered.as_ref();
+        offered.and_then(|offered| offered.rate_missed) == Some(true)
+    });
+    let missed = match is_missed {
+        true => ", but the rate was not reached",
+        false => "",
+    };
+    Some(format!(
+        "{} has a p99 of {} at {} and {} operations/s{missed}.",
+        plain(&of.contender.name),
+        latency(row.latency_ns?.p99 as f64),
+        counted(row.clients.into(), "client"),
+        crate::units::rate(row.ops_per_s)
+    ))
 }
 
 fn placed(contender: &Contender, peak: &CurvePoint) -> String {

@@ -17,7 +17,7 @@ use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
-use crate::args::{Destination, FileioArgs};
+use crate::args::FileioArgs;
 use crate::commands::run::{NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
@@ -174,8 +174,8 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport> {
     let every = every as f64;
     let flushing = test.flushing;
     let percentiles = percentiles(args);
-    let to_stdout = |to: &Option<Destination>| *to == Some(Destination::Stdout);
-    let is_taken = to_stdout(&args.output.json) || to_stdout(&args.output.csv);
+    // Two such options are refused later.
+    let is_taken = args.output.is_stdout_taken().unwrap_or(true);
     let (mut end_s, mut interim) = (0.0, Interim::new(flushing));
     Some(Box::new(
         move |interval: &MeasuredInterval<'_>, line: &ProgressLine| {

@@ -48,6 +48,8 @@ impl Runner<'_> {
     pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
         let place = self.place(pass);
         self.line.within(place.clone());
+        // Each pass prepares its files.
+        left.begin();
         let before = self.folder.remains().to_vec();
         let server = match self.start_server(pass) {
             Ok(server) => server,
