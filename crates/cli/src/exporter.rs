@@ -134,21 +134,44 @@ fn respond(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
         }
     }
     let is_metrics = |end: &str| request.starts_with(format!("GET /metrics{end}").as_bytes());
+    let asked = String::from_utf8_lossy(&request).to_ascii_lowercase();
+    let (format, is_open) = match asked.contains("application/openmetrics-text") {
+        true => ("application/openmetrics-text; version=1.0.0", true),
+        false => ("text/plain; version=0.0.4", false),
+    };
     let (status, body) = match is_metrics(" ") || is_metrics("?") {
         true => {
             let mut text = String::new();
             encode(&mut text, registry).map_err(io::Error::other)?;
-            ("200 OK", text)
+            ("200 OK", if is_open { text } else { classic(&text) })
         }
         false => ("404 Not Found", "see /metrics\n".to_owned()),
     };
     let length = body.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: application/openmetrics-text; version=1.0.0; \
-         charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\nContent-Type: {format}; charset=utf-8\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())
+}
+
+/// Returns the text in Prometheus's own format, for those that do not ask for
+/// OpenMetrics. There the name of a counter ends with `_total` in comments, too.
+fn classic(text: &str) -> String {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    let counters = types.filter_map(|line| line.strip_suffix(" counter"));
+    let counters: Vec<_> = counters.collect();
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with("# UNIT ") && *line != "# EOF");
+    let lines = lines.map(|line| match line.splitn(4, ' ').collect::<Vec<_>>()[..] {
+        ["#", what, name, rest] if counters.contains(&name) => {
+            format!("# {what} {name}_total {rest}\n")
+        }
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 type Encoded = Result<(), std::fmt::Error>;
@@ -212,5 +235,19 @@ impl Collector for Exporter {
             ConstGauge::new(i64::from(value)).encode(gauge)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_classic_format_names_counters_by_their_values() {
+        let open = "# HELP a_bytes All.\n# TYPE a_bytes counter\n# UNIT a_bytes bytes\n\
+                    a_bytes_total 1\n# HELP b Two words.\n# TYPE b gauge\nb 2\n# EOF\n";
+        let expected = "# HELP a_bytes_total All.\n# TYPE a_bytes_total counter\na_bytes_total 1\n\
+                        # HELP b Two words.\n# TYPE b gauge\nb 2\n";
+        assert_eq!(classic(open), expected);
     }
 }

@@ -11,7 +11,8 @@ use crate::support::{Place, Running, embedded, free_port, json, run_args};
 /// Returns the answer to a request; `None` while nobody listens.
 fn get(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: smbench\r\n\r\n");
+    let accept = "Accept: application/openmetrics-text";
+    let request = format!("GET {path} HTTP/1.1\r\nHost: smbench\r\n{accept}\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
