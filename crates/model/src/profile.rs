@@ -10,7 +10,7 @@ use crate::spec::{Spec, SyntaxError};
 use crate::trace::Trace;
 use crate::workload::NetbenchCapture;
 
-pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange};
+pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse_percent};
 
 /// The profile that runs when the user names none.
 pub const DEFAULT: &str = "file-server";

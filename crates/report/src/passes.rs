@@ -22,9 +22,8 @@ impl RunDoc {
         self.summarised()
     }
 
-    /// Returns whether another document has further passes of this result: it has the
-    /// same label and work, was measured on the same server by the same client, and is
-    /// not a copy.
+    /// Returns whether another document has further passes of this result. It then has
+    /// the same label, work, server and client, and is not a copy.
     pub(crate) fn has_more_passes_in(&self, other: &Self) -> bool {
         self.label.is_some()
             && self.label == other.label

@@ -10,6 +10,7 @@ use clap::builder::{
 };
 use smbench_model::access::Access;
 use smbench_model::plan::{Mode, Timing};
+use smbench_model::profile;
 use smbench_model::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::FlushDoc;
@@ -100,9 +101,7 @@ pub(super) fn accesses() -> impl TypedValueParser<Value = Access> {
 }
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
-    let number = text.trim().trim_end_matches('%').parse().ok();
-    let percent = number.filter(|percent| (0.0..=100.0).contains(percent));
-    percent.ok_or("expected a percentage from 0 to 100")
+    profile::parse_percent(text).ok_or("expected a percentage from 0 to 100")
 }
 
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, &'static str> {

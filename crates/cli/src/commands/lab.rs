@@ -180,7 +180,7 @@ fn kill_command() {
     }
 }
 
-/// The command that uses the server; killed if the server cannot go on.
+/// The command that uses the server. It is killed if the server fails.
 struct RunningCommand(Child);
 
 impl RunningCommand {

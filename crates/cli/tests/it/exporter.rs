@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{Place, Running, embedded, free_port, json, run_args};
 
-/// Returns the answer to a request; `None` while nobody listens.
+/// Returns the answer to a request; `None` before the exporter starts and after it ends.
 fn get(port: u16, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     let accept = "Accept: application/openmetrics-text";

@@ -213,7 +213,7 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unc
     Ok(hold_marker(session, &doing, &marker, Disposition::Create).await?)
 }
 
-/// Opens the marker of a directory, shared with nobody.
+/// Opens the marker of a directory without sharing it.
 async fn hold_marker(
     session: &mut Session,
     doing: &str,

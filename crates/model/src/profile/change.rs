@@ -57,7 +57,11 @@ impl FromStr for SizeMix {
         let mut sizes = Vec::new();
         for entry in text.split(',') {
             let (size, share) = match entry.split_once(':') {
-                Some((size, share)) => (size, Some(parse_percent(share)?)),
+                Some((size, share)) => {
+                    let percent = parse_percent(share);
+                    let wrong = || SizeMixError::Share(share.to_owned());
+                    (size, Some(percent.ok_or_else(wrong)?))
+                }
                 None => (entry, None),
             };
             sizes.push((size.parse::<Size>()?, share));
@@ -79,11 +83,11 @@ impl FromStr for SizeMix {
     }
 }
 
-/// Parses a percentage, with or without its sign.
-fn parse_percent(text: &str) -> Result<f64, SizeMixError> {
+/// Parses a percentage from 0 to 100, with or without its sign.
+#[must_use]
+pub fn parse_percent(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
-    let share = number.filter(|share| (0.0..=100.0).contains(share));
-    share.ok_or_else(|| SizeMixError::Share(text.to_owned()))
+    number.filter(|percent| (0.0..=100.0).contains(percent))
 }
 
 impl WorkloadChange {

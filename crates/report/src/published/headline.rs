@@ -8,7 +8,7 @@ use crate::curve::Curve;
 use crate::doc::{LoopDoc, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::study::Study;
-use crate::units::{change, changes, clients, counted, latency, plain};
+use crate::units::{change, changes, clients, counted, latency, plain, rate};
 
 /// Highest number of compared servers that have a sentence each.
 const SENTENCES_MAX: usize = 4;
@@ -118,9 +118,9 @@ fn is_same_work(one: &PlanDoc, other: &PlanDoc) -> bool {
         && one.think_time_s == other.think_time_s
 }
 
-/// Returns why the peaks of two servers do not tell which is faster: the slower one was
-/// client-limited, or has no valid result where the other has its peak. The pairs are
-/// the baseline and the other server, each with the peak of its counterpart.
+/// Returns why the peaks of two servers do not tell which is faster. Either the slower
+/// server was client-limited, or one has no valid result where the other has its peak.
+/// Each server stands with the peak of its counterpart, the baseline first.
 fn doubt(sides: &[(Answering<'_>, &CurvePoint); 2], percent: f64) -> Option<String> {
     let slower = sides[usize::from(percent < 0.0)].0.contender;
     if slower.peak()?.is_generator_limited {
@@ -200,7 +200,7 @@ fn at_a_rate(of: &Answering<'_>) -> Option<String> {
         plain(&of.contender.name),
         latency(row.latency_ns?.p99 as f64),
         counted(row.clients.into(), "client"),
-        crate::units::rate(row.ops_per_s)
+        rate(row.ops_per_s)
     ))
 }
 
