@@ -48,6 +48,7 @@ impl EncodeError {
 
 /// Reads a response that has only the offset and the length of its output.
 /// Returns the output.
+#[inline]
 fn read_output<'a>(message: &'a [u8], what: &'static str) -> Result<&'a [u8], DecodeError> {
     const FIXED: usize = HEADER_LEN + 8;
     let mut reader = Reader::at(message, HEADER_LEN);
@@ -86,6 +87,7 @@ pub struct FileTimes {
 }
 
 impl FileTimes {
+    #[inline(always)]
     fn read(reader: &mut Reader<'_>, what: &'static str) -> Result<Self, DecodeError> {
         Ok(Self {
             created: FileTime(reader.u64(what)?),
@@ -115,6 +117,7 @@ impl FileId {
 
     /// Returns the 16 bytes as they lie on the wire.
     #[must_use]
+    #[inline]
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.persistent.to_le_bytes());
@@ -124,6 +127,7 @@ impl FileId {
 
     /// Makes an id from the 16 bytes on the wire.
     #[must_use]
+    #[inline]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         let [a, b] = [0, 8].map(|at| {
             let mut half = [0; 8];

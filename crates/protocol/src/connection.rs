@@ -106,6 +106,7 @@ impl Connection {
 
     /// Returns the result of a session's log-on.
     #[must_use]
+    #[inline]
     pub fn terms(&self, session: SessionIndex) -> &SessionTerms {
         &self.channel(session).terms
     }
@@ -130,12 +131,14 @@ impl Connection {
 
     /// Returns the number of requests in flight.
     #[must_use]
+    #[inline]
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
     /// Returns whether a request with this tag is in flight.
     #[must_use]
+    #[inline]
     pub fn is_in_flight(&self, tag: u32) -> bool {
         let mut interim = self.interim.iter();
         interim.any(|known| known.is(tag)) || self.in_flight.iter().any(|entry| entry.tag == tag)
@@ -143,6 +146,7 @@ impl Connection {
 
     /// Returns the number of credits that may be spent now.
     #[must_use]
+    #[inline]
     pub fn credits(&self) -> u32 {
         self.credits.available()
     }
@@ -151,6 +155,7 @@ impl Connection {
     ///
     /// # Errors
     /// Returns [`NoCredit`] without appending anything.
+    #[inline]
     pub fn read(
         &mut self,
         session: SessionIndex,
@@ -168,6 +173,7 @@ impl Connection {
     ///
     /// # Errors
     /// Returns [`NoCredit`] without appending anything.
+    #[inline]
     pub fn write(
         &mut self,
         session: SessionIndex,
@@ -206,6 +212,7 @@ impl Connection {
     ///
     /// # Errors
     /// Returns [`NoCredit`] without appending anything.
+    #[inline]
     pub fn request(
         &mut self,
         session: SessionIndex,
@@ -222,6 +229,7 @@ impl Connection {
 
     /// Returns whether the available credits suffice for requests of these charges.
     #[must_use]
+    #[inline]
     pub fn affords(&self, charges: &[u16]) -> bool {
         let costs = charges.iter().map(|&charge| u32::from(self.cost(charge)));
         costs.sum::<u32>() <= self.credits.available()
@@ -238,6 +246,7 @@ impl Connection {
     }
 
     /// Pays for a request, enters it in the table, and returns its header.
+    #[inline]
     fn admit(
         &mut self,
         session: SessionIndex,

@@ -18,6 +18,7 @@ pub const CREDIT_UNIT: u32 = 65_536;
 
 /// Returns the number of credits that a payload of `len` bytes costs.
 #[must_use]
+#[inline]
 pub const fn charge_for(len: u32) -> u16 {
     // An 8 MiB message costs 128. The last 64 KiB below 4 GiB would need one
     // credit more than the field holds, but no server grants that many.
@@ -68,6 +69,7 @@ impl CreditLedger {
     /// Makes the ledger of a new connection: one credit, message id 0 (MS-SMB2
     /// 3.2.5.1).
     #[must_use]
+    #[inline]
     pub fn new(target: u16) -> Self {
         Self {
             granted: 1,
@@ -83,6 +85,7 @@ impl CreditLedger {
     /// target that is no higher. A cap of 0 counts as 1. A request that costs
     /// more than the cap can never be paid.
     #[must_use]
+    #[inline]
     pub fn capped(self, cap: u16) -> Self {
         let cap = u32::from(cap.max(1));
         Self {
@@ -94,6 +97,7 @@ impl CreditLedger {
     }
 
     /// Pays `charge` credits. Returns `None` while there are not enough.
+    #[inline]
     pub fn reserve(&mut self, charge: u16) -> Option<Reservation> {
         let cost = u32::from(charge);
         let granted = self.granted.checked_sub(cost)?;
@@ -118,6 +122,7 @@ impl CreditLedger {
     ///
     /// The first answer to a request passes the request's payment. Later
     /// answers pass an empty payment, because nothing of it is left.
+    #[inline]
     pub fn answered(&mut self, payment: Payment, granted: u16) {
         self.room = self.room.saturating_add(u32::from(payment.charge));
         self.asked = self.asked.saturating_sub(u32::from(payment.asked));
@@ -126,12 +131,14 @@ impl CreditLedger {
 
     /// Returns the number of credits that may be spent now.
     #[must_use]
+    #[inline]
     pub fn available(&self) -> u32 {
         self.granted.min(self.room)
     }
 
     /// Returns the number of credits spent on requests that have no answer yet.
     #[must_use]
+    #[inline]
     pub const fn in_use(&self) -> u32 {
         self.cap - self.room
     }

@@ -105,6 +105,7 @@ impl<'a> Frame<'a> {
         })
     }
 
+    #[inline]
     fn decrypt(
         self,
         session_id: u64,
@@ -151,6 +152,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Splits the first message of a compound from the rest.
+    #[inline]
     fn split(&mut self, bytes: &'a mut [u8], next: usize) -> Result<Message<'a>, DecodeError> {
         if bytes.first_chunk() != Some(&PROTOCOL_ID) {
             return Err(DecodeError {
@@ -175,6 +177,7 @@ impl<'a> Messages<'a> {
     }
 }
 
+#[inline]
 const fn bad_next_command() -> DecodeError {
     DecodeError {
         what: "next command offset",
@@ -182,6 +185,7 @@ const fn bad_next_command() -> DecodeError {
     }
 }
 
+#[inline]
 fn next_command(message: &[u8]) -> usize {
     message
         .get(20..24)

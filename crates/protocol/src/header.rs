@@ -47,6 +47,7 @@ named! {
 impl Command {
     /// Returns the command with this code, if MS-SMB2 has one.
     #[must_use]
+    #[inline]
     pub fn from_code(code: u16) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
@@ -137,6 +138,7 @@ impl Header {
     }
 
     /// Appends the 64 bytes with a zero signature.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut bytes = [0u8; HEADER_LEN];
         bytes[0..4].copy_from_slice(&PROTOCOL_ID);
@@ -158,6 +160,7 @@ impl Header {
     /// # Errors
     /// Returns an error if the bytes are too few, do not start with `\xFESMB`,
     /// state another structure size, or name a command that MS-SMB2 does not have.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         // A valid message needs only this one check of the length.
         match message.first_chunk::<HEADER_LEN>() {

@@ -14,18 +14,20 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// Starts `at` bytes into `bytes`. Offsets in errors still count from byte 0.
+    #[inline]
     pub(crate) const fn at(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
 
     /// Makes an error at the cursor, or at the end if the bytes stop before the
     /// cursor.
-    #[cold]
+    #[inline(always)]
     pub(crate) fn error(&self, what: &'static str) -> DecodeError {
         DecodeError {
             what,
@@ -33,6 +35,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn array<const N: usize>(
         &mut self,
         what: &'static str,
@@ -46,29 +49,35 @@ impl<'a> Reader<'a> {
         Ok(*field)
     }
 
+    #[inline(always)]
     pub(crate) fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(what).map(|[byte]| byte)
     }
 
+    #[inline(always)]
     pub(crate) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
         self.array(what).map(u16::from_le_bytes)
     }
 
+    #[inline(always)]
     pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
         self.array(what).map(u32::from_le_bytes)
     }
 
+    #[inline(always)]
     pub(crate) fn u64(&mut self, what: &'static str) -> Result<u64, DecodeError> {
         self.array(what).map(u64::from_le_bytes)
     }
 
     /// Returns a copy of the reader that stands `len` bytes further on.
+    #[inline]
     pub(crate) const fn ahead(mut self, len: usize) -> Self {
         self.at = self.at.saturating_add(len);
         self
     }
 
     /// Reads the next `len` bytes as they are.
+    #[inline]
     pub(crate) fn bytes(
         &mut self,
         len: usize,
@@ -81,6 +90,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the fixed StructureSize at the start of every SMB2 body, and
     /// checks it.
+    #[inline(always)]
     pub(crate) fn structure_size(
         &mut self,
         expected: u16,
@@ -99,6 +109,7 @@ impl<'a> Reader<'a> {
     ///
     /// An error points at the cursor. So call this on a copy of the reader that
     /// was made before the pair was read.
+    #[inline(always)]
     pub(crate) fn slice(
         &self,
         offset: usize,
@@ -124,6 +135,7 @@ pub(crate) struct Linked<'a> {
 }
 
 impl<'a> Linked<'a> {
+    #[inline]
     pub(crate) const fn new(bytes: &'a [u8]) -> Self {
         let next = if bytes.is_empty() { None } else { Some(0) };
         Self { bytes, next }
@@ -131,6 +143,7 @@ impl<'a> Linked<'a> {
 
     /// Returns the next entry, or `None` at the end or after an error. `read` gets
     /// a reader at the entry's start, and returns the entry and its length.
+    #[inline]
     pub(crate) fn next_entry<T>(
         &mut self,
         read: impl FnOnce(Reader<'a>) -> Result<(T, usize), DecodeError>,
@@ -139,6 +152,7 @@ impl<'a> Linked<'a> {
         Some(self.entry(at, read))
     }
 
+    #[inline]
     fn entry<T>(
         &mut self,
         at: usize,

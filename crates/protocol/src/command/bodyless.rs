@@ -19,6 +19,7 @@ impl EmptyResponse {
     ///
     /// # Errors
     /// Returns an error if a field is missing or wrong.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(4, "response structure size")?;

@@ -19,6 +19,7 @@ pub struct CloseRequest {
 
 impl CloseRequest {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 24];
         body[0..2].copy_from_slice(&24u16.to_le_bytes());
@@ -51,6 +52,7 @@ impl CloseResponse {
     ///
     /// # Errors
     /// Returns an error if a field is missing.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(60, "CLOSE response structure size")?;

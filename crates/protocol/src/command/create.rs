@@ -124,6 +124,7 @@ impl OplockLevel {
 
     /// Returns the level with this wire value.
     #[must_use]
+    #[inline]
     pub fn from_wire(value: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|level| *level as u8 == value)
     }
@@ -169,6 +170,7 @@ impl CreateRequest<'_> {
     /// # Errors
     /// Returns an error if the name does not fit its length field. `out` is
     /// unchanged then.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let name_len = name::wire_len(self.name)?;
         self.encode_with(name_len, out, |out| name::write(self.name, out));
@@ -178,6 +180,7 @@ impl CreateRequest<'_> {
 
 impl CreateRequest<'_, WireName> {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         self.encode_with(self.name.wire_len(), out, |out| {
             out.extend_from_slice(self.name.as_bytes());
@@ -261,6 +264,7 @@ impl CreateResponse {
     /// # Errors
     /// Returns an error if a field is missing, or if MS-SMB2 does not have the
     /// oplock level.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(89, "CREATE response structure size")?;

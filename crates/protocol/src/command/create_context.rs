@@ -101,6 +101,7 @@ impl CreateContext {
 
     /// Appends all contexts, and pads each but the last to 8 bytes. Returns
     /// their total length.
+    #[inline]
     pub(super) fn encode_all(contexts: &[Self], out: &mut Vec<u8>) -> u32 {
         let start = out.len();
         let mut latest = start;
@@ -118,6 +119,7 @@ impl CreateContext {
     }
 
     /// Appends one context. Its Next field stays zero.
+    #[inline(always)]
     fn encode(&self, out: &mut Vec<u8>) {
         let mut context = [0u8; DATA_AT + LEASE_V2_LEN];
         let (fixed, data) = context.split_at_mut(DATA_AT);
@@ -132,6 +134,7 @@ impl CreateContext {
 
     /// Writes the data into the zeroed buffer. Returns the context's name and
     /// the data's length.
+    #[inline(always)]
     fn fill(&self, data: &mut [u8]) -> (&'static [u8; 4], usize) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
@@ -273,6 +276,7 @@ impl GrantedContexts {
     /// Returns an error if a context lies outside the message, or the contexts
     /// do not follow each other. Also returns an error if a known kind has a
     /// length of no known version.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         const FIXED: usize = HEADER_LEN + 88;
         let mut reader = Reader::at(message, FIXED - 8);

@@ -12,6 +12,7 @@ pub struct FlushRequest {
 
 impl FlushRequest {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 24];
         body[0..2].copy_from_slice(&24u16.to_le_bytes());

@@ -57,6 +57,7 @@ impl LockRequest<'_> {
     /// # Errors
     /// Returns an error if there are more ranges than LockCount can express.
     /// `out` is unchanged then.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let count: u16 = EncodeError::fit("lock list", self.locks.len())?;
         let mut body = [0u8; 24];
@@ -81,6 +82,7 @@ impl LockResponse {
     ///
     /// # Errors
     /// Returns an error if a field is missing or wrong.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(4, "LOCK response structure size")?;

@@ -76,6 +76,7 @@ pub struct QueryDirectoryRequest<'a> {
 
 impl QueryDirectoryRequest<'_> {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; QUERY_DIRECTORY_REQUEST_FIXED - HEADER_LEN];
         body[0..2].copy_from_slice(&33u16.to_le_bytes());
@@ -103,6 +104,7 @@ impl<'a> QueryDirectoryResponse<'a> {
     /// # Errors
     /// Returns an error if a field is missing or the entries lie outside the
     /// message.
+    #[inline]
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "QUERY_DIRECTORY response")?,

@@ -61,6 +61,7 @@ pub struct QueryInfoRequest {
 
 impl QueryInfoRequest {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         // The last byte is the one-byte Buffer that StructureSize counts.
         // MS-SMB2 does not require it without an input buffer. Windows omits it
@@ -89,6 +90,7 @@ impl<'a> QueryInfoResponse<'a> {
     /// # Errors
     /// Returns an error if a field is missing or the answer lies outside the
     /// message.
+    #[inline]
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self {
             data: read_output(message, "QUERY_INFO response")?,

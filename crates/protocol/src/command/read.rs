@@ -31,6 +31,7 @@ pub struct ReadRequest {
 
 impl ReadRequest {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 49];
         body[0..2].copy_from_slice(&49u16.to_le_bytes());
@@ -64,6 +65,7 @@ impl<'a> ReadResponse<'a> {
     ///
     /// # Errors
     /// Returns an error if a field is missing or the data lies outside the message.
+    #[inline]
     pub fn decode(message: &'a [u8], total_len: usize) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(17, "READ response structure size")?;

@@ -83,6 +83,7 @@ pub struct SetInfoRequest<'a> {
 
 impl SetInfoRequest<'_> {
     /// Appends the body to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let mut body = [0u8; SET_INFO_REQUEST_FIXED - HEADER_LEN];
@@ -116,6 +117,7 @@ impl SetInfo<'_> {
     }
 
     /// Appends the buffer to `out`.
+    #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Basic {
@@ -157,6 +159,7 @@ impl SetInfoResponse {
     ///
     /// # Errors
     /// Returns an error if a field is missing or wrong.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(2, "SET_INFO response structure size")?;

@@ -35,6 +35,7 @@ pub struct WriteRequest {
 
 impl WriteRequest {
     /// Appends the body. The caller must append `length` bytes of data next.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut body = [0u8; 48];
         body[0..2].copy_from_slice(&49u16.to_le_bytes());
@@ -67,6 +68,7 @@ impl WriteResponse {
     ///
     /// # Errors
     /// Returns an error if a field is missing.
+    #[inline]
     pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::at(message, HEADER_LEN);
         reader.structure_size(17, "WRITE response structure size")?;

@@ -42,6 +42,7 @@ impl Connection {
     /// Callers that want to avoid that work call [`Connection::affords`] first.
     ///
     /// [`FileId::RELATED`]: crate::FileId::RELATED
+    #[inline]
     pub fn chain<'a>(&'a mut self, session: SessionIndex, out: &'a mut Vec<u8>) -> Chain<'a> {
         let undo = Some(self.mark(out));
         begin_frame(out, &self.protect(session));
@@ -58,6 +59,7 @@ impl Connection {
 
 impl Chain<'_> {
     /// Adds any request, like [`Connection::request`].
+    #[inline]
     pub fn request(
         mut self,
         command: Command,
@@ -72,6 +74,7 @@ impl Chain<'_> {
     }
 
     /// Adds a READ.
+    #[inline]
     pub fn read(self, tag: u32, request: &ReadRequest) -> Self {
         self.request(Command::Read, charge_for(request.length), tag, |out| {
             request.encode(out);
@@ -79,6 +82,7 @@ impl Chain<'_> {
     }
 
     /// Adds a WRITE, like [`Connection::write`].
+    #[inline]
     pub fn write(self, tag: u32, request: &WriteRequest, data: impl FnOnce(&mut Vec<u8>)) -> Self {
         let charge = charge_for(request.length);
         self.request(Command::Write, charge, tag, |out| {
@@ -91,6 +95,7 @@ impl Chain<'_> {
     /// # Errors
     /// Returns [`NoCredit`] if the credits do not suffice for all requests.
     /// Nothing is appended and no credit is spent.
+    #[inline]
     pub fn finish(mut self) -> Result<(), NoCredit> {
         self.outcome?;
         let Some(latest) = self.latest else {
@@ -104,6 +109,7 @@ impl Chain<'_> {
         Ok(())
     }
 
+    #[inline]
     fn append(
         &mut self,
         command: Command,
@@ -124,6 +130,7 @@ impl Chain<'_> {
 
     /// Pads the message that begins at `start`, and sets its NextCommand to the
     /// next message.
+    #[inline]
     fn link(&mut self, start: usize) {
         let len = (self.out.len() - start).next_multiple_of(8);
         self.out.resize(start + len, 0);
@@ -135,6 +142,7 @@ impl Chain<'_> {
     ///
     /// Each message is signed separately, with its padding (MS-SMB2 3.1.4.1).
     /// Encryption covers the frame as a whole.
+    #[inline]
     fn sign(&mut self, start: usize) {
         if let Protection::Signed(signer) = &self.connection.channel(self.session).protection {
             signer.sign(&mut self.out[start..]);
@@ -143,6 +151,7 @@ impl Chain<'_> {
 }
 
 impl Drop for Chain<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(undo) = self.undo.take() {
             self.connection.go_back(&undo, self.out);

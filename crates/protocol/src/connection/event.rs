@@ -52,6 +52,7 @@ pub struct Completion<'a> {
 impl<'a> Completion<'a> {
     /// Returns header and body as received.
     #[must_use]
+    #[inline]
     pub const fn message(&self) -> &'a [u8] {
         self.bytes
     }
@@ -60,6 +61,7 @@ impl<'a> Completion<'a> {
     ///
     /// # Errors
     /// Returns an error if the body is malformed.
+    #[inline]
     pub fn read(&self) -> Result<ReadResponse<'a>, DecodeError> {
         ReadResponse::decode(self.bytes, self.total_len)
     }
@@ -68,6 +70,7 @@ impl<'a> Completion<'a> {
     ///
     /// # Errors
     /// Returns an error if the body is malformed.
+    #[inline]
     pub fn write(&self) -> Result<WriteResponse, DecodeError> {
         WriteResponse::decode(self.bytes)
     }

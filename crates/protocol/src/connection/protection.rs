@@ -41,6 +41,7 @@ pub(crate) enum Protect<'a> {
 }
 
 impl Protection {
+    #[inline]
     pub(super) fn next(&mut self) -> Protect<'_> {
         match self {
             Self::None => Protect::Not,
@@ -52,11 +53,13 @@ impl Protection {
 
     /// Returns whether the session is being set up, so that the set-up code
     /// checks its answers.
+    #[inline]
     pub(super) const fn is_opening(&self) -> bool {
         matches!(self, Self::Opening(_))
     }
 
     /// Returns the keys that decrypt the session's messages, if there are any.
+    #[inline]
     pub(super) fn transform(&self) -> Option<&Transform> {
         match self {
             Self::Encrypted(transform) => Some(transform),
@@ -68,6 +71,7 @@ impl Protection {
 
     /// Returns the protection after the set-up. In an unsigned session it also
     /// returns the key for the few messages that must be signed.
+    #[inline]
     pub(super) fn settled(self, terms: &SessionTerms) -> (Self, Option<Signer>) {
         let Self::Opening(keys) = self else {
             return (self, None);
@@ -83,6 +87,7 @@ impl Protection {
 }
 
 impl Keys {
+    #[inline]
     fn next(&mut self) -> Protect<'_> {
         match (self.shield, &self.signer, &mut self.transform) {
             (MessageProtection::Signature, Some(signer), _) => Protect::Sign(signer),
@@ -93,6 +98,7 @@ impl Keys {
 }
 
 /// Appends prefix, header and body of one message, and signs or encrypts it.
+#[inline]
 pub(crate) fn append_framed(
     header: &Header,
     out: &mut Vec<u8>,
@@ -111,6 +117,7 @@ pub(crate) fn append_framed(
 }
 
 /// Leaves space for the prefix and the transform header of a frame.
+#[inline]
 pub(super) fn begin_frame(out: &mut Vec<u8>, protect: &Protect<'_>) {
     let room = match protect {
         Protect::Encrypt(_) => PREFIX_LEN + TRANSFORM_HEADER_LEN,
@@ -121,6 +128,7 @@ pub(super) fn begin_frame(out: &mut Vec<u8>, protect: &Protect<'_>) {
 
 /// Completes the frame that begins at `prefix`: sets its length, and encrypts
 /// it if required.
+#[inline]
 pub(super) fn end_frame(out: &mut [u8], prefix: usize, protect: Protect<'_>) {
     let frame = prefix + PREFIX_LEN;
     let len = (out.len() - frame) as u32;

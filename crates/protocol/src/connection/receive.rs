@@ -33,6 +33,7 @@ impl Connection {
     /// # Errors
     /// Returns an error if the message breaks the protocol. The connection is
     /// unusable then.
+    #[inline]
     pub fn receive<'a>(&mut self, message: Message<'a>) -> Result<Event<'a>, ProtocolError> {
         let Message {
             bytes,
@@ -168,6 +169,7 @@ fn is_interim(header: &Header) -> bool {
 /// Returns whether a message is an unsigned request for more proof during
 /// re-authentication. It may be unsigned, because a signed answer decides in
 /// the end.
+#[inline]
 fn is_unsigned_challenge(header: &Header) -> bool {
     header.command == Command::SessionSetup
         && header.status == NtStatus::MORE_PROCESSING_REQUIRED
@@ -176,6 +178,7 @@ fn is_unsigned_challenge(header: &Header) -> bool {
 
 /// Decodes a message without a request, which can only be a break (MS-SMB2
 /// 2.2.23). It is unsigned, and a lease break belongs to no session.
+#[inline]
 fn unsolicited<'a>(header: &Header, bytes: &[u8]) -> Result<Event<'a>, ProtocolError> {
     if header.command != Command::OplockBreak {
         return Err(ProtocolError::Unasked(UNSOLICITED));

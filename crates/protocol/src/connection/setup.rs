@@ -107,6 +107,7 @@ impl Connection {
     }
 
     /// Returns the protection for the next message of a session.
+    #[inline]
     pub(super) fn protect(&mut self, session: SessionIndex) -> Protect<'_> {
         self.channel_mut(session).protection.next()
     }

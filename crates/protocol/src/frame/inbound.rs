@@ -35,6 +35,7 @@ impl Inbound {
     /// # Errors
     /// Returns an error if the stream is not direct-TCP framing. The connection
     /// is unusable then.
+    #[inline]
     pub fn next<'f, 'i: 'f>(
         &'f mut self,
         input: &mut &'i mut [u8],
@@ -63,6 +64,7 @@ impl Inbound {
     /// Returns the number of coming bytes that will be discarded. The caller
     /// need not receive them: see [`Inbound::skip`].
     #[must_use]
+    #[inline]
     pub const fn skippable(&self) -> usize {
         match self.state {
             InboundState::Discarding { remaining, .. } => remaining,
@@ -72,6 +74,7 @@ impl Inbound {
 
     /// Returns whether a part of a frame has arrived that will be handed out.
     #[must_use]
+    #[inline]
     pub const fn is_collecting(&self) -> bool {
         matches!(self.state, InboundState::Collecting) && !self.partial.is_empty()
     }
@@ -79,6 +82,7 @@ impl Inbound {
     /// Counts `len` of the [`Inbound::skippable`] bytes as dropped by the
     /// caller. After the last of them, [`Inbound::next`] returns their frame
     /// without further input.
+    #[inline]
     pub const fn skip(&mut self, len: usize) {
         if let InboundState::Discarding { remaining, .. } = &mut self.state {
             *remaining = remaining.saturating_sub(len);
@@ -87,6 +91,7 @@ impl Inbound {
 
     /// Moves `input` into the pending frame. Returns the frame's length once it
     /// is complete.
+    #[inline]
     fn collect(
         &mut self,
         input: &mut &mut [u8],
@@ -123,6 +128,7 @@ impl Inbound {
         Ok(Some(total_len))
     }
 
+    #[inline]
     fn discard(
         &mut self,
         input: &mut &mut [u8],
@@ -142,6 +148,7 @@ impl Inbound {
     }
 
     /// Fills `partial` up to `len` bytes, as far as `input` reaches.
+    #[inline]
     fn fill(&mut self, input: &mut &mut [u8], len: usize) {
         let missing = len.saturating_sub(self.partial.len());
         self.partial.extend_from_slice(take(input, missing));
@@ -149,6 +156,7 @@ impl Inbound {
 }
 
 /// Cuts up to `len` bytes off the front of `input`.
+#[inline]
 fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
     let whole = std::mem::take(input);
     let (taken, rest) = whole.split_at_mut(len.min(whole.len()));
@@ -156,6 +164,7 @@ fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
     taken
 }
 
+#[inline]
 fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
     let Some(&[kind, a, b, c]) = bytes.first_chunk::<PREFIX_LEN>() else {
         return Ok(None);
@@ -175,6 +184,7 @@ fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
 /// A signed message must be kept, because the signature covers the payload. A
 /// compound must be kept, because a second answer follows. An encrypted message
 /// starts with another protocol id, so its header does not decode.
+#[inline]
 fn discardable(fixed: &[u8]) -> bool {
     Header::decode(fixed).is_ok_and(|header| {
         header.command == Command::Read
