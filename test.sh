@@ -61,36 +61,41 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 # What is built once is built faster without what would speed up the next build, or
 # help a debugger.
 [ -d target ] ||
-  export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_RELEASE_DEBUG=false
+  export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
 
 step "format"
 cargo fmt --all --check
 
-step "lints"
-cargo clippy --locked --workspace --all-targets -- -D warnings
-# Without the second driver, as other programs may embed the engine.
-cargo clippy --locked -p smbench --no-default-features -- -D warnings
-
-# Beside the tests: the program that counts instructions. The documentation takes what
-# the tests leave of the CPUs.
-gate=(--locked --quiet --release -p smbench-benches --bin smbench-gate)
+# Beside lints and tests: the program that counts instructions, whose engine is one
+# without smb-rs. The documentation takes what they leave of the CPUs.
+gate() { RUSTFLAGS="-D warnings" cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
 {
-  cargo build "${gate[@]}"
+  gate build
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
 } &
 building=$!
 trap 'kill "$building" 2>/dev/null || true' EXIT
 
+# Lints and tests share one build: clippy compiles this workspace in place of rustc.
+# Its flags are passed on as cargo-clippy does it.
+clippy=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
+linted() {
+  RUSTC_WORKSPACE_WRAPPER=$clippy CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ cargo "$@"
+}
+
+step "lints"
+linted build --locked --workspace --all-targets
+
 step "tests"
 # They wait for windows to end and for servers about as much as they compute.
 export RUST_TEST_THREADS=$(($(nproc) + 1))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
-cargo test --locked --workspace --quiet
+linted test --locked --workspace --quiet
 
 step "documentation, instruction counts"
 wait "$building"
 trap - EXIT
-cargo run "${gate[@]}" -- check
+gate run -- check
 
 if command -v cargo-deny >/dev/null; then
   step "dependencies"

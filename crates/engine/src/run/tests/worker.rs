@@ -36,12 +36,12 @@ use crate::worker::work::{put_load_on, runtime};
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
 /// coordinator of a debug build to merge them.
-const INTERVAL: Nanos = Nanos(400_000_000);
+const INTERVAL: Nanos = Nanos(200_000_000);
 /// Operations and intervals of the warm-up.
-const WARM_OPERATIONS: u64 = 3_000;
+const WARM_OPERATIONS: u64 = 1_500;
 const WARM_INTERVALS: u64 = 2;
 /// Operations and intervals that are counted.
-pub(super) const COUNTED_OPERATIONS: u64 = 3_000;
+pub(super) const COUNTED_OPERATIONS: u64 = 1_500;
 const COUNTED_INTERVALS: u64 = 2;
 /// Maximum number of attempts after the first one without an allocation.
 const PHASES_MAX: u32 = 5;
