@@ -36,7 +36,7 @@ const BOUNDS_US: [u64; 18] = [
     200_000, 500_000, 1_000_000, 10_000_000,
 ];
 
-/// RunCounts since the command began.
+/// Counts since the command began.
 #[derive(Debug, Default)]
 struct RunCounts {
     ops: BTreeMap<&'static str, OpCounts>,
@@ -46,7 +46,7 @@ struct RunCounts {
     pass: u32,
 }
 
-/// RunCounts of one kind of operation.
+/// Counts of one kind of operation.
 #[derive(Debug, Default)]
 struct OpCounts {
     bytes: u64,

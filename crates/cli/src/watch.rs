@@ -116,7 +116,7 @@ pub(crate) struct Watch<'a, K> {
     log: Option<Log>,
     disclosure: Disclosure,
     write_failure: WriteFailure,
-    interim: Option<&'a mut IntervalReport>,
+    interim: Vec<&'a mut IntervalReport>,
     unsaved: Unsaved,
 }
 
@@ -141,13 +141,17 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             log,
             disclosure,
             write_failure: WriteFailure::None,
-            interim: None,
+            interim: Vec::new(),
             unsaved: unsaved.clone(),
         }
     }
 
-    /// Adds a function that reports intervals.
-    pub(crate) fn with_intervals(self, interim: Option<&'a mut IntervalReport>) -> Self {
+    /// Adds functions that report intervals.
+    pub(crate) fn with_intervals(
+        self,
+        interim: impl IntoIterator<Item = &'a mut IntervalReport>,
+    ) -> Self {
+        let interim = interim.into_iter().collect();
         Self { interim, ..self }
     }
 
@@ -229,7 +233,7 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
         if let Some(log) = &mut self.log {
             log.add(interval);
         }
-        if let Some(interim) = &mut self.interim {
+        for interim in &mut self.interim {
             interim(interval, self.line);
         }
     }

@@ -3,9 +3,12 @@
 //! The values are those of the tables: rates are means over passes, response times are
 //! pooled over them. Not here: conditions on changes ([`crate::compare`]).
 
+mod unfinished;
+
 use std::fmt;
 use std::str::FromStr;
 
+pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide, Phrase};
 use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{LoopDoc, OpDoc, RunDoc};
@@ -213,15 +216,18 @@ impl Threshold {
                 .worst(values)
                 .ok_or_else(|| not_measured("no load point is valid".to_owned()))?,
         };
-        let failed = match self.side {
-            LimitSide::Below => found < self.limit,
-            LimitSide::Above => found > self.limit,
-        };
-        Ok(ThresholdJudgement {
+        Ok(self.judged(found, &place))
+    }
+
+    fn judged(&self, found: f64, place: &str) -> ThresholdJudgement {
+        ThresholdJudgement {
             condition: self.text.clone(),
-            failed,
+            failed: match self.side {
+                LimitSide::Below => found < self.limit,
+                LimitSide::Above => found > self.limit,
+            },
             found: format!("{} {place}", self.value.print(found)),
-        })
+        }
     }
 
     /// Returns the rows that the condition is about.

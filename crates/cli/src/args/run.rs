@@ -10,7 +10,7 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::plan::{Timing, Verify};
 use smbench_model::profile::{SizeMix, WorkloadChange};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
-use smbench_model::units::Size;
+use smbench_model::units::{Size, parse_duration};
 use smbench_report::Threshold;
 
 use super::COMMON;
@@ -42,6 +42,11 @@ pub(crate) struct RunArgs {
     /// 'throughput < 800'; can be repeated
     #[arg(long, value_name = "CONDITION", help_heading = COMMON)]
     pub(crate) fail_if: Vec<Threshold>,
+    /// Stop the run as soon as a condition of --fail-if fails. Each load point is judged from this
+    /// measured time on, for example 30s
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, requires = "fail_if",
+        hide_short_help = true)]
+    pub(crate) abort_on_fail: Option<Duration>,
     /// Also write the outcomes of --fail-if, and whether the run is valid, to FILE as JUnit tests
     #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) junit: Option<PathBuf>,

@@ -6,21 +6,24 @@
 //! the other profiles still run.
 
 mod conditions;
+mod publish;
 
 use std::fmt::Display;
-use std::path::Path;
 use std::time::SystemTime;
 
 use smbench_engine::Cancel;
 use smbench_engine::run;
-use smbench_model::record::RunRecord;
+use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::{summary, to_markdown, verdict as verdict_of, verdict_of_one};
-use smbench_report::{RunDoc, ServerLocation, Threshold, render};
+use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
+use smbench_report::threshold::ThresholdJudgement;
+use smbench_report::{RunDoc, render};
 
-use self::conditions::{JudgedThreshold, SUITE, exit_of, judge_thresholds, save_cases, told};
-use crate::args::{Destination, OutputArgs, RunArgs, without_urls};
+pub(crate) use self::conditions::Gate;
+use self::conditions::{AbortReason, SUITE, exit_of, judge_thresholds, save_cases};
+use self::publish::publish;
+use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
@@ -28,7 +31,7 @@ use crate::junit::save_failure;
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer, document};
-use crate::results::{Results, check_writable, save_csv, save_csv_iometer, write};
+use crate::results::{Results, check_writable, save_csv_iometer};
 use crate::signals::{self, cleanup_command, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
@@ -43,24 +46,27 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         RunServer::Given(server) => left_behind(&server.target.redacted()),
     };
     let exporter = args.metrics.map(Exporter::start);
+    let interim = exporter.transpose()?.map(Exporter::into_report);
     let presentation = Presentation {
         remedy,
-        interim: exporter.transpose()?.map(Exporter::into_report),
         show: match (args.details, args.output.quiet) {
             (true, _) => &|doc| print(&render(doc)),
             (false, true) if requests.len() > 1 => &|doc| print_coloured(&verdict_of_one(doc)),
             (false, true) => &|doc| print_coloured(&verdict_of(doc)),
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
-        thresholds: &args.fail_if,
-        junit: args.junit.as_deref(),
+        gate: Gate {
+            thresholds: &args.fail_if,
+            abort_after: args.abort_on_fail,
+            junit: args.junit.as_deref(),
+        },
         points: Visibility::unless(args.output.quiet),
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
             false => NextSteps::Shown,
         },
     };
-    let ended = carry_out(&requests, &args.output, presentation);
+    let ended = carry_out(&requests, &args.output, &presentation, interim);
     save_failure(args.junit.as_deref(), SUITE, &ended)?;
     ended
 }
@@ -89,14 +95,9 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
 pub(crate) struct Presentation<'a> {
     /// Advice for a user who leaves at once, as the tail of a sentence.
     pub(crate) remedy: String,
-    /// Output during the first run.
-    pub(crate) interim: Option<IntervalReport>,
     /// Function that prints the document.
     pub(crate) show: Show<'a>,
-    /// Conditions that make a run fail.
-    pub(crate) thresholds: &'a [Threshold],
-    /// File for the outcomes of these conditions, as JUnit tests.
-    pub(crate) junit: Option<&'a Path>,
+    pub(crate) gate: Gate<'a>,
     pub(crate) next_steps: NextSteps,
     /// Visibility of finished load points where no progress can be shown.
     pub(crate) points: Visibility,
@@ -113,21 +114,13 @@ pub(crate) enum NextSteps {
 }
 
 /// Runs all requests one after the other on one server, then saves and prints the
-/// results.
+/// results. `interim` has the intervals of all of them.
 pub(crate) fn carry_out(
     requests: &[RunRequest],
     output: &OutputArgs,
-    presentation: Presentation<'_>,
+    presentation: &Presentation<'_>,
+    mut interim: Option<IntervalReport>,
 ) -> Result<Exit, Failure> {
-    let Presentation {
-        remedy,
-        mut interim,
-        show,
-        thresholds,
-        junit,
-        next_steps,
-        points,
-    } = presentation;
     let target = match &requests[0].server {
         RunServer::Embedded => None,
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
@@ -137,7 +130,7 @@ pub(crate) fn carry_out(
     let line = ProgressLine::new(Visibility::unless(output.quiet));
     let mut left = TimeLeft::of_plans(requests.iter().map(|request| &request.draft));
     let cancel = Cancel::default();
-    let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let unsaved = signals::stop_on_interrupt(&cancel, &line, presentation.remedy.clone())?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
     let are_several = requests.len() > 1;
     for request in requests {
@@ -151,11 +144,7 @@ pub(crate) fn carry_out(
         }
         let context = RunContext {
             output,
-            show,
-            thresholds,
-            junit,
-            next_steps,
-            points: PointLines::instead_of(&line, points),
+            presentation,
             name: are_several.then(|| request.draft.work.profile.clone()),
             line: &line,
             unsaved: &unsaved,
@@ -191,11 +180,7 @@ pub(crate) fn carry_out(
 /// Output options of a run, and the name for its messages.
 struct RunContext<'a> {
     output: &'a OutputArgs,
-    show: Show<'a>,
-    thresholds: &'a [Threshold],
-    junit: Option<&'a Path>,
-    next_steps: NextSteps,
-    points: PointLines,
+    presentation: &'a Presentation<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
     line: &'a ProgressLine,
@@ -278,15 +263,23 @@ fn run_one(
         left,
         plan: &plan,
         place: context.name.as_deref(),
-        points: context.points,
+        points: PointLines::instead_of(line, context.presentation.points),
     };
     let watch = Watch::new(line, part, &mut results, log, request.disclosure(), unsaved);
-    let mut watch = watch.with_intervals(interim);
+    let gate = &context.presentation.gate;
+    let (aborted, mut abort) = gate.abort(&plan, cancel).unzip();
+    let mut watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
     let record = run::execute(&plan, &mut watch, cancel);
     line.clear();
     drop(server);
     let logged = watch.close();
-    conclude(request, &record?, &mut results, context, logged)
+    let (mut record, mut ended_by) = (record?, EndedBy::Run);
+    if let Some(judged) = aborted.as_ref().and_then(AbortReason::take) {
+        let reason = format!("--fail-if '{}' failed: {}", judged.condition, judged.found);
+        record.outcome = Outcome::Aborted(reason);
+        ended_by = EndedBy::Gate(judged);
+    }
+    conclude(request, &record, ended_by, &mut results, context, logged)
 }
 
 impl SaveResults for &mut Results {
@@ -295,10 +288,19 @@ impl SaveResults for &mut Results {
     }
 }
 
+/// What ended a run.
+enum EndedBy {
+    /// Its plan, its user or its server.
+    Run,
+    /// A condition of `--fail-if`, before the plan was carried out.
+    Gate(ThresholdJudgement),
+}
+
 /// Saves and prints the result, and reports problems with it.
 fn conclude(
     request: &RunRequest,
     record: &RunRecord,
+    ended_by: EndedBy,
     results: &mut Results,
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
@@ -312,12 +314,17 @@ fn conclude(
     let saved = results.save(&doc);
     context.unsaved.end();
     let path = results.path().filter(|_| saved.is_ok());
-    let judged = judge_thresholds(&doc, context.thresholds);
+    let gate = &context.presentation.gate;
     let (exit, reason) = verdict(&doc, context.output);
+    let (exit, judged) = match ended_by {
+        EndedBy::Run => (exit, judge_thresholds(&doc, gate.thresholds)),
+        // It does not have the values of the other conditions.
+        EndedBy::Gate(judged) => (Exit::Failed, vec![Ok(judged)]),
+    };
     let invalid = reason.as_deref().unwrap_or("interrupted");
     let invalid = (exit != Exit::Done).then_some(invalid);
     let written = publish(&doc, path, &judged, invalid, context);
-    let cases = save_cases(context.junit, invalid, &judged);
+    let cases = save_cases(gate.junit, invalid, &judged);
     if let Some(reason) = reason {
         context.complain(reason);
     }
@@ -347,54 +354,4 @@ fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
     let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
     let none = (Exit::Done, None);
     judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
-}
-
-/// Writes the result to standard output and to the file of `--csv`. Conditions follow
-/// the text, or go to standard error if there is no text.
-fn publish(
-    doc: &RunDoc,
-    path: Option<&Path>,
-    judged: &[JudgedThreshold],
-    invalid: Option<&str>,
-    context: &RunContext<'_>,
-) -> Result<(), Failure> {
-    let output = context.output;
-    let has_text = !output.is_stdout_taken()?;
-    for judged in judged {
-        match judged {
-            Ok(judgement) if judgement.failed && !has_text => context.complain(judgement),
-            Ok(_) => {}
-            Err(error) => context.complain(error),
-        }
-    }
-    let outcomes = judged.iter().filter_map(|judged| judged.as_ref().ok());
-    let outcomes: Vec<_> = outcomes.map(ToString::to_string).collect();
-    if output.json == Some(Destination::Stdout) {
-        print(&doc.to_json())?;
-    } else if has_text {
-        (context.show)(doc)?;
-        let lines = outcomes.iter().map(|outcome| format!("{outcome}\n"));
-        print(&lines.collect::<String>())?;
-        print(&closing(doc, path, context.next_steps))?;
-    }
-    if let Some(to) = &output.markdown {
-        write(to, &to_markdown(doc, &told(judged, invalid)))?;
-    }
-    output.csv.iter().try_for_each(|to| save_csv(doc, to))
-}
-
-/// Returns the end of the text: what to do next, and where the result is.
-fn closing(doc: &RunDoc, path: Option<&Path>, next_steps: NextSteps) -> String {
-    let mut text = String::new();
-    if next_steps == NextSteps::Shown && doc.server.place == ServerLocation::Embedded {
-        text += "\nThis was a demo in memory. To measure your server:\n  \
-                 smbench run smb://USER@HOST/SHARE --long\n";
-    }
-    if let Some(path) = path.map(Path::display) {
-        text += &format!("\nSaved to {path}\n");
-        if next_steps == NextSteps::Shown {
-            text += &format!("More:    smbench show --details {path}\n");
-        }
-    }
-    text
 }

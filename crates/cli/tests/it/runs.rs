@@ -344,6 +344,36 @@ fn a_run_fails_if_a_value_meets_a_condition() {
     assert!(said.stderr.contains(expected), "{said:?}");
 }
 
+#[test]
+fn a_condition_can_end_the_run() {
+    let (place, server) = (Place::new(), embedded());
+    let conditions = ["--fail-if=throughput < 1", "--fail-if=read p99 at 1 > 1ns"];
+    let options = [
+        "--profile=read-4k",
+        "--clients=1,2",
+        "--duration=10m",
+        "--abort-on-fail=1s",
+        "--junit=junit.xml",
+    ];
+    let args = [&options[..], &conditions].concat();
+    let said = place.run(&server.url(), server.password(), &args);
+    assert_eq!(said.code(), Some(1), "{said:?}");
+    let reason = "smbench: run aborted: --fail-if 'read p99 at 1 > 1ns' failed: ";
+    assert!(said.stderr.contains(reason), "{said:?}");
+    assert!(
+        said.stdout.contains("\nfailed   read p99 at 1 > 1ns: "),
+        "{said:?}"
+    );
+    let doc = place.document();
+    assert_eq!(doc["outcome"], "aborted");
+    assert_eq!(doc["load_points"].as_array().unwrap().len(), 1);
+    let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
+    assert!(junit.contains(r#"tests="2" failures="2""#), "{junit}");
+    place
+        .smbench(&["run", "--abort-on-fail=1s"])
+        .failed_with(2, &["--fail-if"]);
+}
+
 /// The load of a requested rate is either offered or missing. The exit code tells a
 /// script which.
 #[test]

@@ -18,7 +18,7 @@ use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
 use crate::args::FileioArgs;
-use crate::commands::run::{NextSteps, Presentation, carry_out};
+use crate::commands::run::{Gate, NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
@@ -57,14 +57,17 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
     let show = |doc: &RunDoc| print(&report(doc, &shown).unwrap_or_else(|| render(doc)));
     let presentation = Presentation {
         remedy: String::new(),
-        interim: interim(args, &test),
         show: &show,
-        thresholds: &[],
-        junit: None,
+        gate: Gate::default(),
         next_steps: NextSteps::Hidden,
         points: Visibility::Hidden,
     };
-    carry_out(&[request], &args.output, presentation)
+    carry_out(
+        &[request],
+        &args.output,
+        &presentation,
+        interim(args, &test),
+    )
 }
 
 fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {

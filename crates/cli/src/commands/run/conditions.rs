@@ -1,15 +1,71 @@
-//! The conditions of `--fail-if`: their outcomes, exit code and JUnit document.
+//! The conditions of `--fail-if`: their outcomes, exit code and JUnit document, and the
+//! end of a run that has failed one.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
 
-use smbench_report::threshold::{NotMeasured, ThresholdJudgement};
+use smbench_engine::Cancel;
+use smbench_model::plan::Plan;
+use smbench_report::threshold::{NotMeasured, ThresholdJudgement, UnfinishedPoint};
 use smbench_report::{RunDoc, Threshold};
 
 use crate::failure::{Exit, Failure};
 use crate::junit::{self, JunitCase, JunitOutcome};
+use crate::watch::IntervalReport;
 
 /// Name of the JUnit test suite.
 pub(super) const SUITE: &str = "smbench run";
+
+/// The conditions that make a run fail.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Gate<'a> {
+    pub(crate) thresholds: &'a [Threshold],
+    /// Measured time of a load point after which a failed condition stops the run.
+    pub(crate) abort_after: Option<Duration>,
+    /// File for the outcomes, as JUnit tests.
+    pub(crate) junit: Option<&'a Path>,
+}
+
+/// The condition that stopped a run.
+#[derive(Clone, Default)]
+pub(super) struct AbortReason(Rc<RefCell<Option<ThresholdJudgement>>>);
+
+impl AbortReason {
+    pub(super) fn take(&self) -> Option<ThresholdJudgement> {
+        self.0.borrow_mut().take()
+    }
+}
+
+impl Gate<'_> {
+    /// Returns a function that stops the run when a condition has failed, and where it
+    /// leaves the reason. `None` if the run need not stop.
+    pub(super) fn abort(
+        &self,
+        plan: &Plan,
+        cancel: &Cancel,
+    ) -> Option<(AbortReason, IntervalReport)> {
+        let after = self.abort_after?;
+        let reason = AbortReason::default();
+        let (thresholds, cancel, left) = (self.thresholds.to_vec(), cancel.clone(), reason.clone());
+        let mut point = UnfinishedPoint::of(plan);
+        let report: IntervalReport = Box::new(move |interval, _| {
+            point.add(interval);
+            if point.length() < after || cancel.is_cancelled() {
+                return;
+            }
+            let mut judged = thresholds
+                .iter()
+                .filter_map(|one| one.judge_unfinished(&point));
+            if let Some(judged) = judged.find(|judged| judged.failed) {
+                left.0.replace(Some(judged));
+                cancel.cancel();
+            }
+        });
+        Some((reason, report))
+    }
+}
 
 /// The outcome of a condition, or why there is none.
 pub(super) type JudgedThreshold = Result<ThresholdJudgement, NotMeasured>;

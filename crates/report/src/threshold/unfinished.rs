@@ -1,0 +1,100 @@
+//! Conditions on a load point that is still measured.
+
+use std::time::Duration;
+
+use smbench_model::load::LoadModel;
+use smbench_model::plan::Plan;
+use smbench_model::progress::MeasuredInterval;
+use smbench_model::record::{OpRecord, Recorder};
+
+use super::{Threshold, ThresholdJudgement, ThresholdValue};
+use crate::compare::At;
+use crate::latency::LatencyDoc;
+use crate::metric::Metric;
+use crate::units::{counted, seconds};
+
+/// What a run has measured of a load point so far.
+#[derive(Clone, Debug, Default)]
+pub struct UnfinishedPoint {
+    clients: u32,
+    pass: u32,
+    ops: Recorder,
+    /// Length of the window so far.
+    length: Duration,
+    /// Failed operations of earlier load points.
+    earlier_errors: u64,
+    /// Whether conditions without a place mean every load point.
+    stands_for_run: bool,
+}
+
+impl UnfinishedPoint {
+    /// Begins with nothing measured of this plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let is_paced = !matches!(plan.work.load, LoadModel::Closed { .. });
+        Self {
+            stands_for_run: is_paced || plan.work.load_points.len() == 1,
+            ..Self::default()
+        }
+    }
+
+    /// Adds an interval. The first one of another load point begins anew.
+    pub fn add(&mut self, interval: &MeasuredInterval<'_>) {
+        if (self.clients, self.pass) != (interval.point.clients, interval.repeat) {
+            self.earlier_errors += self.ops.all().errors;
+            self.ops.clear();
+            self.length = Duration::ZERO;
+            (self.clients, self.pass) = (interval.point.clients, interval.repeat);
+        }
+        self.ops.merge(interval.ops);
+        self.length += interval.length;
+    }
+
+    /// Returns the length of the window so far.
+    #[must_use]
+    pub const fn length(&self) -> Duration {
+        self.length
+    }
+
+    fn ops_of(&self, op: Option<&str>) -> Option<OpRecord> {
+        match op {
+            None => Some(self.ops.all()),
+            Some(name) => {
+                let mut ops = self.ops.ops();
+                Some(ops.find(|(kind, _)| kind.name() == name)?.1.clone())
+            }
+        }
+    }
+}
+
+impl Threshold {
+    /// Judges a load point that is still measured. Returns `None` for a condition that
+    /// it cannot decide: one on the peak, on another load point or on CPU time.
+    #[must_use]
+    pub fn judge_unfinished(&self, point: &UnfinishedPoint) -> Option<ThresholdJudgement> {
+        let is_errors = self.value == ThresholdValue::Errors;
+        let is_due = match self.place {
+            At::Clients(clients) => clients == point.clients,
+            At::Usual => is_errors || point.stands_for_run,
+            At::Peak => false,
+        };
+        if !is_due {
+            return None;
+        }
+        let ops = point.ops_of(self.op.as_deref())?;
+        let length_s = point.length.as_secs_f64();
+        let found = match self.value {
+            ThresholdValue::Errors => {
+                let is_of_run = self.place == At::Usual && self.op.is_none();
+                let earlier = if is_of_run { point.earlier_errors } else { 0 };
+                (ops.errors + earlier) as f64
+            }
+            ThresholdValue::Metric(Metric::Throughput) => ops.bytes as f64 * 8.0 / 1e6 / length_s,
+            ThresholdValue::Metric(Metric::Operations) => ops.count() as f64 / length_s,
+            ThresholdValue::Metric(metric) => metric.latency(&LatencyDoc::of(ops.latency())?)?,
+        };
+        let place = counted(point.clients.into(), "client");
+        let place = format!("after {} at {place}", seconds(length_s));
+        Some(self.judged(found, &place))
+    }
+}
