@@ -308,7 +308,7 @@ mod tests {
     fn an_exporter_that_does_not_answer_fails_the_set_up_of_its_server() {
         let failure = Failure::from(RunError::Metrics(MetricsError {
             url: "http://files.example:9100/metrics".to_owned(),
-            reason: "it did not answer".to_owned(),
+            reason: "no answer".to_owned(),
         }));
         assert_eq!(failure.exit(), Exit::Setup);
         assert!(!failure.is_of_profile() && !failure.is_of_log_on());

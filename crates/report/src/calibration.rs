@@ -58,7 +58,7 @@ impl CalibrationDoc {
         let mut notes: Vec<String> = [
             "null target: the engine alone, nothing is sent",
             "bare loopback: as many bytes as SMB on plain sockets; embedded server: all of SMB, unsigned",
-            "both are processes here and share its cores with the generator: one elsewhere leaves it more",
+            "both share the CPUs with smbench; expect more with a remote server",
             "us/op: CPU time of the generator per operation",
         ]
         .map(str::to_owned)
@@ -75,7 +75,7 @@ impl CalibrationDoc {
         notes.extend(missing);
         Table {
             title: format!(
-                "what this machine generates at most, {} each",
+                "maximum load of this machine, {} per test",
                 units::seconds(self.duration_s)
             ),
             columns: columns.into_iter().chain(numbers).collect(),

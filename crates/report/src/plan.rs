@@ -153,7 +153,7 @@ fn data(plan: &PlanDoc) -> String {
     let workload = &plan.workload;
     let files = counted(workload.files.into(), "file");
     let hint = match plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
-        true => " (fits the cache of any server)",
+        true => " (cached by any server)",
         false => "",
     };
     let on_share = bytes(plan.bytes_on_share);

@@ -116,8 +116,8 @@ impl<'a> Runner<'a> {
                 Err(Incomplete::NotLetIn(exit, reason)) => {
                     // Another attempt before each pass would lock the account.
                     self.tell(&format!(
-                        "{place}: {reason}; no further log-on is tried there, and the suite goes \
-                         on without this server"
+                        "{place}: {reason}; not trying again, to avoid locking the account; \
+                         continuing without this server"
                     ));
                     self.closed.push(pass.server);
                     self.failed.push((pass, exit, reason));

@@ -142,7 +142,7 @@ fn a_peer_that_does_not_answer_is_found_before_anything_is_written() {
         3,
         &[
             "failed to read CPU counters from http://127.0.0.1:",
-            "did not answer",
+            "no answer",
             "check --server-metrics",
         ],
     );

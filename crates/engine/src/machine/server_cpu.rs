@@ -118,7 +118,7 @@ impl Meter {
             (CpuSource::Processes, Some(server)) => {
                 match Listeners::of(server).and_then(Listeners::are_others) {
                     Ok(found) => (
-                        format!("{} and what it started, on this machine", found.name()),
+                        format!("{} and its children, on this machine", found.name()),
                         Ok(SourceKind::Processes(found)),
                     ),
                     Err(reason) => (String::new(), Err(reason)),
@@ -191,7 +191,7 @@ fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUs
         (CpuTotals::Processes(before), CpuTotals::Processes(after)) => {
             let busy = after
                 .checked_sub(before)
-                .ok_or("processes of the server ended unseen")?
+                .ok_or("server processes exited during the run")?
                 .as_secs_f64();
             Ok(ServerCpuUse {
                 scope: CpuScope::Processes,

@@ -260,8 +260,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
         let kinds = [
             at(Doubt::ClientLimited).map(|place| {
                 format!(
-                    "Ringed, ~: client-limited: {place}: its throughput is not to be trusted there. \
-                     The remarks below the load points say why."
+                    "Ringed, ~: {place}: client-limited, so its throughput is not to be trusted \
+                     there. The remarks below the load points say why."
                 )
             }),
             at(Doubt::LateAnswers).map(|place| {
@@ -270,9 +270,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                      high there."
                 )
             }),
-            at(Doubt::Stalled).map(|place| {
-                format!("Ringed, *: stalled: {place}: its response times miss the stall.")
-            }),
+            at(Doubt::Stalled)
+                .map(|place| format!("Ringed, *: {place}: a stall that its response times miss.")),
         ];
         lines.extend(kinds.into_iter().flatten());
     }

@@ -23,7 +23,7 @@ pub(super) fn percentiles(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Latency percentiles");
     let level = Level::of(profile);
     if level.rows.is_empty() {
-        part.text("No load point saw an operation.");
+        part.text("No operations were measured.");
         return part;
     }
     let lines = level.rows.iter().map(|(server, row)| Line {

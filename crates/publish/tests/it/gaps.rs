@@ -97,7 +97,7 @@ fn nothing_valid_and_no_operation() {
     idle.series = None;
     let (report, text) = texts(&study(&[("a", run(vec![idle]))]));
     assert!(text.contains("no operation was answered"), "{text}");
-    assert!(text.contains("No load point saw an operation."), "{text}");
+    assert!(text.contains("No operations were measured."), "{text}");
     assert!(text.contains("1 client dropped out"), "{text}");
     assert!(
         text.contains("mean response time by clients: nothing was measured."),

@@ -45,7 +45,7 @@ pub enum CompareError {
         missing: String,
     },
     /// A run has no load point that may be quoted.
-    #[error("nothing to compare: no load point in {names} is valid and saw an operation")]
+    #[error("nothing to compare: no valid load point with operations in {names}")]
     NotQuotable {
         /// Name of that run, or of both.
         names: String,

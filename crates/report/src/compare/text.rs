@@ -178,7 +178,7 @@ fn columns_of_changes(pair: &Pair) -> Vec<Column> {
         Column::number("change"),
         Column::number("95 % interval"),
         Column::text("verdict"),
-        Column::number("shows from"),
+        Column::number("detectable"),
     ]
 }
 
@@ -298,7 +298,7 @@ fn remarks(pair: &Pair) -> Option<Block> {
                 .to_owned(),
         );
         lines.push(
-            "shows from: the smallest change for the worse that such passes show in 4 of 5 cases"
+            "detectable: the smallest change for the worse that such passes show (80 % power)"
                 .to_owned(),
         );
     }
@@ -321,8 +321,7 @@ fn remarks(pair: &Pair) -> Option<Block> {
     let judged = judged.count();
     if judged >= MANY {
         lines.push(format!(
-            "{judged} comparisons at the load points: without any difference some {:.0} would show \
-             one",
+            "with {judged} comparisons at the load points, about {:.0} false positives are expected",
             (judged as f64 * (1.0 - CONFIDENCE)).ceil()
         ));
     }

@@ -164,8 +164,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     let rows = rows.collect();
     let mut notes = vec![
         "peak: the highest valid load point of the mean over passes".to_owned(),
-        "within 95 %: clients of the load points around the peak that lie so close to it"
-            .to_owned(),
+        "within 95 %: load points around the peak that reach 95 % of it".to_owned(),
         "±: standard deviation over passes; response times are over the operations of all passes"
             .to_owned(),
     ];
@@ -265,7 +264,7 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
         }
     };
     let mut notes = vec![format!(
-        "{}: change of the peak from {from}, in whole percent, from unrounded peaks",
+        "{}: change of the peak from {from}",
         versus(kind, contenders)
     )];
     if kind == ComparisonKind::Gain {

@@ -250,8 +250,6 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
     );
     let plateau = if from != to {
         format!("; within 95 % from {from} to {to} clients")
-    } else if curve.rows.len() > 1 {
-        "; no other load point within 95 %".to_owned()
     } else {
         String::new()
     };

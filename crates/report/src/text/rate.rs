@@ -114,7 +114,7 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
             of(offered.late)
         )
     });
-    let dropped = (offered.dropped > 0).then(|| format!("{} were never sent", of(offered.dropped)));
+    let dropped = (offered.dropped > 0).then(|| format!("{} were not sent", of(offered.dropped)));
     Some(format!(
         "of the operations at {}, {}",
         counted(point.clients.into(), "client"),

@@ -125,12 +125,12 @@ fn nothing_is_held_against_nothing() {
 #[test]
 fn the_table_says_what_it_is_and_what_is_missing() {
     let text = calibration().table().to_text();
-    assert!(text.starts_with("what this machine generates at most, 3 s each\n"));
+    assert!(text.starts_with("maximum load of this machine, 3 s per test\n"));
     assert!(is_narrow(&text), "{text}");
     for part in [
         "embedded server  read 64 KiB ",
         "embedded server, write 4 KiB: it broke",
-        "share its cores with the generator",
+        "expect more with a remote server",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -60,7 +60,7 @@ fn passes_make_verdicts() {
     B        after.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
 
     B against A at the peak, 8 clients, 3 passes each
-                          A            B   change    95 % interval  verdict              shows from
+                          A            B   change    95 % interval  verdict              detectable
     throughput  65.5 Mbit/s  73.6 Mbit/s  +12.2 %  +9.3 to +15.2 %  better                   -3.4 %
     ops/s              2001         2246  +12.2 %  +9.3 to +15.2 %  better                   -3.4 %
     mean            1.21 ms      1.21 ms   -0.1 %    -0.3 to 0.0 %  no difference shown      +0.1 %
@@ -84,8 +84,8 @@ fn passes_make_verdicts() {
           8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
 
     values are means over passes, intervals Welch's over passes; (in brackets): no difference shown
-    shows from: the smallest change for the worse that such passes show in 4 of 5 cases
-    72 comparisons at the load points: without any difference some 4 would show one
+    detectable: the smallest change for the worse that such passes show (80 % power)
+    with 72 comparisons at the load points, about 4 false positives are expected
     ");
 }
 
@@ -97,7 +97,7 @@ fn one_pass_cannot_tell() {
     B        after.json: file-server on smb://bench@files.example/data, 2026-01-02T03:04:05Z
 
     B against A at the peak, 8 clients, 1 pass each
-                          A            B   change       95 % interval  verdict      shows from
+                          A            B   change       95 % interval  verdict      detectable
     throughput  65.5 Mbit/s  49.2 Mbit/s  -25.0 %  -25.0 to -25.0 % *  cannot tell           -
     ops/s              2001         1501  -25.0 %  -25.0 to -25.0 % *  cannot tell           -
     mean            1.21 ms      1.22 ms   +0.4 %                   -  cannot tell           -

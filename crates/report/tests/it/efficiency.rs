@@ -236,7 +236,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     assert!(index(&both).is_some());
     let cpu = both.load_points[1].server_cpu.as_mut().unwrap();
     cpu.scope = Some(Named::Known(CpuScope::Processes));
-    cpu.source = "smbd (process 7) and what it started, on this machine".to_owned();
+    cpu.source = "smbd (process 7) and its children, on this machine".to_owned();
     assert_eq!(index(&both), None);
     let rows = [Efficiency::of_run("x", &both).unwrap()];
     let text = efficiency("", &rows).to_text();
@@ -252,7 +252,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
         .skip_while(|line| !line.starts_with("CPU of the server"));
     assert_eq!(
         lines.next().unwrap(),
-        "CPU of the server: smbd (process 7) and what it started, on this machine; 4 cores; in other \
+        "CPU of the server: smbd (process 7) and its children, on this machine; 4 cores; in other \
          passes all that its machine did, as told by http://files.example:9100/metrics; 4 cores"
     );
     let row: Vec<_> = lines.nth(1).unwrap().split_whitespace().collect();

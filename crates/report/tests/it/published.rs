@@ -170,14 +170,14 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     ignores    65.2  0.463        8        1.21 ms  2.00 ms       2      8 to 12
     honours    42.3  0.463       12        1.22 ms  2.00 ms       2      8 to 16
     peak: the highest valid load point of the mean over passes
-    within 95 %: clients of the load points around the peak that lie so close to it
+    within 95 %: load points around the peak that reach 95 % of it
     ±: standard deviation over passes; response times are over the operations of all passes
 
     dip after the peak
-    server   peak at  lowest after it  at clients  noise allows  dip
-    ignores        8          -24.1 %          16        -5.5 %  from 16 clients on
-    honours       12            0.0 %          16        -9.8 %  none shown
-    dip: load points after the peak that lie below it by more than noise allows (95 %, all pairs)
+    server   peak at  lowest after it  at clients  threshold  dip
+    ignores        8          -24.1 %          16     -5.5 %  from 16 clients on
+    honours       12            0.0 %          16     -9.8 %  not significant
+    dip: load points after the peak that are significantly below it (95 %, all pairs)
     noise: relative standard deviation over passes, of all load points of a server together
 
     flush ignored
@@ -185,7 +185,7 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     honours    42.3       12           -                 -        1.22 ms
     ignores    65.2        8       +54 %  +47.2 to +61.7 %        1.21 ms
     to come       -        -           -                 -              -
-    vs honours: change of the peak from the baseline honours, in whole percent, from unrounded peaks
+    vs honours: change of the peak from the baseline honours
     95 % interval: Welch's over passes, of the percentage
     to come has no valid load point yet
 
@@ -193,7 +193,7 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     server   Mbit/s  clients  vs row above     95 % interval  mean response
     honours    42.3       12             -                 -        1.22 ms
     ignores    65.2        8         +54 %  +47.2 to +61.7 %        1.21 ms
-    vs row above: change of the peak from the row above, in whole percent, from unrounded peaks
+    vs row above: change of the peak from the row above
     95 % interval: Welch's over passes, of the percentage
     ");
 }
@@ -221,7 +221,7 @@ fn load_points_that_are_not_valid_are_no_end_of_a_curve() {
         [&dips[0], &dips[1]].map(|row| Table::cell(row, 5)),
         [
             "none: the peak is the last valid load point; no valid result at 12, 16 clients",
-            "none shown",
+            "not significant",
         ]
     );
     for title in ["peak, and response time there", "flush ignored"] {

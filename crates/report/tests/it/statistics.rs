@@ -256,7 +256,7 @@ fn at_a_rate_tables_tell_of_response_times() {
     serv: service time, from when it was sent until its answer
     *: stalled at the end of the window, the latencies miss it
     rate reached at 8 clients
-    of the operations at 8 clients, 25 % were sent over 1 ms late, by up to 69.0 ms, 1 % were never sent
+    of the operations at 8 clients, 25 % were sent over 1 ms late, by up to 69.0 ms, 1 % were not sent
     ");
     assert!(!text.contains("peak"), "{text}");
     let caution = "stalled at 8 clients: a request in flight when the window closed took 3.00 s\n";
@@ -322,7 +322,7 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
     rate not reached at 4, 16 clients: 9536 of 100000 operations/s (9.54 %) at 4 clients; lower --rate,
       or raise --clients or --outstanding
     rate reached at 8 clients
-    of the operations at 8 clients, 0.99 % were never sent
+    of the operations at 8 clients, 0.99 % were not sent
     ");
     assert_eq!(
         text::missed_rate(&doc).unwrap(),

@@ -256,7 +256,7 @@ fn a_server_that_refuses_the_log_on_is_not_asked_again() {
         "{said:?}"
     );
     assert!(
-        refused.contains("; no further log-on is tried there, "),
+        refused.contains("; not trying again, to avoid locking the account; "),
         "{said:?}"
     );
     assert!(

@@ -24,8 +24,8 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<CpuSeconds, String> {
         .new_agent();
     let answer = agent.get(url.uri()).call();
     let answer = answer.map_err(|error| match error {
-        ureq::Error::Io(source) => format!("it did not answer: {source}"),
-        error => format!("it did not answer: {error}"),
+        ureq::Error::Io(source) => format!("no answer: {source}"),
+        error => format!("no answer: {error}"),
     })?;
     if answer.status() != 200 {
         return Err(format!("it answered with HTTP status {}", answer.status()));

@@ -49,8 +49,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
         dips.any(|dip| dip.noise == Some(kind))
     };
     let mut notes = vec![
-        "dip: load points after the peak that lie below it by more than noise allows (95 %, all \
-         pairs)"
+        "dip: load points after the peak that are significantly below it (95 %, all pairs)"
             .to_owned(),
     ];
     if noise(Noise::Passes) {
@@ -72,7 +71,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
             Column::number("peak at"),
             Column::number("lowest after it"),
             Column::number("at clients"),
-            Column::number("noise allows"),
+            Column::number("threshold"),
             Column::text("dip"),
         ],
         rows: rows.collect(),
@@ -83,7 +82,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
 fn verdict(dip: &Dip) -> String {
     match &dip.verdict {
         DipVerdict::CannotTell => "cannot tell: one pass, short windows".to_owned(),
-        DipVerdict::NoneShown => "none shown".to_owned(),
+        DipVerdict::NoneShown => "not significant".to_owned(),
         DipVerdict::Shown {
             stretches,
             lasts,

@@ -243,11 +243,11 @@ fn a_run_without_a_valid_load_point_is_not_compared() {
     let input = |name: &str, run: &RunDoc| Input::of_run(Path::new(name), run.clone());
     let (whole, lost) = (input("a.json", &passes(&[1600])), input("b.json", &lost));
     let nothing = |inputs: &[Input]| compare(inputs).unwrap_err().to_string();
-    let told = "nothing to compare: no load point in b.json is valid and saw an operation";
+    let told = "nothing to compare: no valid load point with operations in b.json";
     assert_eq!(nothing(&[whole.clone(), lost.clone()]), told);
     assert_eq!(
         nothing(&[lost.clone(), lost.clone()]),
-        "nothing to compare: no load point in b.json and b.json is valid and saw an operation"
+        "nothing to compare: no valid load point with operations in b.json and b.json"
     );
     // With other results in the comparison, this one is named and the others are
     // compared.

@@ -35,7 +35,7 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
     let measured = on_a_busy_server(point(4, 1, 400));
     let lost = LoadPointRecord {
         server_cpu: ServerCpuRecord {
-            used: Err("it did not answer: timeout".to_owned()),
+            used: Err("no answer: timeout".to_owned()),
             ..measured.server_cpu.clone()
         },
         ..on_a_busy_server(point(8, 1, 400))
@@ -49,6 +49,6 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
           4        1.00  25.0 %   1996          0.66         20.0
           8           -       -      -             -            -
-    -: not measured: it did not answer: timeout
+    -: not measured: no answer: timeout
     ");
 }
