@@ -20,8 +20,8 @@ command -v cargo-deb >/dev/null || {
 }
 
 step "build"
-cargo build --locked --profile dist -p smbench
-smbench=$built/dist/smbench
+cargo build --locked --release -p smbench
+smbench=$built/release/smbench
 "$smbench" man "$out/man"
 for shell in bash zsh fish; do
   "$smbench" completions "$shell" >"$out/completions/smbench.$shell"
@@ -35,18 +35,24 @@ smbench ($version-1) unstable; urgency=medium
 END
 
 step "Debian package"
-cargo deb --no-build --profile dist -p smbench --output "$out/"
+cargo deb --no-build -p smbench --output "$out/"
 
 # A statically linked binary runs on any Linux of this architecture. Names of
 # servers are looked up with the machine's glibc, if it has one.
 step "static binary"
-RUSTFLAGS="-C target-feature=+crt-static" cargo build --locked --profile dist --target "$target" -p smbench
+RUSTFLAGS="-C target-feature=+crt-static" cargo build --locked --release --target "$target" -p smbench
 folder=smbench-$version-linux-x86_64
 mkdir "$out/$folder"
-cp "$built/$target/dist/smbench" README.md CHANGELOG.md LICENSE-* "$out/$folder/"
+strip -o "$out/$folder/smbench" "$built/$target/release/smbench"
+cp README.md CHANGELOG.md LICENSE-* "$out/$folder/"
 cp -r docs "$out/man" "$out/completions" "$out/$folder/"
 tar --sort=name --owner=0 --group=0 -C "$out" -czf "$out/$folder.tar.gz" "$folder"
 rm -r "${out:?}/$folder"
+
+command -v lintian >/dev/null && {
+  step "lintian"
+  lintian --fail-on error "$out"/*.deb
+}
 
 step "made"
 ls -l "$out"/*.deb "$out"/*.tar.gz

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod calibrate;
@@ -139,6 +139,12 @@ pub(crate) enum CliCommand {
         #[arg(value_enum)]
         shell: Shell,
     },
+    /// Print the JSON Schema of results, suites or profiles
+    Schema {
+        /// Kind of file
+        #[arg(value_enum)]
+        of: SchemaOf,
+    },
     /// Write the man pages to a folder
     #[command(hide = true)]
     Man {
@@ -158,6 +164,17 @@ impl CliCommand {
         };
         server.target.url().is_none()
     }
+}
+
+/// The kinds of files that have a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Result document of a run
+    Result,
+    /// Suite, in TOML
+    Suite,
+    /// Profile, in TOML
+    Profile,
 }
 
 #[derive(Debug, Subcommand)]

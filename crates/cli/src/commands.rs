@@ -10,6 +10,7 @@ mod probe;
 mod profiles;
 mod report;
 mod run;
+pub(crate) mod schema;
 mod show;
 
 use crate::args::{CliCommand, completions, man_pages};
@@ -38,6 +39,7 @@ pub(crate) fn execute(command: CliCommand) -> Result<Exit, Failure> {
             print(&completions(shell))?;
             Ok(Exit::Done)
         }
+        CliCommand::Schema { of } => schema::schema(of),
         CliCommand::Man { folder } => {
             man_pages(&folder).map_err(Failure::write(&folder))?;
             Ok(Exit::Done)

@@ -48,6 +48,7 @@ use folder::Folder;
 use resolve::Suite;
 use runner::{Control, Runner};
 use source::Source;
+pub(crate) use spec::SuiteSpec;
 
 /// Default parent folder of studies.
 const RESULTS: &str = "smbench-results";

@@ -17,9 +17,9 @@
 //!   outstanding, it does not wait for the answer to the request that it replies
 //!   to.
 
-use std::time::Duration;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
+use std::time::Duration;
 
 /// The default alignment of offsets: a disk's sector.
 pub const SECTOR_BYTES: u32 = 512;
@@ -74,7 +74,7 @@ pub(super) fn read_share(lines: &[AccessLine]) -> f64 {
 }
 
 /// How reads and writes are divided among clients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
     /// Every client reads and writes.
@@ -85,7 +85,7 @@ pub enum Split {
 }
 
 /// One request size of a mix.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeWeight {
     /// Bytes per request, at least 1.
     pub size: u32,
@@ -94,7 +94,7 @@ pub struct SizeWeight {
 }
 
 /// Order of offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
     /// Uniform over the offsets that are multiples of the request's size.

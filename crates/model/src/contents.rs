@@ -2,11 +2,11 @@
 
 pub mod block;
 pub mod verify;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether data read back is verified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
     /// Payloads are discarded without a check.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use http::Uri;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -22,7 +23,7 @@ pub enum CpuSource {
 }
 
 /// Scope of a CPU time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuScope {
     /// The processes of the server. Work that the kernel does for them outside of

@@ -1,5 +1,5 @@
 //! The files of a run: their number, sizes and names.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One file of a run.
@@ -127,7 +127,7 @@ impl FileSet {
 }
 
 /// Files on the share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSet {
     /// Whether each client has files of its own.
     pub scope: Scope,
@@ -138,7 +138,7 @@ pub struct FileSet {
 }
 
 /// Which clients work on a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Each client has its own files.

@@ -17,6 +17,7 @@ options! {
         threads: u32,
         /// Whether each worker thread stays on one CPU; `true` or `false` in a file.
         #[serde(deserialize_with = "pinning")]
+        #[written(String)]
         pin_threads: Pinning,
         /// Maximum number of sessions to set up per second, over all threads, 1 to
         /// [`SETUP_RATE_MAX`]. When absent, the server
@@ -24,6 +25,7 @@ options! {
         setup_rate: u32,
         /// The driver that sends the operations, such as `native`.
         #[serde(deserialize_with = "from_text::<DriverKind, _>")]
+        #[written(String)]
         driver: DriverKind,
     }
     never in a file {

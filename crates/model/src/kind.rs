@@ -2,14 +2,14 @@
 //! one use of a command, that is measured separately. Each kind has a histogram and
 //! a table of errors.
 
-use std::ops::{Deref, DerefMut};
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 
 smbench_protocol::named! {
     /// Kinds of measured operations, in the order of the tables. The names are the
     /// keys in result documents.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum OpKind {
         /// READ.

@@ -11,13 +11,15 @@ use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Values in the order in which they are written.
 ///
 /// The canonical text writes three or more evenly rising values as a range.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String", bound = "T: Value")]
+#[schemars(with = "String")]
 pub struct List<T>(Vec<T>);
 
 /// The reason why a text is not a list. It names the element as written.

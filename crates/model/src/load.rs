@@ -7,12 +7,13 @@
 //! (Schroeder, Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale",
 //! NSDI 2006).
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-
-use serde::de::{self, Deserializer, Visitor};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The largest rate, in actions per second. It is several times the rate that any
@@ -71,7 +72,7 @@ pub struct ThinkTime {
 }
 
 /// How the gaps between events vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
     /// No variation: `fixed` think times, `constant` arrivals.
@@ -117,7 +118,7 @@ pub struct Rate {
 }
 
 /// The clients that a rate counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateScope {
     /// All clients together.
@@ -181,6 +182,19 @@ impl fmt::Display for Rate {
     }
 }
 
+impl JsonSchema for Rate {
+    fn schema_name() -> Cow<'static, str> {
+        "Rate".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A rate such as 5000 or 50/client",
+            "type": ["number", "string"],
+        })
+    }
+}
+
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct RateVisitor;
@@ -214,7 +228,7 @@ impl<'de> Deserialize<'de> for Rate {
 }
 
 /// How the load of a point rises to its full height during the ramp-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ramp {
     /// All clients begin at once.

@@ -16,7 +16,11 @@ macro_rules! options {
     (
         $(#[$of_part:meta])*
         $part:ident {
-            $($(#[doc = $doc:literal])* $(#[serde($($how:tt)*)])? $key:ident: $value:ty,)+
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($how:tt)*)])? $(#[written($written:ty)])?
+                $key:ident: $value:ty,
+            )+
         }
         never in a file {
             $($(#[doc = $of_flag:literal])* $flag:ident: $given:ty,)*
@@ -52,6 +56,20 @@ macro_rules! options {
                 all.into_iter().flatten()
             }
 
+            /// Adds the schemas of the keys in a `[run]` table.
+            pub(crate) fn describe(
+                generator: &mut schemars::SchemaGenerator,
+                properties: &mut serde_json::Map<String, serde_json::Value>,
+            ) {
+                $({
+                    let mut schema =
+                        generator.subschema_for::<$crate::options::written!($value $(, $written)?)>();
+                    let about = concat!($($doc, "\n"),*);
+                    schema.insert("description".to_owned(), about.trim().into());
+                    properties.insert(stringify!($key).to_owned(), schema.into());
+                })+
+            }
+
             /// Reads the next value of a table if its key is one of the part's.
             pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(
                 &mut self,
@@ -73,6 +91,17 @@ macro_rules! options {
     };
 }
 pub(crate) use options;
+
+/// The type of a value in a file, where it is not the type of the option.
+macro_rules! written {
+    ($value:ty) => {
+        $value
+    };
+    ($value:ty, $written:ty) => {
+        $written
+    };
+}
+pub(crate) use written;
 
 /// Reads a duration from its text.
 pub(crate) fn duration<'de, D: Deserializer<'de>>(

@@ -3,7 +3,7 @@
 
 mod caching;
 mod connections;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
@@ -23,16 +23,19 @@ options! {
         oplock: Caching,
         /// Dialects to offer, such as `3.1.1` or `2.1..3.0.2`.
         #[serde(deserialize_with = "from_text::<DialectRange, _>")]
+        #[written(String)]
         dialect: DialectRange,
         /// Message signing.
         sign: Mode,
         /// The only algorithm to sign with, such as `aes-128-cmac`.
         #[serde(deserialize_with = "from_text::<SigningAlgorithm, _>")]
+        #[written(String)]
         signing_algorithm: SigningAlgorithm,
         /// Message encryption.
         encrypt: Mode,
         /// Ciphers to offer, such as `aes-128-gcm,aes-128-ccm`.
         #[serde(deserialize_with = "from_text::<CipherList, _>")]
+        #[written(String)]
         cipher: CipherList,
         /// Sessions on each connection, one for each client, 1 to
         /// [`SESSIONS_PER_CONNECTION_MAX`]; 1 when absent.
@@ -174,7 +177,7 @@ pub struct SessionOptions {
 
 smbench_protocol::named! {
     /// Whether the user wants a protocol feature.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Mode {
         /// On if the server requires it.

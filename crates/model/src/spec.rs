@@ -50,7 +50,7 @@
 
 mod pattern;
 mod run;
-
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -66,7 +66,7 @@ pub use pattern::PatternSpec;
 pub use run::RunOptions;
 
 /// A profile as written.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
     /// The name that results use; the file's name when absent.
@@ -101,7 +101,7 @@ pub struct Spec {
 }
 
 /// The `[files]` table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesSpec {
     /// Who works on a file; `private` when absent.
@@ -113,7 +113,7 @@ pub struct FilesSpec {
 }
 
 /// One `[[sizes]]` table.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
     /// Bytes per request.

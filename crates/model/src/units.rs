@@ -4,10 +4,12 @@
 //! in both directions, as in fio and Iometer, and the printed unit says so (`KiB`).
 //! Not here: rates (decimal megabits) and sysbench's amounts, which the report prints.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +114,19 @@ impl fmt::Display for Size {
             (whole, 0) => write!(f, "{whole} {}", UNITS[unit]),
             (whole, tenth) => write!(f, "{whole}.{tenth} {}", UNITS[unit]),
         }
+    }
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A size such as 4096 or 4KiB",
+            "type": ["integer", "string"],
+        })
     }
 }
 

@@ -38,6 +38,7 @@ options! {
         /// Mean time between the end of an operation and the next one, at most
         /// [`THINK_TIME_MAX`](crate::load::THINK_TIME_MAX); none when absent.
         #[serde(deserialize_with = "duration")]
+        #[written(String)]
         think_time: Duration,
         /// How think times vary: `fixed` (when absent) or `exponential`.
         think_distribution: Spacing,
@@ -54,15 +55,18 @@ options! {
         /// when absent. With `loops` and in a `fileio` test it is only a limit, and
         /// 1 h when absent.
         #[serde(deserialize_with = "duration")]
+        #[written(String)]
         duration: Duration,
         /// Time under load before the window, at most [`PERIOD_MAX`]. With a linear
         /// `ramp` clients join in it. Otherwise the load is full. When absent it is
         /// 1 s, but 0 with `loops` and in a `fileio` test.
         #[serde(deserialize_with = "duration")]
+        #[written(String)]
         ramp_up: Duration,
         /// Time at full load after the window, at most [`PERIOD_MAX`]. When absent it
         /// is 500 ms, but 0 with `loops` and in a `fileio` test.
         #[serde(deserialize_with = "duration")]
+        #[written(String)]
         ramp_down: Duration,
         /// Passes over the series of load points, 1 to [`REPEAT_MAX`]; 1 when absent.
         repeat: u32,
@@ -70,6 +74,7 @@ options! {
         seed: u64,
         /// Whether data is verified; `true` or `false` in a file.
         #[serde(deserialize_with = "verify")]
+        #[written(bool)]
         verify: Verify,
     }
     never in a file {

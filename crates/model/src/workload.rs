@@ -1,9 +1,9 @@
 //! The work of each client: its requests and their shares, their sizes, and their
 //! files.
 
-use std::sync::Arc;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::action::{Action, Range, WeightedAction};
 use crate::access::{Access, AccessLine, SizeWeight, read_share};
@@ -79,7 +79,7 @@ pub struct Replay {
 }
 
 /// When operations of a replay begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Timing {
     /// As soon as the previous operation has ended.
@@ -92,7 +92,7 @@ pub enum Timing {
 
 smbench_protocol::named! {
     /// A capture of NetBench clients. Generated traces follow its statistics.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     pub enum NetbenchCapture {
         /// Clients cached nothing: they read small pieces, again and again.

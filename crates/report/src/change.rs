@@ -19,7 +19,7 @@
 //! and benchstat (Mann-Whitney U test) answer the same question. Of these,
 //! benchstat cannot show anything with three passes each, and the others look at
 //! one run only. Not here: which metrics are compared ([`crate::compare`]).
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::student_t;
@@ -61,7 +61,9 @@ pub struct Spread {
 }
 
 /// The kind of values behind a confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Noise {
     /// Passes: the interval includes how far repeated measurements differ.

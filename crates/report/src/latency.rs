@@ -5,6 +5,7 @@
 //! percentiles never averaged. A decoded [`Hdr`] always has the engine's bounds and
 //! a bounded count. A file with other bounds is an error when it is read.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use base64::Engine as _;
@@ -14,12 +15,13 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{
     Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
 
 /// Latencies of a number of operations, in nanoseconds, each exact to three
 /// significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyDoc {
     /// Arithmetic mean over all operations.
     pub mean: f64,
@@ -127,6 +129,19 @@ impl Hdr {
             return Err(HdrError::Encoding);
         }
         Ok(Self::from(&histogram))
+    }
+}
+
+impl JsonSchema for Hdr {
+    fn schema_name() -> Cow<'static, str> {
+        "Hdr".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "HdrHistogram in its V2 encoding with DEFLATE, as base64",
+            "type": "string",
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Statistics of repeated measurements: means with confidence intervals, and
 //! whether a window was steady.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
@@ -11,7 +11,7 @@ pub(crate) fn per(value: f64, whole: f64) -> f64 {
 }
 
 /// A mean over passes with its confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Arithmetic mean.
     pub mean: f64,
@@ -52,7 +52,7 @@ pub(crate) fn student_t(probability: f64, degrees: f64) -> f64 {
 }
 
 /// Judgement whether the load was steady over a window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyDoc {
     /// Whether the load was steady; `null` if the window is too short.
     pub is_steady: Option<bool>,

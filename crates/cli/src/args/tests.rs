@@ -1,5 +1,6 @@
 //! What the definition of the command line accepts, refuses and prints.
 
+mod documented;
 mod manual;
 
 use std::time::Duration;

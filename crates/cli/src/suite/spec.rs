@@ -31,10 +31,7 @@
 //! Unknown keys are errors. Paths are relative to the suite's file. No password
 //! may be in the file.
 
-use std::collections::HashSet;
-use std::fmt;
-use std::path::PathBuf;
-
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
@@ -43,11 +40,14 @@ use smbench_model::spec::RunOptions;
 use smbench_model::units::Size;
 use smbench_report::FlushDoc;
 use smbench_report::study::{ComparisonKind, TransferMode};
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
 
 /// A suite as written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct SuiteSpec {
+pub(crate) struct SuiteSpec {
     /// Name for folders; the file's name when absent.
     pub(super) name: Option<String>,
     /// Title of the report; the name when absent.
@@ -61,6 +61,7 @@ pub(super) struct SuiteSpec {
     /// Sizes and directions from which profiles are generated; these run first.
     pub(super) transfers: Option<TransfersEntry>,
     /// Profiles; the default one when absent, unless there are transfers.
+    #[schemars(with = "Vec<ProfileForm>")]
     pub(super) profiles: Vec<ProfileEntry>,
     /// Whether loadfile lines without a meaning here are left out and counted.
     /// Otherwise they are errors.
@@ -89,17 +90,28 @@ impl ProfileEntry {
     }
 }
 
+/// A profile with options, as a TOML table.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProfileTable {
+    /// Name or path.
+    profile: String,
+    /// Options in this suite.
+    #[serde(default)]
+    run: RunOptions,
+}
+
+/// What a suite may have for a profile.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is needed")]
+enum ProfileForm {
+    Name(String),
+    Table(ProfileTable),
+}
+
 impl<'de> Deserialize<'de> for ProfileEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The form of a TOML table.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct ProfileTable {
-            profile: String,
-            #[serde(default)]
-            run: RunOptions,
-        }
-
         struct EntryVisitor;
 
         impl<'de> Visitor<'de> for EntryVisitor {
@@ -125,7 +137,7 @@ impl<'de> Deserialize<'de> for ProfileEntry {
 }
 
 /// The `[transfers]` table: each size in each mode, sequential and without delay.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TransfersEntry {
     /// Bytes per request.
@@ -138,7 +150,7 @@ pub(super) struct TransfersEntry {
 }
 
 /// One `[[servers]]` table: `url` or `samba`, and the keys that belong to it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerEntry {
     /// Name in tables.
@@ -171,7 +183,7 @@ pub(super) struct ServerEntry {
 }
 
 /// One `[[comparisons]]` table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ComparisonEntry {
     /// Title in a report.
@@ -179,6 +191,7 @@ pub(super) struct ComparisonEntry {
     /// Kind of comparison; [`ComparisonKind::Gain`] is refused, with the text to write
     /// instead.
     #[serde(default, deserialize_with = "kind")]
+    #[schemars(with = "String")]
     pub(super) kind: ComparisonKind,
     /// The server that the others are compared with; the first when absent.
     pub(super) baseline: Option<String>,

@@ -1,6 +1,6 @@
 //! Values of operation parameters, with the names of MS-SMB2 and MS-FSCC. Profiles
 //! and results write them in snake case.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::command::change_notify::completion_filter;
 use smbench_protocol::command::create::{attributes, options};
@@ -21,7 +21,7 @@ pub enum CreateSubject {
 }
 
 /// FileAttributes of a new file (MS-FSCC 2.6), as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum Attribute {
@@ -38,7 +38,7 @@ pub enum Attribute {
 /// CreateOptions that state the purpose of an open (MS-SMB2 2.2.13). Options with a
 /// parameter of their own are not here. SMB2 servers ignore or refuse the rest. The
 /// values are bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum CreateOption {
@@ -58,7 +58,7 @@ pub enum CreateOption {
 macro_rules! query_classes {
     ($($(#[$doc:meta])+ $class:ident = $kind:ident, $number:literal;)+) => {
         /// The information that a QUERY_INFO asks for (MS-FSCC 2.4, 2.5).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum QueryClass {
             $($(#[$doc])+ $class,)+
@@ -132,7 +132,7 @@ impl QueryClass {
 
 /// The information that a SET_INFO changes. The file's size and content stay the
 /// same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SetClass {
     /// FileBasicInformation: the time of the last write.
@@ -170,7 +170,7 @@ impl SetClass {
 }
 
 /// A change that CHANGE_NOTIFY waits for (MS-SMB2 2.2.35), as a bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum ChangeFilter {

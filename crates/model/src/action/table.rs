@@ -1,9 +1,11 @@
 //! Reads an `[[operations]]` table: the name of an operation, its weight and its
 //! parameters. An error names the operation and the parameter at fault.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -192,6 +194,24 @@ impl<'de> Deserialize<'de> for Op {
 impl<'de> Deserialize<'de> for WeightedAction {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ActionVisitor)
+    }
+}
+
+impl JsonSchema for WeightedAction {
+    fn schema_name() -> Cow<'static, str> {
+        "WeightedAction".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "An operation, its weight and its parameters",
+            "type": "object",
+            "properties": {
+                "op": {"enum": OPERATIONS.map(|(name, _)| name)},
+                "weight": {"type": "number"},
+            },
+            "required": ["op", "weight"],
+        })
     }
 }
 

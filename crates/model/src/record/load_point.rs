@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
 use crate::record::{Fairness, GeneratorRecord, Punctuality, Series, Tally};
 
 /// A client that did not finish its load point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropout {
     /// The client's number, from 0.
     pub client: u32,

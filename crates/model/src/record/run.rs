@@ -1,8 +1,8 @@
 //! The measurements of a run.
 
-use std::time::SystemTime;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::SystemTime;
 
 use crate::contents::block::Salt;
 use crate::plan::Plan;
@@ -66,7 +66,7 @@ pub enum Outcome {
 }
 
 /// The source of a part of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The plan.

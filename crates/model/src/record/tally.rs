@@ -1,9 +1,9 @@
 //! The tally of a load point: all its operations.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{CachingRecord, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification};
@@ -11,7 +11,7 @@ use crate::kind::{ByKind, Direction, OpKind};
 
 /// Operations from the first to the last of a load point, including the ramps. The
 /// server must have seen the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpTotals {
     /// Operations that were answered without error.
     pub count: u64,

@@ -1,11 +1,11 @@
 //! Counts of verified operations.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contents::verify::ReadVerdict;
 
 /// The operations whose data was verified, by result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// All of the data was valid.
     pub checked: u64,

@@ -1,14 +1,14 @@
 //! One `[[pattern]]` table as written: a line of an access specification, as in
 //! Iometer's `.icf` files.
 
-use std::time::Duration;
-
+use schemars::JsonSchema;
 use serde::Deserialize;
+use std::time::Duration;
 
 use crate::units::Size;
 
 /// One `[[pattern]]` table.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatternSpec {
     /// Bytes per request.
@@ -21,6 +21,7 @@ pub struct PatternSpec {
     pub random: f64,
     /// Pause before each burst; none when absent.
     #[serde(default, deserialize_with = "crate::options::duration")]
+    #[schemars(with = "Option<String>")]
     pub delay: Option<Duration>,
     /// Requests in a burst; 1 when absent.
     #[serde(default)]

@@ -1,8 +1,10 @@
 //! The options of a run as written, in the parts of a plan: the `[run]` table of a
 //! profile, or the options of a command line.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 
@@ -55,6 +57,24 @@ impl RunOptions {
 impl<'de> Deserialize<'de> for RunOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(OptionsVisitor)
+    }
+}
+
+impl JsonSchema for RunOptions {
+    fn schema_name() -> Cow<'static, str> {
+        "RunOptions".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        WorkSpec::describe(generator, &mut properties);
+        GeneratorSpec::describe(generator, &mut properties);
+        SessionsSpec::describe(generator, &mut properties);
+        json_schema!({
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        })
     }
 }
 

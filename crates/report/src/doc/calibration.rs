@@ -2,16 +2,16 @@
 //!
 //! Not here: what it says about a run ([`crate::calibration`]).
 
-use std::path::Path;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 use super::file::{LoadError, SaveError, parse, read, save, to_json};
 use super::machine::MachineDoc;
 use super::tool::ToolDoc;
 
 /// The highest load that one machine can generate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CalibrationDoc {
     /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION) of the program that wrote the document.
     pub schema_version: u32,
@@ -30,7 +30,7 @@ pub struct CalibrationDoc {
 }
 
 /// Target of the load during a calibration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CeilingTarget {
     /// No target: every operation completes at once. Only the engine runs.
@@ -57,7 +57,7 @@ impl CeilingTarget {
 }
 
 /// Result of the generator against one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CeilingDoc {
     /// Target of the load.
     pub target: CeilingTarget,
@@ -81,7 +81,7 @@ pub struct CeilingDoc {
 }
 
 /// Figures of sysbench, if it is installed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SysbenchDoc {
     /// Release of sysbench: `1.0.20`; `null` if it is not installed.
     pub version: Option<String>,
@@ -92,7 +92,7 @@ pub struct SysbenchDoc {
 }
 
 /// A test of sysbench.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SysbenchTestDoc {
     /// `cpu` or `threads`.
     pub test: String,

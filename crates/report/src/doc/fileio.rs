@@ -1,10 +1,10 @@
 //! A test as `sysbench fileio` runs it, with sysbench's terms.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread};
 
 /// The test that all clients run together, with sysbench's names for its options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileioDoc {
     /// `seqwr`, `seqrewr`, `seqrd`, `rndrd`, `rndwr` or `rndrw`.
     pub test_mode: String,

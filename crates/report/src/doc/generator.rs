@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{LoadPointRecord, WorkerRecord};
 
 use crate::statistics::per;
 
 /// The generator in the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorDoc {
     /// Whether the generator limited the load, so that throughput is not to be
     /// trusted.
@@ -41,7 +42,7 @@ pub struct GeneratorDoc {
 }
 
 /// A worker thread in the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerDoc {
     /// The CPU that the thread was pinned to; `null` if it was not pinned.
     pub cpu: Option<u64>,
@@ -57,7 +58,7 @@ pub struct WorkerDoc {
 }
 
 /// Time from when a timer expired until its thread noticed that, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatenessDoc {
     /// Median.
     pub p50: u64,

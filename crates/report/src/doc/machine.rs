@@ -1,13 +1,13 @@
 //! The machine that generated the load.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::thread;
 
-use serde::{Deserialize, Serialize};
-
 /// The kind of machine. A value is `null` if the system did not provide it. `cpus`
 /// is also `null` if it was not the same in all passes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineDoc {
     /// Name of the operating system in its own words: `Debian GNU/Linux 12
     /// (bookworm)`.

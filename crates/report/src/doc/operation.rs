@@ -1,12 +1,12 @@
 //! The part of a document that is one kind of operation of a load point.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::OpKind;
 
 use crate::latency::{Hdr, LatencyDoc};
 
 /// One kind of operation in the window of a load point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpDoc {
     /// Number of operations completed without error.
     pub count: u64,
@@ -28,7 +28,7 @@ pub struct OpDoc {
 }
 
 /// Failed operations of one kind and cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureDoc {
     /// The kind of operation: `read`, `create` and so on.
     pub op: String,
@@ -42,7 +42,7 @@ pub struct FailureDoc {
 }
 
 /// Operations of one kind that differed from the recording in the same way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceDoc {
     /// The kind of operation.
     pub op: String,

@@ -1,10 +1,10 @@
 //! Lines of an access pattern.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::AccessLine;
 
 /// A line of an access pattern, as in Iometer's access specifications.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternDoc {
     /// Bytes per request.
     pub bytes: u32,

@@ -2,21 +2,21 @@
 //! contain the units. Not here: the target, which is `server.url`, and the
 //! password.
 
-use std::time::Duration;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{
     Caching, Generator, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, SessionOptions,
     Sessions, Spacing, Verify,
 };
 use smbench_model::record::Origin;
+use std::time::Duration;
 
 use super::named::Named;
 use super::workload::WorkloadDoc;
 
 /// The settings of a run. Keys belong to the work unless they are in one of the
 /// structs of another part.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDoc {
     /// Name of the profile.
     pub profile: String,
@@ -77,7 +77,7 @@ pub struct PlanDoc {
 }
 
 /// The load generator of a plan. It does not change the work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanGeneratorDoc {
     /// Worker threads of the generator.
     pub threads: u32,
@@ -96,7 +96,7 @@ pub struct PlanGeneratorDoc {
 }
 
 /// The sessions of a plan. They do not change the work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanSessionsDoc {
     /// The oplock or lease that opens of files asked for, such as `batch` or
     /// `lease-rh`. Absent if they asked for none.
@@ -134,7 +134,7 @@ pub struct PlanSessionsDoc {
 }
 
 /// Spacing of operations at a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalsDoc {
     /// Equal gaps.
@@ -144,7 +144,7 @@ pub enum ArrivalsDoc {
 }
 
 /// The client that carried out the operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriverDoc {
     /// smbench's own client.
@@ -156,7 +156,7 @@ pub enum DriverDoc {
 }
 
 /// The longest each wait may take, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsDoc {
     /// Until TCP is connected.
     pub connect_s: f64,

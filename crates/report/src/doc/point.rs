@@ -1,9 +1,9 @@
 //! The part of a document that is one load point.
 
-use std::collections::BTreeMap;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{Dropout, OpTotals, Verification};
+use std::collections::BTreeMap;
 
 use super::generator::GeneratorDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, is_asked_for};
@@ -13,7 +13,7 @@ use crate::latency::{Hdr, LatencyDoc};
 use crate::statistics::SteadyDoc;
 
 /// One load point of one pass. "Window" is the measured time without ramps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPointDoc {
     /// Number of clients asked for.
     pub clients: u32,
@@ -147,7 +147,7 @@ pub struct LoadPointDoc {
 
 /// Operations that were due in the window by the clock, no matter when they were
 /// sent. Of an operation of several requests, only the first is due by the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OfferedDoc {
     /// Number of operations due.
     pub operations: u64,
@@ -263,7 +263,7 @@ impl LoadPointDoc {
 }
 
 /// Oplocks and leases of a load point, from the first open to the last operation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CachingDoc {
     /// Number of opens by the oplock or lease granted: `none`, `level2`, `batch`,
     /// `lease-rh` and so on.
@@ -277,7 +277,7 @@ pub struct CachingDoc {
 }
 
 /// Resources that the generator's process used in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientDoc {
     /// CPU seconds in user mode.
     pub cpu_user_s: f64,
@@ -297,7 +297,7 @@ impl ClientDoc {
 }
 
 /// The set-up of the sessions of a load point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupDoc {
     /// Number of sessions that were set up.
     pub sessions: u64,

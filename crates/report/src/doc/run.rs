@@ -1,9 +1,9 @@
 //! A document as a whole.
 
-use std::path::{Path, PathBuf};
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::LoadModel;
+use std::path::{Path, PathBuf};
 
 use super::calibration::CalibrationDoc;
 use super::file::{
@@ -18,7 +18,7 @@ use crate::statistics::Estimate;
 use crate::units::counted;
 
 /// All results and settings of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunDoc {
     /// [`SCHEMA_VERSION`](super::SCHEMA_VERSION) of the program that wrote the document.
     pub schema_version: u32,
@@ -163,7 +163,7 @@ impl RunDoc {
 }
 
 /// The way in which a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutcomeDoc {
     /// Every planned load point was run.
@@ -175,7 +175,7 @@ pub enum OutcomeDoc {
 }
 
 /// The event that starts an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LoopDoc {
     /// The answer to an earlier operation. No operation is due before it is sent,
@@ -201,7 +201,7 @@ impl From<LoadModel> for LoopDoc {
 }
 
 /// The valid passes at one number of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatsDoc {
     /// Clients of each pass.
     pub clients: u32,
@@ -220,7 +220,7 @@ pub struct RepeatsDoc {
 }
 
 /// The highest point of the curve averaged over the valid passes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakDoc {
     /// Mean over the valid passes, in Mbit/s. If it is 0, no load point moved any
     /// data, and the peak is that of operations per second.

@@ -1,10 +1,11 @@
 //! The server under test.
 
 use itertools::Itertools as _;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Location of a server, seen from the generator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerLocation {
     /// On the machine that the target URL names.
@@ -15,7 +16,7 @@ pub enum ServerLocation {
 }
 
 /// The server's answer to a flush request (MS-SMB2 3.3.5.11).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FlushDoc {
     /// The server answers when the written data is on stable storage.
@@ -28,7 +29,7 @@ pub enum FlushDoc {
 }
 
 /// The server under test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerDoc {
     /// The target without its password.
     pub url: String,
@@ -74,7 +75,7 @@ pub struct ServerDoc {
 }
 
 /// Software and storage of a server in a pass, each `null` if it is not known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroundDoc {
     /// The software of the server; see [`ServerDoc::software`].
     pub software: Option<String>,
@@ -83,7 +84,7 @@ pub struct GroundDoc {
 }
 
 /// The storage of a share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageDoc {
     /// The kind of file system: `ext4`, `tmpfs`.
     pub filesystem: String,

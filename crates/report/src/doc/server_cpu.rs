@@ -1,5 +1,5 @@
 //! CPU time of the server.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::cpu::CpuScope;
 use smbench_model::record::LoadPointRecord;
@@ -8,7 +8,7 @@ use super::named::Named;
 use crate::statistics::per;
 
 /// The server's CPU use in the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCpuDoc {
     /// Source of the figures: the URL of a metrics exporter, or processes of this
     /// machine. Empty without a source.

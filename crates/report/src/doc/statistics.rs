@@ -1,13 +1,13 @@
 //! The parts of a document that describe a load point over time and over clients.
 
-use std::collections::BTreeMap;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use smbench_model::record::{Fairness, IntervalSummary, Series};
+use std::collections::BTreeMap;
 
 /// The window cut into intervals. Each column has one value per interval, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesDoc {
     /// Length of an interval in seconds. It is 1, or the number of whole seconds
     /// that limits the series to 3600 intervals. Interval n, from 0, starts n
@@ -21,7 +21,7 @@ pub struct SeriesDoc {
 }
 
 /// Columns of a group of operations, with one value per interval.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ColumnsDoc {
     /// Number of operations completed without error.
     #[serde(serialize_with = "in_one_line")]
@@ -82,7 +82,7 @@ fn columns(intervals: &[IntervalSummary]) -> ColumnsDoc {
 
 /// Fairness between clients: statistics of the operations that each completed
 /// without error in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FairnessDoc {
     /// Operations of the client with the fewest.
     pub min: u64,
@@ -121,7 +121,7 @@ impl FairnessDoc {
 }
 
 /// Operations in flight: counted, and computed by Little's law.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConcurrencyDoc {
     /// Mean number of operations in flight over the window, counted as they were
     /// sent and answered: the achieved concurrency.

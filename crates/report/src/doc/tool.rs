@@ -1,12 +1,12 @@
 //! The program and the format of a document.
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this build writes, and the newest that it reads.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The program that wrote a document.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDoc {
     /// Name of the program: `smbench`.
     pub name: String,

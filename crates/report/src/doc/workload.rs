@@ -1,16 +1,16 @@
 //! The workload of a plan in its document. Key names contain the units.
 
-use std::collections::BTreeMap;
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{Access, Replay, Requests, Scope, Timing, WeightedAction, Workload};
+use std::collections::BTreeMap;
 
 use super::fileio::FileioDoc;
 use super::named::Named;
 use super::pattern::PatternDoc;
 
 /// The workload of each client.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadDoc {
     /// Request sizes and their weights.
     pub sizes: Vec<SizeDoc>,
@@ -49,7 +49,7 @@ pub struct WorkloadDoc {
 }
 
 /// The replay that each client runs separately.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayDoc {
     /// The loadfile, or the name of a generated replay.
     pub source: String,
@@ -84,7 +84,7 @@ pub struct ReplayDoc {
 }
 
 /// One request size of a mix.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeDoc {
     /// Bytes per request.
     pub bytes: u32,
@@ -93,7 +93,7 @@ pub struct SizeDoc {
 }
 
 /// One operation of a mix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationDoc {
     /// The operation: `read`, `create`, `query_info` and so on, as in a profile.
     pub op: String,

@@ -1,8 +1,8 @@
 //! The plan of a study: `study.json`, and where its runs belong.
 
-use std::path::{Path, PathBuf};
-
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 use crate::doc::{self, LoadError, SaveError, ToolDoc};
 
@@ -14,7 +14,7 @@ const PASSES_MAX: u32 = 1000;
 const SLUG_CHARS_MAX: usize = 40;
 
 /// The plan of a study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyDoc {
     /// [`SCHEMA_VERSION`](doc::SCHEMA_VERSION) of the program that wrote the
     /// document.
@@ -48,7 +48,7 @@ pub struct StudyDoc {
 }
 
 /// A server, or one setting of a server, of a study.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyServerDoc {
     /// Name of the server in tables, unique within a study.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct StudyServerDoc {
 }
 
 /// A profile that moves blocks of one size, sequentially and without delay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferDoc {
     /// The profile: one of [`StudyDoc::profiles`].
     pub profile: String,
@@ -81,7 +81,7 @@ pub struct TransferDoc {
 }
 
 /// Direction of data, seen from the server's network adapter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransferMode {
     /// The server sends: clients read.
@@ -108,7 +108,7 @@ impl TransferMode {
 }
 
 /// A comparison of servers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonDoc {
     /// Title of the comparison in a report: `both honour flushes`.
     pub title: String,
@@ -123,7 +123,7 @@ pub struct ComparisonDoc {
 }
 
 /// The kind of comparison. A percentage is in the row of the server that changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonKind {
     /// Each server against the baseline. Documents call it `tuning`, which every

@@ -1,12 +1,14 @@
-//! The chapter on options is what the help says.
+//! The chapter on options is what the help says, and the one on keys what the schemas say.
 
 use std::env;
 use std::fs;
 use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory as _};
+use serde_json::Value;
 
-use crate::args::Cli;
+use crate::args::{Cli, SchemaOf};
+use crate::commands::schema::described;
 
 /// The variable that makes the test write the chapter.
 const UPDATE: &str = "SMBENCH_UPDATE_MANUAL";
@@ -116,14 +118,73 @@ fn the_chapter_on_options_is_up_to_date() {
     {
         describe(below, &format!("smbench {}", below.get_name()), &mut text);
     }
-    let chapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/options.md");
+    check_chapter("options.md", &text);
+}
+
+/// Compares a chapter with its text, or writes it.
+fn check_chapter(name: &str, text: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let chapter = folder.join(name);
     if env::var_os(UPDATE).is_some() {
-        fs::write(&chapter, &text).unwrap();
+        fs::write(&chapter, text).unwrap();
     }
-    let found = fs::read_to_string(&chapter).unwrap();
+    let found = fs::read_to_string(&chapter).unwrap_or_default();
     assert!(
         found == text,
         "{} is out of date: run this test with {UPDATE}=1",
         chapter.display()
     );
+}
+
+const KEYS: &str = "\
+# Keys of files
+
+`smbench schema result`, `suite` and `profile` print these keys as JSON Schema, for editors and other programs. This chapter is generated
+from them. `[]` stands for each element of a list, and `*` for each name.
+";
+
+/// Adds a row for each key of a schema, and for the keys below it.
+fn describe_keys(root: &Value, schema: &Value, path: &str, text: &mut String) {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => root.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => schema,
+    };
+    for part in ["anyOf", "oneOf"] {
+        for schema in schema[part].as_array().into_iter().flatten() {
+            describe_keys(root, schema, path, text);
+        }
+    }
+    if schema["items"].is_object() {
+        describe_keys(root, &schema["items"], &format!("{path}[]"), text);
+    }
+    if schema["additionalProperties"].is_object() {
+        describe_keys(
+            root,
+            &schema["additionalProperties"],
+            &format!("{path}.*"),
+            text,
+        );
+    }
+    for (key, member) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{key}");
+        let path = path.trim_start_matches('.');
+        let about = member["description"].as_str().unwrap_or_default();
+        *text += &format!("| `{}` | {} |\n", path, cell(about));
+        describe_keys(root, member, path, text);
+    }
+}
+
+#[test]
+fn the_chapter_on_keys_is_up_to_date() {
+    let mut text = KEYS.to_owned();
+    for (title, of) in [
+        ("Results", SchemaOf::Result),
+        ("Suites", SchemaOf::Suite),
+        ("Profiles", SchemaOf::Profile),
+    ] {
+        text += &format!("\n## {title}\n\n| key | meaning |\n|---|---|\n");
+        let schema = described(of);
+        describe_keys(&schema, &schema, "", &mut text);
+    }
+    check_chapter("keys.md", &text);
 }

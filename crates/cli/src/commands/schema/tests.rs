@@ -1,0 +1,101 @@
+use serde_json::{Map, Value};
+
+use super::*;
+use crate::request::tests::record;
+use crate::request::{disclosure, document};
+use smbench_report::FlushDoc;
+
+/// Returns what is wrong with a value: a key that the schema does not have, or a key
+/// that it requires.
+fn problems(root: &Value, schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let of = root.pointer(reference.trim_start_matches('#')).unwrap();
+        return problems(root, of, value, place, found);
+    }
+    if let Some(any) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        let of_each = any.iter().map(|schema| {
+            let mut found = Vec::new();
+            problems(root, schema, value, place, &mut found);
+            found
+        });
+        found.extend(of_each.min_by_key(Vec::len).unwrap());
+        return;
+    }
+    match value {
+        Value::Object(members) => of_object(root, schema, members, place, found),
+        Value::Array(elements) => {
+            for element in elements {
+                problems(
+                    root,
+                    &schema["items"],
+                    element,
+                    &format!("{place}[]"),
+                    found,
+                );
+            }
+        }
+        value => {
+            let name = match value {
+                Value::Null => "null",
+                Value::Bool(_) => "boolean",
+                Value::String(_) => "string",
+                Value::Number(number) if number.is_f64() => "number",
+                _ => "integer",
+            };
+            let is_listed = schema["enum"]
+                .as_array()
+                .is_some_and(|all| all.contains(value));
+            let types = schema["type"].to_string();
+            let is_number = name == "integer" && types.contains("number");
+            let is_const = schema["const"] == *value && !value.is_null();
+            if !(is_listed || is_const || is_number || types.contains(name)) {
+                found.push(format!("{place}: {value} is not {schema}"));
+            }
+        }
+    }
+}
+
+fn of_object(
+    root: &Value,
+    schema: &Value,
+    members: &Map<String, Value>,
+    place: &str,
+    found: &mut Vec<String>,
+) {
+    for key in schema["required"].as_array().into_iter().flatten() {
+        if !members.contains_key(key.as_str().unwrap()) {
+            found.push(format!("{place}: {key} is missing"));
+        }
+    }
+    for (key, member) in members {
+        let place = format!("{place}.{key}");
+        match (&schema["properties"][key], &schema["additionalProperties"]) {
+            (Value::Null, of @ Value::Object(_)) => problems(root, of, member, &place, found),
+            (Value::Null, _) => found.push(format!("{place} is not in the schema")),
+            (of, _) => problems(root, of, member, &place, found),
+        }
+    }
+}
+
+fn check(of: SchemaOf, value: &Value) {
+    let schema = described(of);
+    let mut found = Vec::new();
+    problems(&schema, &schema, value, "", &mut found);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_result_is_as_its_schema_says() {
+    let doc = document(&record(), disclosure(FlushDoc::Unknown));
+    let doc: Value = serde_json::from_str(&doc.to_json()).unwrap();
+    check(SchemaOf::Result, &doc);
+}
+
+#[test]
+fn keys_are_described_without_links_to_code() {
+    for of in [SchemaOf::Result, SchemaOf::Suite, SchemaOf::Profile] {
+        let text = described(of).to_string();
+        assert!(!text.contains("[`") && !text.contains("`]"), "{text}");
+    }
+    assert_eq!(without_link("at most [`A`](b::C), [`D`]."), "at most A, D.");
+}
