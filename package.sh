@@ -34,6 +34,21 @@ smbench ($version-1) unstable; urgency=medium
  -- smbench developers <smbench@packages.debian.org>  $(date --utc --rfc-email --date=@"${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}")
 END
 
+cat >"$out/copyright" <<END
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: smbench
+
+Files: *
+Copyright: 2026 The smbench authors
+License: Expat or Apache-2.0
+
+License: Expat
+$(sed -n '/^Permission/,$p' LICENSE-MIT | sed 's/^$/./; s/^/ /')
+
+License: Apache-2.0
+ The text is in /usr/share/common-licenses/Apache-2.0 on Debian systems.
+END
+
 step "Debian package"
 cargo deb --no-build -p smbench --output "$out/"
 
