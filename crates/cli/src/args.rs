@@ -7,9 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use smbench_formats::profile::suggestion;
 
 mod calibrate;
 mod compare;
@@ -142,7 +143,7 @@ pub(crate) enum CliCommand {
     /// Print the JSON Schema of results, suites or profiles
     Schema {
         /// Kind of file
-        #[arg(value_enum)]
+        #[arg(value_enum, value_name = "KIND")]
         of: SchemaOf,
     },
     /// Write the man pages to a folder
@@ -242,9 +243,28 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ => Err(Failure::Usage(one_line(&error.render().to_string()))),
+            _ => {
+                let line = one_line(&error.render().to_string());
+                Err(Failure::Usage(line + &command_meant(&error)))
+            }
         },
     }
+}
+
+/// Suggests a command for a mistyped one, unless clap's message does.
+fn command_meant(error: &clap::Error) -> String {
+    let (Some(ContextValue::String(written)), None) = (
+        error.get(ContextKind::InvalidSubcommand),
+        error.get(ContextKind::SuggestedSubcommand),
+    ) else {
+        return String::new();
+    };
+    let command = Cli::command();
+    let shown = command
+        .get_subcommands()
+        .filter(|known| !known.is_hide_set());
+    let names: Vec<_> = shown.map(clap::Command::get_name).collect();
+    suggestion(written, &names)
 }
 
 /// Parses a command line. A run without a server gets the one of the environment.

@@ -115,7 +115,12 @@ pub fn may_be_loadfile(name: &str) -> bool {
 pub fn suggestion(written: &str, names: &[&str]) -> String {
     /// The similarity from which clap suggests names, too.
     const ALIKE: f64 = 0.7;
-    let likeness = names.iter().map(|name| (strsim::jaro(written, name), name));
+    // Two letters that changed places make a short name unlike.
+    let likeness = |name| match strsim::osa_distance(written, name) {
+        0 | 1 => 1.0,
+        _ => strsim::jaro(written, name),
+    };
+    let likeness = names.iter().map(|name| (likeness(name), name));
     let nearest = likeness.max_by(|(a, _), (b, _)| a.total_cmp(b));
     match nearest.filter(|(likeness, _)| *likeness > ALIKE) {
         Some((_, name)) => format!(" (did you mean {name}?)"),

@@ -19,6 +19,13 @@ use crate::smb::tickets::TicketError;
 use advice::{handshake_action, handshake_advice, where_given};
 pub use step::StepFailure;
 
+/// Returns the resolver's reason, without the words that std puts before it.
+fn reason(source: &io::Error) -> String {
+    let text = source.to_string();
+    let known = "failed to lookup address information: ";
+    text.strip_prefix(known).unwrap_or(&text).to_owned()
+}
+
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
 pub enum SessionError {
@@ -26,7 +33,10 @@ pub enum SessionError {
     #[error("failed to set up a client: {0}")]
     Other(String),
     /// The host name has no address.
-    #[error("failed to look up host '{host}': {source}; check the name in the target URL")]
+    #[error(
+        "failed to look up host '{host}': {}; check the name in the target URL",
+        reason(source)
+    )]
     Resolve {
         /// The host name as written in the URL.
         host: String,
