@@ -237,7 +237,13 @@ pub(crate) const TARGET_VARIABLE: &str = "SMBENCH_TARGET";
 /// for.
 pub(crate) fn parse() -> Result<CliCommand, Failure> {
     let words = in_order(env::args_os().collect());
-    match parse_with_target(words, env::var_os(TARGET_VARIABLE)) {
+    let target = env::var_os(TARGET_VARIABLE);
+    let is_empty = target.as_ref().is_some_and(|target| target.is_empty());
+    match parse_with_target(words, target) {
+        // As of a secret of a CI system that does not exist.
+        Ok(cli) if is_empty && cli.command.lacks_server() => Err(Failure::Usage(format!(
+            "{TARGET_VARIABLE} is empty: set it to the URL of a server, or unset it"
+        ))),
         Ok(cli) => Ok(cli.command),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp

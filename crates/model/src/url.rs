@@ -159,7 +159,7 @@ pub const DEFAULT_PORT: u16 = 445;
 pub enum TargetError {
     /// The scheme `smb://` is missing.
     #[error(
-        "the target is no URL: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE"
+        "the target is not a URL: write smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE"
     )]
     NoScheme,
     /// The URL has another scheme.

@@ -8,6 +8,9 @@ mod unfinished;
 use std::fmt;
 use std::str::FromStr;
 
+use smbench_model::plan::Plan;
+use smbench_model::record::OpKind;
+
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide, Phrase};
 use crate::curve::{Curve, CurveRow, total};
@@ -68,6 +71,8 @@ pub struct NotMeasured {
     /// The condition as the user wrote it.
     pub condition: String,
     reason: String,
+    /// Whether the run would have had the value later.
+    pub is_of_aborted_run: bool,
 }
 
 impl ThresholdValue {
@@ -87,6 +92,23 @@ impl ThresholdValue {
         match self {
             Self::Metric(metric) => metric.is_time(),
             Self::Errors => false,
+        }
+    }
+
+    /// Returns why the value in a row must not be trusted, as the tail of a phrase.
+    fn doubt(self, row: &CurveRow<'_>) -> &'static str {
+        let is_noisy = || {
+            row.passes
+                .iter()
+                .any(|pass| !pass.latency_noise_ns.is_empty())
+        };
+        match self {
+            Self::Metric(Metric::Throughput | Metric::Operations) if row.is_generator_limited() => {
+                "; client-limited"
+            }
+            Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
+            Self::Metric(metric) if metric.is_time() && is_noisy() => "; latency noise",
+            Self::Metric(_) | Self::Errors => "",
         }
     }
 
@@ -185,7 +207,61 @@ fn limit(text: &str, value: ThresholdValue) -> Result<f64, &'static str> {
     Ok(number * scale)
 }
 
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Threshold {
+    /// Checks that a plan measures the value.
+    ///
+    /// # Errors
+    ///
+    /// [`NotMeasured`] if it has no such operation, or no such load point.
+    pub fn check(&self, plan: &Plan) -> Result<(), NotMeasured> {
+        let workload = &plan.work.workload;
+        let kinds = workload.kinds();
+        let is_there = |name: &str| match OpKind::ALL.into_iter().find(|kind| kind.name() == name) {
+            None => false,
+            Some(kind) if !kind.is_asked_for() => true,
+            Some(kind) => {
+                let is_flush = kind == OpKind::Flush && workload.flush_every_writes().is_some();
+                kinds.contains(&kind) || is_flush
+            }
+        };
+        if let Some(op) = self.op.as_deref().filter(|op| !is_there(op)) {
+            let all: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+            let (profile, all) = (&plan.work.profile, all.join(", "));
+            let reason = format!("profile {profile} has no {}, only {all}", plain(op));
+            return Err(self.not_measured(reason));
+        }
+        match self.place {
+            At::Clients(clients) if !plan.work.load_points.contains(&clients) => {
+                let clients = counted(clients.into(), "client");
+                Err(self.not_measured(format!("no load point has {clients}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn not_measured(&self, reason: String) -> NotMeasured {
+        NotMeasured {
+            condition: self.text.clone(),
+            reason,
+            is_of_aborted_run: false,
+        }
+    }
+
+    /// Returns the outcome in a run that another condition ended.
+    #[must_use]
+    pub fn not_reached(&self) -> NotMeasured {
+        NotMeasured {
+            is_of_aborted_run: true,
+            ..self.not_measured("the run was aborted".to_owned())
+        }
+    }
+
     /// Judges a run.
     ///
     /// # Errors
@@ -193,10 +269,7 @@ impl Threshold {
     /// [`NotMeasured`] if the run does not have the value, such as an operation that
     /// was not part of it, or a load point that was not measured.
     pub fn judge(&self, doc: &RunDoc) -> Result<ThresholdJudgement, NotMeasured> {
-        let not_measured = |reason: String| NotMeasured {
-            condition: self.text.clone(),
-            reason,
-        };
+        let not_measured = |reason: String| self.not_measured(reason);
         let curve = Curve::of(&doc.load_points);
         let op = self.op.as_deref();
         let rows = self.rows(doc.pacing, &curve).map_err(not_measured)?;
@@ -205,7 +278,8 @@ impl Threshold {
             let place = counted(row.clients.into(), "client");
             let value = self.value.of(row, op);
             let missing = || not_measured(format!("it was not measured at {place}"));
-            values.push((value.ok_or_else(missing)?, format!("at {place}")));
+            let place = format!("at {place}{}", self.value.doubt(row));
+            values.push((value.ok_or_else(missing)?, place));
         }
         let (found, place) = match (self.value, self.place) {
             (ThresholdValue::Errors, At::Usual) => {
@@ -216,7 +290,15 @@ impl Threshold {
                 .worst(values)
                 .ok_or_else(|| not_measured("no load point is valid".to_owned()))?,
         };
-        Ok(self.judged(found, &place))
+        let judged = self.judged(found, &place);
+        let is_valid = curve.rows.iter().all(CurveRow::is_valid);
+        match self.value {
+            // Operations that were lost with their client are no failed ones.
+            ThresholdValue::Errors if !judged.failed && !is_valid => {
+                Err(not_measured("a load point is not valid".to_owned()))
+            }
+            _ => Ok(judged),
+        }
     }
 
     fn judged(&self, found: f64, place: &str) -> ThresholdJudgement {

@@ -18,7 +18,7 @@ use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
 use smbench_report::threshold::ThresholdJudgement;
-use smbench_report::{RunDoc, render};
+use smbench_report::{RunDoc, Threshold, render};
 
 pub(crate) use self::conditions::Gate;
 use self::conditions::{AbortReason, SUITE, exit_of, judge_thresholds, save_cases};
@@ -45,6 +45,17 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         RunServer::Embedded => String::new(),
         RunServer::Given(server) => left_behind(&server.target.redacted()),
     };
+    let gate = Gate {
+        thresholds: &args.fail_if,
+        abort_after: args.abort_on_fail,
+        junit: args.junit.as_deref(),
+    };
+    for request in &requests {
+        gate.check(&request.draft)?;
+    }
+    if let (RunServer::Embedded, false) = (&requests[0].server, args.fail_if.is_empty()) {
+        complain("no server is given: the conditions judge the built-in test server");
+    }
     let exporter = args.metrics.map(Exporter::start);
     let interim = exporter.transpose()?.map(Exporter::into_report);
     let presentation = Presentation {
@@ -55,11 +66,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             (false, true) => &|doc| print_coloured(&verdict_of(doc)),
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
-        gate: Gate {
-            thresholds: &args.fail_if,
-            abort_after: args.abort_on_fail,
-            junit: args.junit.as_deref(),
-        },
+        gate,
         points: Visibility::unless(args.output.quiet),
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
@@ -319,7 +326,12 @@ fn conclude(
     let (exit, judged) = match ended_by {
         EndedBy::Run => (exit, judge_thresholds(&doc, gate.thresholds)),
         // It does not have the values of the other conditions.
-        EndedBy::Gate(judged) => (Exit::Failed, vec![Ok(judged)]),
+        EndedBy::Gate(failed) => {
+            let others = gate.thresholds.iter().map(Threshold::not_reached);
+            let others = others.filter(|other| other.condition != failed.condition);
+            let others: Vec<_> = others.map(Err).collect();
+            (Exit::Failed, [vec![Ok(failed)], others].concat())
+        }
     };
     let invalid = reason.as_deref().unwrap_or("interrupted");
     let invalid = (exit != Exit::Done).then_some(invalid);

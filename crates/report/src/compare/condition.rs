@@ -76,7 +76,7 @@ impl FromStr for Condition {
             _ => {}
         }
         let metric = Metric::by_name(name)
-            .ok_or_else(|| wrong(&format!("`{}` is no metric", plain(name))))?;
+            .ok_or_else(|| wrong(&format!("`{}` is not a metric", plain(name))))?;
         if op.is_some() && matches!(metric, Metric::Cpu | Metric::ServerCpu) {
             return Err(wrong("CPU time is that of all operations together"));
         }
@@ -208,10 +208,10 @@ mod tests {
             ("p99 > 1 0%", "the limit is not a number of percent"),
             ("p99 > + -10%", "the limit is not a number of percent"),
             ("p99 >> 10%", "the limit is not a number of percent"),
-            ("p98 > 10%", "`p98` is no metric"),
+            ("p98 > 10%", "`p98` is not a metric"),
             ("> 10%", "expected a metric"),
             ("a b p99 > 10%", "expected a metric"),
-            ("p99 at > 10%", "`at` is no metric"),
+            ("p99 at > 10%", "`at` is not a metric"),
             (
                 "p99 at x > 10%",
                 "after `at` comes a number of clients, or peak",

@@ -273,7 +273,7 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
     }
     let sentence = |of: &InputResult| {
         let (study, of) = (study.name(), of.name());
-        format!("{study}: there is nothing to hold {of} against")
+        format!("{study}: {of} has no result to compare with")
     };
     unmatched.extend(alone.into_iter().map(sentence));
     Ok(found)

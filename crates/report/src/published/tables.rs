@@ -124,7 +124,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     let columns = vec![
         Column::text("server"),
         Column::number(unit(contenders)),
-        Column::number("±"),
+        Column::number("std dev"),
         Column::number("clients"),
         Column::number("mean response"),
         Column::number("p99"),
@@ -165,7 +165,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     let mut notes = vec![
         "peak: the highest valid load point of the mean over passes".to_owned(),
         "within 95 %: load points around the peak that reach 95 % of it".to_owned(),
-        "±: standard deviation over passes; response times are over the operations of all passes"
+        "std dev: standard deviation over passes; response times are over the operations of all passes"
             .to_owned(),
     ];
     if any_limited(contenders) {

@@ -22,7 +22,7 @@ const KINDS: [Kind; 12] = [
     ("client-limited", busy_generator),
     ("stalled", |point, _| stalled(point)),
     ("unserved", |point, _| unserved(point)),
-    ("latency noise", |point, _| latency_noise(point)),
+    ("latency noise", latency_noise),
     ("shared CPUs", |point, _| shared_cpus(point)),
     ("held back", |point, _| held_back(point)),
     ("starved of credits", starved),
@@ -69,7 +69,7 @@ pub(super) fn brief_cautions(doc: &RunDoc) -> Vec<String> {
         let mut also = found[LINES_MAX - 1..].iter().map(|caution| caution.name);
         let also = also.join(", ");
         lines.truncate(LINES_MAX - 1);
-        lines.push(format!("also {also}: the result has the load points"));
+        lines.push(format!("also {also}: see `smbench show --details`"));
     }
     lines
 }
@@ -186,7 +186,7 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     })
 }
 
-fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
+fn latency_noise(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     let mut noise: Vec<_> = point.latency_noise_ns.iter().collect();
     // By name: longer names are higher percentiles.
     noise.sort();
@@ -205,9 +205,13 @@ fn latency_noise(point: &LoadPointDoc) -> Option<Finding> {
             by(**most)
         ),
     };
+    let pass = match plan.repeat {
+        0 | 1 => String::new(),
+        _ => format!(" in pass {}", point.repeat),
+    };
     Some(Finding {
         weight: **most as f64,
-        text,
+        text: text + &pass,
     })
 }
 

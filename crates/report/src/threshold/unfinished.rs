@@ -68,17 +68,22 @@ impl UnfinishedPoint {
 }
 
 impl Threshold {
+    /// Returns whether an unfinished load point can decide the condition.
+    #[must_use]
+    pub fn can_abort(&self, point: &UnfinishedPoint) -> bool {
+        match (self.value, self.place) {
+            (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), _) | (_, At::Peak) => false,
+            (ThresholdValue::Errors, _) | (_, At::Clients(_)) => true,
+            (ThresholdValue::Metric(_), At::Usual) => point.stands_for_run,
+        }
+    }
+
     /// Judges a load point that is still measured. Returns `None` for a condition that
     /// it cannot decide: one on the peak, on another load point or on CPU time.
     #[must_use]
     pub fn judge_unfinished(&self, point: &UnfinishedPoint) -> Option<ThresholdJudgement> {
-        let is_errors = self.value == ThresholdValue::Errors;
-        let is_due = match self.place {
-            At::Clients(clients) => clients == point.clients,
-            At::Usual => is_errors || point.stands_for_run,
-            At::Peak => false,
-        };
-        if !is_due {
+        let is_elsewhere = matches!(self.place, At::Clients(clients) if clients != point.clients);
+        if is_elsewhere || !self.can_abort(point) {
             return None;
         }
         let ops = point.ops_of(self.op.as_deref())?;

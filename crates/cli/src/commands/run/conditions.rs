@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_model::plan::Plan;
+use smbench_model::units::format_duration;
 use smbench_report::threshold::{NotMeasured, ThresholdJudgement, UnfinishedPoint};
 use smbench_report::{RunDoc, Threshold};
 
 use crate::failure::{Exit, Failure};
 use crate::junit::{self, JunitCase, JunitOutcome};
+use crate::output::complain;
 use crate::watch::IntervalReport;
 
 /// Name of the JUnit test suite.
@@ -39,6 +41,31 @@ impl AbortReason {
 }
 
 impl Gate<'_> {
+    /// Checks what can be checked before a run. Tells which conditions cannot end it
+    /// early.
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), Failure> {
+        let mistake = |error: NotMeasured| Failure::Usage(error.to_string());
+        let mut thresholds = self.thresholds.iter();
+        thresholds.try_for_each(|threshold| threshold.check(plan).map_err(mistake))?;
+        let Some(after) = self.abort_after else {
+            return Ok(());
+        };
+        if after >= plan.work.duration {
+            return Err(Failure::Usage(format!(
+                "--abort-on-fail {} is not shorter than the measured time of {}",
+                format_duration(after),
+                format_duration(plan.work.duration)
+            )));
+        }
+        let point = UnfinishedPoint::of(plan);
+        for threshold in self.thresholds.iter().filter(|of| !of.can_abort(&point)) {
+            complain(format_args!(
+                "--fail-if '{threshold}' is judged at the end of the run, not by --abort-on-fail"
+            ));
+        }
+        Ok(())
+    }
+
     /// Returns a function that stops the run when a condition has failed, and where it
     /// leaves the reason. `None` if the run need not stop.
     pub(super) fn abort(
@@ -90,6 +117,7 @@ pub(super) fn exit_of(judged: &[JudgedThreshold]) -> Exit {
     let exits = judged.iter().map(|judged| match judged {
         Ok(judgement) if judgement.failed => Exit::Failed,
         Ok(_) => Exit::Done,
+        Err(error) if error.is_of_aborted_run => Exit::Done,
         Err(_) => Exit::Usage,
     });
     exits.max().unwrap_or(Exit::Done)
@@ -123,7 +151,10 @@ pub(super) fn save_cases(
         },
         Err(error) => JunitCase {
             name: error.condition.clone(),
-            outcome: JunitOutcome::Failed,
+            outcome: match error.is_of_aborted_run {
+                true => JunitOutcome::Skipped,
+                false => JunitOutcome::Failed,
+            },
             message: error.to_string(),
         },
     }));
