@@ -228,7 +228,8 @@ impl Drop for RunningCommand {
 /// Prints the two lines that scripts read, and tells people what to do with them.
 fn announce(name: &str, url: &str, password: &str) -> Result<(), Failure> {
     print(&format!("{url}\n{VARIABLE}={password}\n"))?;
-    if io::stderr().is_terminal() {
+    // Not if a program reads the lines, such as a run that has started its own server.
+    if io::stdout().is_terminal() && io::stderr().is_terminal() {
         complain(format_args!(
             "{name} is running (Ctrl-C stops and deletes it). In another terminal:\n  \
              export {VARIABLE}={password}\n  smbench run {url}"
