@@ -11,6 +11,7 @@ mod embedded;
 mod exporter;
 mod failure;
 mod junit;
+mod live;
 mod login;
 mod output;
 mod password;

@@ -1,10 +1,12 @@
-//! The only functions that write to standard output and standard error.
+//! The only functions that write to standard output and standard error, beside the
+//! full screen of `--live`. That screen holds back messages.
 //!
 //! If the reader of standard output is gone, as in `smbench show FILE | head`, that
 //! is not a failure: it has read all that it wanted.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -12,6 +14,9 @@ use smbench_report::text::{Passage, Tone};
 use smbench_report::units::plain;
 
 use crate::failure::Failure;
+
+/// Messages that are held back; `None` if messages are printed at once.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 /// Writes to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -50,9 +55,38 @@ const fn style(tone: Tone) -> Style {
     }
 }
 
-/// Writes a message to standard error, without characters that control a terminal.
+/// Writes a message to standard error, without characters that control a terminal. If
+/// messages are held back, it follows later.
 pub(crate) fn complain(message: impl Display) {
     let text: Vec<_> = message.to_string().lines().map(plain).collect();
+    let text = text.join("\n");
+    match &mut *lock_held() {
+        Some(held) => held.push(text),
+        None => write(&text),
+    }
+}
+
+/// Holds back messages until [`release`].
+pub(crate) fn hold() {
+    lock_held().get_or_insert_default();
+}
+
+/// Returns the messages that are held back.
+pub(crate) fn held() -> Vec<String> {
+    lock_held().clone().unwrap_or_default()
+}
+
+/// Writes the messages that were held back. Later ones are written at once.
+pub(crate) fn release() {
+    let held = lock_held().take();
+    held.unwrap_or_default().iter().for_each(|text| write(text));
+}
+
+fn lock_held() -> MutexGuard<'static, Option<Vec<String>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(message: &str) {
     // If standard error is gone, the message cannot be delivered.
-    let _ = writeln!(io::stderr().lock(), "smbench: {}", text.join("\n"));
+    let _ = writeln!(io::stderr().lock(), "smbench: {message}");
 }

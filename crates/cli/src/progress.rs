@@ -1,9 +1,12 @@
-//! Progress of a command in a line on the terminal; silent without a terminal.
+//! Progress of a command in a line on the terminal; silent without a terminal. A run may
+//! cover the line with a full screen.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use smbench_engine::run::{Live, PointNumber, Progress, Stage};
-use smbench_report::units;
+use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress, Stage};
+use smbench_report::{RunDoc, units};
 
+use crate::failure::Failure;
+use crate::live::{LiveScreen, LiveTitle, Remaining};
 use crate::time_left::TimeLeft;
 
 /// Whether progress is shown.
@@ -31,6 +34,7 @@ const STEPS: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct ProgressLine {
     bar: ProgressBar,
+    screen: Option<LiveScreen>,
 }
 
 impl ProgressLine {
@@ -43,11 +47,43 @@ impl ProgressLine {
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         Self {
             bar: bar.with_style(style("[{bar:10}] {wide_msg}")),
+            screen: None,
         }
+    }
+
+    /// Returns the line with a screen that may cover it.
+    pub(crate) fn under(self, screen: Option<LiveScreen>) -> Self {
+        Self { screen, ..self }
+    }
+
+    /// Covers the line with the screen, if there is one, until the run has ended or the
+    /// user leaves the screen.
+    pub(crate) fn cover(&self, title: impl FnOnce() -> LiveTitle) -> Result<(), Failure> {
+        let Some(screen) = &self.screen else {
+            return Ok(());
+        };
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        screen.cover(title())
     }
 
     /// Shows the completed share of all load points, the time left, and the phase.
     pub(crate) fn show_run(&self, progress: &Progress, left: &TimeLeft) {
+        if let Some(screen) = &self.screen {
+            if screen.is_shown() {
+                let (share, told) = (left.share(), left.told());
+                let remaining = Remaining { share, told };
+                screen.progress(progress, describe(progress), remaining);
+                return;
+            }
+            // The user has left the screen.
+            if self.bar.is_hidden() {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        }
+        if self.bar.is_finished() {
+            // The run before has cleared it.
+            self.bar.reset();
+        }
         self.bar.set_position((left.share() * STEPS as f64) as u64);
         self.bar.set_message(format!(
             "{:.0} %, {}: {}",
@@ -55,6 +91,20 @@ impl ProgressLine {
             left.told(),
             describe(progress)
         ));
+    }
+
+    /// Shows the operations of an interval, if the screen covers the line.
+    pub(crate) fn show_interval(&self, interval: &MeasuredInterval<'_>) {
+        if let Some(screen) = &self.screen {
+            screen.interval(interval);
+        }
+    }
+
+    /// Shows the finished load points, if the screen covers the line.
+    pub(crate) fn show_points(&self, doc: &RunDoc) {
+        if let Some(screen) = &self.screen {
+            screen.points(doc);
+        }
     }
 
     /// Shows the completed share and the phase of work other than load points.
@@ -81,8 +131,11 @@ impl ProgressLine {
         self.bar.suspend(write)
     }
 
-    /// Removes the line from the terminal permanently.
+    /// Removes the line, or the screen, from the terminal permanently.
     pub(crate) fn clear(&self) {
+        if let Some(screen) = &self.screen {
+            screen.leave();
+        }
         self.bar.finish_and_clear();
     }
 }

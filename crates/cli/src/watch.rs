@@ -168,6 +168,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             return;
         }
         self.part.left.measured(self.part.plan);
+        self.line.show_points(&doc);
         let told = self.point_line(&doc);
         if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
             self.write_failure = WriteFailure::Reported;
@@ -233,6 +234,7 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
         if let Some(log) = &mut self.log {
             log.add(interval);
         }
+        self.line.show_interval(interval);
         for interim in &mut self.interim {
             interim(interval, self.line);
         }

@@ -13,11 +13,13 @@ use std::time::SystemTime;
 
 use smbench_engine::Cancel;
 use smbench_engine::run;
+use smbench_model::plan::Plan;
 use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
 use smbench_report::threshold::ThresholdJudgement;
+use smbench_report::units::plain;
 use smbench_report::{RunDoc, Threshold, render};
 
 pub(crate) use self::conditions::Gate;
@@ -28,6 +30,7 @@ use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
 use crate::junit::save_failure;
+use crate::live::{LiveScreen, LiveTitle};
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer, document};
@@ -41,6 +44,7 @@ use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch}
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
+    let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
         RunServer::Embedded => String::new(),
         RunServer::Given(server) => left_behind(&server.target.redacted()),
@@ -67,7 +71,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
         gate,
-        points: Visibility::unless(args.output.quiet),
+        points: Visibility::unless(args.output.quiet || args.live),
+        screen,
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
             false => NextSteps::Shown,
@@ -108,6 +113,8 @@ pub(crate) struct Presentation<'a> {
     pub(crate) next_steps: NextSteps,
     /// Visibility of finished load points where no progress can be shown.
     pub(crate) points: Visibility,
+    /// Screen that covers the progress line.
+    pub(crate) screen: Option<LiveScreen>,
 }
 
 /// Function that prints a document.
@@ -135,12 +142,12 @@ pub(crate) fn carry_out(
         RunServer::Given(server) => Some(server.with_password()?),
     };
     let line = ProgressLine::new(Visibility::unless(output.quiet));
+    let line = line.under(presentation.screen.clone());
     let mut left = TimeLeft::of_plans(requests.iter().map(|request| &request.draft));
     let cancel = Cancel::default();
     let unsaved = signals::stop_on_interrupt(&cancel, &line, presentation.remedy.clone())?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
-    let are_several = requests.len() > 1;
-    for request in requests {
+    for (index, request) in requests.iter().enumerate() {
         if cancel.is_cancelled() {
             // This profile was requested, too, but will not run.
             worst = Exit::Interrupted;
@@ -152,7 +159,8 @@ pub(crate) fn carry_out(
         let context = RunContext {
             output,
             presentation,
-            name: are_several.then(|| request.draft.work.profile.clone()),
+            name: (requests.len() > 1).then(|| request.draft.work.profile.clone()),
+            place: (index + 1, requests.len()),
             line: &line,
             unsaved: &unsaved,
         };
@@ -190,6 +198,8 @@ struct RunContext<'a> {
     presentation: &'a Presentation<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
+    /// Number of the profile, and of all profiles.
+    place: (usize, usize),
     line: &'a ProgressLine,
     unsaved: &'a Unsaved,
 }
@@ -276,6 +286,7 @@ fn run_one(
     let gate = &context.presentation.gate;
     let (aborted, mut abort) = gate.abort(&plan, cancel).unzip();
     let mut watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
+    line.cover(|| title(&plan, request, context))?;
     let record = run::execute(&plan, &mut watch, cancel);
     line.clear();
     drop(server);
@@ -287,6 +298,23 @@ fn run_one(
         ended_by = EndedBy::Gate(judged);
     }
     conclude(request, &record, ended_by, &mut results, context, logged)
+}
+
+/// Returns the title of the screen.
+fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTitle {
+    let profile = &plan.work.profile;
+    LiveTitle {
+        profile: match context.place {
+            (_, 1) => plain(profile),
+            (number, of) => format!("profile {number}/{of}: {}", plain(profile)),
+        },
+        server: match &request.server {
+            RunServer::Embedded => "the built-in server".to_owned(),
+            RunServer::Given(server) => server.target.redacted(),
+        },
+        clients: plan.work.load_points.clone(),
+        passes: plan.work.repeat,
+    }
 }
 
 impl SaveResults for &mut Results {

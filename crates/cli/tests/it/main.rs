@@ -15,6 +15,7 @@ mod exporter;
 mod fileio;
 mod iometer;
 mod lab;
+mod live;
 mod login;
 mod passwords;
 mod report;

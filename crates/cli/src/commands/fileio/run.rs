@@ -61,6 +61,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         gate: Gate::default(),
         next_steps: NextSteps::Hidden,
         points: Visibility::Hidden,
+        screen: None,
     };
     carry_out(
         &[request],
