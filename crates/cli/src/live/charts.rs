@@ -30,7 +30,7 @@ const PRESENT: Marker = Marker::Custom('+');
 type Points = Vec<(f64, f64)>;
 
 /// A figure of a second.
-type Figure = fn(&Live) -> f64;
+type SecondFigure = fn(&Live) -> f64;
 /// The format of a figure.
 type Print = fn(f64) -> String;
 
@@ -112,7 +112,7 @@ fn curve_title(view: &LiveView, scale: &HeightScale) -> String {
 
 /// Draws the throughput of the last two minutes, or the rate of operations without data.
 pub(super) fn throughput(view: &LiveView, area: Rect, buffer: &mut Buffer) {
-    let (unit, of, print): (_, Figure, Print) = match view.metric() {
+    let (unit, of, print): (_, SecondFigure, Print) = match view.metric() {
         Metric::Operations => ("ops/s", |live| live.ops_per_s, units::rate),
         _ => ("Mbit/s", |live| live.throughput_mbps, units::throughput),
     };
@@ -121,14 +121,14 @@ pub(super) fn throughput(view: &LiveView, area: Rect, buffer: &mut Buffer) {
 
 /// Draws the 99th percentile of each second of the last two minutes.
 pub(super) fn p99(view: &LiveView, area: Rect, buffer: &mut Buffer) {
-    let of: Figure = |live| live.p99.as_nanos() as f64;
+    let of: SecondFigure = |live| live.p99.as_nanos() as f64;
     seconds(view, "p99", (of, units::latency), area, buffer);
 }
 
 fn seconds(
     view: &LiveView,
     name: &str,
-    (of, print): (Figure, Print),
+    (of, print): (SecondFigure, Print),
     area: Rect,
     buffer: &mut Buffer,
 ) {
