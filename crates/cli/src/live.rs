@@ -107,6 +107,7 @@ impl LiveScreen {
         let attend = move || {
             let attended = AssertUnwindSafe(|| screen.attend(number));
             if panic::catch_unwind(attended).is_err() {
+                screen.0.is_left.store(true, Ordering::SeqCst);
                 screen.leave();
             }
         };
