@@ -251,7 +251,11 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
             _ => {
                 let line = one_line(&error.render().to_string());
-                Err(Failure::Usage(line + &command_meant(&error)))
+                let (message, help) = line.split_once(" (see").unwrap_or((&line, ""));
+                Err(Failure::Usage(match command_meant(&error) {
+                    meant if meant.is_empty() || help.is_empty() => line,
+                    meant => format!("{message}{meant}"),
+                }))
             }
         },
     }

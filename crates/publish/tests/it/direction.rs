@@ -235,7 +235,7 @@ fn what_cannot_be_told_is_not_told() {
     for point in &mut limited.load_points {
         point.generator_limited = Some(true);
     }
-    let expected = "file-server: cannot tell b from a: 2000 Mbit/s against 1000 Mbit/s at 48 \
+    let expected = "file-server: cannot tell which is faster, b or a: 2000 Mbit/s against 1000 Mbit/s at 48 \
                     clients, +100 %. a was client-limited: its server may be faster.";
     assert_eq!(told(limited), expected);
 
@@ -248,7 +248,7 @@ fn what_cannot_be_told_is_not_told() {
     lacking.load_points = points.collect();
     let sentence = told(lacking);
     assert!(
-        sentence.starts_with("file-server: cannot tell b from a: "),
+        sentence.starts_with("file-server: cannot tell which is faster, b or a: "),
         "{sentence}"
     );
     assert!(

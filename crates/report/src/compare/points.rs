@@ -77,8 +77,8 @@ pub enum Verdict {
     Worse,
     /// The change may be noise.
     NoDifferenceShown,
-    /// Either run has only one pass, a value is missing, or the values are
-    /// different quantities.
+    /// Either run has only one pass, a value is missing, the values are different
+    /// quantities, or the slower side is client-limited.
     CannotTell,
 }
 
@@ -112,7 +112,14 @@ impl MetricChange {
             .filter(|_| metric.is_alike(&rows[0].passes, &rows[1].passes))
             .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE));
         let interval = change.and_then(|change| change.interval);
+        let is_rate = matches!(metric, Metric::Throughput | Metric::Operations);
+        // The server of the slower side may be faster than it could show.
+        let is_open = |change: &Change| {
+            let slower = rows[usize::from(change.percent < 0.0)];
+            is_rate && slower.is_generator_limited()
+        };
         let verdict = match change.zip(interval) {
+            Some((change, _)) if is_open(&change) => Verdict::CannotTell,
             Some((change, interval)) if interval.noise == Noise::Passes => {
                 let rises = change.percent > 0.0;
                 match interval.shows_a_change() {

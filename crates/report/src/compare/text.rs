@@ -287,22 +287,31 @@ fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
     held.metrics.iter().chain(held.ops.values().flatten())
 }
 
+fn is_open(found: &MetricChange) -> bool {
+    found.verdict == Verdict::CannotTell && found.change_percent.is_some()
+}
+
 fn remarks(pair: &Pair) -> Option<Block> {
     let places = || pair.load_points.iter().chain(&pair.peak);
     let any = |of: fn(&MetricChange) -> bool| places().flat_map(changes_of).any(of);
     let mut lines = Vec::new();
     if any(|found| found.noise == Some(Noise::Passes)) {
+        lines.push("values are means over passes; `run` shows all passes together".to_owned());
         lines.push(
-            "values are means over passes, intervals Welch's over passes; (in brackets): no \
-             difference shown"
-                .to_owned(),
+            "intervals are Welch's over passes; (in brackets): no difference shown".to_owned(),
         );
         lines.push(
             "detectable: the smallest change for the worse that such passes show (80 % power)"
                 .to_owned(),
         );
     }
-    if any(|found| found.verdict == Verdict::CannotTell && found.change_percent.is_some()) {
+    if any(|found| is_open(found) && found.noise == Some(Noise::Passes)) {
+        lines.push(
+            "?: cannot tell: the slower side is client-limited, its server may be faster"
+                .to_owned(),
+        );
+    }
+    if any(|found| is_open(found) && found.noise != Some(Noise::Passes)) {
         lines.push(
             "?: cannot tell: one pass does not say how far runs lie apart; repeat both, with \
              --repeat 5"

@@ -94,7 +94,9 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
     };
     let values = format!("{values}, {}", change(found.percent));
     if let Some(doubt) = doubt(&[(baseline, to), (other, from)], found.percent) {
-        return Some(format!("cannot tell {two} from {one}: {values}. {doubt}"));
+        return Some(format!(
+            "cannot tell which is faster, {two} or {one}: {values}. {doubt}"
+        ));
     }
     let interval = found.interval.filter(|of| of.noise == Noise::Passes);
     Some(match interval {
@@ -123,6 +125,10 @@ fn is_same_work(one: &PlanDoc, other: &PlanDoc) -> bool {
 /// Each server stands with the peak of its counterpart, the baseline first.
 fn doubt(sides: &[(Answering<'_>, &CurvePoint); 2], percent: f64) -> Option<String> {
     let slower = sides[usize::from(percent < 0.0)].0.contender;
+    let mut peaks = sides.iter().map(|(side, _)| side.contender.peak());
+    if peaks.all(|peak| peak.is_some_and(|peak| peak.is_generator_limited)) {
+        return Some("Both were client-limited: their servers may be faster.".to_owned());
+    }
     if slower.peak()?.is_generator_limited {
         let name = plain(&slower.name);
         return Some(format!(

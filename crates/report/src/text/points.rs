@@ -315,12 +315,8 @@ fn limited_from(curve: &Curve<'_>, peak: u32) -> Option<String> {
         .iter()
         .filter(|row| row.clients >= peak && row.is_quotable() && row.is_generator_limited());
     let clients: Vec<_> = limited.map(|row| row.clients).collect();
-    let place = match clients.first()? {
-        first if *first == peak => "from the peak on",
-        _ => "above the peak",
-    };
-    Some(format!(
-        "; client-limited {place}: {}",
-        units::clients(&clients)
-    ))
+    Some(match clients.first()? {
+        first if *first == peak => "; client-limited, so the server may do more".to_owned(),
+        _ => format!("; client-limited above it, at {}", units::clients(&clients)),
+    })
 }

@@ -216,7 +216,7 @@ fn results_that_a_study_lacks_are_named_and_no_other_takes_their_place() {
         found.unmatched,
         [
             format!("{folder}: no result of ignores with web-server"),
-            format!("{folder}: there is nothing to hold honours with web-server against"),
+            format!("{folder}: honours with web-server has no result to compare with"),
         ]
     );
 }

@@ -220,7 +220,8 @@ fn points_that_cannot_be_compared_are_named() {
     assert_eq!((four.baseline.passes, four.other.passes), (1, 2));
     let verdict = |held: &PointComparison| held.find(None, Metric::Throughput).unwrap().verdict;
     assert_eq!(verdict(four), Verdict::CannotTell);
-    assert_eq!(verdict(eight), Verdict::Worse);
+    // The slower side was client-limited.
+    assert_eq!(verdict(eight), Verdict::CannotTell);
 }
 
 #[test]

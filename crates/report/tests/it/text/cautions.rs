@@ -58,10 +58,10 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
       client 0: connection reset by the server
     ");
     assert_eq!(text.matches("client-limited at").count(), 1, "{text}");
-    let from_peak = "; client-limited from the peak on: 16, 24 clients\n";
+    let from_peak = "; client-limited, so the server may do more\n";
     assert!(text.replace("\n  ", " ").contains(from_peak), "{text}");
     let above = render(&document(&run(vec![point(8, 1, 1700), limited(16, 1)])));
-    let above_peak = "; client-limited above the peak: 16 clients\n";
+    let above_peak = "; client-limited above it, at 16 clients\n";
     assert!(above.replace("\n  ", " ").contains(above_peak), "{above}");
     assert!(text.contains("\nclient-limited at 16, 24 clients: at 24, thread 0 ran 97 %"));
     assert!(
@@ -103,7 +103,7 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
     assert_eq!(
         text::cautions(&doc),
         [
-            "latency noise at 4 to 16 clients: at 8, p95 may be 400 us too high, p99.9 1.20 ms",
+            "latency noise at 4 to 16 clients: at 8, p95 may be 400 us too high, p99.9 1.20 ms in pass 1",
             "shared CPUs at 4 to 16 clients: at 16, thread 0 lacked a CPU 67 % of the time; the \
              server had it",
         ]
