@@ -107,7 +107,7 @@ struct ProfileTable {
 #[expect(dead_code, reason = "only its schema is needed")]
 enum ProfileForm {
     Name(String),
-    Table(ProfileTable),
+    Table(Box<ProfileTable>),
 }
 
 impl<'de> Deserialize<'de> for ProfileEntry {
