@@ -43,7 +43,7 @@ fn without_links(value: &mut Value) {
     }
 }
 
-/// Turns "[`NAME`](place)" and "[`NAME`]" into "NAME".
+/// Replaces each link to code, with or without a place, by its name.
 fn without_link(text: &str) -> String {
     let mut parts = text.split("[`");
     let mut plain = parts.next().unwrap_or_default().to_owned();
