@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn every_answer_ends_in_words() {
         for (answer, hold, says) in [
-            (&b""[..], false, "did not answer"),
-            (b"", true, "did not answer"),
+            (&b""[..], false, "no answer"),
+            (b"", true, "no answer"),
             (
                 b"HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n",
                 false,
@@ -153,7 +153,7 @@ mod tests {
                 false,
                 "no CPU counters",
             ),
-            (b"\xff\xfe nonsense\r\n\r\n", false, "did not answer"),
+            (b"\xff\xfe nonsense\r\n\r\n", false, "no answer"),
         ] {
             let complaint = answered(answer, hold);
             assert!(
