@@ -29,7 +29,7 @@ done
 cat >"$out/changelog" <<END
 smbench ($version-1) unstable; urgency=medium
 
-  * See /usr/share/doc/smbench/CHANGELOG.md.
+  * See /usr/share/doc/smbench/changelog.gz.
 
  -- smbench developers <smbench@packages.debian.org>  $(date --utc --rfc-email --date=@"${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}")
 END

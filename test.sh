@@ -74,11 +74,14 @@ gate() { RUSTFLAGS="-D warnings" cargo "$1" --locked --quiet --release -p smbenc
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
 } &
 building=$!
-trap 'kill "$building" 2>/dev/null || true' EXIT
+trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT
 
 # Lints and tests share one build: clippy compiles this workspace in place of rustc.
 # Its flags are passed on as cargo-clippy does it.
-clippy=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver)
+clippy=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver) || {
+  echo "clippy is missing: rustup component add clippy" >&2
+  exit 1
+}
 linted() {
   RUSTC_WORKSPACE_WRAPPER=$clippy CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ cargo "$@"
 }

@@ -6,6 +6,7 @@
 //! the other profiles still run.
 
 mod conditions;
+mod presentation;
 mod publish;
 
 use std::fmt::Display;
@@ -24,6 +25,7 @@ use smbench_report::{RunDoc, Threshold, render};
 
 pub(crate) use self::conditions::Gate;
 use self::conditions::{AbortReason, SUITE, exit_of, judge_thresholds, save_cases};
+pub(crate) use self::presentation::{NextSteps, Presentation};
 use self::publish::publish;
 use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
@@ -44,6 +46,12 @@ use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch}
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
+    let ended = run_requests(&requests, args);
+    save_failure(args.junit.as_deref(), SUITE, &ended)?;
+    ended
+}
+
+fn run_requests(requests: &[RunRequest], args: &RunArgs) -> Result<Exit, Failure> {
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
         RunServer::Embedded => String::new(),
@@ -54,7 +62,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         abort_after: args.abort_on_fail,
         junit: args.junit.as_deref(),
     };
-    for request in &requests {
+    for request in requests {
         gate.check(&request.draft)?;
     }
     if let (RunServer::Embedded, false) = (&requests[0].server, args.fail_if.is_empty()) {
@@ -78,9 +86,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
             false => NextSteps::Shown,
         },
     };
-    let ended = carry_out(&requests, &args.output, &presentation, interim);
-    save_failure(args.junit.as_deref(), SUITE, &ended)?;
-    ended
+    carry_out(requests, &args.output, &presentation, interim)
 }
 
 /// Fails if several results would be written to one file.
@@ -101,30 +107,6 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Presentation of a run to its user.
-pub(crate) struct Presentation<'a> {
-    /// Advice for a user who leaves at once, as the tail of a sentence.
-    pub(crate) remedy: String,
-    /// Function that prints the document.
-    pub(crate) show: Show<'a>,
-    pub(crate) gate: Gate<'a>,
-    pub(crate) next_steps: NextSteps,
-    /// Visibility of finished load points where no progress can be shown.
-    pub(crate) points: Visibility,
-    /// Screen that covers the progress line.
-    pub(crate) screen: Option<LiveScreen>,
-}
-
-/// Function that prints a document.
-type Show<'a> = &'a dyn Fn(&RunDoc) -> Result<(), Failure>;
-
-/// Whether the text ends with commands that a user may want next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextSteps {
-    Shown,
-    Hidden,
 }
 
 /// Runs all requests one after the other on one server, then saves and prints the
@@ -185,6 +167,13 @@ pub(crate) fn carry_out(
             Err(failure) => return Err(failure),
         };
         worst = worst.max(context.settle(ended)?);
+        let is_aborted = docs
+            .last()
+            .is_some_and(|doc| doc.outcome == OutcomeDoc::Aborted);
+        if is_aborted && cancel.is_cancelled() {
+            // Not interrupted by the user: a condition ended the command.
+            break;
+        }
     }
     match docs.is_empty() && worst == Exit::Interrupted {
         true => Err(Failure::Interrupted),
@@ -291,12 +280,19 @@ fn run_one(
     line.clear();
     drop(server);
     let logged = watch.close();
-    let (mut record, mut ended_by) = (record?, EndedBy::Run);
-    if let Some(judged) = aborted.as_ref().and_then(AbortReason::take) {
-        let reason = format!("--fail-if '{}' failed: {}", judged.condition, judged.found);
-        record.outcome = Outcome::Aborted(reason);
-        ended_by = EndedBy::Gate(judged);
+    let aborted = aborted.as_ref().and_then(AbortReason::take);
+    if let (Err(_), Some(judged)) = (&record, &aborted) {
+        context.complain(judged);
     }
+    let mut record = record?;
+    let ended_by = match (aborted, &record.outcome) {
+        (Some(judged), Outcome::Interrupted) => {
+            let reason = format!("--fail-if '{}' failed: {}", judged.condition, judged.found);
+            record.outcome = Outcome::Aborted(reason);
+            EndedBy::Gate(judged)
+        }
+        _ => EndedBy::Run,
+    };
     conclude(request, &record, ended_by, &mut results, context, logged)
 }
 

@@ -38,14 +38,14 @@ static IS_COVERED: AtomicBool = AtomicBool::new(false);
 pub(super) fn check() -> Result<(), Failure> {
     let refused = |reason: &str| Err(Failure::Usage(format!("--live needs a terminal: {reason}")));
     if !io::stdin().is_terminal() {
-        return refused("standard input is none");
+        return refused("standard input is not a terminal");
     }
     if !io::stderr().is_terminal() {
-        return refused("standard error is none");
+        return refused("standard error is not a terminal");
     }
     match env::var("TERM").as_deref() {
-        Ok("dumb") => refused("a dumb one (TERM) has no full screen"),
-        Ok("") | Err(_) => refused("the variable TERM does not name its kind"),
+        Ok("dumb") => refused("TERM=dumb has no full screen"),
+        Ok("") | Err(_) => refused("the variable TERM is not set"),
         Ok(_) => Ok(()),
     }
 }

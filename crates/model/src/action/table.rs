@@ -204,7 +204,7 @@ impl JsonSchema for WeightedAction {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "An operation, its weight and its parameters",
+            "description": "An operation, its weight and its parameters, which depend on the operation",
             "type": "object",
             "properties": {
                 "op": {"enum": OPERATIONS.map(|(name, _)| name)},

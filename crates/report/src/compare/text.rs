@@ -296,7 +296,9 @@ fn remarks(pair: &Pair) -> Option<Block> {
     let any = |of: fn(&MetricChange) -> bool| places().flat_map(changes_of).any(of);
     let mut lines = Vec::new();
     if any(|found| found.noise == Some(Noise::Passes)) {
-        lines.push("values are means over passes; `run` shows all passes together".to_owned());
+        lines.push(
+            "values are means over passes; for response times, `run` pools all passes".to_owned(),
+        );
         lines.push(
             "intervals are Welch's over passes; (in brackets): no difference shown".to_owned(),
         );
@@ -326,7 +328,7 @@ fn remarks(pair: &Pair) -> Option<Block> {
         );
     }
     let judged = pair.load_points.iter().flat_map(changes_of);
-    let judged = judged.filter(|found| found.noise == Some(Noise::Passes));
+    let judged = judged.filter(|found| found.verdict != Verdict::CannotTell);
     let judged = judged.count();
     if judged >= MANY {
         lines.push(format!(

@@ -56,6 +56,13 @@ impl UnfinishedPoint {
         self.length
     }
 
+    /// Returns the bytes read and written. Data that the server copies is no throughput.
+    fn bytes_carried(&self) -> u64 {
+        let ops = self.ops.ops();
+        let carried = ops.filter(|(kind, _)| kind.direction().is_some());
+        carried.map(|(_, of)| of.bytes).sum()
+    }
+
     fn ops_of(&self, op: Option<&str>) -> Option<OpRecord> {
         match op {
             None => Some(self.ops.all()),
@@ -94,7 +101,13 @@ impl Threshold {
                 let earlier = if is_of_run { point.earlier_errors } else { 0 };
                 (ops.errors + earlier) as f64
             }
-            ThresholdValue::Metric(Metric::Throughput) => ops.bytes as f64 * 8.0 / 1e6 / length_s,
+            ThresholdValue::Metric(Metric::Throughput) => {
+                let bytes = match self.op {
+                    None => point.bytes_carried(),
+                    Some(_) => ops.bytes,
+                };
+                bytes as f64 * 8.0 / 1e6 / length_s
+            }
             ThresholdValue::Metric(Metric::Operations) => ops.count() as f64 / length_s,
             ThresholdValue::Metric(metric) => metric.latency(&LatencyDoc::of(ops.latency())?)?,
         };

@@ -83,7 +83,7 @@ fn passes_make_verdicts() {
           4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (-82.4 %)  -10.9 %
           8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
 
-    values are means over passes; `run` shows all passes together
+    values are means over passes; for response times, `run` pools all passes
     intervals are Welch's over passes; (in brackets): no difference shown
     detectable: the smallest change for the worse that such passes show (80 % power)
     with 72 comparisons at the load points, about 4 false positives are expected

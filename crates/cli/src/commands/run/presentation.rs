@@ -1,0 +1,32 @@
+//! How a run is presented to its user.
+
+use smbench_report::RunDoc;
+
+use super::Gate;
+use crate::failure::Failure;
+use crate::live::LiveScreen;
+use crate::progress::Visibility;
+
+/// Presentation of a run to its user.
+pub(crate) struct Presentation<'a> {
+    /// Advice for a user who leaves at once, as the tail of a sentence.
+    pub(crate) remedy: String,
+    /// Function that prints the document.
+    pub(crate) show: Show<'a>,
+    pub(crate) gate: Gate<'a>,
+    pub(crate) next_steps: NextSteps,
+    /// Visibility of finished load points where no progress can be shown.
+    pub(crate) points: Visibility,
+    /// Screen that covers the progress line.
+    pub(crate) screen: Option<LiveScreen>,
+}
+
+/// Function that prints a document.
+type Show<'a> = &'a dyn Fn(&RunDoc) -> Result<(), Failure>;
+
+/// Whether the text ends with commands that a user may want next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextSteps {
+    Shown,
+    Hidden,
+}
