@@ -66,12 +66,13 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 step "format"
 cargo fmt --all --check
 
-# Beside lints and tests: the program that counts instructions, whose engine is one
-# without smb-rs. The documentation takes what they leave of the CPUs.
-gate() { RUSTFLAGS="-D warnings" cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
+# Beside lints and tests: the program that counts instructions. Documentation, and lints
+# of the command without the second driver, take what they leave of the CPUs.
+gate() { cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
 {
   gate build
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
+  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
 } &
 building=$!
 trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT

@@ -250,12 +250,8 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
             _ => {
-                let line = one_line(&error.render().to_string());
-                let (message, help) = line.split_once(" (see").unwrap_or((&line, ""));
-                Err(Failure::Usage(match command_meant(&error) {
-                    meant if meant.is_empty() || help.is_empty() => line,
-                    meant => format!("{message}{meant}"),
-                }))
+                let rendered = error.render().to_string();
+                Err(Failure::Usage(one_line(&rendered, &command_meant(&error))))
             }
         },
     }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use smbench_model::target::{Secret, Target};
 
+use crate::child::end_within;
 use crate::failure::Failure;
 use crate::password::VARIABLE;
 
@@ -24,7 +25,6 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// Longest time in which the server may end without being killed. It has to drain
 /// its connections.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
-const STOP_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running embedded server; dropping it ends the server.
 #[derive(Debug)]
@@ -89,16 +89,7 @@ impl Helper {
 impl Drop for Helper {
     fn drop(&mut self) {
         drop(self.stop.take());
-        let deadline = Instant::now() + STOP_LIMIT;
-        while let Ok(None) = self.process.try_wait() {
-            if Instant::now() >= deadline {
-                // Fails only if the process has just ended.
-                let _ = self.process.kill();
-                let _ = self.process.wait();
-                return;
-            }
-            thread::sleep(STOP_INTERVAL);
-        }
+        end_within(&mut self.process, STOP_LIMIT);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The full screen of `--live`: what a run measures, while it goes on.
+//! The full screen of `--live`: what a run has measured so far.
 //!
 //! The observer of the run stores figures under a lock that no worker takes. A thread
 //! owns the terminal: it reads the keys and draws the figures twice a second. So the
@@ -75,7 +75,7 @@ impl LiveScreen {
         Ok(screen)
     }
 
-    /// Makes a panic visible. Other threads go on without the screen.
+    /// Makes a panic visible. Other threads continue without the screen.
     fn leave_on_panic(&self) {
         let (screen, report) = (self.clone(), panic::take_hook());
         panic::set_hook(Box::new(move |panic| {
@@ -176,7 +176,7 @@ impl LiveScreen {
         }
     }
 
-    /// Draws the figures. Returns whether the session of this number goes on.
+    /// Draws the figures. Returns whether the session of this number is still open.
     fn draw(&self, number: u64) -> bool {
         let view = self.figures().view(self.now_s());
         let mut session = self.session();

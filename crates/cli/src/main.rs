@@ -6,6 +6,7 @@
 
 mod args;
 mod calibrate;
+mod child;
 mod commands;
 mod embedded;
 mod exporter;

@@ -5,7 +5,6 @@
 //! percentiles never averaged. A decoded [`Hdr`] always has the engine's bounds and
 //! a bounded count. A file with other bounds is an error when it is read.
 
-use std::borrow::Cow;
 use std::io::Read;
 
 use base64::Engine as _;
@@ -15,7 +14,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{
     Deserializer as HdrReader, Serializer as _, V2DeflateSerializer,
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
 
@@ -78,7 +77,8 @@ pub fn quantile(latencies: &Histogram<u64>, part: f64, all: f64) -> u64 {
 /// A latency histogram in a document. In JSON it is the base64 of `HdrHistogram`'s
 /// V2 encoding with DEFLATE, which the HdrHistogram libraries of other languages
 /// read directly. In memory it has only the non-empty buckets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 pub struct Hdr {
     /// Pairs of a latency in nanoseconds within the bucket, and the bucket's count.
     buckets: Vec<(u64, u64)>,
@@ -129,19 +129,6 @@ impl Hdr {
             return Err(HdrError::Encoding);
         }
         Ok(Self::from(&histogram))
-    }
-}
-
-impl JsonSchema for Hdr {
-    fn schema_name() -> Cow<'static, str> {
-        "Hdr".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "HdrHistogram in its V2 encoding with DEFLATE, as base64",
-            "type": "string",
-        })
     }
 }
 

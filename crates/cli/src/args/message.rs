@@ -5,8 +5,12 @@ use std::ops::Range;
 use smbench_model::target::Target;
 
 /// Returns clap's message in one line. The usage that follows it becomes a hint at the
-/// command's help, unless the message has a tip or the possible values.
-pub(super) fn one_line(rendered: &str) -> String {
+/// command's help, unless the message has a tip or the possible values. A suggestion
+/// replaces that hint.
+pub(super) fn one_line(rendered: &str, suggestion: &str) -> String {
+    if !suggestion.is_empty() {
+        return without_usage(rendered) + suggestion;
+    }
     let line = without_usage(rendered);
     let usage = rendered
         .lines()

@@ -53,7 +53,7 @@ pub(crate) struct RunArgs {
     /// Serve counts of the run in OpenMetrics at http://ADDRESS/metrics, for example 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Show a full screen while the run goes on; q leaves it
+    /// Show a full screen during the run; q leaves it
     #[arg(long, conflicts_with = "quiet", hide_short_help = true)]
     pub(crate) live: bool,
     /// Print all tables: CPU use, every percentile, the operations at the peak

@@ -20,7 +20,7 @@ fn the_definition_is_consistent() {
 fn message(args: &[&str]) -> String {
     let error = Cli::try_parse_from(args).unwrap_err();
     let written = args.iter().map(|&arg| arg.to_owned());
-    hide_urls(one_line(&error.render().to_string()), written)
+    hide_urls(one_line(&error.render().to_string(), ""), written)
 }
 
 #[test]

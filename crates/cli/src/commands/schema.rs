@@ -15,7 +15,7 @@ pub(super) fn schema(of: SchemaOf) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the schema, with the descriptions of the code for people who do not read it.
+/// Returns the schema. Its descriptions are those of the code, without links.
 pub(crate) fn described(of: SchemaOf) -> Value {
     let schema: Schema = match of {
         SchemaOf::Result => schema_for!(RunDoc),

@@ -29,7 +29,7 @@ const PANEL: u16 = 2;
 const TABLE: u16 = 3;
 const GAP: u16 = 2;
 
-const KEYS: &str = "q: leave this screen, the run goes on   Ctrl-C: stop the run";
+const KEYS: &str = "q: leave this screen, the run continues   Ctrl-C: stop the run";
 
 /// Whether the screen has colours. No meaning is in colours alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,14 +8,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::terminal::is_readable;
+use crate::child::end_within;
 
 /// The guard. It ignores signals, also those for background processes that touch the
-/// terminal. It restores the settings only if nobody has changed them since: a shell
-/// may be faster.
+/// terminal. It keeps settings that another program has changed since: a shell may be
+/// faster.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
 before=$(stty -g <&2) || exit
@@ -32,7 +32,6 @@ printf '\033[?1049l\033[?25h\033[0m' >&2
 const START_LIMIT: Duration = Duration::from_secs(5);
 /// Longest time in which the guard may end without being killed.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
-const STOP_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A running guard; dropping it ends it without effect.
 #[derive(Debug)]
@@ -77,15 +76,6 @@ impl Drop for TerminalGuard {
             // Fails if someone has killed the guard.
             let _ = word.write_all(b"left\n");
         }
-        let deadline = Instant::now() + STOP_LIMIT;
-        while let Ok(None) = self.process.try_wait() {
-            if Instant::now() >= deadline {
-                // Fails only if the process has just ended.
-                let _ = self.process.kill();
-                let _ = self.process.wait();
-                return;
-            }
-            thread::sleep(STOP_INTERVAL);
-        }
+        end_within(&mut self.process, STOP_LIMIT);
     }
 }

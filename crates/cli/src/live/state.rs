@@ -244,10 +244,7 @@ impl LiveFigures {
         let kinds = self.window.ops();
         let kinds = kinds.map(|(kind, of)| LiveKind::of(kind.name(), of, of.bytes, window_s));
         self.view.kinds = kinds.collect();
-        // Data that the server copies is no throughput.
-        let carrying = self.window.ops();
-        let carrying = carrying.filter(|(kind, _)| kind.direction().is_some());
-        let bytes = carrying.map(|(_, of)| of.bytes).sum();
+        let bytes = self.window.bytes_carried();
         self.view.all = Some(LiveKind::of("all", &self.window.all(), bytes, window_s));
     }
 

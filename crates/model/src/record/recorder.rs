@@ -249,6 +249,14 @@ impl Recorder {
         all
     }
 
+    /// Returns the bytes read and written. Data that the server copies is no
+    /// throughput.
+    #[must_use]
+    pub fn bytes_carried(&self) -> u64 {
+        let carrying = self.ops().filter(|(kind, _)| kind.direction().is_some());
+        carrying.map(|(_, of)| of.bytes).sum()
+    }
+
     /// Returns the caching granted and revoked, to add to it.
     pub const fn caching_mut(&mut self) -> &mut CachingRecord {
         &mut self.incidents.caching

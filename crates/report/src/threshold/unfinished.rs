@@ -13,7 +13,7 @@ use crate::latency::LatencyDoc;
 use crate::metric::Metric;
 use crate::units::{counted, seconds};
 
-/// What a run has measured of a load point so far.
+/// The measurements of a load point so far.
 #[derive(Clone, Debug, Default)]
 pub struct UnfinishedPoint {
     clients: u32,
@@ -56,13 +56,6 @@ impl UnfinishedPoint {
         self.length
     }
 
-    /// Returns the bytes read and written. Data that the server copies is no throughput.
-    fn bytes_carried(&self) -> u64 {
-        let ops = self.ops.ops();
-        let carried = ops.filter(|(kind, _)| kind.direction().is_some());
-        carried.map(|(_, of)| of.bytes).sum()
-    }
-
     fn ops_of(&self, op: Option<&str>) -> Option<OpRecord> {
         match op {
             None => Some(self.ops.all()),
@@ -103,7 +96,7 @@ impl Threshold {
             }
             ThresholdValue::Metric(Metric::Throughput) => {
                 let bytes = match self.op {
-                    None => point.bytes_carried(),
+                    None => point.ops.bytes_carried(),
                     Some(_) => ops.bytes,
                 };
                 bytes as f64 * 8.0 / 1e6 / length_s

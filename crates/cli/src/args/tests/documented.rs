@@ -1,4 +1,5 @@
-//! Every command in the documentation is one that the command line accepts.
+//! The command line accepts the first command of each line in the code blocks of the
+//! documentation.
 
 use std::ffi::OsString;
 use std::fs;
