@@ -175,7 +175,8 @@ pub(crate) fn labelled<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -
 }
 
 /// Formats load points by their clients: `16 clients`, or `1, 4, 16 clients`.
-pub(crate) fn clients(of: &[u32]) -> String {
+#[must_use]
+pub fn clients(of: &[u32]) -> String {
     match of {
         [one] => counted((*one).into(), "client"),
         several => format!("{} clients", several.iter().join(", ")),

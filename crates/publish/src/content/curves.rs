@@ -254,8 +254,9 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                 [doubt::of_throughput(row), of_latency].contains(&kind)
             };
             let found = server.curve.rows.iter().filter(has_kind);
-            let found = found.map(|row| row.clients).join(", ");
-            (!found.is_empty()).then(|| format!("{} at {found} clients", server.name))
+            let found = found.map(|row| row.clients).collect_vec();
+            let at = || format!("{} at {}", server.name, units::clients(&found));
+            (!found.is_empty()).then(at)
         };
         let kinds = [
             at(Doubt::ClientLimited).map(|place| {
@@ -270,8 +271,9 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                      high there."
                 )
             }),
-            at(Doubt::Stalled)
-                .map(|place| format!("Ringed, *: {place}: a stall that its response times miss.")),
+            at(Doubt::Stalled).map(|place| {
+                format!("In a square, *: {place}: a stall that its response times miss.")
+            }),
         ];
         lines.extend(kinds.into_iter().flatten());
     }

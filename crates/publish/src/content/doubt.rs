@@ -1,4 +1,4 @@
-//! Doubts about numbers of valid load points: rings in plots, marks in tables.
+//! Doubts about numbers of valid load points: rings and squares in plots, marks in tables.
 
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
@@ -41,7 +41,7 @@ pub(super) const fn mark(doubt: Doubt) -> &'static str {
     }
 }
 
-/// Returns the meaning of a ring or a mark; `None` if there is none.
+/// Returns the meaning of a surround or a mark; `None` if there is none.
 pub(super) const fn meaning(doubt: Doubt) -> Option<&'static str> {
     match doubt {
         Doubt::None => None,
@@ -51,13 +51,17 @@ pub(super) const fn meaning(doubt: Doubt) -> Option<&'static str> {
     }
 }
 
-/// Explains the rings of a plot, a line for each kind.
+/// Explains the rings and squares of a plot, a line for each kind.
 pub(super) fn notes(lines: &[Line]) -> Vec<String> {
     let points = || lines.iter().flat_map(|line| &line.points);
     let kinds = Doubt::ALL.into_iter();
     let kinds = kinds.filter(|doubt| points().any(|point| point.doubt == *doubt));
-    kinds
-        .filter_map(meaning)
-        .map(|meaning| format!("with a ring: {meaning}"))
-        .collect()
+    let note = |doubt| {
+        let surround = match doubt {
+            Doubt::Stalled => "in a square",
+            _ => "with a ring",
+        };
+        Some(format!("{surround}: {}", meaning(doubt)?))
+    };
+    kinds.filter_map(note).collect()
 }

@@ -28,8 +28,8 @@ const DEFINITIONS: [&str; 9] = [
      marked ! in tables and hollow in plots; it is in no mean and never the peak.",
     "A load point is marked ~ in tables of throughput and has a ring in its plots where it is \
      client-limited: the machine that generated the load, and not the server, limited it.",
-    "Response times have a ring in plots where they may be wrong: too high where answers were \
-     handled late (^ in tables), too low where they miss a stall at the end of the window (*).",
+    "Response times may be too high where answers were handled late: with a ring in plots, ^ in \
+     tables. They are too low where they miss a stall at the end of the window: in a square, *.",
     "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
      the line through them rises or falls by at most 10 %.",
 ];

@@ -146,15 +146,11 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
                 PointValidity::Invalid => Filling::Hollow,
                 PointValidity::Valid | PointValidity::AfterGap => Filling::Solid,
             };
-            let surround = match point.doubt {
-                Doubt::None => Surround::Free,
-                Doubt::ClientLimited | Doubt::LateAnswers | Doubt::Stalled => Surround::Ring,
-            };
             let marker = Marker {
                 style: line.style,
                 colour,
                 filling,
-                surround,
+                surround: surround(point.doubt),
                 radius: MARKER_RADIUS * FINE,
             };
             marker.draw(area, place(point))?;
@@ -167,6 +163,15 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
             .collect()
     };
     Ok(plot.lines.iter().map(places).collect())
+}
+
+/// Returns the surround of a marker. Kinds of doubt that one plot can show differ.
+const fn surround(doubt: Doubt) -> Surround {
+    match doubt {
+        Doubt::None => Surround::Free,
+        Doubt::ClientLimited | Doubt::LateAnswers => Surround::Ring,
+        Doubt::Stalled => Surround::Square,
+    }
 }
 
 /// Splits the points of a line at gaps and at points that may not be quoted.
@@ -247,7 +252,7 @@ impl Legend {
         for doubt in Doubt::ALL {
             let is_there = plot.points().any(|point| point.doubt == doubt);
             let name = doubt.name().filter(|_| is_there);
-            entries.extend(name.map(|name| of_points(Filling::Solid, Surround::Ring, name)));
+            entries.extend(name.map(|name| of_points(Filling::Solid, surround(doubt), name)));
         }
         let longest = entries.iter().map(|entry| entry.name.chars().count());
         let longest = longest.max().unwrap_or(0);

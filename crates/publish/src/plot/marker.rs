@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use plotters::backend::DrawingBackend;
 use plotters::coord::CoordTranslate;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
-use plotters::element::{Circle, EmptyElement, PathElement, Polygon};
+use plotters::element::{Circle, EmptyElement, PathElement, Polygon, Rectangle};
 use plotters::style::{Color, RGBColor};
 use plotters_backend::BackendCoord;
 
@@ -23,14 +23,16 @@ pub(super) enum Filling {
 /// Surrounding of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surround {
-    /// No ring.
+    /// Nothing.
     Free,
     /// A ring at a distance.
     Ring,
+    /// A square at a distance.
+    Square,
 }
 
-/// Radius of the ring relative to a circle.
-const RING: f64 = 2.0;
+/// Radius of a ring, or half the side of a square, relative to a circle.
+const SURROUND: f64 = 2.0;
 
 /// Number of corners of each shape, and the direction of the first as a fraction of
 /// a turn from the right, clockwise. A circle has no corners. The number of shapes
@@ -70,10 +72,16 @@ impl Marker {
             Filling::Solid => self.colour.filled(),
             Filling::Hollow => palette::PAPER.filled(),
         };
-        if self.surround == Surround::Ring {
-            let radius = (f64::from(self.radius) * RING) as i32;
-            let ring = self.colour.stroke_width(self.radius.unsigned_abs() / 3);
-            area.draw(&(EmptyElement::at(at.clone()) + Circle::new((0, 0), radius, ring)))?;
+        let reach = (f64::from(self.radius) * SURROUND) as i32;
+        let thin = self.colour.stroke_width(self.radius.unsigned_abs() / 3);
+        let around = EmptyElement::at(at.clone());
+        match self.surround {
+            Surround::Free => {}
+            Surround::Ring => area.draw(&(around + Circle::new((0, 0), reach, thin)))?,
+            Surround::Square => {
+                let corners = [(-reach, -reach), (reach, reach)];
+                area.draw(&(around + Rectangle::new(corners, thin)))?;
+            }
         }
         let (corners, turn) = SHAPES[self.style % SHAPES.len()];
         if corners == 0 {
