@@ -12,6 +12,7 @@ mod embedded;
 mod exporter;
 mod failure;
 mod junit;
+mod lab_facts;
 mod live;
 mod login;
 mod output;

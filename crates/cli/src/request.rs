@@ -20,6 +20,7 @@ use crate::args::{
 };
 use crate::calibrate;
 use crate::failure::Failure;
+use crate::lab_facts::LabFacts;
 use crate::login;
 use crate::password::Sources;
 
@@ -160,13 +161,19 @@ impl RunRequest {
     /// Returns the facts that readers of the results need, as far as they are known
     /// before the run.
     pub(crate) fn disclosure(&self) -> Disclosure {
-        let mut told = match self.server {
+        let mut told = match &self.server {
             RunServer::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
                 // Its files are in memory, so it just answers a FLUSH.
                 ..of_this_process(ServerLocation::Embedded, FlushDoc::Ignores)
             },
-            RunServer::Given(_) => disclosure(self.flush),
+            RunServer::Given(server) => {
+                let mut told = disclosure(self.flush);
+                if let Some(facts) = LabFacts::of_environment(&server.target) {
+                    facts.add_to(&mut told);
+                }
+                told
+            }
         };
         let calibrate::RunCalibration { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;

@@ -19,6 +19,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, S
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs, TARGET_VARIABLE};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
+use crate::lab_facts::{self, LabFacts};
 use crate::output::{complain, print};
 use crate::password::VARIABLE;
 use crate::signals;
@@ -50,7 +51,7 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
     })?;
     let ended = match command {
         LabCommand::Embedded(args) => embedded(&args, stop, &stopped)?,
-        LabCommand::Samba(args) => samba(args, &stopped)?,
+        LabCommand::Samba(args) => samba(&args, &stopped)?,
         LabCommand::Loopback => return calibrate::respond(),
     };
     match ended {
@@ -96,26 +97,30 @@ fn embedded(
         listen: SocketAddr::new(args.listen, args.port),
         ..EmbeddedOptions::default()
     })?;
-    let access = (&*server.url(), server.password());
-    let ended = serve(
-        "smbench's server",
-        access,
-        &args.command,
-        stopped,
-        || Ok(()),
-    )?;
+    let access = RunningServer {
+        name: "smbench's server",
+        password: server.password(),
+        facts: LabFacts::of_embedded(server.url()),
+        url: server.url(),
+    };
+    let ended = serve(&access, &args.command, stopped, || Ok(()))?;
     server.stop();
     Ok(ended)
 }
 
-fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Failure> {
+fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Failure> {
     let server = ScratchSamba::start(SambaOptions {
         signing: args.signing,
         listen: args.listen,
-        extra_global: args.options,
+        extra_global: args.options.clone(),
         ..SambaOptions::default()
     })?;
-    let access = (&*server.url(), server.password());
+    let access = RunningServer {
+        name: "A temporary Samba",
+        password: server.password(),
+        facts: LabFacts::of_samba(&server, &args.options),
+        url: server.url(),
+    };
     let still_runs = || match server.has_exited() {
         false => Ok(()),
         true => {
@@ -125,34 +130,42 @@ fn samba(args: SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Failu
             ))))
         }
     };
-    let ended = serve(
-        "A temporary Samba",
-        access,
-        &args.command,
-        stopped,
-        still_runs,
-    )?;
+    let ended = serve(&access, &args.command, stopped, still_runs)?;
     server.stop()?;
     Ok(ended)
 }
 
+/// What a user or a command needs to use a server.
+struct RunningServer<'a> {
+    /// Name at the start of a sentence.
+    name: &'a str,
+    url: String,
+    password: &'a str,
+    facts: LabFacts,
+}
+
 /// Waits until the command has ended, or without one until a stop is requested.
 fn serve(
-    name: &str,
-    (url, password): (&str, &str),
+    server: &RunningServer<'_>,
     command: &[OsString],
     stopped: &Receiver<()>,
     still_runs: impl Fn() -> Result<(), Failure>,
 ) -> Result<CommandStatus, Failure> {
     let mut child = match command {
         [] => {
-            announce(name, url, password)?;
+            announce(server)?;
             None
         }
         [program, args @ ..] => {
             let mut command = Command::new(program);
-            command.args(args).env(TARGET_VARIABLE, url);
-            let child = command.env(VARIABLE, password).spawn();
+            let facts = server.facts.to_variable();
+            let facts = facts.map_err(Failure::io("describe the server"))?;
+            let child = command
+                .args(args)
+                .env(TARGET_VARIABLE, &server.url)
+                .env(VARIABLE, server.password)
+                .env(lab_facts::VARIABLE, facts)
+                .spawn();
             let program = program.display();
             let failed = |error| Failure::Usage(format!("failed to run {program}: {error}"));
             let child = child.map_err(failed)?;
@@ -226,7 +239,13 @@ impl Drop for RunningCommand {
 }
 
 /// Prints the two lines that scripts read, and tells people what to do with them.
-fn announce(name: &str, url: &str, password: &str) -> Result<(), Failure> {
+fn announce(server: &RunningServer<'_>) -> Result<(), Failure> {
+    let RunningServer {
+        name,
+        url,
+        password,
+        ..
+    } = server;
     print(&format!("{url}\n{VARIABLE}={password}\n"))?;
     // Not if a program reads the lines, such as a run that has started its own server.
     if io::stdout().is_terminal() && io::stderr().is_terminal() {

@@ -9,16 +9,15 @@
 
 use std::path::Path;
 
-use smbench_engine::storage::Storage;
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
 use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Secret, Target};
-use smbench_report::doc::StorageDoc;
 use smbench_report::study::StudyServerDoc;
 use smbench_report::{Disclosure, FlushDoc};
 
 use crate::failure::Failure;
+use crate::lab_facts::LabFacts;
 use crate::request::{self, GivenServer};
 
 /// A server of a suite.
@@ -107,15 +106,9 @@ impl Host {
                 let samba = samba.start()?;
                 let (mut target, _) = Target::parse(&samba.url())?;
                 target.password = Secret::new(samba.password());
+                let facts = LabFacts::of_samba(&samba, lines);
                 let mut disclosure = request::disclosure(self.flush);
-                let storage = Storage::of(&samba.data_dir());
-                disclosure.notes.push(scratch_note(lines, storage.as_ref()));
-                disclosure.software = samba.version();
-                disclosure.storage = storage.as_ref().map(|storage| StorageDoc {
-                    filesystem: storage.filesystem.clone(),
-                    source: storage.source.clone(),
-                    in_memory: storage.is_memory(),
-                });
+                facts.add_to(&mut disclosure);
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(StartedServer {
                     target,
@@ -131,81 +124,6 @@ impl Host {
         match &self.kind {
             HostKind::Given(account) => Some(&account.target),
             HostKind::Samba { .. } => None,
-        }
-    }
-}
-
-/// Describes a scratch Samba for readers, and especially its storage.
-fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
-    let storage = match storage {
-        Some(storage) if storage.is_memory() => {
-            format!("in memory ({storage}), where a flush costs nothing")
-        }
-        Some(storage) => format!("on {storage}"),
-        None => "on a file system that cannot be told".to_owned(),
-    };
-    let lines = match lines {
-        [] => "as it ships".to_owned(),
-        lines => format!("with {}", lines.join("; ")),
-    };
-    format!("a scratch Samba {lines}, its share {storage}")
-}
-
-/// Returns the flush policy of a Samba with these lines in the global section of
-/// its `smb.conf` (smb.conf(5), `strict sync`).
-pub(super) fn samba_policy(lines: &[String]) -> FlushDoc {
-    // The default since 4.7.
-    let mut policy = FlushDoc::Honours;
-    for line in lines {
-        let Some((name, value)) = line.split_once('=') else {
-            continue;
-        };
-        // Samba ignores case and blanks in names.
-        let name: String = name.split_whitespace().collect::<String>().to_lowercase();
-        let value = value.trim().to_lowercase();
-        match name.as_str() {
-            "strictsync" => {
-                policy = match value.as_str() {
-                    "yes" | "true" | "1" | "on" => FlushDoc::Honours,
-                    "no" | "false" | "0" | "off" => FlushDoc::Ignores,
-                    _ => FlushDoc::Unknown,
-                }
-            }
-            // These can set any option.
-            "include" | "copy" | "configfile" | "registryshares" | "vfsobjects" | "vfsobject" => {
-                return FlushDoc::Unknown;
-            }
-            _ => {}
-        }
-    }
-    policy
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_samba_does_on_a_flush_follows_from_its_lines() {
-        for (lines, policy) in [
-            (&[][..], FlushDoc::Honours),
-            (&["max open files = 99"], FlushDoc::Honours),
-            (&["strict sync = no"], FlushDoc::Ignores),
-            (&["Strict  SYNC=No"], FlushDoc::Ignores),
-            (&["strictsync = 0"], FlushDoc::Ignores),
-            (
-                &["strict sync = no", "strict sync = yes"],
-                FlushDoc::Honours,
-            ),
-            (&["strict sync = maybe"], FlushDoc::Unknown),
-            (
-                &["vfs objects = io_uring", "strict sync = no"],
-                FlushDoc::Unknown,
-            ),
-            (&["strict sync = no", "include = /etc/x"], FlushDoc::Unknown),
-        ] {
-            let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
-            assert_eq!(samba_policy(&lines), policy, "{lines:?}");
         }
     }
 }

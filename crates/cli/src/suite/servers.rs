@@ -10,11 +10,12 @@ use smbench_model::target::{Target, UrlPassword};
 use smbench_report::FlushDoc;
 
 use super::client;
-use super::host::{Host, HostKind, samba_policy};
+use super::host::{Host, HostKind};
 use super::source::Source;
 use super::spec::{NAMED, ServerEntry, twice};
 use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
+use crate::lab_facts::samba_policy;
 use crate::login;
 use crate::request::{self, GivenServer};
 

@@ -130,6 +130,25 @@ fn a_command_uses_the_server_and_ends_it() {
 }
 
 #[test]
+fn a_result_says_how_the_server_of_the_lab_was_set_up() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    let smbench = env!("CARGO_BIN_EXE_smbench");
+    let lab = ["lab", "samba", "--option", "strict sync = no", "--"];
+    let run = [smbench, "run", "--clients=1", "--json=-"];
+    let said = place.smbench(&[&lab[..], &run, &SHORT].concat());
+    said.succeeded();
+    let server = &json(&said.stdout)["server"];
+    assert_eq!(server["flush"], "ignores", "{server}");
+    let software = server["software"].as_str().unwrap();
+    assert!(software.starts_with("Samba "), "{server}");
+    let notes = server["notes"].to_string();
+    assert!(notes.contains("with strict sync = no"), "{server}");
+}
+
+#[test]
 fn an_interrupt_waits_for_the_command() {
     let place = Place::new();
     let script = "trap 'echo cleaned; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
