@@ -100,6 +100,7 @@ impl RunDoc {
             load_points,
             repeats,
             peak,
+            conditions: Vec::new(),
             leftover: record.leftover.clone(),
         }
     }

@@ -13,6 +13,7 @@
 //! several load points (see [`crate::curve`]).
 
 mod calibration;
+mod condition;
 mod file;
 mod fileio;
 mod generator;
@@ -30,6 +31,7 @@ mod tool;
 mod workload;
 
 pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
+pub use condition::{ConditionDoc, ConditionOutcome};
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save};
 pub use fileio::FileioDoc;

@@ -80,7 +80,7 @@ impl RunDoc {
     /// Returns `None` without documents. The rest comes from the first document,
     /// with these exceptions:
     ///
-    /// - The outcome is the first one that is not "complete".
+    /// - The outcome is the first one that is not "complete". Conditions are left out.
     /// - [`ServerDoc::otherwise`](crate::doc::ServerDoc::otherwise) lists how the server differed in other
     ///   documents.
     /// - A note says if another machine generated the load of some passes.
@@ -90,6 +90,8 @@ impl RunDoc {
     pub fn pooled(passes: Vec<Self>) -> Option<Self> {
         let mut passes = passes.into_iter();
         let mut all = passes.next()?;
+        // They were judged on one document.
+        all.conditions.clear();
         for pass in passes {
             all.server.add_pass(&pass.server);
             let mut notes = all.server.notes.iter();

@@ -52,9 +52,9 @@ pub fn render(doc: &RunDoc) -> String {
     }
     let mut remarks = remarks(doc);
     remarks.extend(reached(doc).map(|line| wrapped(&line)));
-    if !remarks.is_empty() {
-        sections.push(remarks);
-    }
+    sections.extend((!remarks.is_empty()).then_some(remarks));
+    let outcomes = doc.conditions.iter().map(|judged| format!("{judged}\n"));
+    sections.extend((!doc.conditions.is_empty()).then(|| outcomes.collect()));
     sections.join("\n")
 }
 

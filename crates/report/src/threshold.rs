@@ -14,7 +14,7 @@ use smbench_model::record::OpKind;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide, Phrase};
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{LoopDoc, OpDoc, RunDoc};
+use crate::doc::{ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, RunDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::units::{counted, plain};
@@ -43,17 +43,6 @@ enum ThresholdValue {
     Errors,
 }
 
-/// The outcome of a [`Threshold`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct ThresholdJudgement {
-    /// The condition as the user wrote it.
-    pub condition: String,
-    /// Whether the run meets the condition, and so fails.
-    pub failed: bool,
-    /// The value, and where it was measured.
-    pub found: String,
-}
-
 /// Error of a text that is not a valid threshold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -64,15 +53,12 @@ pub struct ThresholdJudgement {
 )]
 pub struct ThresholdError(String);
 
-/// A condition on a value that the run does not have.
+/// Error of a condition on a value that the plan does not measure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{condition}' cannot be judged: {reason}")]
 pub struct NotMeasured {
-    /// The condition as the user wrote it.
-    pub condition: String,
+    condition: String,
     reason: String,
-    /// Whether the run would have had the value later.
-    pub is_of_aborted_run: bool,
 }
 
 impl ThresholdValue {
@@ -249,35 +235,36 @@ impl Threshold {
         NotMeasured {
             condition: self.text.clone(),
             reason,
-            is_of_aborted_run: false,
         }
     }
 
     /// Returns the outcome in a run that another condition ended.
     #[must_use]
-    pub fn not_reached(&self) -> NotMeasured {
-        NotMeasured {
-            is_of_aborted_run: true,
-            ..self.not_measured("the run was aborted".to_owned())
-        }
+    pub fn skipped(&self) -> ConditionDoc {
+        self.open(ConditionOutcome::Skipped, "the run was aborted")
     }
 
-    /// Judges a run.
-    ///
-    /// # Errors
-    ///
-    /// [`NotMeasured`] if the run does not have the value, such as an operation that
-    /// was not part of it, or a load point that was not measured.
-    pub fn judge(&self, doc: &RunDoc) -> Result<ThresholdJudgement, NotMeasured> {
-        let not_measured = |reason: String| self.not_measured(reason);
+    /// Judges a run. The outcome is unknown if the run does not have the value, such as
+    /// that of an operation that was not part of it, or of a load point that was not
+    /// measured.
+    #[must_use]
+    pub fn judge(&self, doc: &RunDoc) -> ConditionDoc {
+        let unknown = |reason: String| {
+            let reason = format!("cannot be judged: {reason}");
+            self.open(ConditionOutcome::Unknown, &reason)
+        };
+        self.judge_value(doc).unwrap_or_else(unknown)
+    }
+
+    fn judge_value(&self, doc: &RunDoc) -> Result<ConditionDoc, String> {
         let curve = Curve::of(&doc.load_points);
         let op = self.op.as_deref();
-        let rows = self.rows(doc.pacing, &curve).map_err(not_measured)?;
+        let rows = self.rows(doc.pacing, &curve)?;
         let mut values = Vec::new();
         for row in rows {
             let place = counted(row.clients.into(), "client");
             let value = self.value.of(row, op);
-            let missing = || not_measured(format!("it was not measured at {place}"));
+            let missing = || format!("it was not measured at {place}");
             let place = format!("at {place}{}", self.value.doubt(row));
             values.push((value.ok_or_else(missing)?, place));
         }
@@ -286,29 +273,41 @@ impl Threshold {
                 let sum = values.iter().map(|(value, _)| value).sum();
                 (sum, "at all load points".to_owned())
             }
-            _ => self
-                .worst(values)
-                .ok_or_else(|| not_measured("no load point is valid".to_owned()))?,
+            _ => self.worst(values).ok_or("no load point is valid")?,
         };
         let judged = self.judged(found, &place);
         let is_valid = curve.rows.iter().all(CurveRow::is_valid);
         match self.value {
             // Operations that were lost with their client are no failed ones.
-            ThresholdValue::Errors if !judged.failed && !is_valid => {
-                Err(not_measured("a load point is not valid".to_owned()))
+            ThresholdValue::Errors if judged.outcome == ConditionOutcome::Passed && !is_valid => {
+                Err("a load point is not valid".to_owned())
             }
             _ => Ok(judged),
         }
     }
 
-    fn judged(&self, found: f64, place: &str) -> ThresholdJudgement {
-        ThresholdJudgement {
+    fn judged(&self, found: f64, place: &str) -> ConditionDoc {
+        let is_beyond = match self.side {
+            LimitSide::Below => found < self.limit,
+            LimitSide::Above => found > self.limit,
+        };
+        let outcome = match is_beyond {
+            true => ConditionOutcome::Failed,
+            false => ConditionOutcome::Passed,
+        };
+        ConditionDoc {
+            value: Some(found),
+            ..self.open(outcome, &format!("{} {place}", self.value.print(found)))
+        }
+    }
+
+    fn open(&self, outcome: ConditionOutcome, found: &str) -> ConditionDoc {
+        ConditionDoc {
             condition: self.text.clone(),
-            failed: match self.side {
-                LimitSide::Below => found < self.limit,
-                LimitSide::Above => found > self.limit,
-            },
-            found: format!("{} {place}", self.value.print(found)),
+            outcome,
+            value: None,
+            limit: self.limit,
+            found: found.to_owned(),
         }
     }
 
@@ -342,12 +341,5 @@ impl Threshold {
             LimitSide::Below => values.min_by(|one, other| one.0.total_cmp(&other.0)),
             LimitSide::Above => values.max_by(|one, other| one.0.total_cmp(&other.0)),
         }
-    }
-}
-
-impl fmt::Display for ThresholdJudgement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = if self.failed { "failed" } else { "passed" };
-        write!(f, "{outcome:<9}{}: {}", self.condition, self.found)
     }
 }

@@ -17,14 +17,13 @@ use smbench_engine::run;
 use smbench_model::plan::Plan;
 use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::target::Target;
-use smbench_report::doc::OutcomeDoc;
+use smbench_report::doc::{ConditionDoc, OutcomeDoc};
 use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
-use smbench_report::threshold::ThresholdJudgement;
 use smbench_report::units::plain;
 use smbench_report::{RunDoc, Threshold, render};
 
 pub(crate) use self::conditions::Gate;
-use self::conditions::{AbortReason, SUITE, exit_of, judge_thresholds, save_cases};
+use self::conditions::{AbortReason, SUITE, exit_of, save_cases};
 pub(crate) use self::presentation::{NextSteps, Presentation};
 use self::publish::publish;
 use crate::args::{OutputArgs, RunArgs, without_urls};
@@ -324,7 +323,7 @@ enum EndedBy {
     /// Its plan, its user or its server.
     Run,
     /// A condition of `--fail-if`, before the plan was carried out.
-    Gate(ThresholdJudgement),
+    Gate(ConditionDoc),
 }
 
 /// Saves and prints the result, and reports problems with it.
@@ -336,35 +335,35 @@ fn conclude(
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
-    let doc = document(record, request.disclosure());
+    let mut doc = document(record, request.disclosure());
     let cleaned_up = report_leftover(&doc, request, context);
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
+    let gate = &context.presentation.gate;
+    let (mut exit, reason) = verdict(&doc, context.output);
+    doc.conditions = match ended_by {
+        EndedBy::Run => gate.thresholds.iter().map(|one| one.judge(&doc)).collect(),
+        // It does not have the values of the other conditions.
+        EndedBy::Gate(failed) => {
+            exit = Exit::Failed;
+            let others = gate.thresholds.iter().map(Threshold::skipped);
+            let others = others.filter(|other| other.condition != failed.condition);
+            [vec![failed.clone()], others.collect()].concat()
+        }
+    };
     context.unsaved.begin();
     let saved = results.save(&doc);
     context.unsaved.end();
     let path = results.path().filter(|_| saved.is_ok());
-    let gate = &context.presentation.gate;
-    let (exit, reason) = verdict(&doc, context.output);
-    let (exit, judged) = match ended_by {
-        EndedBy::Run => (exit, judge_thresholds(&doc, gate.thresholds)),
-        // It does not have the values of the other conditions.
-        EndedBy::Gate(failed) => {
-            let others = gate.thresholds.iter().map(Threshold::not_reached);
-            let others = others.filter(|other| other.condition != failed.condition);
-            let others: Vec<_> = others.map(Err).collect();
-            (Exit::Failed, [vec![Ok(failed)], others].concat())
-        }
-    };
     let invalid = reason.as_deref().unwrap_or("interrupted");
     let invalid = (exit != Exit::Done).then_some(invalid);
-    let written = publish(&doc, path, &judged, invalid, context);
-    let cases = save_cases(gate.junit, invalid, &judged);
+    let written = publish(&doc, path, invalid, context);
+    let cases = save_cases(gate.junit, invalid, &doc.conditions);
     if let Some(reason) = reason {
         context.complain(reason);
     }
-    let exit = exit.max(cleaned_up).max(exit_of(&judged));
+    let exit = exit.max(cleaned_up).max(exit_of(&doc.conditions));
     let ended = context.with_files(Ok(exit), saved.and(written).and(cases).and(logged));
     Ok(Ran { doc, ended })
 }

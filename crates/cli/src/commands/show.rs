@@ -20,7 +20,7 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         save_csv(&doc, to)?;
     }
     if let Some(to) = &args.markdown {
-        write(to, &to_markdown(&doc, &[]))?;
+        write(to, &to_markdown(&doc, None))?;
     }
     if !is_taken {
         match args.details {

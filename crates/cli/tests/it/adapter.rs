@@ -188,7 +188,7 @@ fn parts_of_the_built_in_suite_can_be_picked() {
     let unread = suite(&place, server.password(), &args[..6]);
     assert_eq!(unread.code(), Some(0), "{unread:?}");
     for part in [
-        "smbench: failed to read study/calibration.json: not JSON: ",
+        "smbench: failed to read study/calibration.json: not an smbench result: ",
         "; the study is shown without it; remove that file, and the suite measures anew\n",
     ] {
         assert!(unread.stderr.contains(part), "{part}: {unread:?}");

@@ -130,7 +130,7 @@ fn later_runs_refer_to_it(place: &Place) {
     // An unreadable calibration that the user did not name stops no run, but is
     // reported.
     place.write("results/calibration.json", "{");
-    let told = "not compared with a calibration: failed to read results/calibration.json: not JSON";
+    let told = "not compared with a calibration: failed to read results/calibration.json: not an smbench result";
     let said = run(&["--out=results", "--details"]);
     assert!(said.contains(told) && !is_told(&said), "{said}");
 }

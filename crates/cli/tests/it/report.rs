@@ -93,7 +93,7 @@ fn a_calibration_that_cannot_be_read_costs_a_study_nothing_else() {
         let said = place.smbench(args);
         assert_eq!(said.code(), Some(0), "{said:?}");
         for part in [
-            "smbench: failed to read results/calibration.json: not JSON: ",
+            "smbench: failed to read results/calibration.json: not an smbench result: ",
             "; the study is shown without it",
         ] {
             assert!(said.stderr.contains(part), "{said:?}");
@@ -101,7 +101,7 @@ fn a_calibration_that_cannot_be_read_costs_a_study_nothing_else() {
         assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
     }
     let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
-    let told = "left out: failed to read results/calibration.json: not JSON: ";
+    let told = "left out: failed to read results/calibration.json: not an smbench result: ";
     assert!(page.contains(told), "{page}");
 }
 
@@ -123,7 +123,7 @@ fn what_is_no_study_is_named() {
     place.write("bad/x.json", "{");
     place
         .smbench(&["report", "bad"])
-        .failed_with(2, &["bad/x.json: not JSON"]);
+        .failed_with(2, &["bad/x.json: not an smbench result"]);
     assert!(!place.path("bad/report").exists(), "nothing half done");
 }
 

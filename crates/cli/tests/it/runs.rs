@@ -332,6 +332,10 @@ fn a_run_fails_if_a_value_meets_a_condition() {
         let said = place.run(&server.url(), server.password(), &args);
         assert_eq!(said.code(), Some(code), "{said:?}");
         assert_eq!(said.stderr.contains("failed "), code == 1, "{said:?}");
+        let judged = &json(&said.stdout)["conditions"][0];
+        assert_eq!(judged["condition"], condition);
+        assert_eq!(judged["outcome"], ["passed", "failed"][code as usize]);
+        assert!(judged["value"].is_number(), "{judged}");
     }
     let args = [
         "--clients=1",
@@ -366,6 +370,9 @@ fn a_condition_can_end_the_run() {
     );
     let doc = place.document();
     assert_eq!(doc["outcome"], "aborted");
+    let judged = doc["conditions"].as_array().unwrap();
+    let outcomes: Vec<_> = judged.iter().map(|of| &of["outcome"]).collect();
+    assert_eq!(outcomes, ["failed", "skipped"], "{judged:?}");
     assert_eq!(doc["load_points"].as_array().unwrap().len(), 1);
     let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
     assert!(junit.contains(r#"tests="3" failures="2""#), "{junit}");

@@ -236,7 +236,8 @@ fn what_cannot_be_told_is_not_told() {
         point.generator_limited = Some(true);
     }
     let expected = "file-server: cannot tell which is faster, b or a: 2000 Mbit/s against 1000 Mbit/s at 48 \
-                    clients, +100 %. a was client-limited: its server may be faster.";
+                    clients, +100 %. a was client-limited: its server may be faster. Generate the load \
+                    on a machine of its own, or with more CPUs.";
     assert_eq!(told(limited), expected);
 
     let mut lacking = slow();

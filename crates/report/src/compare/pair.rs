@@ -24,6 +24,8 @@ pub struct Pair {
     pub settings: Vec<Difference>,
     /// Differences of the work. If there are any, the comparison needs care.
     pub workload: Vec<Difference>,
+    /// Whether the servers' flush policies differ although neither run has a FLUSH.
+    pub hides_flush_policy: bool,
     /// Load points and passes that are not compared, one sentence each.
     pub left_out: Vec<String>,
     /// Numbers of clients whose load points are valid in the baseline, but not in
@@ -98,6 +100,7 @@ impl Pair {
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
             is_same_result: baseline.1 == other.1,
+            hides_flush_policy: baseline.1.hides_flush_policy(other.1),
             baseline: baseline.0,
             other: other.0,
             settings,

@@ -29,6 +29,10 @@ pub enum Depth {
 /// Number of comparisons from which wrong results by chance are worth a remark.
 const MANY: usize = 20;
 
+/// Remark on flush policies that differ and cannot show.
+const NO_FLUSH: &str =
+    "neither run sends a FLUSH, so the difference of flush policies does not show";
+
 /// Returns the whole comparison. Ends with a newline.
 #[must_use]
 pub fn render(comparison: &Comparison, depth: Depth) -> String {
@@ -107,6 +111,9 @@ fn header(pair: &Pair) -> Block {
     }
     let settings = pair.settings.iter();
     lines.extend(settings.map(|part| ("differs", difference(pair, part))));
+    if pair.hides_flush_policy {
+        lines.push(("note", NO_FLUSH.to_owned()));
+    }
     let warnings = match profiles(pair) {
         Some(profiles) => vec![profiles],
         None => {

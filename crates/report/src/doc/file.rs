@@ -44,7 +44,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The text is not JSON.
-    #[error("read {path}: not JSON: {detail}")]
+    #[error("read {path}: not an smbench result: it is not JSON ({detail})")]
     NotJson {
         /// Path of the requested file.
         path: PathBuf,

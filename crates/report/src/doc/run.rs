@@ -3,16 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::LoadModel;
+use smbench_model::record::OpKind;
 use std::path::{Path, PathBuf};
 
 use super::calibration::CalibrationDoc;
+use super::condition::ConditionDoc;
 use super::file::{
     LoadError, SaveError, malformed, parse, read, save, save_under_free_name, to_json,
 };
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
-use super::server::{ServerDoc, ServerLocation};
+use super::server::{FlushDoc, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
 use crate::statistics::Estimate;
 use crate::units::counted;
@@ -65,6 +67,10 @@ pub struct RunDoc {
     pub repeats: Vec<RepeatsDoc>,
     /// The highest valid load point; `null` if there is none.
     pub peak: Option<PeakDoc>,
+    /// The conditions of `--fail-if` and their outcomes. Absent if there were none, and
+    /// until the run has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionDoc>,
     /// Files that could not be removed from the share; `null` if nothing was left.
     pub leftover: Option<String>,
 }
@@ -108,6 +114,20 @@ impl RunDoc {
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.load_points.iter().any(|point| point.window_s > 0.0)
+    }
+
+    /// Returns whether two servers treat a FLUSH differently, as disclosed, although
+    /// neither run sent one: no number shows that difference then.
+    #[must_use]
+    pub fn hides_flush_policy(&self, other: &Self) -> bool {
+        let flushes = |run: &Self| {
+            let mut points = run.load_points.iter();
+            points.any(|point| point.whole.contains_key(OpKind::Flush.name()))
+        };
+        let policy = |run: &Self| run.server.flush.filter(|of| *of != FlushDoc::Unknown);
+        let differ = |(one, other)| one != other;
+        let policies = policy(self).zip(policy(other));
+        policies.is_some_and(differ) && !flushes(self) && !flushes(other)
     }
 
     /// Returns the document as indented JSON with a final newline.

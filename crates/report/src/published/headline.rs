@@ -16,6 +16,9 @@ const SENTENCES_MAX: usize = 4;
 /// Advice after a difference that one pass found.
 const ONE_PASS: &str = "One pass cannot tell this from noise; repeat with 5 passes.";
 
+/// Advice after a doubt about the generator.
+const MORE_CPUS: &str = "Generate the load on a machine of its own, or with more CPUs.";
+
 /// A server with its run.
 #[derive(Clone, Copy)]
 struct Answering<'a> {
@@ -93,23 +96,28 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
         ),
     };
     let values = format!("{values}, {}", change(found.percent));
+    let interval = found.interval.filter(|of| of.noise == Noise::Passes);
+    let range = interval.map(|of| format!(" (95 % interval {})", changes(of.low, of.high)));
+    let range = range.unwrap_or_default();
+    let flushes = match baseline.run.hides_flush_policy(other.run) {
+        true => " Neither run sends a FLUSH, so the difference of flush policies does not show.",
+        false => "",
+    };
     if let Some(doubt) = doubt(&[(baseline, to), (other, from)], found.percent) {
         return Some(format!(
-            "cannot tell which is faster, {two} or {one}: {values}. {doubt}"
+            "cannot tell which is faster, {two} or {one}: {values}{range}. {doubt}{flushes}"
         ));
     }
-    let interval = found.interval.filter(|of| of.noise == Noise::Passes);
     Some(match interval {
         Some(interval) => {
-            let range = changes(interval.low, interval.high);
             let told = match (interval.shows_a_change(), found.percent > 0.0) {
                 (true, true) => format!("{two} is faster than {one}"),
                 (true, false) => format!("{two} is slower than {one}"),
                 (false, _) => format!("no difference shown between {two} and {one}"),
             };
-            format!("{told}: {values} (95 % interval {range}).")
+            format!("{told}: {values}{range}.{flushes}")
         }
-        None => format!("{two} against {one}: {values}. {ONE_PASS}"),
+        None => format!("{two} against {one}: {values}. {ONE_PASS}{flushes}"),
     })
 }
 
@@ -127,12 +135,14 @@ fn doubt(sides: &[(Answering<'_>, &CurvePoint); 2], percent: f64) -> Option<Stri
     let slower = sides[usize::from(percent < 0.0)].0.contender;
     let mut peaks = sides.iter().map(|(side, _)| side.contender.peak());
     if peaks.all(|peak| peak.is_some_and(|peak| peak.is_generator_limited)) {
-        return Some("Both were client-limited: their servers may be faster.".to_owned());
+        return Some(format!(
+            "Both were client-limited: their servers may be faster. {MORE_CPUS}"
+        ));
     }
     if slower.peak()?.is_generator_limited {
         let name = plain(&slower.name);
         return Some(format!(
-            "{name} was client-limited: its server may be faster."
+            "{name} was client-limited: its server may be faster. {MORE_CPUS}"
         ));
     }
     let lacking = sides.iter().find_map(|(side, peak)| {

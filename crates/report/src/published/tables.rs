@@ -129,7 +129,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
         Column::number("mean response"),
         Column::number("p99"),
         Column::number("passes"),
-        Column::number("within 95 %"),
+        Column::number("within 5 %"),
     ];
     let cells = |contender: &Contender, peak: &CurvePoint| {
         let deviation = peak
@@ -164,7 +164,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
     let rows = rows.collect();
     let mut notes = vec![
         "peak: the highest valid load point of the mean over passes".to_owned(),
-        "within 95 %: load points around the peak that reach 95 % of it".to_owned(),
+        "within 5 %: load points around the peak that reach 95 % of it".to_owned(),
         "std dev: standard deviation over passes; response times are over the operations of all passes"
             .to_owned(),
     ];

@@ -238,37 +238,14 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
 /// point only had the most arrivals.
 #[must_use]
 pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
-    if pacing != LoopDoc::Closed {
-        return None;
-    }
-    let Some(peak) = curve.peak() else {
-        return Some("no peak: no load point is valid".to_owned());
-    };
-    let (from, to) = (
-        peak.within_95_percent_from_clients,
-        peak.within_95_percent_clients,
-    );
-    let plateau = if from != to {
-        format!("; within 95 % from {from} to {to} clients")
-    } else {
-        String::new()
-    };
-    let height = match peak.ops_per_s {
-        Some(ops_per_s) if peak.throughput_mbps == 0.0 => {
-            format!("{} ops/s", units::rate(ops_per_s))
-        }
-        _ => format!("{} Mbit/s", units::throughput(peak.throughput_mbps)),
-    };
-    let limited = limited_from(curve, peak.clients).unwrap_or_default();
-    Some(format!(
-        "peak {height} at {}, mean response {}{plateau}{limited}",
-        units::counted(peak.clients.into(), "client"),
-        units::latency(peak.latency_mean_ns)
-    ))
+    let (_, words) = peak_words(pacing, curve)?;
+    Some(match words.strip_prefix("none") {
+        Some(reason) => format!("no peak{reason}"),
+        None => format!("peak {words}"),
+    })
 }
 
-/// Returns the peak for the summary, with its throughput in two units; `None` as for
-/// [`peak_line`].
+/// Returns the words of [`peak_line`] after `peak`, and their meaning.
 pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, String)> {
     if pacing != LoopDoc::Closed {
         return None;

@@ -10,7 +10,7 @@ use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
 use super::wrap::wrapped_to;
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
+use crate::doc::{ConditionOutcome, LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
 use crate::plan;
 use crate::published::Efficiency;
 use crate::units::{counted, plain, utilisation};
@@ -93,9 +93,9 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     all
 }
 
-/// Returns the same as GitHub's Markdown, with the outcomes of conditions.
+/// Returns the same as GitHub's Markdown. `invalid` says why the run must not be quoted.
 #[must_use]
-pub fn to_markdown(doc: &RunDoc, outcomes: &[String]) -> String {
+pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
     let facts = |facts: Vec<Fact>| {
         let facts = facts.into_iter();
         Block::facts(facts.map(|fact| (fact.label, fact.text)))
@@ -110,7 +110,9 @@ pub fn to_markdown(doc: &RunDoc, outcomes: &[String]) -> String {
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_up_to(DIFFERENCES_IN_BRIEF, doc);
     let lines = lines.lines().map(str::to_owned);
-    let lines: Vec<_> = lines.chain(outcomes.iter().cloned()).collect();
+    let invalid = invalid.map(|reason| format!("the run is not valid: {reason}"));
+    let outcomes = doc.conditions.iter().map(ToString::to_string);
+    let lines: Vec<_> = lines.chain(invalid).chain(outcomes).collect();
     if !lines.is_empty() {
         blocks.push(Block::List(lines));
     }
@@ -126,7 +128,7 @@ pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
 }
 
 /// Returns how a run ended if it is not complete, the peak or the rate that was
-/// reached, the CPU use, the cautions and the problems.
+/// reached, the CPU use, the cautions, the problems and the outcomes of conditions.
 #[must_use]
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let mut all: Vec<Passage> = verdict_facts(doc).into_iter().map(Passage::from).collect();
@@ -137,6 +139,14 @@ pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
         };
         all.push(Passage::new(tone, wrapped_to(COLUMNS, 2, line)));
     }
+    all.extend(doc.conditions.iter().map(|judged| {
+        let tone = match judged.outcome {
+            ConditionOutcome::Passed => Tone::Plain,
+            ConditionOutcome::Skipped => Tone::Caution,
+            ConditionOutcome::Failed | ConditionOutcome::Unknown => Tone::Problem,
+        };
+        Passage::new(tone, format!("{judged}\n"))
+    }));
     all
 }
 

@@ -7,8 +7,9 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::MeasuredInterval;
 use smbench_model::record::{OpRecord, Recorder};
 
-use super::{Threshold, ThresholdJudgement, ThresholdValue};
+use super::{Threshold, ThresholdValue};
 use crate::compare::At;
+use crate::doc::ConditionDoc;
 use crate::latency::LatencyDoc;
 use crate::metric::Metric;
 use crate::units::{counted, seconds};
@@ -81,7 +82,7 @@ impl Threshold {
     /// Judges a load point that is still measured. Returns `None` for a condition that
     /// it cannot decide: one on the peak, on another load point or on CPU time.
     #[must_use]
-    pub fn judge_unfinished(&self, point: &UnfinishedPoint) -> Option<ThresholdJudgement> {
+    pub fn judge_unfinished(&self, point: &UnfinishedPoint) -> Option<ConditionDoc> {
         let is_elsewhere = matches!(self.place, At::Clients(clients) if clients != point.clients);
         if is_elsewhere || !self.can_abort(point) {
             return None;

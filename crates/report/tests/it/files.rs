@@ -98,7 +98,10 @@ fn version_1_documents_still_load_and_render() {
     let doc = RunDoc::load(frozen()).unwrap();
     assert_eq!(doc.schema_version, 1);
     let text = render(&doc);
-    assert!(text.contains("peak 65.5 Mbit/s at 8 clients"), "{text}");
+    assert!(
+        text.contains("peak 65.5 Mbit/s (8.2 MB/s), 2001 ops/s at 8 clients"),
+        "{text}"
+    );
     // Reading an old document and writing it again loses no key.
     let old: Value = serde_json::from_slice(&fs::read(frozen()).unwrap()).unwrap();
     let new: Value = serde_json::from_str(&doc.to_json()).unwrap();
@@ -126,15 +129,15 @@ fn every_bad_file_gets_one_clear_line() {
     let cases: [(&[u8], &str); 7] = [
         (
             b"",
-            "read result.json: not JSON: EOF while parsing a value at line 1 column 0",
+            "read result.json: not an smbench result: it is not JSON (EOF while parsing a value at line 1 column 0)",
         ),
         (
             b"{\n  \"schema_version\": 1,,\n}",
-            "read result.json: not JSON: key must be a string at line 2 column 23",
+            "read result.json: not an smbench result: it is not JSON (key must be a string at line 2 column 23)",
         ),
         (
             b"\xff\xfe",
-            "read result.json: not JSON: expected value at line 1 column 1",
+            "read result.json: not an smbench result: it is not JSON (expected value at line 1 column 1)",
         ),
         (
             b"{}",
@@ -234,6 +237,6 @@ proptest! {
             prop_assert!(render(&doc).ends_with('\n'));
         }
         bytes.truncate(at);
-        prop_assert!(complaint(&bytes).starts_with("read result.json: not JSON: "));
+        prop_assert!(complaint(&bytes).starts_with("read result.json: not an smbench result: it is not JSON ("));
     }
 }

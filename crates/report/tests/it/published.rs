@@ -166,11 +166,11 @@ fn a_study_has_peaks_dips_and_what_it_compares() {
     let text: Vec<_> = tables.iter().map(Table::to_text).collect();
     assert_snapshot!(text.join("\n"), @"
     peak, and response time there
-    server   Mbit/s  std dev  clients  mean response      p99  passes  within 95 %
-    ignores    65.2    0.463        8        1.21 ms  2.00 ms       2      8 to 12
-    honours    42.3    0.463       12        1.22 ms  2.00 ms       2      8 to 16
+    server   Mbit/s  std dev  clients  mean response      p99  passes  within 5 %
+    ignores    65.2    0.463        8        1.21 ms  2.00 ms       2     8 to 12
+    honours    42.3    0.463       12        1.22 ms  2.00 ms       2     8 to 16
     peak: the highest valid load point of the mean over passes
-    within 95 %: load points around the peak that reach 95 % of it
+    within 5 %: load points around the peak that reach 95 % of it
     std dev: standard deviation over passes; response times are over the operations of all passes
 
     dip after the peak

@@ -144,17 +144,23 @@ fn a_folder_of_results_is_a_study_of_its_files() {
     let beside = Study::load(folder.path()).unwrap();
     assert_eq!(beside.doc, found.doc);
     assert_eq!(beside.results, found.results);
-    let expected = format!("failed to read {}: not JSON: ", other.display());
+    let expected = format!(
+        "failed to read {}: not an smbench result: it is not JSON (",
+        other.display()
+    );
     assert!(beside.unread[0].starts_with(&expected), "{beside:?}");
     assert!(beside.unread[1].contains("z.json: not a valid result: "));
     assert_eq!(beside.unread.len(), 2);
     // A comparison does not skip such a file.
     let refused = Input::load(folder.path()).unwrap_err().to_string();
-    assert!(refused.contains("aa.json: not JSON"), "{refused}");
+    assert!(
+        refused.contains("aa.json: not an smbench result"),
+        "{refused}"
+    );
     // Without any other file, the message has the reason.
     fs::remove_file(folder.path().join("a.json")).unwrap();
     fs::remove_file(folder.path().join("b.json")).unwrap();
-    assert!(missing(folder.path()).contains("aa.json: not JSON"));
+    assert!(missing(folder.path()).contains("aa.json: not an smbench result"));
 }
 
 /// Documents of one label are passes of one server, if their work is the same.
@@ -269,7 +275,7 @@ fn a_calibration_that_cannot_be_read_is_left_out_and_named() {
     assert_eq!(readable.unread, Vec::<String>::new());
     let file = folder.path().join("calibration.json");
     for (text, says) in [
-        ("{", "not JSON: "),
+        ("{", "not an smbench result: it is not JSON ("),
         ("{}", "not an smbench result"),
         ("{\"schema_version\": 1}", "not a valid result: "),
         ("{\"schema_version\": 99}", "written by a newer smbench"),

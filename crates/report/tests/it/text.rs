@@ -55,7 +55,8 @@ fn a_plain_run() {
           8        0.05       -   25.0             -            -
          16        0.05       -   50.0             -            -
 
-    peak 65.5 Mbit/s at 8 clients, mean response 1.21 ms; within 95 % from 4 to 8 clients
+    peak 65.5 Mbit/s (8.2 MB/s), 2001 ops/s at 8 clients; mean 1.21 ms, p99 2.00 ms; within 5 % from 4
+      to 8 clients
 
     operations at 8 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
@@ -108,7 +109,7 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
           4        0.05       -    167            -
           8        0.05       -    250            -
 
-    peak 300 ops/s at 4 clients, mean response 1.50 ms
+    peak 300 ops/s at 4 clients; mean 1.50 ms, p99 2.00 ms
 
     operations at 4 clients
     op          count  share  Mbit/s     mean      p50      p95      p99      max  errors
@@ -154,7 +155,7 @@ fn several_passes_with_one_left_out() {
           8        0.05       -   26.7             -            -
          16        0.05       -   25.3             -            -
 
-    peak 64.7 Mbit/s at 16 clients, mean response 1.21 ms
+    peak 64.7 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99 2.00 ms
 
     operations at 16 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors

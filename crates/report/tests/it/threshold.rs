@@ -10,10 +10,7 @@ use crate::samples::{book, curve, document, dropped, point, run};
 /// Returns the outcome of a condition as it is printed.
 fn told(doc: &RunDoc, condition: &str) -> String {
     let threshold: Threshold = condition.parse().unwrap();
-    match threshold.judge(doc) {
-        Ok(judgement) => judgement.to_string(),
-        Err(error) => error.to_string(),
-    }
+    threshold.judge(doc).to_string()
 }
 
 /// The sample's peak is at 8 clients: 65.5 Mbit/s, 2001 operations/s, p99 of 2 ms.
@@ -110,11 +107,11 @@ fn what_was_not_measured_cannot_be_judged() {
         ("server-us/op > 5", "it was not measured at 8 clients"),
         ("p99 at 3 > 5ms", "no load point has 3 clients"),
     ] {
-        let expected = format!("'{condition}' cannot be judged: {reason}");
+        let expected = format!("unknown  {condition}: cannot be judged: {reason}");
         assert_eq!(told(&doc, condition), expected);
     }
     let invalid = document(&run(vec![dropped(point(4, 1, 100), 4)]));
-    let expected = "'p99 > 5ms' cannot be judged: no load point is valid";
+    let expected = "unknown  p99 > 5ms: cannot be judged: no load point is valid";
     assert_eq!(told(&invalid, "p99 > 5ms"), expected);
 }
 

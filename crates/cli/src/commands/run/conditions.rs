@@ -9,8 +9,9 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_model::plan::Plan;
 use smbench_model::units::format_duration;
-use smbench_report::threshold::{NotMeasured, ThresholdJudgement, UnfinishedPoint};
-use smbench_report::{RunDoc, Threshold};
+use smbench_report::Threshold;
+use smbench_report::doc::{ConditionDoc, ConditionOutcome};
+use smbench_report::threshold::{NotMeasured, UnfinishedPoint};
 
 use crate::failure::{Exit, Failure};
 use crate::junit::{self, JunitCase, JunitOutcome};
@@ -32,10 +33,10 @@ pub(crate) struct Gate<'a> {
 
 /// The condition that stopped a run.
 #[derive(Clone, Default)]
-pub(super) struct AbortReason(Rc<RefCell<Option<ThresholdJudgement>>>);
+pub(super) struct AbortReason(Rc<RefCell<Option<ConditionDoc>>>);
 
 impl AbortReason {
-    pub(super) fn take(&self) -> Option<ThresholdJudgement> {
+    pub(super) fn take(&self) -> Option<ConditionDoc> {
         self.0.borrow_mut().take()
     }
 }
@@ -85,7 +86,7 @@ impl Gate<'_> {
             let mut judged = thresholds
                 .iter()
                 .filter_map(|one| one.judge_unfinished(&point));
-            if let Some(judged) = judged.find(|judged| judged.failed) {
+            if let Some(judged) = judged.find(|judged| judged.outcome == ConditionOutcome::Failed) {
                 left.0.replace(Some(judged));
                 cancel.cancel();
             }
@@ -94,31 +95,12 @@ impl Gate<'_> {
     }
 }
 
-/// The outcome of a condition, or why there is none.
-pub(super) type JudgedThreshold = Result<ThresholdJudgement, NotMeasured>;
-
-pub(super) fn judge_thresholds(doc: &RunDoc, thresholds: &[Threshold]) -> Vec<JudgedThreshold> {
-    let thresholds = thresholds.iter();
-    thresholds.map(|threshold| threshold.judge(doc)).collect()
-}
-
-/// Returns a line for each condition, after one for a run that is not valid.
-pub(super) fn told(judged: &[JudgedThreshold], invalid: Option<&str>) -> Vec<String> {
-    let invalid = invalid.map(|reason| format!("the run is not valid: {reason}"));
-    let judged = judged.iter().map(|judged| match judged {
-        Ok(judgement) => judgement.to_string(),
-        Err(error) => error.to_string(),
-    });
-    invalid.into_iter().chain(judged).collect()
-}
-
 /// Returns the exit code for the conditions.
-pub(super) fn exit_of(judged: &[JudgedThreshold]) -> Exit {
-    let exits = judged.iter().map(|judged| match judged {
-        Ok(judgement) if judgement.failed => Exit::Failed,
-        Ok(_) => Exit::Done,
-        Err(error) if error.is_of_aborted_run => Exit::Done,
-        Err(_) => Exit::Usage,
+pub(super) fn exit_of(judged: &[ConditionDoc]) -> Exit {
+    let exits = judged.iter().map(|judged| match judged.outcome {
+        ConditionOutcome::Failed => Exit::Failed,
+        ConditionOutcome::Passed | ConditionOutcome::Skipped => Exit::Done,
+        ConditionOutcome::Unknown => Exit::Usage,
     });
     exits.max().unwrap_or(Exit::Done)
 }
@@ -127,7 +109,7 @@ pub(super) fn exit_of(judged: &[JudgedThreshold]) -> Exit {
 pub(super) fn save_cases(
     path: Option<&Path>,
     invalid: Option<&str>,
-    judged: &[JudgedThreshold],
+    judged: &[ConditionDoc],
 ) -> Result<(), Failure> {
     let Some(path) = path else {
         return Ok(());
@@ -140,23 +122,14 @@ pub(super) fn save_cases(
         },
         message: invalid.unwrap_or_default().to_owned(),
     }];
-    cases.extend(judged.iter().map(|judged| match judged {
-        Ok(judgement) => JunitCase {
-            name: judgement.condition.clone(),
-            outcome: match judgement.failed {
-                true => JunitOutcome::Failed,
-                false => JunitOutcome::Passed,
-            },
-            message: judgement.found.clone(),
+    cases.extend(judged.iter().map(|judged| JunitCase {
+        name: judged.condition.clone(),
+        outcome: match judged.outcome {
+            ConditionOutcome::Passed => JunitOutcome::Passed,
+            ConditionOutcome::Skipped => JunitOutcome::Skipped,
+            ConditionOutcome::Failed | ConditionOutcome::Unknown => JunitOutcome::Failed,
         },
-        Err(error) => JunitCase {
-            name: error.condition.clone(),
-            outcome: match error.is_of_aborted_run {
-                true => JunitOutcome::Skipped,
-                false => JunitOutcome::Failed,
-            },
-            message: error.to_string(),
-        },
+        message: judged.found.clone(),
     }));
     junit::save(path, SUITE, &cases)
 }

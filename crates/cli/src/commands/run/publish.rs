@@ -2,46 +2,38 @@
 
 use std::path::Path;
 
+use smbench_report::doc::ConditionOutcome;
 use smbench_report::text::to_markdown;
 use smbench_report::{RunDoc, ServerLocation};
 
-use super::conditions::{JudgedThreshold, told};
 use super::{NextSteps, RunContext};
 use crate::args::Destination;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::results::{save_csv, write};
 
-/// Writes the result to standard output and to the file of `--csv`. Conditions follow
-/// the text, or go to standard error if there is no text.
+/// Writes the result to standard output and to files. Without a text on standard output,
+/// conditions that have not passed go to standard error.
 pub(super) fn publish(
     doc: &RunDoc,
     path: Option<&Path>,
-    judged: &[JudgedThreshold],
     invalid: Option<&str>,
     context: &RunContext<'_>,
 ) -> Result<(), Failure> {
     let output = context.output;
     let has_text = !output.is_stdout_taken()?;
-    for judged in judged {
-        match judged {
-            Ok(judgement) if judgement.failed && !has_text => context.complain(judgement),
-            Ok(_) => {}
-            Err(error) => context.complain(error),
-        }
-    }
-    let outcomes = judged.iter().filter_map(|judged| judged.as_ref().ok());
-    let outcomes: Vec<_> = outcomes.map(ToString::to_string).collect();
+    let bad = [ConditionOutcome::Failed, ConditionOutcome::Unknown];
+    let bad = |outcome| !has_text && bad.contains(&outcome);
+    let told = doc.conditions.iter().filter(|judged| bad(judged.outcome));
+    told.for_each(|judged| context.complain(judged));
     if output.json == Some(Destination::Stdout) {
         print(&doc.to_json())?;
     } else if has_text {
         (context.presentation.show)(doc)?;
-        let lines = outcomes.iter().map(|outcome| format!("{outcome}\n"));
-        print(&lines.collect::<String>())?;
         print(&closing(doc, path, context.presentation.next_steps))?;
     }
     if let Some(to) = &output.markdown {
-        write(to, &to_markdown(doc, &told(judged, invalid)))?;
+        write(to, &to_markdown(doc, invalid))?;
     }
     output.csv.iter().try_for_each(|to| save_csv(doc, to))
 }

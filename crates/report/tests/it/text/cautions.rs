@@ -143,6 +143,7 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let cautions = cautions.split_once("\n\n").unwrap().0;
     let cautions: Vec<_> = cautions.lines().skip(1).collect();
     assert_snapshot!(cautions.join("\n"), @"
+      20 clients
     latency noise at all load points: at 20, p99 may be 400 ms too high, p99.9 400 ms
     shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; cause unknown
     also held back, starved of credits: see `smbench show --details`
