@@ -34,6 +34,7 @@ fn options() -> RunOptions {
         work: WorkSpec {
             clients: Some("1".parse().unwrap()),
             file_size: Some("64KiB".parse().unwrap()),
+            duration: Some(Duration::from_millis(300)),
             ..short().work
         },
         ..short()

@@ -12,8 +12,8 @@ use smbench_model::target::{Secret, Target};
 pub(crate) fn short() -> RunOptions {
     RunOptions {
         work: WorkSpec {
-            duration: Some(Duration::from_millis(300)),
-            ramp_up: Some(Duration::from_millis(50)),
+            duration: Some(Duration::from_millis(150)),
+            ramp_up: Some(Duration::from_millis(30)),
             ramp_down: Some(Duration::from_millis(20)),
             ..WorkSpec::default()
         },

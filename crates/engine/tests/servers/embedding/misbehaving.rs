@@ -192,6 +192,7 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
             RunOptions {
                 work: WorkSpec {
                     clients: Some("1".parse().unwrap()),
+                    duration: Some(Duration::from_millis(300)),
                     ..short().work
                 },
                 ..short()
