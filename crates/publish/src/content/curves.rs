@@ -272,7 +272,7 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                 )
             }),
             at(Doubt::Stalled).map(|place| {
-                format!("In a square, *: {place}: a stall that its response times miss.")
+                format!("A square and * mark response times that miss a stall: {place}.")
             }),
         ];
         lines.extend(kinds.into_iter().flatten());

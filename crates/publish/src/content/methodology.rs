@@ -28,8 +28,9 @@ const DEFINITIONS: [&str; 9] = [
      marked ! in tables and hollow in plots; it is in no mean and never the peak.",
     "A load point is marked ~ in tables of throughput and has a ring in its plots where it is \
      client-limited: the machine that generated the load, and not the server, limited it.",
-    "Response times may be too high where answers were handled late: with a ring in plots, ^ in \
-     tables. They are too low where they miss a stall at the end of the window: in a square, *.",
+    "A ring in plots and ^ in tables mark response times that may be too high, because answers \
+     were handled late. A square and * mark response times that miss a stall at the end of the \
+     window.",
     "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
      the line through them rises or falls by at most 10 %.",
 ];

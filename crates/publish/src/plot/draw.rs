@@ -188,17 +188,19 @@ fn stretches(points: &[PlotPoint]) -> Vec<Vec<&PlotPoint>> {
 }
 
 /// Returns the points that have markers. These are all points, or points at regular
-/// distances and those with a remark. If the generator was the limit along the
-/// whole line, rings at regular distances are enough.
+/// distances and those with a remark. If all points have the same doubt, its marks at
+/// regular distances are enough.
 fn marked(line: &Line) -> impl Iterator<Item = &PlotPoint> {
     let every = line.points.len().div_ceil(MARKERS_MAX).max(1);
     // Different lines over the same points have their markers at different points.
     let first = line.style % every;
     let points = line.points.iter().enumerate();
     let is_doubtful = |point: &PlotPoint| point.doubt != Doubt::None;
-    let is_all_doubtful = line.points.iter().all(is_doubtful);
+    let mut doubts = line.points.iter().map(|point| point.doubt);
+    let first_doubt = doubts.next();
+    let is_uniform = doubts.all(|doubt| Some(doubt) == first_doubt);
     let is_special = move |point: &PlotPoint| {
-        point.validity == PointValidity::Invalid || (is_doubtful(point) && !is_all_doubtful)
+        point.validity == PointValidity::Invalid || (is_doubtful(point) && !is_uniform)
     };
     points
         .filter(move |(at, point)| is_special(point) || at % every == first)
