@@ -54,6 +54,14 @@ enum NoResult {
     Refuse,
 }
 
+/// The path of a document, and the document.
+type LoadedDoc = (PathBuf, Result<RunDoc, LoadError>);
+
+fn load_all(paths: &[PathBuf]) -> Vec<LoadedDoc> {
+    let load = |path: &PathBuf| (path.clone(), RunDoc::load(path));
+    paths.iter().map(load).collect()
+}
+
 impl Study {
     /// Reads the study in `folder`. A calibration that cannot be read is left out,
     /// because no figure of a server depends on it. Without a `study.json`, files
@@ -158,14 +166,19 @@ impl Study {
                 paths.push(path);
             }
         }
-        paths.sort();
         // Resolves paths such as `.`, because the folder's name is
         // needed.
         let whole = fs::canonicalize(folder).map_err(unreadable)?;
         let name = whole.file_name().unwrap_or(whole.as_os_str());
         let name = name.to_string_lossy().into_owned();
         let missing = folder.join(STUDY_FILE);
-        Self::of_documents(name, &paths, otherwise, missing)
+        let mut loaded = load_all(&paths);
+        // The oldest is the baseline.
+        loaded.sort_by_cached_key(|(path, run)| {
+            let started = run.as_ref().map(|run| run.started.clone());
+            (started.unwrap_or_default(), path.clone())
+        });
+        Self::of_documents(name, loaded, otherwise, missing)
     }
 
     /// Reads these documents as a study, in which each is a separate server. Documents
@@ -176,12 +189,13 @@ impl Study {
     /// The errors of [`RunDoc::load`].
     pub fn of_files(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let first = paths.first().cloned().unwrap_or_default();
-        Self::of_documents("results".to_owned(), paths, NoResult::Refuse, first)
+        let loaded = load_all(paths);
+        Self::of_documents("results".to_owned(), loaded, NoResult::Refuse, first)
     }
 
     fn of_documents(
         name: String,
-        paths: &[PathBuf],
+        loaded: Vec<LoadedDoc>,
         otherwise: NoResult,
         missing: PathBuf,
     ) -> Result<Self, LoadError> {
@@ -205,9 +219,9 @@ impl Study {
             results: Vec::new(),
         };
         let mut first = None;
-        for path in paths {
-            match RunDoc::load(path) {
-                Ok(run) => study.add(path, run),
+        for (path, run) in loaded {
+            match run {
+                Ok(run) => study.add(&path, run),
                 Err(error) if otherwise == NoResult::Refuse => return Err(error),
                 Err(error) => {
                     study.unread.push(left_out(&error));
