@@ -14,6 +14,7 @@ use smbench_formats::profile::suggestion;
 
 mod calibrate;
 mod compare;
+mod examples;
 mod fileio;
 mod import;
 mod lab;
@@ -65,13 +66,6 @@ Exit codes:
   4    the run was aborted, a load point is not valid, or the rate was not reached
   130  interrupted";
 
-const RUN_EXAMPLES: &str = "\
-Examples:
-  smbench run
-  smbench run smb://ann@files.example/bench --password-file pw -c 1,4..60:4 -d 30s --repeat 5
-  smbench run //files.example/bench --authentication-file account -p web-server
-  smbench run -p client.txt -c 8";
-
 const EXAMPLES: &str = "\
 Examples:
   smbench run                                       a first run against a built-in server
@@ -95,9 +89,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
     /// Run a benchmark against a server
-    #[command(after_help = RUN_EXAMPLES, after_long_help = format!("{RUN_EXAMPLES}\n\n{EXIT_CODES}"))]
+    #[command(after_help = examples::RUN, after_long_help = format!("{}\n\n{EXIT_CODES}", examples::RUN))]
     Run(Box<RunArgs>),
     /// Show what `run` would do, without connecting
+    #[command(after_help = examples::PLAN)]
     Plan(Box<RunArgs>),
     /// List the built-in profiles, or show one
     Profiles {
@@ -105,7 +100,7 @@ pub(crate) enum CliCommand {
         command: Option<ProfilesCommand>,
     },
     /// Benchmark several servers or settings and compare them
-    #[command(after_help = suite::EXIT_CODES)]
+    #[command(after_help = format!("{}\n\n{}", examples::SUITE, suite::EXIT_CODES))]
     Suite(Box<SuiteArgs>),
     /// List the built-in suites, or show one
     Suites {
@@ -121,18 +116,21 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     Fileio(FileioCommand),
     /// Show what a server supports (dialects, ciphers, limits); writes a small test file
+    #[command(after_help = examples::PROBE)]
     Probe(ProbeArgs),
     /// Show a saved result or study
+    #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
     /// Compare results with a baseline
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
     /// Write a report (HTML, Markdown, CSV, plots)
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Delete files that a killed run left on a share
     Cleanup(UrlArgs),
     /// Start a temporary SMB server on this machine
-    #[command(subcommand)]
+    #[command(subcommand, after_help = examples::LAB)]
     Lab(LabCommand),
     /// Print a completion script for a shell
     Completions {

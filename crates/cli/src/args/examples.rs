@@ -1,0 +1,42 @@
+//! Examples at the end of the help of commands.
+
+pub(super) const RUN: &str = "\
+Examples:
+  smbench run
+  smbench run smb://ann@files.example/bench --password-file pw -c 1,4..60:4 -d 30s --repeat 5
+  smbench run //files.example/bench --authentication-file account -p web-server
+  smbench run -p client.txt -c 8
+
+The password comes from --password-file, --authentication-file, the variable SMBENCH_PASSWORD,
+or a prompt.";
+
+pub(super) const PLAN: &str = "\
+Examples:
+  smbench plan -p web-server -c 500
+  smbench plan smb://ann@files.example/bench --long";
+
+pub(super) const SUITE: &str = "\
+Examples:
+  smbench suite --server old=smb://ann@old/bench --server new=smb://ann@new/bench
+  smbench suite veritest-2003 --quick --server nas=smb://ann@nas/bench
+  smbench suite ./ours.toml";
+
+pub(super) const PROBE: &str = "\
+Examples:
+  smbench probe smb://ann@files.example/bench
+  smbench probe smb://ann@files.example/bench --dialect 3.1.1 --encrypt required";
+
+pub(super) const SHOW: &str = "\
+Examples:
+  smbench show after.json --details
+  smbench show after.json --markdown -";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  smbench report smbench-results
+  smbench report before.json after.json";
+
+pub(super) const LAB: &str = "\
+Examples:
+  smbench lab samba -- smbench run --quick
+  smbench lab samba --option 'strict sync = no'";
