@@ -66,6 +66,17 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 step "format"
 cargo fmt --all --check
 
+# Beside lints and tests: the program that counts instructions. Documentation, and lints
+# of the command without the second driver, take what they leave of the CPUs.
+gate() { cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
+{
+  gate build
+  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
+  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
+} &
+building=$!
+trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT
+
 # Lints and tests share one build: clippy compiles this workspace in place of rustc.
 # Its flags are passed on as cargo-clippy does it.
 clippy=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver) || {
@@ -75,20 +86,6 @@ clippy=$(rustup which clippy-driver 2>/dev/null || command -v clippy-driver) || 
 linted() {
   RUSTC_WORKSPACE_WRAPPER=$clippy CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ cargo "$@"
 }
-
-# Beside lints and tests: the program that counts instructions, which is also the lint
-# of an engine without smb-rs. Documentation takes what they leave of the CPUs.
-gate() { linted "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
-document() {
-  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --quiet --no-deps \
-    --workspace --exclude smbench --exclude smbench-benches
-}
-{
-  gate build
-  document
-} &
-building=$!
-trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT
 
 step "lints"
 linted build --locked --workspace --all-targets

@@ -1,5 +1,6 @@
-//! What is known of a server that smbench has started: its software, its storage and
-//! its flush policy. `lab` passes it on to the command that uses the server.
+//! Facts of a server that smbench has started: its software, its storage and its flush
+//! policy. `lab` passes them on to the command that uses the server. Not here: facts that
+//! the server itself reports.
 
 use std::{env, io};
 
@@ -54,7 +55,11 @@ impl LabFacts {
 
     /// Returns the facts of `target` if `lab` has started it for this command.
     pub(crate) fn of_environment(target: &Target) -> Option<Self> {
-        let facts: Self = serde_json::from_str(&env::var(VARIABLE).ok()?).ok()?;
+        Self::of_variable(&env::var(VARIABLE).ok()?, target)
+    }
+
+    fn of_variable(text: &str, target: &Target) -> Option<Self> {
+        let facts: Self = serde_json::from_str(text).ok()?;
         let (known, _) = Target::parse(&facts.url).ok()?;
         let share = |of: &Target| (of.host.clone(), of.port, of.share.clone());
         (share(&known) == share(target)).then_some(facts)
@@ -83,10 +88,10 @@ fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
             format!("in memory ({storage}), where a flush costs nothing")
         }
         Some(storage) => format!("on {storage}"),
-        None => "on a file system that cannot be told".to_owned(),
+        None => "on an unknown file system".to_owned(),
     };
     let lines = match lines {
-        [] => "as it ships".to_owned(),
+        [] => "with default settings".to_owned(),
         lines => format!("with {}", lines.join("; ")),
     };
     format!("a scratch Samba {lines}, its share {storage}")
@@ -125,6 +130,29 @@ pub(crate) fn samba_policy(lines: &[String]) -> FlushDoc {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn facts_are_those_of_the_server_that_the_lab_started() {
+        let facts = LabFacts::of_embedded("smb://smbench@127.0.0.1:4455/bench".to_owned());
+        let text = facts.to_variable().unwrap();
+        let found = |url: &str| LabFacts::of_variable(&text, &Target::parse(url).unwrap().0);
+        assert_eq!(
+            found("smb://127.0.0.1:4455/bench/folder"),
+            Some(facts.clone())
+        );
+        for other in ["smb://127.0.0.1:4456/bench", "smb://127.0.0.1:4455/other"] {
+            assert_eq!(found(other), None, "{other}");
+        }
+        let mut disclosure = Disclosure::default();
+        facts.clone().add_to(&mut disclosure);
+        assert_eq!(disclosure.flush, FlushDoc::Ignores);
+        let mut stated = Disclosure {
+            flush: FlushDoc::Honours,
+            ..Disclosure::default()
+        };
+        facts.add_to(&mut stated);
+        assert_eq!(stated.flush, FlushDoc::Honours);
+    }
 
     #[test]
     fn what_a_samba_does_on_a_flush_follows_from_its_lines() {

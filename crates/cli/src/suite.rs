@@ -77,13 +77,13 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     let visibility = Visibility::unless(args.quiet);
     let line = ProgressLine::new(visibility);
     let cancel = Cancel::default();
-    let remedy = "; the same command goes on where it stopped, and removes what is left";
+    let remedy = "; the same command continues where it stopped, and removes what is left";
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
     if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
         // The user did not ask for it, so the study continues without it.
         match args.calibration {
             None => complain(format_args!(
-                "{failure}; the study goes on without a calibration"
+                "{failure}; the study continues without a calibration"
             )),
             Some(_) => return Err(failure),
         }

@@ -174,7 +174,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             self.write_failure = WriteFailure::Reported;
             self.line.suspended(|| {
                 complain(format_args!(
-                    "{failure}; the run goes on, and writing is tried again"
+                    "{failure}; the run continues, and writing is tried again"
                 ));
             });
         }

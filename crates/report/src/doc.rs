@@ -44,6 +44,7 @@ pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, PlanSessionsDoc};
 pub use point::{CachingDoc, ClientDoc, LoadPointDoc, OfferedDoc, SetupDoc};
 pub(crate) use point::{OldReason, STALL_NS_MIN};
+pub(crate) use run::NO_FLUSH;
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
 pub use server::{FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc};
 pub use server_cpu::ServerCpuDoc;

@@ -14,7 +14,7 @@ use smbench_model::record::OpKind;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide, Phrase};
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, RunDoc};
+use crate::doc::{ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, OutcomeDoc, RunDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::units::{counted, plain};
@@ -66,6 +66,24 @@ impl ThresholdValue {
         match name {
             "errors" => Some(Self::Errors),
             name => Metric::by_name(name).map(Self::Metric),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.name(),
+            Self::Errors => "errors",
+        }
+    }
+
+    /// Returns the unit of values and limits.
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::Metric(Metric::Throughput) => "Mbit/s",
+            Self::Metric(Metric::Operations) => "ops/s",
+            Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
+            Self::Metric(_) => "ns",
         }
     }
 
@@ -238,13 +256,13 @@ impl Threshold {
         }
     }
 
-    /// Returns the outcome in a run that another condition ended.
+    /// Returns the outcome in a run that ended too early.
     #[must_use]
     pub fn skipped(&self) -> ConditionDoc {
-        self.open(ConditionOutcome::Skipped, "the run was aborted")
+        self.open(ConditionOutcome::Skipped, "the run was not completed")
     }
 
-    /// Judges a run. The outcome is unknown if the run does not have the value, such as
+    /// Judges a run, or what there is of an unfinished one. The outcome is unknown if the run does not have the value, such as
     /// that of an operation that was not part of it, or of a load point that was not
     /// measured.
     #[must_use]
@@ -253,7 +271,17 @@ impl Threshold {
             let reason = format!("cannot be judged: {reason}");
             self.open(ConditionOutcome::Unknown, &reason)
         };
-        self.judge_value(doc).unwrap_or_else(unknown)
+        let judged = self.judge_value(doc).unwrap_or_else(unknown);
+        let is_final = judged.failed && (self.value == ThresholdValue::Errors || self.is_placed());
+        // Another load point might have been the peak, or the worst one.
+        match doc.outcome == OutcomeDoc::Complete || is_final {
+            true => judged,
+            false => self.skipped(),
+        }
+    }
+
+    const fn is_placed(&self) -> bool {
+        matches!(self.place, At::Clients(_))
     }
 
     fn judge_value(&self, doc: &RunDoc) -> Result<ConditionDoc, String> {
@@ -264,7 +292,11 @@ impl Threshold {
         for row in rows {
             let place = counted(row.clients.into(), "client");
             let value = self.value.of(row, op);
-            let missing = || format!("it was not measured at {place}");
+            let remedy = match self.value {
+                ThresholdValue::Metric(Metric::ServerCpu) => "; give --server-metrics",
+                _ => "",
+            };
+            let missing = || format!("it was not measured at {place}{remedy}");
             let place = format!("at {place}{}", self.value.doubt(row));
             values.push((value.ok_or_else(missing)?, place));
         }
@@ -304,7 +336,11 @@ impl Threshold {
     fn open(&self, outcome: ConditionOutcome, found: &str) -> ConditionDoc {
         ConditionDoc {
             condition: self.text.clone(),
+            failed: outcome == ConditionOutcome::Failed,
             outcome,
+            metric: self.value.name().to_owned(),
+            operation: self.op.clone(),
+            unit: self.value.unit().to_owned(),
             value: None,
             limit: self.limit,
             found: found.to_owned(),

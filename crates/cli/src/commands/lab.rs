@@ -125,9 +125,9 @@ fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Fail
         false => Ok(()),
         true => {
             let said = server.log_tail();
-            Err(Failure::io("go on serving")(io::Error::other(format!(
-                "smbd has ended by itself; the end of its log:\n{said}"
-            ))))
+            Err(Failure::io("keep the server running")(io::Error::other(
+                format!("smbd has ended by itself; the end of its log:\n{said}"),
+            )))
         }
     };
     let ended = serve(&access, &args.command, stopped, still_runs)?;
@@ -135,7 +135,7 @@ fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Fail
     Ok(ended)
 }
 
-/// What a user or a command needs to use a server.
+/// A server that runs, with all that a command needs to use it.
 struct RunningServer<'a> {
     /// Name at the start of a sentence.
     name: &'a str,

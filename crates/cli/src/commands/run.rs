@@ -201,8 +201,7 @@ impl RunContext<'_> {
         }
     }
 
-    /// Adds problems with files to the end of a run. The run's own verdict has priority
-    /// over them.
+    /// Adds problems with files to the end of a run. The higher exit code counts.
     fn with_files(
         &self,
         ended: Result<Exit, Failure>,
@@ -212,8 +211,9 @@ impl RunContext<'_> {
             (Ok(Exit::Done), files) => files.map(|()| Exit::Done),
             (ended, Ok(())) => ended,
             (ended, Err(failure)) => {
+                let exit = failure.exit();
                 self.complain(failure);
-                ended
+                ended.map(|ended| ended.max(exit))
             }
         }
     }

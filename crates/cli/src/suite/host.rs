@@ -90,6 +90,9 @@ impl Host {
             HostKind::Given(account) => {
                 let target = &account.target;
                 let mut disclosure = request::disclosure(self.flush);
+                if let Some(facts) = LabFacts::of_environment(target) {
+                    facts.add_to(&mut disclosure);
+                }
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(StartedServer {
                     target: target.clone(),

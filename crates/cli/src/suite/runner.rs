@@ -124,7 +124,7 @@ impl<'a> Runner<'a> {
                 }
                 Err(Incomplete::Failed(exit, reason)) => {
                     if !self.cancel.is_cancelled() {
-                        self.tell(&format!("{place}: {reason}; the suite goes on"));
+                        self.tell(&format!("{place}: {reason}; the suite continues"));
                     }
                     self.failed.push((pass, exit, reason));
                 }
@@ -146,7 +146,7 @@ impl<'a> Runner<'a> {
                 let failure = Failure::from(error);
                 let name = plain(&self.suite.study.servers[server].name);
                 self.tell(&format!(
-                    "{name}: {failure}; the suite goes on without this server"
+                    "{name}: {failure}; the suite continues without this server"
                 ));
                 self.closed.push(server);
                 self.failed

@@ -223,7 +223,7 @@ fn files_that_cannot_grow_cost_no_measurement() {
     assert!(!said.stdout.contains("Saved to"), "{said:?}");
     let lines: Vec<_> = said.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{said:?}");
-    assert!(lines[0].contains("the run goes on"), "{said:?}");
+    assert!(lines[0].contains("the run continues"), "{said:?}");
     for line in lines {
         assert!(
             line.starts_with("smbench: failed to write results/"),

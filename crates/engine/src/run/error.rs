@@ -59,12 +59,10 @@ pub enum RunError {
         leftover: String,
     },
     /// A worker panicked because of a bug in smbench.
-    #[error("failed to go on: a worker panicked, which is a bug in smbench; please report it")]
+    #[error("failed: a worker panicked, which is a bug in smbench; please report it")]
     Panicked,
     /// A driver or a stream of the embedding program panicked.
-    #[error(
-        "failed to go on: the program's own {part} panicked, which is no bug in smbench: {said}"
-    )]
+    #[error("failed: the program's own {part} panicked, which is no bug in smbench: {said}")]
     EmbeddingPanicked {
         /// "driver" or "stream of operations".
         part: &'static str,

@@ -133,7 +133,7 @@ pub enum FileioError {
     },
     /// A file was changed or never finished.
     #[error(
-        "file '{path}' on {at} has {found}, and not {bytes}: go on with `smbench fileio prepare` and \
+        "file '{path}' on {at} has {found}, and not {bytes}: continue with `smbench fileio prepare` and \
          the same options"
     )]
     WrongSize {

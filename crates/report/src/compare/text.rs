@@ -12,7 +12,7 @@ use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
-use crate::doc::OutcomeDoc;
+use crate::doc::{NO_FLUSH, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, counted, plain};
@@ -28,10 +28,6 @@ pub enum Depth {
 
 /// Number of comparisons from which wrong results by chance are worth a remark.
 const MANY: usize = 20;
-
-/// Remark on flush policies that differ and cannot show.
-const NO_FLUSH: &str =
-    "neither run sends a FLUSH, so the difference of flush policies does not show";
 
 /// Returns the whole comparison. Ends with a newline.
 #[must_use]

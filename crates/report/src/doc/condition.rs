@@ -1,4 +1,5 @@
-//! The outcome of a condition of `--fail-if`.
+//! The outcome of a condition of `--fail-if`. Not here: how it is judged
+//! ([`crate::threshold`]).
 
 use std::fmt;
 
@@ -12,12 +13,21 @@ use crate::units::plain;
 pub struct ConditionDoc {
     /// The condition as the user wrote it.
     pub condition: String,
-    /// Whether the run meets the condition.
+    /// Whether the value is beyond the limit, as in the conditions of `compare`.
+    pub failed: bool,
+    /// `passed`, `failed`, `skipped` (the run ended before) or `unknown` (the run does
+    /// not have the value).
     pub outcome: ConditionOutcome,
-    /// The value in the unit of the limit; `null` if the run does not have it.
+    /// The metric by the name that conditions have.
+    pub metric: String,
+    /// The operation; `null` for all operations.
+    pub operation: Option<String>,
+    /// The unit of the value and the limit: `Mbit/s`, `ops/s`, `ns`, `us` (CPU time per
+    /// operation) or `errors`.
+    pub unit: String,
+    /// The value; `null` if the run does not have it.
     pub value: Option<f64>,
-    /// The limit: Mbit/s, operations per second, nanoseconds, microseconds of CPU time
-    /// per operation, or failed operations.
+    /// The limit.
     pub limit: f64,
     /// The value and its place, with what makes it doubtful; or why there is none.
     pub found: String,
@@ -31,7 +41,7 @@ pub enum ConditionOutcome {
     Passed,
     /// The value is beyond the limit.
     Failed,
-    /// Another condition ended the run before this one could be judged.
+    /// The run ended before the condition could be judged.
     Skipped,
     /// The run does not have the value.
     Unknown,

@@ -16,8 +16,13 @@ use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
 use super::server::{FlushDoc, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
+use super::workload::OperationDoc;
 use crate::statistics::Estimate;
 use crate::units::counted;
+
+/// Remark on flush policies that differ and cannot show.
+pub(crate) const NO_FLUSH: &str =
+    "flush policies differ, but no run waits for stable storage, so the difference does not show";
 
 /// All results and settings of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -117,12 +122,18 @@ impl RunDoc {
     }
 
     /// Returns whether two servers treat a FLUSH differently, as disclosed, although
-    /// neither run sent one: no number shows that difference then.
+    /// neither run waited for stable storage: no number shows that difference then.
     #[must_use]
     pub fn hides_flush_policy(&self, other: &Self) -> bool {
+        // A write-through also waits for stable storage.
+        let is_through =
+            |op: &OperationDoc| op.parameters.get("write_through") == Some(&true.into());
+        let kinds = [OpKind::Flush, OpKind::FinalFlush].map(OpKind::name);
         let flushes = |run: &Self| {
-            let mut points = run.load_points.iter();
-            points.any(|point| point.whole.contains_key(OpKind::Flush.name()))
+            let sent =
+                |point: &LoadPointDoc| kinds.iter().any(|kind| point.whole.contains_key(*kind));
+            let mut operations = run.plan.workload.operations.iter();
+            run.load_points.iter().any(sent) || operations.any(is_through)
         };
         let policy = |run: &Self| run.server.flush.filter(|of| *of != FlushDoc::Unknown);
         let differ = |(one, other)| one != other;

@@ -5,6 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
+use crate::doc::NO_FLUSH;
 use crate::doc::{LoopDoc, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::study::Study;
@@ -64,6 +65,14 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
         ([one], _) => alone(one.contender).into_iter().collect(),
         (several, _) => best(several).into_iter().collect(),
     };
+    let hides_flush_policy = |of: &Answering<'_>| {
+        measured
+            .iter()
+            .any(|one| one.run.hides_flush_policy(of.run))
+    };
+    if measured.iter().any(hides_flush_policy) {
+        sentences.push(format!("{NO_FLUSH}."));
+    }
     sentences.extend(without.iter().map(|of| {
         let name = plain(&of.contender.name);
         format!("{name} has no valid load point.")
@@ -99,13 +108,9 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
     let interval = found.interval.filter(|of| of.noise == Noise::Passes);
     let range = interval.map(|of| format!(" (95 % interval {})", changes(of.low, of.high)));
     let range = range.unwrap_or_default();
-    let flushes = match baseline.run.hides_flush_policy(other.run) {
-        true => " Neither run sends a FLUSH, so the difference of flush policies does not show.",
-        false => "",
-    };
     if let Some(doubt) = doubt(&[(baseline, to), (other, from)], found.percent) {
         return Some(format!(
-            "cannot tell which is faster, {two} or {one}: {values}{range}. {doubt}{flushes}"
+            "cannot tell which is faster, {two} or {one}: {values}{range}. {doubt}"
         ));
     }
     Some(match interval {
@@ -115,9 +120,9 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
                 (true, false) => format!("{two} is slower than {one}"),
                 (false, _) => format!("no difference shown between {two} and {one}"),
             };
-            format!("{told}: {values}{range}.{flushes}")
+            format!("{told}: {values}{range}.")
         }
-        None => format!("{two} against {one}: {values}. {ONE_PASS}{flushes}"),
+        None => format!("{two} against {one}: {values}. {ONE_PASS}"),
     })
 }
 
@@ -167,7 +172,7 @@ fn best(servers: &[Answering<'_>]) -> Option<String> {
     let interval = found.interval.filter(|of| of.noise == Noise::Passes);
     let certainty = match interval {
         _ if low.is_generator_limited => {
-            "The lowest was client-limited: its server may be faster.".to_owned()
+            format!("The lowest was client-limited: its server may be faster. {MORE_CPUS}")
         }
         Some(interval) => format!(
             "That is {} (95 % interval {}).",
@@ -192,8 +197,8 @@ fn alone(contender: &Contender) -> Option<String> {
     let p99 = peak.response_p99_ns.map(|ns| latency(ns as f64));
     let p99 = p99.map_or_else(String::new, |p99| format!(", p99 {p99}"));
     let limited = match peak.is_generator_limited {
-        true => " It was client-limited: its server may be faster.",
-        false => "",
+        true => format!(" It was client-limited: its server may be faster. {MORE_CPUS}"),
+        false => String::new(),
     };
     let (name, place) = (plain(&contender.name), placed(contender, peak));
     Some(format!("{name} reaches {place}{p99}.{limited}"))

@@ -238,20 +238,21 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
 /// point only had the most arrivals.
 #[must_use]
 pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
-    let (_, words) = peak_words(pacing, curve)?;
-    Some(match words.strip_prefix("none") {
-        Some(reason) => format!("no peak{reason}"),
-        None => format!("peak {words}"),
+    let (tone, words) = peak_words(pacing, curve)?;
+    Some(match tone {
+        Tone::Problem => format!("no peak: {words}"),
+        _ => format!("peak {words}"),
     })
 }
 
-/// Returns the words of [`peak_line`] after `peak`, and their meaning.
+/// Returns the words of [`peak_line`] after its label, and their meaning: a problem if
+/// there is no peak.
 pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, String)> {
     if pacing != LoopDoc::Closed {
         return None;
     }
     let Some((peak, row)) = curve.peak().zip(curve.peak_row()) else {
-        return Some((Tone::Problem, "none: no load point is valid".to_owned()));
+        return Some((Tone::Problem, "no load point is valid".to_owned()));
     };
     let throughput = (row.throughput_mbps > 0.0).then(|| {
         format!(

@@ -145,7 +145,7 @@ pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
             ConditionOutcome::Skipped => Tone::Caution,
             ConditionOutcome::Failed | ConditionOutcome::Unknown => Tone::Problem,
         };
-        Passage::new(tone, format!("{judged}\n"))
+        Passage::new(tone, wrapped_to(COLUMNS, 9, &judged.to_string()))
     }));
     all
 }
@@ -157,7 +157,10 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         all.push(Fact::new(Tone::Problem, "Run", outcome(doc)));
     }
     let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
-    all.extend(peak.map(|(tone, words)| Fact::new(tone, "Peak", words)));
+    all.extend(peak.map(|(tone, words)| match tone {
+        Tone::Problem => Fact::new(tone, "Peak", format!("none: {words}")),
+        _ => Fact::new(tone, "Peak", words),
+    }));
     let rate_tone = match missed_rate(doc) {
         Some(_) => Tone::Caution,
         None => Tone::Plain,

@@ -32,7 +32,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "prepare")?;
     let line = ProgressLine::new(Visibility::unless(args.output.quiet));
     let cancel = Cancel::default();
-    let remedy = "; what was written stays, and the same command goes on with it".to_owned();
+    let remedy = "; what was written stays, and the same command continues".to_owned();
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let begin = Instant::now();
     let mut shown = None;
@@ -55,7 +55,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
         Err(SessionError::Interrupted) => {
-            complain("interrupted: what was written stays, and the same command goes on with it");
+            complain("interrupted: what was written stays, and the same command continues");
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),

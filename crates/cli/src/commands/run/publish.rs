@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::results::{save_csv, write};
 
-/// Writes the result to standard output and to files. Without a text on standard output,
-/// conditions that have not passed go to standard error.
+/// Writes the result to standard output and to files. Unknown conditions go to standard
+/// error, and failed ones if there is no text on standard output.
 pub(super) fn publish(
     doc: &RunDoc,
     path: Option<&Path>,
@@ -22,10 +22,13 @@ pub(super) fn publish(
 ) -> Result<(), Failure> {
     let output = context.output;
     let has_text = !output.is_stdout_taken()?;
-    let bad = [ConditionOutcome::Failed, ConditionOutcome::Unknown];
-    let bad = |outcome| !has_text && bad.contains(&outcome);
-    let told = doc.conditions.iter().filter(|judged| bad(judged.outcome));
-    told.for_each(|judged| context.complain(judged));
+    for judged in &doc.conditions {
+        match judged.outcome {
+            ConditionOutcome::Unknown => context.complain(judged),
+            ConditionOutcome::Failed if !has_text => context.complain(judged),
+            _ => {}
+        }
+    }
     if output.json == Some(Destination::Stdout) {
         print(&doc.to_json())?;
     } else if has_text {

@@ -138,7 +138,7 @@ pub enum SessionError {
     },
     /// The session has no key to add connections with.
     #[error(
-        "failed to add a connection to a session on {at}: a guest's or nobody's has no key to do so; \
+        "failed to add a connection to a session on {at}: a guest or anonymous session has no key to do so; \
          leave out --connections-per-session"
     )]
     NoChannelKey {

@@ -110,7 +110,7 @@ impl PlanSources<'_> {
         plan.check_order()
             .map_err(|problem| self.in_option("outstanding", problem))?;
         if plan.work.verify != Verify::Off {
-            let why = "nobody recorded the data; drop it";
+            let why = "the recording has no data; drop it";
             return Err(self.not_in_replay("verify", why));
         }
         for (name, ramp) in [

@@ -113,7 +113,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--verify: verify cannot be had in a replay: nobody recorded the data; drop it",
+            "--verify: verify cannot be had in a replay: the recording has no data; drop it",
         ),
         (
             RunOptions {
