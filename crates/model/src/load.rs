@@ -108,7 +108,7 @@ impl Spacing {
 /// A number of actions per second, of one client or of all clients together.
 ///
 /// `5000` and `5000/total` are for all clients together; each has an equal share.
-/// `50/client` is for each client.
+/// `50/client` is for each client. `5k` is 5000.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Actions per second, [`RATE_MIN`] to [`RATE_MAX`].
@@ -148,7 +148,7 @@ impl Rate {
 /// The text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{0}` is not a rate: give operations per second, up to {RATE_MAX}, such as 5000 for all \
+    "`{0}` is not a rate: give operations per second, up to {RATE_MAX}, such as 5000 or 5k for all \
      clients together or 50/client for each"
 )]
 pub struct RateError(String);
@@ -165,7 +165,11 @@ impl FromStr for Rate {
             Some((number, "client")) => (number, RateScope::Client),
             Some(_) => return Err(fail()),
         };
-        let per_second: f64 = number.trim().parse().map_err(|_| fail())?;
+        let (number, scale) = match number.trim().strip_suffix('k') {
+            Some(thousands) => (thousands, 1000.0),
+            None => (number.trim(), 1.0),
+        };
+        let per_second = number.parse::<f64>().map_err(|_| fail())? * scale;
         match (RATE_MIN..=RATE_MAX).contains(&per_second) {
             true => Ok(Self { per_second, scope }),
             false => Err(fail()),
@@ -267,6 +271,7 @@ mod tests {
             ("5000/total", 5000.0, RateScope::Total, "5000"),
             (" 0.5/client", 0.5, RateScope::Client, "0.5/client"),
             ("1e6", 1e6, RateScope::Total, "1000000"),
+            ("2.5k/client", 2500.0, RateScope::Client, "2500/client"),
         ] {
             let rate: Rate = text.parse().unwrap();
             assert_eq!(rate, Rate { per_second, scope });
@@ -283,6 +288,8 @@ mod tests {
             "5/s",
             "/client",
             "5/client/",
+            "k",
+            "5kk",
         ] {
             let error = text.parse::<Rate>().unwrap_err().to_string();
             assert!(

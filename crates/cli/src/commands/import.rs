@@ -211,6 +211,17 @@ fn report(args: &ImportArgs, config: &IometerConfig, files: &[(PathBuf, String)]
         let (file, line) = (plain(&args.file), note.line);
         let _ = writeln!(text, "not taken, {file}:{line}: {}", plain(&note.text));
     }
+    let command = match files {
+        [(profile, _)] => format!("smbench run URL -p {}", profile.display()),
+        several => {
+            let suite = several.last().map(|(path, _)| path.display().to_string());
+            format!(
+                "smbench suite {} --server NAME=URL",
+                suite.unwrap_or_default()
+            )
+        }
+    };
+    let _ = writeln!(text, "Run it: {command}");
     text
 }
 

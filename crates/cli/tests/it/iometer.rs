@@ -46,7 +46,8 @@ fn an_icf_file_with_several_specifications_is_imported() {
              wrote made/4-kib-67-read-100-random.toml\n\
              wrote made/file-server.toml\n\
              wrote made/bursts-with-replies.toml\n\
-             wrote made/suite.toml\n"
+             wrote made/suite.toml\n\
+             Run it: smbench suite made/suite.toml --server NAME=URL\n"
         )
     );
     let suite = fs::read_to_string(place.path("made/suite.toml")).unwrap();
