@@ -34,6 +34,8 @@ fn without_usage(rendered: &str) -> String {
         .filter(|line| !line.is_empty())
         .fold(String::new(), |text, line| {
             match line.strip_prefix("tip: ") {
+                // Of clap, for words that begin with a dash and are no options.
+                Some(tip) if tip.starts_with("to pass '") => text,
                 Some(tip) => format!("{text}; {tip}"),
                 None if text.is_empty() => line.to_owned(),
                 None => format!("{text} {line}"),

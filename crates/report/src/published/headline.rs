@@ -5,8 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
-use crate::doc::NO_FLUSH;
-use crate::doc::{LoopDoc, PlanDoc, RunDoc};
+use crate::doc::{FlushDoc, LoopDoc, NO_FLUSH, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::study::Study;
 use crate::units::{change, changes, clients, counted, latency, plain, rate};
@@ -72,6 +71,8 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
     };
     if measured.iter().any(hides_flush_policy) {
         sentences.push(format!("{NO_FLUSH}."));
+    } else {
+        sentences.extend(flush_policies(&measured));
     }
     sentences.extend(without.iter().map(|of| {
         let name = plain(&of.contender.name);
@@ -123,6 +124,25 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
             format!("{told}: {values}{range}.")
         }
         None => format!("{two} against {one}: {values}. {ONE_PASS}"),
+    })
+}
+
+/// Names the servers that ignore a FLUSH where others honour it.
+fn flush_policies(servers: &[Answering<'_>]) -> Option<String> {
+    let with = |policy| {
+        let alike = servers
+            .iter()
+            .filter(move |of| of.run.server.flush == Some(policy));
+        alike.map(|of| plain(&of.contender.name))
+    };
+    with(FlushDoc::Honours).next()?;
+    let ignoring: Vec<_> = with(FlushDoc::Ignores).collect();
+    (!ignoring.is_empty()).then(|| {
+        format!(
+            "{}: flushes are ignored, which is faster and loses data in a power failure; the other \
+             servers honour them.",
+            ignoring.join(", ")
+        )
     })
 }
 

@@ -254,10 +254,13 @@ pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, St
     let Some((peak, row)) = curve.peak().zip(curve.peak_row()) else {
         return Some((Tone::Problem, "no load point is valid".to_owned()));
     };
+    let interval = row.repeats.and_then(|repeats| repeats.throughput_mbps.ci95);
+    let interval = interval.map(|half| format!(" ± {}", units::throughput(half)));
     let throughput = (row.throughput_mbps > 0.0).then(|| {
         format!(
-            "{} Mbit/s ({} MB/s), ",
+            "{}{} Mbit/s ({} MB/s), ",
             units::throughput(row.throughput_mbps),
+            interval.unwrap_or_default(),
             units::throughput(row.throughput_mbps / 8.0)
         )
     });

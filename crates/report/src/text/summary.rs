@@ -181,7 +181,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
 }
 
 fn settings(doc: &RunDoc) -> Vec<Fact> {
-    let [profile, ..] = plan::facts(&doc.plan, doc.pacing);
+    let [profile, _, data, _] = plan::facts(&doc.plan, doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
     let server = match is_embedded {
         true => "built-in test server on this machine, files in memory: not for quoting".to_owned(),
@@ -197,6 +197,7 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
         Fact::plain("Load", plan::in_brief(&doc.plan, doc.pacing)),
     ]);
     if !is_embedded {
+        all.push(Fact::plain("Data", data.1));
         all.extend(flushes(doc).map(|told| Fact::plain("Flushes", told)));
     }
     // The line of the built-in server has said it.

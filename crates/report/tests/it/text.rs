@@ -155,7 +155,7 @@ fn several_passes_with_one_left_out() {
           8        0.05       -   26.7             -            -
          16        0.05       -   25.3             -            -
 
-    peak 64.7 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99 2.00 ms
+    peak 64.7 ± 10.4 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99 2.00 ms
 
     operations at 16 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors

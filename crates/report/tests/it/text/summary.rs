@@ -42,6 +42,7 @@ fn a_plain_run_has_its_answer_in_half_a_screen() {
     Server   smb://bench@files.example/data
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
+    Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
     Note     server and generator share this machine
 
@@ -73,6 +74,7 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
     Server   smb://bench@files.example/data
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 3 passes
+    Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
     Note     server and generator share this machine
 
@@ -86,8 +88,8 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
       client 2: connection reset by the server
       and 2 others
 
-    Peak     64.7 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99
-             2.00 ms
+    Peak     64.7 ± 10.4 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms,
+             p99 2.00 ms
     CPU      at 16 clients: server 25.0 %
     ");
 }
@@ -110,6 +112,7 @@ fn what_must_not_be_quoted_is_no_peak() {
     Server   smb://bench@files.example/data
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
+    Data     1 file of 1 MiB per client, 4 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
     Note     server and generator share this machine
 
