@@ -164,7 +164,13 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> GeneratorVe
     };
     let (limited, shared_cpus) = match users.had_it() {
         CpuTaker::Generator => (Some(format!("{shortage}; its other threads had it")), None),
-        CpuTaker::Others => (Some(format!("{shortage}; others had it")), None),
+        CpuTaker::Others => {
+            let used = users.shares.map(|shares| percent(shares.others));
+            let used = used.map(|used| format!(", which used {used} of all CPUs"));
+            let used = used.unwrap_or_default();
+            let reason = format!("{shortage}; cause: programs other than the server{used}");
+            (Some(reason), None)
+        }
         CpuTaker::Server => (None, Some(format!("{shortage}; the server had it"))),
         CpuTaker::Unknown => (None, Some(format!("{shortage}; cause unknown"))),
     };
