@@ -262,9 +262,8 @@ impl Threshold {
         self.open(ConditionOutcome::Skipped, "the run was not completed")
     }
 
-    /// Judges a run, or what there is of an unfinished one. The outcome is unknown if the run does not have the value, such as
-    /// that of an operation that was not part of it, or of a load point that was not
-    /// measured.
+    /// Judges a run, or what there is of an unfinished one. The outcome is unknown if the
+    /// run does not have the value. It may lack the operation or the load point.
     #[must_use]
     pub fn judge(&self, doc: &RunDoc) -> ConditionDoc {
         let unknown = |reason: String| {

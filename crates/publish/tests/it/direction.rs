@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use smbench_publish::{ReportBlock, report};
-use smbench_report::RunDoc;
 use smbench_report::block::Block;
 use smbench_report::compare::{Input, compare};
 use smbench_report::metric::Metric;
 use smbench_report::published::tables;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
+use smbench_report::{FlushDoc, RunDoc};
 
 use crate::samples::{comparison, curve, dropped, point, run, study};
 
@@ -219,6 +219,30 @@ fn several_passes_say_how_certain_the_answer_is() {
 }
 
 /// Numbers that do not tell which server is faster get no verdict.
+#[test]
+fn servers_that_ignore_flushes_are_named() {
+    let with = |flush| {
+        let mut run = curve(1000.0);
+        run.server.flush = flush;
+        let whole = &mut run.load_points[0].whole;
+        let some = *whole.values().next().unwrap();
+        whole.insert("flush".to_owned(), some);
+        run
+    };
+    let servers = |runs: [Option<FlushDoc>; 3]| {
+        let [a, b, c] = runs.map(with);
+        answer(&study(&[("a", a), ("b", b), ("c", c)])).join("\n")
+    };
+    let (honours, ignores) = (Some(FlushDoc::Honours), Some(FlushDoc::Ignores));
+    // Nothing is said of the server whose policy is unknown.
+    let mixed = servers([honours, ignores, Some(FlushDoc::Unknown)]);
+    let expected = "flushes are ignored by b, which is faster and may lose data in a power failure, \
+                    and honoured by a.";
+    assert!(mixed.contains(expected), "{mixed}");
+    let alike = servers([honours, honours, None]);
+    assert!(!alike.contains("flush"), "{alike}");
+}
+
 #[test]
 fn what_cannot_be_told_is_not_told() {
     let slow = || curve(1000.0);

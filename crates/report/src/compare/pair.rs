@@ -24,7 +24,8 @@ pub struct Pair {
     pub settings: Vec<Difference>,
     /// Differences of the work. If there are any, the comparison needs care.
     pub workload: Vec<Difference>,
-    /// Whether the servers' flush policies differ although neither run has a FLUSH.
+    /// Whether the servers' flush policies differ, although neither run waited for
+    /// stable storage.
     pub hides_flush_policy: bool,
     /// Load points and passes that are not compared, one sentence each.
     pub left_out: Vec<String>,

@@ -127,23 +127,20 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
     })
 }
 
-/// Names the servers that ignore a FLUSH where others honour it.
+/// Names the servers that ignore a FLUSH, and those that honour it, if there are both.
 fn flush_policies(servers: &[Answering<'_>]) -> Option<String> {
     let with = |policy| {
         let alike = servers
             .iter()
-            .filter(move |of| of.run.server.flush == Some(policy));
-        alike.map(|of| plain(&of.contender.name))
+            .filter(|of| of.run.server.flush == Some(policy));
+        let names: Vec<_> = alike.map(|of| plain(&of.contender.name)).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     };
-    with(FlushDoc::Honours).next()?;
-    let ignoring: Vec<_> = with(FlushDoc::Ignores).collect();
-    (!ignoring.is_empty()).then(|| {
-        format!(
-            "{}: flushes are ignored, which is faster and loses data in a power failure; the other \
-             servers honour them.",
-            ignoring.join(", ")
-        )
-    })
+    let (ignoring, honouring) = (with(FlushDoc::Ignores)?, with(FlushDoc::Honours)?);
+    Some(format!(
+        "flushes are ignored by {ignoring}, which is faster and may lose data in a power failure, \
+         and honoured by {honouring}."
+    ))
 }
 
 /// Returns whether two runs did the same operations in the same way.

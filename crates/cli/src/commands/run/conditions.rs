@@ -86,7 +86,7 @@ impl Gate<'_> {
             let mut judged = thresholds
                 .iter()
                 .filter_map(|one| one.judge_unfinished(&point));
-            if let Some(judged) = judged.find(|judged| judged.outcome == ConditionOutcome::Failed) {
+            if let Some(judged) = judged.find(|judged| judged.failed) {
                 left.0.replace(Some(judged));
                 cancel.cancel();
             }
