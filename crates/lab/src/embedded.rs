@@ -57,6 +57,12 @@ pub struct EmbeddedOptions {
     pub access: ShareAccess,
     /// The fault that the shares inject.
     pub fault: Fault,
+    /// Time that a share serves one read or write, and nothing else. Its reciprocal is
+    /// the highest rate of the share. `None` means no limit.
+    pub service_time: Option<Duration>,
+    /// Largest number of connections; further ones are closed. `None` means more than
+    /// one client address can open.
+    pub max_connections: Option<usize>,
     /// Whether sessions must sign.
     pub signing: Signing,
     /// The address to listen on. Port 0 takes a free port.
@@ -72,6 +78,8 @@ impl Default for EmbeddedOptions {
             capacity_bytes: None,
             access: ShareAccess::ReadWrite,
             fault: Fault::None,
+            service_time: None,
+            max_connections: None,
             signing: Signing::Optional,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         }
@@ -205,6 +213,7 @@ fn share(name: &str, options: &EmbeddedOptions) -> MemoryShare {
         capacity_bytes: options.capacity_bytes,
         access: options.access,
         fault: options.fault,
+        service_time: options.service_time,
     })
 }
 
@@ -219,7 +228,7 @@ fn configure(
         .require_signing(options.signing == Signing::Required)
         .max_read_size(TRANSFER_BYTES_MAX)
         .max_write_size(TRANSFER_BYTES_MAX)
-        .max_connections(CONNECTIONS_MAX)
+        .max_connections(options.max_connections.unwrap_or(CONNECTIONS_MAX))
         .max_sessions_per_connection(SESSIONS_PER_CONNECTION_MAX)
         .handshake_timeout(HANDSHAKE_LIMIT)
         .io_timeout(IO_LIMIT)

@@ -16,11 +16,13 @@ mod handle;
 mod namespace;
 mod node;
 mod pattern;
+mod queue;
 #[cfg(test)]
 mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use smb_server::{
@@ -32,6 +34,7 @@ pub use self::fault::Fault;
 use self::handle::MemoryHandle;
 use self::namespace::Namespace;
 use self::node::{CLUSTER_BYTES, Node, NodeKind, Space};
+use self::queue::ServiceQueue;
 use crate::ShareAccess;
 use crate::lock::{read, write};
 
@@ -52,6 +55,8 @@ pub(crate) struct MemoryOptions {
     pub(crate) access: ShareAccess,
     /// The fault that the share injects.
     pub(crate) fault: Fault,
+    /// Time that the share serves one read or write, and nothing else.
+    pub(crate) service_time: Option<Duration>,
 }
 
 /// The operations that have reached a share.
@@ -86,6 +91,7 @@ struct ShareState {
     space: Arc<Space>,
     namespace: RwLock<Namespace>,
     counters: OperationCounters,
+    queue: Option<ServiceQueue>,
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +120,7 @@ impl MemoryShare {
         let namespace = Namespace::new(&options.name, Arc::clone(&space));
         Self {
             shared: Arc::new(ShareState {
+                queue: options.service_time.map(ServiceQueue::new),
                 options,
                 space,
                 namespace: RwLock::new(namespace),

@@ -34,6 +34,13 @@ impl MemoryHandle {
         count(&shared.counters.opens, 1);
         Self { shared, node }
     }
+
+    /// Waits until the share has served a read or write.
+    async fn wait(&self) {
+        if let Some(queue) = &self.shared.queue {
+            queue.serve().await;
+        }
+    }
 }
 
 impl Drop for MemoryHandle {
@@ -49,6 +56,7 @@ impl Handle for MemoryHandle {
     async fn read(&self, offset: u64, len: u32) -> SmbResult<Bytes> {
         let mut data = self.node.read(offset, len as usize)?;
         if !data.is_empty() {
+            self.wait().await;
             let counters = &self.shared.counters;
             let nth = count(&counters.reads, 1);
             self.shared.options.fault.on_read(nth, &mut data)?;
@@ -62,6 +70,7 @@ impl Handle for MemoryHandle {
         if len == 0 {
             return Ok(0);
         }
+        self.wait().await;
         let counters = &self.shared.counters;
         let nth = count(&counters.writes, 1);
         if self.shared.options.fault.on_write(nth)? == WriteFate::Store {

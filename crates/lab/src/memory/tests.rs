@@ -57,6 +57,7 @@ impl Default for MemoryOptions {
             capacity_bytes: None,
             access: ShareAccess::ReadWrite,
             fault: Fault::None,
+            service_time: None,
         }
     }
 }
