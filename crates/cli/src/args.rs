@@ -16,6 +16,7 @@ mod calibrate;
 mod compare;
 mod examples;
 mod fileio;
+mod find;
 mod import;
 mod lab;
 mod load;
@@ -32,6 +33,7 @@ use value::{destinations, files, parse_profile, paths};
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
+pub(crate) use find::{FindArgs, FindCommand, FindSessionsArgs, SearchArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use message::{command_line, without_urls};
@@ -91,6 +93,9 @@ pub(crate) enum CliCommand {
     /// Run a benchmark against a server
     #[command(after_help = examples::RUN, after_long_help = format!("{}\n\n{EXIT_CODES}", examples::RUN))]
     Run(Box<RunArgs>),
+    /// Find the highest rate, and the most clients or sessions, that a server takes
+    #[command(subcommand)]
+    Find(FindCommand),
     /// Show what `run` would do, without connecting
     #[command(after_help = examples::PLAN)]
     Plan(Box<RunArgs>),
@@ -158,6 +163,7 @@ impl CliCommand {
     fn lacks_server(&self) -> bool {
         let server = match self {
             Self::Run(args) | Self::Plan(args) => &args.server,
+            Self::Find(command) => command.server(),
             Self::Fileio(command) => &command.args().server,
             _ => return false,
         };
@@ -288,7 +294,7 @@ fn parse_with_target(
     // After the command, which `fileio` has two words of.
     let place = match words.get(1).and_then(|word| word.to_str()) {
         Some("run" | "plan") => 2,
-        Some("fileio") => 3,
+        Some("fileio" | "find") => 3,
         _ => return parsed,
     };
     if !lacks_server || words.len() < place {

@@ -3,6 +3,7 @@
 mod cleanup;
 mod compare;
 mod fileio;
+pub(crate) mod find;
 mod import;
 mod lab;
 mod plan;
@@ -22,6 +23,7 @@ use crate::{calibrate, suite};
 pub(crate) fn execute(command: CliCommand) -> Result<Exit, Failure> {
     match command {
         CliCommand::Run(args) => run::run(&args),
+        CliCommand::Find(command) => find::find(command),
         CliCommand::Plan(args) => plan::plan(&args),
         CliCommand::Profiles { command } => profiles::profiles(command),
         CliCommand::Suite(args) => suite::suite(&args),

@@ -219,12 +219,11 @@ fn height(live: &Live) -> String {
 }
 
 fn which(point: &PointNumber) -> String {
-    format!(
-        "point {}/{}: {}",
-        point.number,
-        point.of,
-        units::counted(point.clients.into(), "client")
-    )
+    let load = match point.rate {
+        None => units::counted(point.clients.into(), "client"),
+        Some(rate) => format!("{} ops/s", units::rate(rate.of_all(point.clients))),
+    };
+    format!("point {}/{}: {load}", point.number, point.of)
 }
 
 #[cfg(test)]
@@ -239,6 +238,7 @@ mod tests {
             number: 2,
             of: 4,
             clients: 4,
+            rate: None,
         };
         let running = Progress::Running {
             point,

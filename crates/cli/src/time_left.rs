@@ -67,6 +67,11 @@ impl TimeLeft {
         Self::of(plans.map(of_plan).sum(), end)
     }
 
+    /// Starts the account of a search of at most so many probes.
+    pub(crate) fn of_search(plan: &Plan, probes: u32) -> Self {
+        Self::of(of_point(plan) * probes, PlannedEnd::Work)
+    }
+
     /// Notes that the set-up of a load point begins now, unless it has begun.
     pub(crate) fn begin(&mut self) {
         self.begun.get_or_insert_with(Instant::now);

@@ -297,6 +297,7 @@ mod tests {
             number: 1,
             of: 1,
             clients: 1,
+            rate: None,
         },
         ready: 0,
         elapsed: Duration::ZERO,

@@ -15,6 +15,7 @@ mod capacity;
 mod carrier;
 mod context;
 mod coordinator;
+mod course;
 pub(crate) mod error;
 mod events;
 mod health;
@@ -53,6 +54,7 @@ pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Operations, Supplies};
 pub use capacity::CapacityError;
+pub use course::{Course, PlannedCourse};
 pub use events::{Events, RunEvent, events};
 pub use observe::{Observer, Unobserved};
 
@@ -73,17 +75,36 @@ pub fn execute(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
+    // A plan without a load point is refused before its course begins.
+    execute_course(plan, &mut PlannedCourse::of(plan), observer, cancel)
+}
+
+/// Runs `plan` like [`execute`], with the load points that `course` chooses. The load
+/// points of the plan tell how many clients there can be. A client's files are written
+/// before the first load point that it is part of.
+///
+/// # Errors
+/// As [`execute`].
+///
+/// # Panics
+/// As [`execute`].
+pub fn execute_course(
+    plan: &Plan,
+    course: &mut dyn Course,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
     let mix = Mix::new(&plan.work.workload);
     let seed = plan.work.seed;
     match (plan.work.workload.replay(), plan.work.workload.fileio()) {
         (Some(replay), _) => {
             let operations = Operations::of_plan(mix, Replays::new(replay.clone(), seed));
-            execute_on_share(plan, operations, observer, cancel)
+            execute_on_share(plan, operations, course, observer, cancel)
         }
         (None, Some(test)) => {
             let supplies = Sequences::new(test, seed, &mix);
             let operations = Operations::of_plan(mix, supplies);
-            execute_on_share(plan, operations, observer, cancel)
+            execute_on_share(plan, operations, course, observer, cancel)
         }
         (None, None) => {
             let supplies = Drawn {
@@ -91,7 +112,7 @@ pub fn execute(
                 seed,
             };
             let operations = Operations::of_plan(mix, supplies);
-            execute_on_share(plan, operations, observer, cancel)
+            execute_on_share(plan, operations, course, observer, cancel)
         }
     }
 }
@@ -116,7 +137,9 @@ pub fn execute_streams(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     refuse_replay(plan)?;
-    execute_on_share(plan, Operations::of(streams, plan), observer, cancel)
+    let operations = Operations::of(streams, plan);
+    let course = &mut PlannedCourse::of(plan);
+    execute_on_share(plan, operations, course, observer, cancel)
 }
 
 /// Runs the load points of `plan` on the target of `connector`, with the operations
@@ -174,9 +197,24 @@ pub fn execute_on(
         salt: context.salt,
         ..RunRecord::new(plan, server, context.started_wall)
     };
-    let load = measure(&context, &mut record, observer);
+    let mut course = PlannedCourse::of(plan);
+    let no_files = async |_, _: &mut dyn Observer| Ok(());
+    let load = measure(&context, &mut record, &mut course, no_files, observer);
     let measured = blocking(RunError::System, load);
     concluded(record, measured)
+}
+
+/// Returns the largest number of clients, up to that of the plan, that this machine can
+/// carry, and why it can carry no more. Raises this process's limit on open files, as
+/// [`execute`] does.
+///
+/// # Errors
+/// If the server's name has no address, or no ticket can be had for it.
+pub fn most_clients(plan: &Plan) -> Result<(u32, Option<RunError>), RunError> {
+    blocking(RunError::System, async {
+        let endpoint = crate::drivers::site::endpoint(plan).await?;
+        Ok(reserve::most_clients(plan, &endpoint))
+    })
 }
 
 /// Asks the exporter of a server's CPU time once, if there is one. Call it before
@@ -192,12 +230,13 @@ pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
 fn execute_on_share(
     plan: &Plan,
     operations: Operations<impl Supplies>,
+    course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    let run = site::run(plan, operations, observer, cancel);
+    let run = site::run(plan, operations, course, observer, cancel);
     blocking(RunError::System, run)
 }
 

@@ -34,6 +34,7 @@ pub mod progress;
 #[doc(hidden)]
 pub mod random;
 pub mod record;
+pub mod search;
 pub mod secret;
 pub mod sessions;
 pub mod spec;

@@ -145,6 +145,29 @@ impl Rate {
     }
 }
 
+/// The load of one load point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointLoad {
+    /// Number of clients.
+    pub clients: u32,
+    /// The rate, where it is not the plan's.
+    pub rate: Option<Rate>,
+    /// Number of the pass, from 1.
+    pub repeat: u32,
+    /// What happens when a session cannot be set up.
+    pub setup: SetupFailures,
+}
+
+/// What happens when a session cannot be set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SetupFailures {
+    /// The first failure ends the run.
+    EndRun,
+    /// Failures are counted. When their share of the attempts, 0 to 1, reaches this, no
+    /// more sessions are set up, and the load begins with those that stand.
+    CountUntil(f64),
+}
+
 /// The text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(

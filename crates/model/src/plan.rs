@@ -9,6 +9,8 @@ mod digest;
 mod problem;
 mod resolve;
 
+use std::ops::Range;
+
 use smbench_protocol::credit::charge_for;
 
 pub use crate::access as pattern;
@@ -96,23 +98,36 @@ impl Plan {
     /// Returns the bytes of all files together at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {
+        self.bytes_of(self.max_clients())
+    }
+
+    /// Returns the bytes of all files together at a load point of `clients` clients.
+    #[must_use]
+    pub fn bytes_of(&self, clients: u32) -> u64 {
         if let Some(replay) = self.work.workload.replay() {
-            let clients = u64::from(self.max_clients());
-            return replay.trace.bytes_per_client().saturating_mul(clients);
+            let per_client = replay.trace.bytes_per_client();
+            return per_client.saturating_mul(clients.into());
         }
         match self.work.workload.uses_files() {
-            true => self.work.workload.files.bytes(self.max_clients()),
+            true => self.work.workload.files.bytes(clients),
             false => 0,
         }
     }
 
     /// Returns every file of the run, at the largest load point.
     pub fn files(&self) -> impl Iterator<Item = WorkFile> + use<> {
-        let clients = match self.work.workload.uses_files() {
-            true => self.max_clients(),
-            false => 0,
+        self.files_of(0..self.max_clients())
+    }
+
+    /// Returns the files that these clients work on, and no client before them.
+    pub fn files_of(&self, clients: Range<u32>) -> impl Iterator<Item = WorkFile> + use<> {
+        let files = self.work.workload.files;
+        let there = match self.work.workload.uses_files() {
+            true => clients,
+            false => 0..0,
         };
-        self.work.workload.files.iter(clients)
+        let before = files.iter(there.start).count();
+        files.iter(there.end).skip(before)
     }
 
     /// Returns the name of a client's file in the target's folder. `client` and

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::load::Rate;
 use crate::record::Recorder;
 
 /// One interval of a measured window. It lasts one second, or longer if the window
@@ -61,7 +62,7 @@ pub enum Progress {
 }
 
 /// One load point of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointNumber {
     /// Number among all load points of all passes, from 1.
     pub number: u32,
@@ -69,6 +70,8 @@ pub struct PointNumber {
     pub of: u32,
     /// Number of clients.
     pub clients: u32,
+    /// The rate, where it is not the plan's.
+    pub rate: Option<Rate>,
 }
 
 /// Part of a load point.

@@ -22,7 +22,9 @@ pub use crate::kind::{Direction, OpKind};
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
-pub use load_point::{ClientUsage, Dropout, LoadPointRecord, SetupRecord};
+pub use load_point::{
+    ClientUsage, Dropout, LoadPointRecord, SETUP_CAUSES_MAX, SetupAttempts, SetupPhase, SetupRecord,
+};
 pub use punctuality::Punctuality;
 pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,

@@ -13,6 +13,7 @@ mod opening;
 use crate::auth::AuthClient;
 use crate::connection::{Binding, Connection, Event, ProtocolError};
 use crate::frame::{Frame, Message, Messages};
+use crate::header::Command;
 use crate::header::UNSOLICITED;
 pub use crate::negotiate::Channels;
 pub use config::{Policy, SessionConfig};
@@ -77,6 +78,16 @@ impl Handshake {
                 binding,
             })),
         })
+    }
+
+    /// Returns the command of the request in flight, or of the last one.
+    #[must_use]
+    pub fn awaited(&self) -> Command {
+        match &self.stage {
+            HandshakeStage::Negotiating(_) => Command::Negotiate,
+            HandshakeStage::Opening(both) => both.1.awaited(),
+            HandshakeStage::Over => Command::TreeConnect,
+        }
     }
 
     /// Returns the messages of a received frame, decrypted in place.

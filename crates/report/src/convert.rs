@@ -10,24 +10,26 @@
 
 mod load;
 mod operations;
+mod setup;
 
 use std::time::{Duration, SystemTime};
 
 use smbench_model::plan::{Caching, Verify};
 use smbench_model::record::{
-    ClientUsage, Direction, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts, SetupRecord,
+    ClientUsage, Direction, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
 };
 
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,
     MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc,
-    ServerCpuDoc, ServerDoc, ServerLocation, SetupDoc, StorageDoc, ToolDoc,
+    ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc,
 };
-use crate::latency::{Hdr, LatencyDoc};
+use crate::latency::LatencyDoc;
 use crate::passes::summary;
 use crate::statistics::per;
 use load::{concurrency, is_at_rate, latency_noise, offered, steady};
 use operations::{by_kind, caching, differences, failures, op};
+use setup::setup;
 
 /// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,7 +77,7 @@ impl RunDoc {
                 ..load_point(point)
             })
             .collect();
-        let (repeats, peak) = summary(&load_points);
+        let (repeats, peak, curve) = summary(&load_points);
         let (outcome, outcome_reason) = match &record.outcome {
             Outcome::Complete => (OutcomeDoc::Complete, None),
             Outcome::Interrupted => (OutcomeDoc::Interrupted, None),
@@ -100,6 +102,8 @@ impl RunDoc {
             load_points,
             repeats,
             peak,
+            curve,
+            find: None,
             conditions: Vec::new(),
             leftover: record.leftover.clone(),
         }
@@ -154,6 +158,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let stall = stall(record, all.service.max());
     LoadPointDoc {
         clients: record.clients,
+        rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
         window_s: record.window.as_secs_f64(),
         valid: invalid_reason.is_none(),
@@ -233,17 +238,6 @@ fn client(usage: ClientUsage, operations: u64) -> ClientDoc {
         cpu_system_s: usage.cpu_system.as_secs_f64(),
         cpu_us_per_op: (operations > 0).then(|| cpu_us / operations as f64),
         max_rss_bytes: usage.max_rss_bytes,
-    }
-}
-
-fn setup(record: &SetupRecord) -> SetupDoc {
-    SetupDoc {
-        sessions: record.session.len(),
-        connections: Some(record.connections),
-        elapsed_s: record.elapsed.as_secs_f64(),
-        sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
-        latency_ns: LatencyDoc::of(&record.session),
-        hdr: Some(Hdr::from(&record.session)),
     }
 }
 

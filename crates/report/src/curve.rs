@@ -5,23 +5,28 @@
 //! published NetBench results. Latency is pooled over all operations of those
 //! passes. Not here: printing.
 
-use crate::doc::{LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
+mod overall;
+
+use crate::doc::{FindDoc, FindKind, LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 
-/// A curve with one row per number of clients, ascending.
+/// A curve with one row per load, ascending: per number of clients, and per rate where
+/// load points differ in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve<'a> {
     /// Rows of the curve.
     pub rows: Vec<CurveRow<'a>>,
 }
 
-/// All passes at one number of clients.
+/// All passes at one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveRow<'a> {
     /// Number of clients asked for.
     pub clients: u32,
+    /// The rate that was asked of all clients together, where load points differ in it.
+    pub rate: Option<f64>,
     /// Passes behind the numbers below: the valid ones, or all passes if none is
     /// valid. Never empty.
     pub passes: Vec<&'a LoadPointDoc>,
@@ -108,8 +113,12 @@ impl<'a> Curve<'a> {
     #[must_use]
     pub fn of(load_points: &'a [LoadPointDoc]) -> Self {
         let mut points: Vec<_> = load_points.iter().collect();
-        points.sort_by_key(|point| point.clients);
-        let rows = points.chunk_by(|left, right| left.clients == right.clients);
+        let load = |point: &LoadPointDoc| (point.clients, point.rate.unwrap_or(0.0));
+        points.sort_by(|one, other| {
+            let ((clients, rate), other) = (load(one), load(other));
+            clients.cmp(&other.0).then(rate.total_cmp(&other.1))
+        });
+        let rows = points.chunk_by(|left, right| load(left) == load(right));
         Self {
             rows: rows.map(row).collect(),
         }
@@ -127,6 +136,16 @@ impl<'a> Curve<'a> {
     #[must_use]
     pub fn row(&self, clients: u32) -> Option<&CurveRow<'a>> {
         self.rows.iter().find(|row| row.clients == clients)
+    }
+
+    /// Returns the row of the answer of a search.
+    #[must_use]
+    pub fn row_of(&self, find: &FindDoc) -> Option<&CurveRow<'a>> {
+        let result = find.result?;
+        self.rows.iter().find(|row| match find.kind {
+            FindKind::Rate => row.rate == Some(result),
+            FindKind::Clients | FindKind::Sessions => f64::from(row.clients) == result,
+        })
     }
 
     /// Returns the peak, and the range of the plateau around it.
@@ -195,6 +214,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let service = is_paced.then(|| pool(asked_for().map(|op| &op.hdr)));
     CurveRow {
         clients: points.first().map_or(0, |point| point.clients),
+        rate: points.first().and_then(|point| point.rate),
         throughput_mbps: throughput.map_or(0.0, |of| of.mean),
         ops_per_s: ops_per_s.map_or(0.0, |of| of.mean),
         repeats: repeats(&passes),

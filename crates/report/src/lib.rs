@@ -15,6 +15,7 @@
 //! - [`doc`]: the types of documents, and how they are read and written
 //! - [`plan`]: the plan of a run in words
 //! - [`threshold`]: conditions on the values of one run
+//! - [`find`]: the search for the highest load at which conditions hold
 //! - [`text`]: parts of the printed document as tables and lines
 //! - [`latency`], [`percentile`]: latency summaries, and the histograms of a document
 //! - [`metric`], [`change`]: the metrics that can be compared, and how far two
@@ -37,6 +38,7 @@ mod csv;
 pub mod curve;
 pub mod doc;
 pub mod fileio;
+pub mod find;
 mod hlog;
 mod iometer;
 pub mod latency;
@@ -61,6 +63,7 @@ pub use doc::{CalibrationDoc, FlushDoc, LoadError, RunDoc, SaveError, ServerLoca
 // Their output.
 pub use csv::{write_csv, write_study_csv};
 pub use curve::Curve;
+pub use find::Find;
 pub use hlog::IntervalLog;
 pub use iometer::write_iometer_csv;
 pub use text::render;

@@ -4,7 +4,7 @@
 
 use crate::curve::Curve;
 use crate::doc::{
-    LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc, ServerLocation,
+    CurveDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc, ServerLocation,
 };
 
 /// Note for passes on machines that differ in more than the number of usable CPUs.
@@ -120,7 +120,7 @@ impl RunDoc {
     }
 
     fn summarised(mut self) -> Self {
-        (self.repeats, self.peak) = summary(&self.load_points);
+        (self.repeats, self.peak, self.curve) = summary(&self.load_points);
         self
     }
 }
@@ -141,9 +141,13 @@ fn is_from_elsewhere(all: &RunDoc, pass: &RunDoc) -> bool {
     machines.is_some_and(|(all, pass)| !apart_from_cpus(all).is_same(&apart_from_cpus(pass)))
 }
 
-/// Derives means and peak from several load points.
-pub(crate) fn summary(load_points: &[LoadPointDoc]) -> (Vec<RepeatsDoc>, Option<PeakDoc>) {
+/// Derives means, the peak and the overall response time from several load points.
+pub(crate) fn summary(
+    load_points: &[LoadPointDoc],
+) -> (Vec<RepeatsDoc>, Option<PeakDoc>, Option<CurveDoc>) {
     let curve = Curve::of(load_points);
+    let is_at_rate = load_points.iter().any(|point| point.rated().is_some());
+    let overall = (!is_at_rate).then(|| curve.overall()).flatten();
     let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();
-    (repeats, curve.peak())
+    (repeats, curve.peak(), overall)
 }

@@ -10,7 +10,7 @@ pub use details::{details, session, waits};
 
 use smbench_model::plan::{RateScope, Scope, Spacing, Verify};
 
-use crate::doc::{ArrivalsDoc, DriverDoc, LoopDoc, Named, PlanDoc};
+use crate::doc::{ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc};
 use crate::units::{self, bytes, counted, plain, seconds};
 
 /// Working set below which the data fits in the memory of any file server.
@@ -36,10 +36,36 @@ pub fn passes(number: u32) -> String {
     }
 }
 
+/// Describes the load of a search, and the window of a probe, in a line.
+#[must_use]
+pub fn of_search(plan: &PlanDoc, pacing: LoopDoc, kind: FindKind) -> String {
+    let clients = plan.load_points.iter().copied().max().unwrap_or(0);
+    let clients = counted(clients.into(), "client");
+    let model = match kind {
+        FindKind::Rate => format!(
+            "{clients} at rates that the search chooses, {} arrivals",
+            arrivals(plan)
+        ),
+        FindKind::Clients => {
+            format!("{}, at most {clients}", load_model(plan, pacing))
+        }
+        FindKind::Sessions => {
+            let think_s = plan.think_time_s.unwrap_or_default();
+            let interval = units::latency(think_s * 1e9);
+            let held = seconds(plan.duration_s);
+            let most = plan.load_points.iter().copied().max().unwrap_or(0);
+            let most = counted(most.into(), "session");
+            return format!("at most {most}, an ECHO in each every {interval}; held {held}");
+        }
+    };
+    let load = load_parts(plan, model, pacing, Vec::new());
+    format!("{load}; {} per probe", seconds(plan.duration_s))
+}
+
 /// Describes the load and the window in a line, without threads and seed.
 #[must_use]
 pub fn in_brief(plan: &PlanDoc, pacing: LoopDoc) -> String {
-    let load = load_parts(plan, pacing, Vec::new());
+    let load = load_parts(plan, load_model(plan, pacing), pacing, Vec::new());
     let length = seconds(plan.duration_s);
     let window = match plan.is_until_replayed() || plan.workload.fileio.is_some() {
         true => window(plan),
@@ -56,12 +82,12 @@ fn load(plan: &PlanDoc, pacing: LoopDoc) -> String {
         _ => "thread",
     };
     let generator = vec![counted(threads.into(), kind), format!("seed {}", plan.seed)];
-    load_parts(plan, pacing, generator)
+    load_parts(plan, load_model(plan, pacing), pacing, generator)
 }
 
 /// Describes the load, with texts about the generator before what is seldom set.
-fn load_parts(plan: &PlanDoc, pacing: LoopDoc, generator: Vec<String>) -> String {
-    let mut parts = vec![load_model(plan, pacing), outstanding(plan, pacing)];
+fn load_parts(plan: &PlanDoc, model: String, pacing: LoopDoc, generator: Vec<String>) -> String {
+    let mut parts = vec![model, outstanding(plan, pacing)];
     parts.extend(connections(plan));
     parts.extend(generator);
     parts.extend(match &plan.generator.driver {
@@ -87,10 +113,8 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
                 Some(Named::Known(RateScope::Client)) => " per client",
                 _ => "",
             };
-            let constant = Named::Known(ArrivalsDoc::Constant);
-            let arrivals = plan.arrivals.as_ref().unwrap_or(&constant).to_string();
             let rate = units::rate(rate);
-            format!("{rate} operations/s{scope}, {} arrivals", plain(&arrivals))
+            format!("{rate} operations/s{scope}, {} arrivals", arrivals(plan))
         }
         (LoopDoc::Rate, None, _) => "at a rate".to_owned(),
         (LoopDoc::Recorded, ..) => "as recorded".to_owned(),
@@ -109,6 +133,11 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
         true => model + ", clients join one by one",
         false => model,
     }
+}
+
+fn arrivals(plan: &PlanDoc) -> String {
+    let constant = Named::Known(ArrivalsDoc::Constant);
+    plain(&plan.arrivals.as_ref().unwrap_or(&constant).to_string())
 }
 
 fn outstanding(plan: &PlanDoc, pacing: LoopDoc) -> String {

@@ -6,6 +6,7 @@
 
 mod cautions;
 mod cpu;
+mod find;
 mod header;
 mod operations;
 mod points;
@@ -17,9 +18,10 @@ mod wrap;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
+pub use find::{answer, outcome as probe_outcome, probes};
 pub use header::facts;
 pub use operations::operations;
-pub use points::{load_points, peak_line, repeats, setup_lines};
+pub use points::{load_points, overall, peak_line, repeats, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
@@ -37,6 +39,10 @@ use crate::units::{self, labelled};
 pub fn render(doc: &RunDoc) -> String {
     let curve = Curve::of(&doc.load_points);
     let mut sections = vec![labelled(facts(doc))];
+    if let Some(find) = &doc.find {
+        sections.push(probes(find).to_text());
+        sections.push(wrapped(&format!("found: {}", answer(find).1)));
+    }
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
@@ -44,8 +50,11 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         let peak = peak_line(doc.pacing, &curve);
-        let peak = peak.map(|line| wrapped(&line)).unwrap_or_default();
-        let cautions = peak + &brief(doc);
+        let curve_line = doc.curve.as_ref().map(overall);
+        let curve_line = curve_line.map(|words| format!("curve: {words}"));
+        let lines = peak.into_iter().chain(curve_line);
+        let lines: String = lines.map(|line| wrapped(&line)).collect();
+        let cautions = lines + &brief(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));

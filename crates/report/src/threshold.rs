@@ -3,21 +3,23 @@
 //! The values are those of the tables: rates are means over passes, response times are
 //! pooled over them. Not here: conditions on changes ([`crate::compare`]).
 
+mod parse;
 mod unfinished;
 
 use std::fmt;
-use std::str::FromStr;
 
 use smbench_model::plan::Plan;
 use smbench_model::record::OpKind;
 
 pub use self::unfinished::UnfinishedPoint;
-use crate::compare::{At, LimitSide, Phrase};
+use crate::compare::{At, LimitSide};
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, OutcomeDoc, RunDoc};
+use crate::doc::{
+    ConditionDoc, ConditionOutcome, LoopDoc, OpDoc, OutcomeDoc, RunDoc, is_asked_for,
+};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
-use crate::units::{counted, plain};
+use crate::units::{counted, percent, plain};
 
 /// A value that makes a run fail.
 ///
@@ -41,6 +43,8 @@ enum ThresholdValue {
     Metric(Metric),
     /// Number of failed operations.
     Errors,
+    /// Failed operations as a share of all, in percent.
+    ErrorShare,
 }
 
 /// Error of a text that is not a valid threshold.
@@ -72,7 +76,7 @@ impl ThresholdValue {
     const fn name(self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.name(),
-            Self::Errors => "errors",
+            Self::Errors | Self::ErrorShare => "errors",
         }
     }
 
@@ -80,6 +84,7 @@ impl ThresholdValue {
     const fn unit(self) -> &'static str {
         match self {
             Self::Errors => "errors",
+            Self::ErrorShare => "%",
             Self::Metric(Metric::Throughput) => "Mbit/s",
             Self::Metric(Metric::Operations) => "ops/s",
             Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
@@ -95,7 +100,7 @@ impl ThresholdValue {
     const fn is_time(self) -> bool {
         match self {
             Self::Metric(metric) => metric.is_time(),
-            Self::Errors => false,
+            Self::Errors | Self::ErrorShare => false,
         }
     }
 
@@ -112,7 +117,7 @@ impl ThresholdValue {
             }
             Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
             Self::Metric(metric) if metric.is_time() && is_noisy() => "; latency noise",
-            Self::Metric(_) | Self::Errors => "",
+            Self::Metric(_) | Self::Errors | Self::ErrorShare => "",
         }
     }
 
@@ -120,6 +125,7 @@ impl ThresholdValue {
         match self {
             Self::Metric(metric) => metric.print(value),
             Self::Errors => counted(value as u64, "error"),
+            Self::ErrorShare => percent(value),
         }
     }
 
@@ -141,6 +147,7 @@ impl ThresholdValue {
         match (self, op) {
             (Self::Errors, None) => Some(row.errors as f64),
             (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
+            (Self::ErrorShare, _) => error_share(row, op),
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
             (Self::Metric(Metric::Throughput), Some(_)) => {
                 rate(|op| op.bytes).map(|bytes| bytes * 8.0 / 1e6)
@@ -156,59 +163,17 @@ impl ThresholdValue {
     }
 }
 
-impl FromStr for Threshold {
-    type Err = ThresholdError;
-
-    fn from_str(text: &str) -> Result<Self, ThresholdError> {
-        let wrong = |reason: &str| ThresholdError(reason.to_owned());
-        let phrase = Phrase::parse(text).map_err(wrong)?;
-        let value = ThresholdValue::named(phrase.name);
-        let value =
-            value.ok_or_else(|| wrong(&format!("unknown metric `{}`", plain(phrase.name))))?;
-        let is_cpu = matches!(
-            value,
-            ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu)
-        );
-        if is_cpu && phrase.op.is_some() {
-            return Err(wrong("CPU time is that of all operations together"));
-        }
-        Ok(Self {
-            text: plain(text.trim()),
-            op: phrase.op.map(str::to_owned),
-            value,
-            place: phrase.place,
-            side: phrase.side,
-            limit: limit(phrase.limit, value).map_err(wrong)?,
-        })
-    }
-}
-
-/// Parses the limit of a value: `5ms`, `800`, `1.5Gbit/s`, `0`.
-fn limit(text: &str, value: ThresholdValue) -> Result<f64, &'static str> {
-    let text = text.trim();
-    if text.ends_with('%') {
-        return Err("limits of a run have no %; `compare` judges changes");
-    }
-    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
-    let (number, unit) = (digits.trim(), &text[digits.len()..]);
-    let number = number.parse::<f64>().ok();
-    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-    let number = number.ok_or("the limit is not a number of 0 or more")?;
-    let scale = match (value, unit) {
-        (_, "ns") if value.is_time() => 1.0,
-        (_, "us" | "µs") if value.is_time() => 1e3,
-        (_, "ms") if value.is_time() => 1e6,
-        (_, "s") if value.is_time() => 1e9,
-        _ if value.is_time() => return Err("the limit needs a unit: us, ms or s"),
-        (_, "") => 1.0,
-        (ThresholdValue::Metric(Metric::Throughput), "Mbit/s") => 1.0,
-        (ThresholdValue::Metric(Metric::Throughput), "Gbit/s") => 1000.0,
-        (ThresholdValue::Metric(Metric::Throughput), "MB/s") => 8.0,
-        (ThresholdValue::Metric(Metric::Operations), "k") => 1000.0,
-        (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), "us") => 1.0,
-        _ => return Err("the limit has an unknown unit"),
-    };
-    Ok(number * scale)
+/// Returns the failed operations of a row as a share of all, in percent.
+fn error_share(row: &CurveRow<'_>, op: Option<&str>) -> Option<f64> {
+    let passes = row.passes.iter().chain(&row.invalid);
+    let ops = passes.flat_map(|pass| &pass.whole);
+    let ops: Vec<_> = ops
+        .filter(|(name, _)| op.map_or_else(|| is_asked_for(name), |op| op == *name))
+        .map(|(_, op)| op)
+        .collect();
+    let errors = total(ops.iter().map(|op| op.errors));
+    let answered = total(ops.iter().map(|op| op.count)).saturating_add(errors);
+    (answered > 0).then(|| errors as f64 * 100.0 / answered as f64)
 }
 
 impl fmt::Display for Threshold {
@@ -277,6 +242,36 @@ impl Threshold {
             true => judged,
             false => self.skipped(),
         }
+    }
+
+    /// Judges a condition that must hold: it passes if the value is beyond its limit.
+    #[must_use]
+    pub fn required(&self, doc: &RunDoc) -> ConditionDoc {
+        let judged = self.judge_value(doc).unwrap_or_else(|reason| {
+            self.open(
+                ConditionOutcome::Unknown,
+                &format!("cannot be judged: {reason}"),
+            )
+        });
+        let outcome = match judged.outcome {
+            ConditionOutcome::Failed => ConditionOutcome::Passed,
+            ConditionOutcome::Passed => ConditionOutcome::Failed,
+            other => other,
+        };
+        ConditionDoc {
+            failed: outcome == ConditionOutcome::Failed,
+            outcome,
+            ..judged
+        }
+    }
+
+    /// Returns whether the condition is one on failed operations.
+    #[must_use]
+    pub const fn is_of_errors(&self) -> bool {
+        matches!(
+            self.value,
+            ThresholdValue::Errors | ThresholdValue::ErrorShare
+        )
     }
 
     const fn is_placed(&self) -> bool {
@@ -353,7 +348,7 @@ impl Threshold {
         curve: &'b Curve<'a>,
     ) -> Result<Vec<&'b CurveRow<'a>>, String> {
         match self.place {
-            At::Usual if self.value == ThresholdValue::Errors => Ok(curve.rows.iter().collect()),
+            At::Usual if self.is_of_errors() => Ok(curve.rows.iter().collect()),
             At::Clients(clients) => {
                 let row = curve.rows.iter().find(|row| row.clients == clients);
                 let none = || format!("no load point has {}", counted(clients.into(), "client"));

@@ -10,6 +10,21 @@ Examples:
 The password comes from --password-file, --authentication-file, the variable SMBENCH_PASSWORD,
 or a prompt.";
 
+pub(super) const FIND_RATE: &str = "\
+Examples:
+  smbench find rate smb://ann@files.example/bench --slo 'p99 < 10ms' --slo 'errors < 0.1%'
+  smbench find rate //files.example/bench -p file-server -c 128 --slo 'write p99.9 < 50ms'";
+
+pub(super) const FIND_CLIENTS: &str = "\
+Examples:
+  smbench find clients smb://ann@files.example/bench --slo 'mean < 20ms'
+  smbench find clients //files.example/bench -p netbench-like --slo 'p95 < 50ms' --max 5000";
+
+pub(super) const FIND_SESSIONS: &str = "\
+Examples:
+  smbench find sessions smb://ann@files.example/bench --until 'failed >= 5%' --hold 10m
+  smbench find sessions //files.example/bench --encrypt required --max 5000 --setup-rate 200";
+
 pub(super) const PLAN: &str = "\
 Examples:
   smbench plan -p web-server -c 500

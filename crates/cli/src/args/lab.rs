@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use smbench_lab::Signing;
-use smbench_model::units::Size;
+use smbench_model::units::{Size, parse_duration};
 
 /// Default address of lab servers.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -36,6 +38,13 @@ pub(crate) struct EmbeddedArgs {
     /// Capacity of the share, for example 2GiB [default: 1TiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<Size>,
+    /// Time that the share serves one read or write, and nothing else: 50us makes a server of 20000
+    /// operations per second
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) service_time: Option<Duration>,
+    /// Close connections above this number
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_connections: Option<NonZeroU32>,
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
     pub(crate) signing: Signing,

@@ -196,7 +196,7 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    fn options(&self) -> SessionsSpec {
+    pub(crate) fn options(&self) -> SessionsSpec {
         SessionsSpec {
             sessions_per_connection: self.sessions_per_connection,
             connections_per_session: self.connections_per_session,

@@ -93,6 +93,8 @@ fn embedded(
             true => ShareAccess::ReadOnly,
             false => ShareAccess::ReadWrite,
         },
+        service_time: args.service_time,
+        max_connections: args.max_connections.map(|number| number.get() as usize),
         signing: args.signing,
         listen: SocketAddr::new(args.listen, args.port),
         ..EmbeddedOptions::default()

@@ -5,6 +5,7 @@
 //! several profiles cannot run, and the reason is the profile and not the server,
 //! the other profiles still run.
 
+mod conclusion;
 mod conditions;
 mod presentation;
 mod publish;
@@ -15,17 +16,18 @@ use std::time::SystemTime;
 use smbench_engine::Cancel;
 use smbench_engine::run;
 use smbench_model::plan::Plan;
-use smbench_model::record::{Outcome, RunRecord};
+use smbench_model::record::Outcome;
 use smbench_model::target::Target;
-use smbench_report::doc::{ConditionDoc, OutcomeDoc};
+use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
 use smbench_report::units::plain;
-use smbench_report::{RunDoc, Threshold, render};
+use smbench_report::{Find, RunDoc, render};
 
+use self::conclusion::{EndedBy, conclude};
 pub(crate) use self::conditions::Gate;
-use self::conditions::{AbortReason, SUITE, exit_of, save_cases};
+use self::conditions::{AbortReason, SUITE};
 pub(crate) use self::presentation::{NextSteps, Presentation};
-use self::publish::publish;
+use super::find::{Search, SearchCourse};
 use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
@@ -34,23 +36,39 @@ use crate::junit::save_failure;
 use crate::live::{LiveScreen, LiveTitle};
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
-use crate::request::{RunRequest, RunServer, document};
+use crate::request::{RunRequest, RunServer};
 use crate::results::{Results, check_writable, save_csv_iometer};
-use crate::signals::{self, cleanup_command, left_behind};
+use crate::signals::{self, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
-use crate::verdict::{ClientLimited, MissedRate, judge};
 use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    carry_out_all(args, None)
+}
+
+/// Runs the plan of the options as a search: its probes are the load points.
+pub(super) fn search(args: &RunArgs, find: Find) -> Result<Exit, Failure> {
+    carry_out_all(args, Some(find))
+}
+
+fn carry_out_all(args: &RunArgs, find: Option<Find>) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
-    let ended = run_requests(&requests, args);
+    for limit in find.iter().flat_map(Find::limits) {
+        let checked = limit.check(&requests[0].draft);
+        checked.map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let ended = run_requests(&requests, args, find);
     save_failure(args.junit.as_deref(), SUITE, &ended)?;
     ended
 }
 
-fn run_requests(requests: &[RunRequest], args: &RunArgs) -> Result<Exit, Failure> {
+fn run_requests(
+    requests: &[RunRequest],
+    args: &RunArgs,
+    find: Option<Find>,
+) -> Result<Exit, Failure> {
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
         RunServer::Embedded => String::new(),
@@ -78,7 +96,8 @@ fn run_requests(requests: &[RunRequest], args: &RunArgs) -> Result<Exit, Failure
             (false, false) => &|doc| print_coloured(&summary(doc)),
         },
         gate,
-        points: Visibility::unless(args.output.quiet || args.live),
+        points: Visibility::unless(args.output.quiet || args.live || find.is_some()),
+        find: find.map(Search::Load),
         screen,
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
@@ -124,7 +143,10 @@ pub(crate) fn carry_out(
     };
     let line = ProgressLine::new(Visibility::unless(output.quiet));
     let line = line.under(presentation.screen.clone());
-    let mut left = TimeLeft::of_plans(requests.iter().map(|request| &request.draft));
+    let mut left = match &presentation.find {
+        Some(search) => TimeLeft::of_search(&requests[0].draft, search.probes_max()),
+        None => TimeLeft::of_plans(requests.iter().map(|request| &request.draft)),
+    };
     let cancel = Cancel::default();
     let unsaved = signals::stop_on_interrupt(&cancel, &line, presentation.remedy.clone())?;
     let (mut docs, mut worst) = (Vec::new(), Exit::Done);
@@ -181,14 +203,14 @@ pub(crate) fn carry_out(
 }
 
 /// Output options of a run, and the name for its messages.
-struct RunContext<'a> {
-    output: &'a OutputArgs,
-    presentation: &'a Presentation<'a>,
+pub(super) struct RunContext<'a> {
+    pub(super) output: &'a OutputArgs,
+    pub(super) presentation: &'a Presentation<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
     /// Number of the profile, and of all profiles.
     place: (usize, usize),
-    line: &'a ProgressLine,
+    pub(super) line: &'a ProgressLine,
     unsaved: &'a Unsaved,
 }
 
@@ -275,7 +297,13 @@ fn run_one(
     let (aborted, mut abort) = gate.abort(&plan, cancel).unzip();
     let mut watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
     line.cover(|| title(&plan, request, context))?;
-    let record = run::execute(&plan, &mut watch, cancel);
+    let search = context.presentation.find.clone();
+    let mut search =
+        search.map(|find| SearchCourse::of(find, &plan, request.disclosure(), context));
+    let record = match &mut search {
+        Some(course) => run::execute_course(&plan, course, &mut watch, cancel),
+        None => run::execute(&plan, &mut watch, cancel),
+    };
     line.clear();
     drop(server);
     let logged = watch.close();
@@ -292,6 +320,7 @@ fn run_one(
         }
         _ => EndedBy::Run,
     };
+    let ended_by = (ended_by, search.as_ref());
     conclude(request, &record, ended_by, &mut results, context, logged)
 }
 
@@ -316,77 +345,4 @@ impl SaveResults for &mut Results {
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
         Results::save(self, &doc)
     }
-}
-
-/// What ended a run.
-enum EndedBy {
-    /// Its plan, its user or its server.
-    Run,
-    /// A condition of `--fail-if`, before the plan was carried out.
-    Gate(ConditionDoc),
-}
-
-/// Saves and prints the result, and reports problems with it.
-fn conclude(
-    request: &RunRequest,
-    record: &RunRecord,
-    ended_by: EndedBy,
-    results: &mut Results,
-    context: &RunContext<'_>,
-    logged: Result<(), Failure>,
-) -> Result<Ran, Failure> {
-    let mut doc = document(record, request.disclosure());
-    let cleaned_up = report_leftover(&doc, request, context);
-    if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
-        return Err(Failure::Interrupted);
-    }
-    let gate = &context.presentation.gate;
-    let (mut exit, reason) = verdict(&doc, context.output);
-    doc.conditions = match ended_by {
-        EndedBy::Run => gate.thresholds.iter().map(|one| one.judge(&doc)).collect(),
-        // It does not have the values of the other conditions.
-        EndedBy::Gate(failed) => {
-            exit = Exit::Failed;
-            let others = gate.thresholds.iter().map(Threshold::skipped);
-            let others = others.filter(|other| other.condition != failed.condition);
-            [vec![failed.clone()], others.collect()].concat()
-        }
-    };
-    context.unsaved.begin();
-    let saved = results.save(&doc);
-    context.unsaved.end();
-    let path = results.path().filter(|_| saved.is_ok());
-    let invalid = reason.as_deref().unwrap_or("interrupted");
-    let invalid = (exit != Exit::Done).then_some(invalid);
-    let written = publish(&doc, path, invalid, context);
-    let cases = save_cases(gate.junit, invalid, &doc.conditions);
-    if let Some(reason) = reason {
-        context.complain(reason);
-    }
-    let exit = exit.max(cleaned_up).max(exit_of(&doc.conditions));
-    let ended = context.with_files(Ok(exit), saved.and(written).and(cases).and(logged));
-    Ok(Ran { doc, ended })
-}
-
-/// Reports a directory that remains on the share. Returns the exit code for it.
-fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>) -> Exit {
-    match (&doc.leftover, &request.server) {
-        (Some(leftover), RunServer::Given(server)) => {
-            context.complain(format_args!(
-                "{leftover}; remove it with: {}",
-                cleanup_command(&server.target.redacted())
-            ));
-            Exit::Setup
-        }
-        // Files on an embedded server are removed together with the server.
-        _ => Exit::Done,
-    }
-}
-
-/// Returns the exit code of a run, and why it must not be quoted.
-fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
-    let strict = || ClientLimited::given(output.strict).judge(doc);
-    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
-    let none = (Exit::Done, None);
-    judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
 }

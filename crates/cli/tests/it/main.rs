@@ -13,6 +13,7 @@ mod connections;
 mod drivers;
 mod exporter;
 mod fileio;
+mod find;
 mod iometer;
 mod lab;
 mod live;

@@ -1,9 +1,11 @@
 //! The sequence of load points, and the outcome of a run.
 
+use smbench_model::load::PointLoad;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{Outcome, RunRecord};
 
 use crate::run::context::Context;
+use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, point};
 use crate::smb::session::SessionError;
@@ -25,39 +27,41 @@ pub(crate) fn concluded(
     Ok(record)
 }
 
-/// Measures every load point of every pass.
+/// Measures every load point of the course. Before it, calls `prepare` with the number
+/// of its clients.
 pub(super) async fn measure(
     context: &Context<'_>,
     record: &mut RunRecord,
+    course: &mut dyn Course,
+    mut prepare: impl AsyncFnMut(u32, &mut dyn Observer) -> Result<(), SessionError>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
-    let plan = &context.plan;
-    let of = plan.work.repeat * plan.work.load_points.len() as u32;
     let mut number = 0;
-    for repeat in 1..=plan.work.repeat {
-        for &clients in &plan.work.load_points {
-            number += 1;
-            let point = PointNumber {
-                number,
-                of,
+    while let Some(load) = course.next(record) {
+        number += 1;
+        let PointLoad { clients, rate, .. } = load;
+        let point = PointNumber {
+            number,
+            of: course.at_most(),
+            clients,
+            rate,
+        };
+        prepare(clients, observer).await?;
+        let measured = point::measure(context, point, load, observer).await?;
+        let lost = measured.dropouts.len() as u32 == clients;
+        let reason = measured.dropouts.first().map(|first| first.reason.clone());
+        record.load_points.push(measured);
+        observer.load_point_ended(record);
+        if context.cancel.is_cancelled() {
+            return Err(SessionError::Interrupted.into());
+        }
+        if let (true, Some(reason)) = (lost, reason) {
+            return Err(SessionError::Lost {
+                at: context.at.clone(),
                 clients,
-            };
-            let measured = point::measure(context, point, repeat, observer).await?;
-            let lost = measured.dropouts.len() as u32 == clients;
-            let reason = measured.dropouts.first().map(|first| first.reason.clone());
-            record.load_points.push(measured);
-            observer.load_point_ended(record);
-            if context.cancel.is_cancelled() {
-                return Err(SessionError::Interrupted.into());
+                reason,
             }
-            if let (true, Some(reason)) = (lost, reason) {
-                return Err(SessionError::Lost {
-                    at: context.at.clone(),
-                    clients,
-                    reason,
-                }
-                .into());
-            }
+            .into());
         }
     }
     Ok(())

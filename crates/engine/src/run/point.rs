@@ -2,11 +2,13 @@
 
 mod cpu_reader;
 mod failed;
+mod set_up;
 mod workers;
 
 use std::sync::Arc;
 
 use smbench_model::Nanos;
+use smbench_model::load::PointLoad;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     GeneratorRecord, LoadPointRecord, Recorder, Series, SetupRecord, Tally,
@@ -30,17 +32,22 @@ pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
 pub(super) async fn measure(
     context: &Context<'_>,
     point: PointNumber,
-    repeat: u32,
+    load: PointLoad,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
+    let PointLoad { repeat, setup, .. } = load;
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let exchange = Arc::new(RecorderExchange::new(workers_for(context, point), empty));
-    let (mut workers, load) = Workers::start(context, point, &exchange).await?;
+    let (mut workers, load) = Workers::start(context, (point, setup), &exchange).await?;
     let observed = workers.run(load, context, (point, repeat), observer).await;
     let outcome = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
+    let point = PointNumber {
+        clients: observed.clients,
+        ..point
+    };
     let (over, ops, series) = exchange.finish();
     for over in &over {
         tell(context, (point, repeat), over, observer);
@@ -102,6 +109,7 @@ impl PointMeasurements {
         let after_load = |closed: Nanos| closed.since(outcome.ended.max(observed.closed)).into();
         LoadPointRecord {
             clients: point.clients,
+            rate: point.rate,
             repeat,
             window: window.into(),
             invalid,
@@ -121,6 +129,7 @@ impl PointMeasurements {
                 session: outcome.session_setup,
                 connections: outcome.connections,
                 elapsed: observed.setup.into(),
+                attempts: observed.attempts,
             },
             credit_starved: figures.starved.into(),
             held_back: figures.held_back.into(),

@@ -1,6 +1,7 @@
 //! A run on an SMB share: negotiates with the server, creates the files before the
 //! load, and removes them after it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -23,6 +24,7 @@ use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
 use crate::run::context::{Context, worker_maker};
 use crate::run::coordinator::{concluded, measure};
+use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, Session, SessionError, random_u64, unless};
@@ -35,6 +37,7 @@ use crate::worker::supply::{Operations, Supplies};
 pub(super) async fn run(
     plan: &Plan,
     operations: Operations<impl Supplies>,
+    course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
@@ -44,21 +47,22 @@ pub(super) async fn run(
         endpoint,
         session,
         server,
-    } = connect(plan, cancel).await?;
+    } = connect(plan, course.clients_for_certain(), cancel).await?;
     let mut workspace = claim(plan, &endpoint, session, observer).await?;
     let mut record = RunRecord {
         operations: operations.origin,
         salt: workspace.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
-    let measured = match prepare(plan, &mut workspace, observer, cancel).await {
-        Ok(()) => {
-            let since = (started, started_wall);
-            let context = context(plan, operations, endpoint, &workspace, since, cancel);
-            measure(&context, &mut record, observer).await
-        }
-        Err(error) => Err(error.into()),
+    let since = (started, started_wall);
+    let context = context(plan, operations, endpoint, &workspace, since, cancel);
+    let mut ready = 0;
+    let files = async |clients: u32, observer: &mut dyn Observer| {
+        let more = ready..clients.max(ready);
+        ready = more.end;
+        prepare(plan, &mut workspace, more, observer, cancel).await
     };
+    let measured = measure(&context, &mut record, course, files, observer).await;
     observer.progress(&Progress::CleaningUp);
     record.leftover = clean_up(plan, workspace, &record.load_points, &measured).await;
     concluded(record, measured)
@@ -71,9 +75,9 @@ struct Connected {
     server: ServerFacts,
 }
 
-/// Logs on to the server and checks whether it can carry out the plan. Writes
-/// nothing.
-async fn connect(plan: &Plan, cancel: &Cancel) -> Result<Connected, RunError> {
+/// Logs on to the server and checks whether it can carry out the plan for this many
+/// clients. Writes nothing.
+async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected, RunError> {
     let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
     let mut session = unless(cancel, Session::open(&endpoint)).await?;
@@ -87,7 +91,7 @@ async fn connect(plan: &Plan, cancel: &Cancel) -> Result<Connected, RunError> {
     };
     check_sizes(plan, &endpoint, &server)?;
     if prepared_files(plan).is_none() {
-        let (path, needed) = (&plan.sessions.target.path, plan.bytes_on_share());
+        let (path, needed) = (&plan.sessions.target.path, plan.bytes_of(clients));
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
     }
     Ok(Connected {
@@ -236,20 +240,25 @@ fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &Session) -> ServerFa
     }
 }
 
+/// Writes the files of these clients, or checks the files that were prepared before.
 pub(super) async fn prepare(
     plan: &Plan,
     workspace: &mut Workspace,
+    clients: Range<u32>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<(), SessionError> {
+    if clients.is_empty() {
+        return Ok(());
+    }
     if let Some(test) = prepared_files(plan) {
         return workspace.check_prepared(test, cancel).await;
     }
-    let total = plan.bytes_on_share();
+    let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
     let mut shown = clock::now();
     observer.progress(&Progress::Preparing { done: 0, total });
     workspace
-        .prepare(plan, cancel, &mut |done| {
+        .prepare(plan, clients, cancel, &mut |done| {
             let now = clock::now();
             if now.since(shown) >= point::PROGRESS_INTERVAL {
                 shown = now;

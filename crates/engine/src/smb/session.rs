@@ -11,6 +11,7 @@ mod who;
 
 use std::time::Duration;
 
+use smbench_model::record::SetupPhase;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{CreateRequest, CreateResponse};
@@ -93,18 +94,23 @@ impl Session {
         let credentials = endpoint.credentials().await?;
         let stream = endpoint.connect().await?;
         let limit = endpoint.limits.setup;
-        let session = Self::shake_hands(endpoint, credentials, stream, binding);
-        match timeout(limit, session).await {
+        let mut reached = SetupPhase::Negotiate;
+        let session = Self::shake_hands(endpoint, credentials, stream, binding, &mut reached);
+        let session = match timeout(limit, session).await {
             Ok(session) => session,
             Err(_) => Err(endpoint.timed_out(SET_UP)),
-        }
+        };
+        session.map_err(|error| error.in_phase(reached))
     }
 
+    /// Sets up a session on a new connection. `reached` has the phase of the request in
+    /// flight.
     async fn shake_hands(
         endpoint: &Endpoint,
         credentials: Credentials,
         mut stream: TcpStream,
         binding: Option<Binding>,
+        reached: &mut SetupPhase,
     ) -> Result<Self, SessionError> {
         let refuse = |source| endpoint.not_logged_on(&credentials, source);
         let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
@@ -135,6 +141,7 @@ impl Session {
                     let HandshakeProgress::Ready(mut connection) =
                         handshake.receive(message, &mut out).map_err(refuse)?
                     else {
+                        *reached = phase_of(handshake.awaited());
                         continue;
                     };
                     // The bytes after the last answer are kept: unsolicited messages, or
@@ -297,6 +304,15 @@ impl Session {
         };
         // If the server does not answer, closing the socket is enough.
         let _ = timeout(LOGOFF_LIMIT, log_off).await;
+    }
+}
+
+/// Returns the phase of a request of the set-up.
+const fn phase_of(command: Command) -> SetupPhase {
+    match command {
+        Command::Negotiate => SetupPhase::Negotiate,
+        Command::TreeConnect => SetupPhase::TreeConnect,
+        _ => SetupPhase::LogOn,
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hdrhistogram::Histogram;
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
+use smbench_model::load::{Rate, SetupFailures};
 use smbench_model::operations::Mix;
 use smbench_model::plan::{Plan, Work};
 use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
@@ -30,8 +32,14 @@ pub(crate) struct Assignment {
     /// Number of clients of this load point, and of the previous one.
     pub(crate) clients: u32,
     pub(crate) clients_before: u32,
+    /// The rate of this load point, where it is not the plan's.
+    pub(crate) rate: Option<Rate>,
     /// Numbers of this worker's clients; each group shares a driver.
     pub(crate) groups: Vec<Box<[u32]>>,
+    /// What happens when a group cannot be set up.
+    pub(crate) setup: SetupFailures,
+    /// Set when no more groups are to be set up.
+    pub(crate) enough: Arc<AtomicBool>,
     /// When the worker may begin each group.
     pub(crate) pace: SetupRate,
     /// CPU to which the worker is pinned, if it is.
@@ -67,6 +75,10 @@ pub(crate) enum WorkerMessage {
     Ready { clients: u32, at: Nanos },
     /// A session could not be set up; the worker has stopped.
     SetupFailed(SessionError),
+    /// The sessions of this many clients could not be set up; the worker goes on.
+    Refused { clients: u32, error: SessionError },
+    /// The worker sets up no more sessions. Sent only where failures are counted.
+    AllTried,
     /// All operations have ended, at this instant.
     LoadEnded(Nanos),
     /// The worker's thread is ending.

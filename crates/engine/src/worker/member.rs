@@ -12,6 +12,7 @@ use smbench_model::contents::block as pattern;
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::contents::verify::{Epoch, Ledger};
 use smbench_model::kind::OpKind;
+use smbench_model::load::Rate;
 use smbench_model::operations::{Mix, Operation};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Phase, Punctuality};
@@ -120,10 +121,16 @@ impl<S: Supply> Member<S> {
         self.window = (schedule.open, schedule.close);
     }
 
-    /// Starts the plan's load model at `starts`, for a load point with `clients`
-    /// clients.
-    pub(crate) fn begin(&mut self, plan: &Plan, mix: &Arc<Mix>, clients: u32, starts: Nanos) {
-        self.pace = Pace::new(plan, mix, self.number, clients, starts);
+    /// Starts the plan's load model at `starts`, for a load point with this number of
+    /// clients. A rate replaces that of the plan.
+    pub(crate) fn begin(
+        &mut self,
+        plan: &Plan,
+        mix: &Arc<Mix>,
+        (clients, rate): (u32, Option<Rate>),
+        starts: Nanos,
+    ) {
+        self.pace = Pace::new(plan, mix, self.number, (clients, rate), starts);
         self.is_paced = !matches!(self.pace, Pace::Closed);
         self.patience = plan.limits.operation.into();
         if !matches!(

@@ -12,7 +12,7 @@ mod recorded;
 use std::sync::Arc;
 
 use smbench_model::Nanos;
-use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::load::{LoadModel, Rate, Spacing};
 use smbench_model::operations::replay::pause_before;
 use smbench_model::operations::{Mix, client_key};
 use smbench_model::plan::Plan;
@@ -45,12 +45,12 @@ pub(crate) enum Pace {
 
 impl Pace {
     /// Makes the pace of one client that begins at `starts`, in a load point of
-    /// `clients`.
+    /// `clients`. A rate replaces that of the plan.
     pub(crate) fn new(
         plan: &Plan,
         mix: &Arc<Mix>,
         client: u32,
-        clients: u32,
+        (clients, of_point): (u32, Option<Rate>),
         starts: Nanos,
     ) -> Self {
         match plan.work.load {
@@ -70,6 +70,7 @@ impl Pace {
                 Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.work.seed, client))
             }
             LoadModel::Rate { rate, arrivals } => {
+                let rate = of_point.unwrap_or(rate);
                 let mean_ns = 1e9 / rate.of_client(clients);
                 let gaps = Gaps::new(mean_ns, arrivals, plan.work.seed, client);
                 // At a constant rate, the clients take turns at even distances.

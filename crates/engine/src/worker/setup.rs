@@ -6,11 +6,13 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use smbench_model::contents::Verify;
 use smbench_model::contents::verify::{Ledger, OtherWriters};
 use smbench_model::kind::OpKind;
+use smbench_model::load::SetupFailures;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -45,15 +47,23 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
     let mut called_off = start.clone();
     loop {
         let now = clock::now();
+        if worker.enough.load(Ordering::Relaxed) {
+            groups = 0..0;
+        }
         while running.len() < SESSIONS_AT_ONCE && pace.due <= now {
             let Some(group) = groups.next() else { break };
             let (worker, means) = (Rc::clone(worker), Rc::clone(means));
-            running.spawn_local(
-                async move { open_group(&worker, &means, &worker.groups[group]).await },
-            );
+            running.spawn_local(async move {
+                let clients = &worker.groups[group];
+                let opened = open_group(&worker, &means, clients).await;
+                opened.map_err(|error| (clients.len() as u32, error))
+            });
             pace = pace.begun(now);
         }
         if running.is_empty() && groups.is_empty() {
+            if worker.setup != SetupFailures::EndRun {
+                let _ = reports.send(WorkerMessage::AllTried);
+            }
             return Ok(waiting);
         }
         let is_waiting = running.len() < SESSIONS_AT_ONCE && !groups.is_empty();
@@ -68,6 +78,14 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
             () = tokio::time::sleep_until(clock::timer(pace.due)), if is_waiting => continue,
         };
+        let opened = match (opened.unwrap_or_else(resume), worker.setup) {
+            (Ok(opened), _) => opened,
+            (Err((clients, error)), SetupFailures::CountUntil(_)) => {
+                let _ = reports.send(WorkerMessage::Refused { clients, error });
+                continue;
+            }
+            (Err((_, error)), SetupFailures::EndRun) => return Err(error),
+        };
         let Opened {
             driver: mut group,
             session_setup,
@@ -75,7 +93,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             breaks,
             acknowledged,
             connections,
-        } = opened.unwrap_or_else(resume)?;
+        } = opened;
         group.granted = granted;
         group.breaks = breaks;
         group.acknowledged = acknowledged;

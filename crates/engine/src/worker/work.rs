@@ -157,8 +157,8 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let first = schedule.interval_at(begin);
     shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
+    let out = groups.iter().flat_map(Group::numbers).collect();
     let running = spawn_groups(worker, shared, &control, &figures, groups);
-    let out = worker.groups.iter().flatten().copied().collect();
     let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), control));
     let Watched {
         remaining,
@@ -209,7 +209,8 @@ fn spawn_groups<D: Driver, S: Supply>(
             member.observe(&schedule);
             if control.alarm.is_some() {
                 let starts = schedule.begin + worker.start(member.number);
-                member.begin(&worker.plan, &worker.mix, worker.clients, starts);
+                let load = (worker.clients, worker.rate);
+                member.begin(&worker.plan, &worker.mix, load, starts);
             }
         }
         let (shared, control) = (Rc::clone(shared), Rc::clone(control));

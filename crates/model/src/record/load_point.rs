@@ -1,5 +1,6 @@
 //! The measurements of one load point of one pass.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
+use crate::load::Rate;
 use crate::record::{Fairness, GeneratorRecord, Punctuality, Series, Tally};
 
 /// A client that did not finish its load point.
@@ -40,6 +42,67 @@ pub struct SetupRecord {
     /// Time from the first connect until the last session was completely ready for
     /// the load.
     pub elapsed: Duration,
+    /// The attempts, where failures are counted.
+    pub attempts: Option<SetupAttempts>,
+}
+
+/// The attempts to set up sessions, where failures are counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SetupAttempts {
+    /// Number of attempts that have ended.
+    pub ended: u32,
+    /// Number of failed attempts by phase and cause. A cause is the name of a status, or
+    /// else a clause. Beyond [`SETUP_CAUSES_MAX`], it is "other causes".
+    pub failures: BTreeMap<(SetupPhase, String), u32>,
+    /// Why this machine could not set up more sessions, if it was the limit.
+    pub own_limit: Option<String>,
+    /// Sessions that stood and attempts that had failed, over time since the first
+    /// attempt.
+    pub over_time: Vec<(Duration, u32, u32)>,
+}
+
+/// Largest number of causes that are told apart.
+pub const SETUP_CAUSES_MAX: usize = 32;
+
+impl SetupAttempts {
+    /// Counts failed attempts.
+    pub fn fail(&mut self, phase: SetupPhase, cause: String, sessions: u32) {
+        let is_known = self.failures.contains_key(&(phase, cause.clone()));
+        let cause = match is_known || self.failures.len() < SETUP_CAUSES_MAX {
+            true => cause,
+            false => "other causes".to_owned(),
+        };
+        *self.failures.entry((phase, cause)).or_default() += sessions;
+        self.ended += sessions;
+    }
+
+    /// Returns the number of failed attempts.
+    #[must_use]
+    pub fn failed(&self) -> u32 {
+        self.failures.values().sum()
+    }
+
+    /// Returns the failed attempts as a share of all, 0 to 1.
+    #[must_use]
+    pub fn failed_share(&self) -> f64 {
+        f64::from(self.failed()) / f64::from(self.ended.max(1))
+    }
+}
+
+/// A step of the set-up of a session.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SetupPhase {
+    /// The TCP connection.
+    Connect,
+    /// NEGOTIATE.
+    Negotiate,
+    /// SESSION_SETUP, all of its requests.
+    LogOn,
+    /// TREE_CONNECT.
+    TreeConnect,
 }
 
 /// One load point of one pass.
@@ -47,6 +110,8 @@ pub struct SetupRecord {
 pub struct LoadPointRecord {
     /// Clients asked for.
     pub clients: u32,
+    /// The rate, where it is not the plan's.
+    pub rate: Option<Rate>,
     /// Number of the pass, from 1.
     pub repeat: u32,
     /// Length of the window that was actually measured.

@@ -27,6 +27,7 @@ use crate::connection::{
     Root, SessionIndex, SessionTerms,
 };
 use crate::crypto::PreauthHash;
+use crate::header::Command;
 use crate::header::Header;
 use crate::status::NtStatus;
 use answer::validated;
@@ -83,6 +84,15 @@ pub struct SessionSetup {
 }
 
 impl SessionSetup {
+    /// Returns the command of the request in flight, or of the last one.
+    #[must_use]
+    pub(super) const fn awaited(&self) -> Command {
+        match self.step {
+            SetupRequest::SessionSetup | SetupRequest::LogOff => Command::SessionSetup,
+            SetupRequest::TreeConnect | SetupRequest::Validate => Command::TreeConnect,
+        }
+    }
+
     /// Starts another session on `connection` and appends its first request. With
     /// a `binding`, the connection becomes another channel of that session, and
     /// `config` must name the same user. The parts of `config` about negotiation

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use super::generator::GeneratorDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, is_asked_for};
 use super::server_cpu::ServerCpuDoc;
+use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
-use crate::latency::{Hdr, LatencyDoc};
+use crate::latency::LatencyDoc;
 use crate::statistics::SteadyDoc;
 
 /// One load point of one pass. "Window" is the measured time without ramps.
@@ -17,6 +18,10 @@ use crate::statistics::SteadyDoc;
 pub struct LoadPointDoc {
     /// Number of clients asked for.
     pub clients: u32,
+    /// The rate in operations per second that was asked of all clients together. Absent
+    /// unless the load points of the run differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
     /// Length of the window in seconds.
@@ -198,7 +203,7 @@ impl OfferedDoc {
     /// Returns the answered operations as a share of the due ones, 0 to 1; `None` if
     /// that is not known.
     #[must_use]
-    pub fn reached_share(&self) -> Option<f64> {
+    pub fn reached_share(self) -> Option<f64> {
         let due = self.operations.max(1) as f64;
         Some((self.answered? as f64 / due).min(1.0))
     }
@@ -294,31 +299,4 @@ impl ClientDoc {
     pub(crate) fn cpu_s(&self) -> f64 {
         self.cpu_user_s + self.cpu_system_s
     }
-}
-
-/// The set-up of the sessions of a load point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SetupDoc {
-    /// Number of sessions that were set up.
-    pub sessions: u64,
-    /// Number of TCP connections of those sessions. Absent in documents of releases
-    /// in which each session had its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connections: Option<u64>,
-    /// Seconds from the first connect until the last session was ready for the
-    /// load. A ready session is connected and logged on. It also has all that its
-    /// load needs, such as open files or the files that a replay expects.
-    pub elapsed_s: f64,
-    /// Sessions that became ready per second of that time. Log-ons and opens
-    /// alternate in it. So it is a server's rate of log-ons only if the load needs
-    /// nothing else. Absent in documents of releases that did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sessions_per_s: Option<f64>,
-    /// Time from connect to tree connect, over sessions, without later opens;
-    /// `null` without sessions.
-    pub latency_ns: Option<LatencyDoc>,
-    /// Histogram of that time, in the format of an operation's histogram. Absent in
-    /// documents of releases that did not keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hdr: Option<Hdr>,
 }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::calibration::CalibrationDoc;
 use super::condition::ConditionDoc;
+use super::curve::CurveDoc;
 use super::file::{
     LoadError, SaveError, malformed, parse, read, save, save_under_free_name, to_json,
 };
+use super::find::FindDoc;
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
@@ -72,6 +74,13 @@ pub struct RunDoc {
     pub repeats: Vec<RepeatsDoc>,
     /// The highest valid load point; `null` if there is none.
     pub peak: Option<PeakDoc>,
+    /// One number for the curve. Absent with fewer than three load points, in runs at a
+    /// rate, and in documents of releases that did not compute it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<CurveDoc>,
+    /// The search that chose the load points. Absent if it was no search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find: Option<FindDoc>,
     /// The conditions of `--fail-if` and their outcomes. Absent if there were none, and
     /// until the run has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 
 use super::summary::Tone;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::LoopDoc;
+use crate::doc::{CurveDoc, LoopDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::metric::Metric;
 use crate::statistics::Estimate;
@@ -233,6 +233,19 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     ))
 }
 
+/// Returns how fast sessions were set up that need no files, in a line; `None` as above.
+pub(super) fn setup_words(curve: &Curve<'_>) -> Option<String> {
+    let setup = &curve.rows.last()?.passes.last()?.setup;
+    let (each, rate) = (setup.latency_ns?, setup.sessions_per_s?);
+    Some(format!(
+        "{} sessions per second; connect and log on: p50 {}, p99 {}, max {}",
+        units::rate(rate),
+        units::latency(each.p50 as f64),
+        units::latency(each.p99 as f64),
+        units::latency(each.max as f64),
+    ))
+}
+
 /// Returns the peak, the range of the plateau around it, and the client-limited load
 /// points from it on, in one line. `None` if the clock set the load: its highest load
 /// point only had the most arrivals.
@@ -243,6 +256,25 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
         Tone::Problem => format!("no peak: {words}"),
         _ => format!("peak {words}"),
     })
+}
+
+/// Describes the curve of a run by its overall response time, without a label, or says why
+/// it has none.
+#[must_use]
+pub fn overall(doc: &CurveDoc) -> String {
+    match (doc.ort_ns, &doc.reason) {
+        (Some(ort_ns), _) => format!(
+            "overall response time {}, from {} to {} ops/s ({} load points)",
+            units::latency(ort_ns),
+            units::rate(doc.ops_per_s_from),
+            units::rate(doc.ops_per_s_to),
+            doc.points
+        ),
+        (None, reason) => {
+            let reason = reason.as_deref().unwrap_or("no reason given");
+            format!("no overall response time: {}", units::plain(reason))
+        }
+    }
 }
 
 /// Returns the words of [`peak_line`] after its label, and their meaning: a problem if

@@ -3,14 +3,15 @@
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
+use super::find::{answer, probes};
 use super::header::{flushes, names, outcome, session};
-use super::points::{load_points_in_brief, peak_words};
+use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
 use super::wrap::wrapped_to;
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{ConditionOutcome, LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
+use crate::doc::{ConditionOutcome, FindKind, LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
 use crate::plan;
 use crate::published::Efficiency;
 use crate::units::{counted, plain, utilisation};
@@ -85,6 +86,11 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     let curve = Curve::of(&doc.load_points);
     if curve.rows.is_empty() {
         all.push(Passage::new(Tone::Problem, "no load point was measured\n"));
+    } else if let Some(find) = &doc.find {
+        if find.kind != FindKind::Sessions {
+            all.push(Passage::new(Tone::Plain, probes(find).to_text()));
+            all.push(Passage::blank());
+        }
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
@@ -104,6 +110,8 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
     let mut blocks = vec![facts(settings(doc))];
     if curve.rows.is_empty() {
         blocks.push(Block::Text("no load point was measured".to_owned()));
+    } else if let Some(find) = &doc.find {
+        blocks.push(Block::Table(probes(find)));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
     }
@@ -156,6 +164,14 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     if doc.outcome != OutcomeDoc::Complete {
         all.push(Fact::new(Tone::Problem, "Run", outcome(doc)));
     }
+    if let Some(find) = &doc.find {
+        let (tone, words) = answer(find);
+        all.push(Fact::new(tone, "Found", words));
+        let set_up = setup_words(&curve).filter(|_| find.kind == FindKind::Sessions);
+        all.extend(set_up.map(|told| Fact::plain("Set-up", told)));
+        all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
+        return all;
+    }
     let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
     all.extend(peak.map(|(tone, words)| match tone {
         Tone::Problem => Fact::new(tone, "Peak", format!("none: {words}")),
@@ -165,6 +181,8 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         Some(_) => Tone::Caution,
         None => Tone::Plain,
     };
+    let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid);
+    all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));
     for remark in rate_remarks(doc) {
         let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
         all.push(Fact::new(rate_tone, "Rate", remark));
@@ -194,7 +212,13 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
         Fact::plain("Profile", profile.1),
         Fact::plain("Server", server),
         Fact::plain("Session", session(&doc.server)),
-        Fact::plain("Load", plan::in_brief(&doc.plan, doc.pacing)),
+        Fact::plain(
+            "Load",
+            match &doc.find {
+                Some(find) => plan::of_search(&doc.plan, doc.pacing, find.kind),
+                None => plan::in_brief(&doc.plan, doc.pacing),
+            },
+        ),
     ]);
     if !is_embedded {
         all.push(Fact::plain("Data", data.1));
@@ -240,11 +264,12 @@ fn table(doc: &RunDoc, curve: &Curve<'_>) -> Vec<Passage> {
     all
 }
 
-/// Returns the CPU use of both sides at the peak, or at the last load point if the
-/// clock set the load.
+/// Returns the CPU use of both sides at the answer of a search, else at the peak, or at the
+/// last load point if the clock set the load.
 fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
     let peak = curve.peak_row().filter(|_| doc.pacing == LoopDoc::Closed);
-    let row = peak.or(curve.rows.last())?;
+    let found = doc.find.as_ref().and_then(|find| curve.row_of(find));
+    let row = found.or(peak).or(curve.rows.last())?;
     let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),

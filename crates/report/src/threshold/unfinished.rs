@@ -74,7 +74,7 @@ impl Threshold {
     pub fn can_abort(&self, point: &UnfinishedPoint) -> bool {
         match (self.value, self.place) {
             (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), _) | (_, At::Peak) => false,
-            (ThresholdValue::Errors, _) | (_, At::Clients(_)) => true,
+            (ThresholdValue::Errors | ThresholdValue::ErrorShare, _) | (_, At::Clients(_)) => true,
             (ThresholdValue::Metric(_), At::Usual) => point.stands_for_run,
         }
     }
@@ -94,6 +94,10 @@ impl Threshold {
                 let is_of_run = self.place == At::Usual && self.op.is_none();
                 let earlier = if is_of_run { point.earlier_errors } else { 0 };
                 (ops.errors + earlier) as f64
+            }
+            ThresholdValue::ErrorShare => {
+                let answered = ops.count().saturating_add(ops.errors);
+                ops.errors as f64 * 100.0 / answered.max(1) as f64
             }
             ThresholdValue::Metric(Metric::Throughput) => {
                 let bytes = match self.op {

@@ -29,6 +29,7 @@ fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
                 number: 1,
                 of,
                 clients,
+                rate: None,
             },
             repeat,
             index: 0,

@@ -58,6 +58,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
     let presentation = Presentation {
         remedy: String::new(),
         show: &show,
+        find: None,
         gate: Gate::default(),
         next_steps: NextSteps::Hidden,
         points: Visibility::Hidden,

@@ -3,6 +3,7 @@
 use smbench_report::RunDoc;
 
 use super::Gate;
+use crate::commands::find::Search;
 use crate::failure::Failure;
 use crate::live::LiveScreen;
 use crate::progress::Visibility;
@@ -14,6 +15,8 @@ pub(crate) struct Presentation<'a> {
     /// Function that prints the document.
     pub(crate) show: Show<'a>,
     pub(crate) gate: Gate<'a>,
+    /// The search that chooses the load points, if the run is one.
+    pub(crate) find: Option<Search>,
     pub(crate) next_steps: NextSteps,
     /// Visibility of finished load points where no progress can be shown.
     pub(crate) points: Visibility,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use smbench_report::doc::ConditionOutcome;
+use smbench_report::doc::{ConditionOutcome, FindKind};
 use smbench_report::text::to_markdown;
 use smbench_report::{RunDoc, ServerLocation};
 
@@ -45,8 +45,18 @@ pub(super) fn publish(
 fn closing(doc: &RunDoc, path: Option<&Path>, next_steps: NextSteps) -> String {
     let mut text = String::new();
     if next_steps == NextSteps::Shown && doc.server.place == ServerLocation::Embedded {
-        text += "\nThis was a demo in memory. To measure your server:\n  \
-                 smbench run smb://USER@HOST/SHARE --long\n";
+        let command = match doc.find.as_ref().map(|find| find.kind) {
+            None => "run smb://USER@HOST/SHARE --long",
+            Some(FindKind::Rate) => "find rate smb://USER@HOST/SHARE --slo 'p99 < 10ms' -d 30s",
+            Some(FindKind::Sessions) => {
+                "find sessions smb://USER@HOST/SHARE --until 'failed >= 5%'"
+            }
+            Some(FindKind::Clients) => {
+                "find clients smb://USER@HOST/SHARE --slo 'p99 < 10ms' -d 30s"
+            }
+        };
+        text += "\nThis was a demo in memory. To measure your server:\n";
+        text += &format!("  smbench {command}\n");
     }
     if let Some(path) = path.map(Path::display) {
         text += &format!("\nSaved to {path}\n");

@@ -47,6 +47,7 @@ fn view() -> LiveView {
         number: 7,
         of: 8,
         clients: 8,
+        rate: None,
     };
     LiveView {
         title: LiveTitle {

@@ -11,6 +11,7 @@ const POINT: PointNumber = PointNumber {
     number: 1,
     of: 2,
     clients: 4,
+    rate: None,
 };
 
 fn running(point: PointNumber, elapsed_ms: u64, ops_per_s: f64) -> Progress {

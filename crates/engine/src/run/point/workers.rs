@@ -4,23 +4,25 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::generator::Pinning;
+use smbench_model::load::SetupFailures;
 use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
+use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
 use super::PROGRESS_INTERVAL;
 use super::cpu_reader::{CpuReader, LoadGone, under_load};
+use super::set_up::SetUp;
 use crate::drivers::untrusted::ForeignPanic;
-use crate::machine::cancel::Cancel;
 use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
-use crate::smb::session::SessionError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};
@@ -61,6 +63,10 @@ pub(super) struct Observed {
     pub(super) closed: Nanos,
     /// Measured part of the window.
     pub(super) window: Nanos,
+    /// Number of clients whose sessions were set up, or all where a failure ends the run.
+    pub(super) clients: u32,
+    /// The attempts, where failures are counted.
+    pub(super) attempts: Option<SetupAttempts>,
 }
 
 /// Returns the number of workers: at most one per group of clients.
@@ -72,12 +78,15 @@ pub(super) fn workers_for(context: &Context<'_>, point: PointNumber) -> usize {
 
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
-    threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
+    pub(super) threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
     /// Start of the set-up.
-    begin: Nanos,
+    pub(super) begin: Nanos,
     /// Sends the schedule. Workers that wait for it end when this is dropped.
     start: watch::Sender<Option<Schedule>>,
-    reports: mpsc::UnboundedReceiver<WorkerMessage>,
+    pub(super) reports: mpsc::UnboundedReceiver<WorkerMessage>,
+    pub(super) setup: SetupFailures,
+    /// Tells the workers to set up no more sessions.
+    pub(super) enough: Arc<AtomicBool>,
     exchange: Arc<RecorderExchange>,
 }
 
@@ -86,7 +95,7 @@ impl Workers {
     /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
-        point: PointNumber,
+        (point, setup): (PointNumber, SetupFailures),
         exchange: &Arc<RecorderExchange>,
     ) -> Result<(Self, LoadGone), RunError> {
         // Only the workers keep these senders. So the receivers notice when no worker
@@ -105,6 +114,8 @@ impl Workers {
             begin,
             start,
             reports,
+            setup,
+            enough: Arc::default(),
             exchange: Arc::clone(exchange),
         };
         let connections = &context.plan.sessions.connections;
@@ -116,6 +127,9 @@ impl Workers {
                 salt: context.salt,
                 clients: point.clients,
                 clients_before: clients_before(&context.plan.work.load_points, point.number),
+                rate: point.rate,
+                setup,
+                enough: Arc::clone(&workers.enough),
                 groups: connections
                     .groups(point.clients)
                     .skip(number)
@@ -161,7 +175,11 @@ impl Workers {
             ready: 0,
             elapsed: Duration::ZERO,
         });
-        let stood = self.set_up(point, context.cancel, observer).await?;
+        let SetUp {
+            stood,
+            clients,
+            attempts,
+        } = self.set_up(point, context.cancel, observer).await?;
         let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let cpu_reader = CpuReader::start(schedule, cancel, meter, load)?;
@@ -173,57 +191,10 @@ impl Workers {
             schedule,
             closed,
             window: schedule.window_until(closed),
+            clients,
+            attempts,
         };
         Ok((observed, cpu_reader))
-    }
-
-    /// Waits until every session is set up; returns the instant of the last one.
-    async fn set_up(
-        &mut self,
-        point: PointNumber,
-        cancel: &Cancel,
-        observer: &mut dyn Observer,
-    ) -> Result<Nanos, SessionError> {
-        let (mut shown, mut stood) = (self.begin, self.begin);
-        let mut ready = 0;
-        while ready < point.clients {
-            let tick = clock::timer(shown + PROGRESS_INTERVAL);
-            tokio::select! {
-                report = self.reports.recv() => match report {
-                    Some(WorkerMessage::Ready { clients, at }) => {
-                        ready += clients;
-                        stood = stood.max(at);
-                    }
-                    Some(WorkerMessage::SetupFailed(error)) => {
-                        return Err(match (ready, error) {
-                            (0, error) | (_, error @ SessionError::Interrupted) => error,
-                            (ready, error) => SessionError::AfterSome {
-                                ready,
-                                clients: point.clients,
-                                source: Box::new(error),
-                            },
-                        });
-                    }
-                    // A worker that ends without a report has failed; joining its
-                    // thread shows the reason.
-                    Some(WorkerMessage::LoadEnded(_) | WorkerMessage::Gone) | None => {
-                        return Err(SessionError::Interrupted);
-                    }
-                },
-                () = cancel.cancelled() => return Err(SessionError::Interrupted),
-                () = tokio::time::sleep_until(tick) => {}
-            }
-            let now = clock::now();
-            if now.since(shown) >= PROGRESS_INTERVAL {
-                shown = now;
-                observer.progress(&Progress::SettingUp {
-                    point,
-                    ready,
-                    elapsed: now.since(self.begin).into(),
-                });
-            }
-        }
-        Ok(stood)
     }
 
     /// Follows the workers until all have ended; returns the instant at which the

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::load::SetupFailures;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::record::{Recorder, Tally};
@@ -158,7 +159,14 @@ pub(super) fn allocations_with<T: Supplies>(
 async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspace, Arc<Site>) {
     let endpoint = endpoint(plan).await.unwrap();
     let mut workspace = workspace(&endpoint, plan, cancel).await;
-    let prepared = site::prepare(plan, &mut workspace, &mut Unobserved, cancel).await;
+    let prepared = site::prepare(
+        plan,
+        &mut workspace,
+        0..plan.max_clients(),
+        &mut Unobserved,
+        cancel,
+    )
+    .await;
     prepared.unwrap();
     let site = site::site(plan, mix, endpoint, &workspace);
     (workspace, site)
@@ -171,6 +179,9 @@ fn assignment(site: &Site, exchange: &Arc<RecorderExchange>, cancel: &Cancel) ->
         salt: site.salt,
         clients: 2,
         clients_before: 0,
+        rate: None,
+        setup: SetupFailures::EndRun,
+        enough: Arc::default(),
         groups: site.plan.sessions.connections.groups(2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,

@@ -274,6 +274,7 @@ impl Endpoint {
             doing: doing.to_owned(),
             at: self.at(),
             source: source.into(),
+            phase: None,
         }
     }
 
@@ -283,6 +284,7 @@ impl Endpoint {
             doing: doing.to_owned(),
             at: self.share(),
             source,
+            phase: None,
         }
     }
 

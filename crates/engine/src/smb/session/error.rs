@@ -4,6 +4,7 @@
 //! remedy.
 
 mod advice;
+mod phase;
 mod step;
 
 use std::io;
@@ -11,6 +12,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use smbench_model::fileio::FileioError;
+use smbench_model::record::SetupPhase;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
 use thiserror::Error;
 
@@ -154,6 +156,8 @@ pub enum SessionError {
         at: String,
         /// The reason.
         source: StepFailure,
+        /// The step of the set-up, if it was one.
+        phase: Option<SetupPhase>,
     },
     /// A session could not be established.
     #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]

@@ -1,6 +1,7 @@
 //! Fills the files of a run, on several sessions in parallel.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smbench_model::contents::block as pattern;
@@ -28,11 +29,12 @@ const PREPARE_SESSIONS: usize = 8;
 const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
 
 impl Workspace {
-    /// Writes every file of the plan until done or cancelled. Calls `progress` with
-    /// the bytes written so far.
+    /// Writes every file of these clients until done or cancelled. Calls `progress`
+    /// with the bytes written so far.
     pub(crate) async fn prepare(
         &self,
         plan: &Plan,
+        clients: Range<u32>,
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
@@ -42,7 +44,8 @@ impl Workspace {
             // In this mode the test itself writes the files.
             files.size = 0;
         }
-        let waiting = plan.files().map(|file| Job { file, from: 0 }).collect();
+        let waiting = plan.files_of(clients).map(|file| Job { file, from: 0 });
+        let waiting = waiting.collect();
         self.fill(files, waiting, FileTreatment::New, cancel, progress)
             .await
     }

@@ -1,0 +1,145 @@
+//! The options of `find`: those of `run`, and those of the search.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use smbench_model::lists::clients::CLIENTS_MAX;
+use smbench_model::search::Confirmations;
+use smbench_model::units::parse_duration;
+use smbench_report::Threshold;
+use smbench_report::find::HeldLimit;
+
+use super::COMMON;
+use super::run::{ConnectionArgs, OutputArgs, RunArgs};
+use super::server::ServerArgs;
+use super::value::parse_percent;
+
+/// What to search for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FindCommand {
+    /// Find the highest rate at which conditions hold
+    #[command(after_help = super::examples::FIND_RATE,
+        mut_arg("rate", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
+        mut_arg("think_time", |arg| arg.hide(true)), mut_arg("clients", |arg| arg.help(CLIENTS)))]
+    Rate(Box<FindArgs>),
+    /// Find the largest number of clients at which conditions hold
+    #[command(after_help = super::examples::FIND_CLIENTS,
+        mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)))]
+    Clients(Box<FindArgs>),
+    /// Find how many sessions a server holds at the same time
+    #[command(after_help = super::examples::FIND_SESSIONS)]
+    Sessions(Box<FindSessionsArgs>),
+}
+
+impl FindCommand {
+    /// Returns the server of the search.
+    pub(super) fn server(&self) -> &ServerArgs {
+        match self {
+            Self::Rate(args) | Self::Clients(args) => &args.run.server,
+            Self::Sessions(args) => &args.server,
+        }
+    }
+}
+
+/// Options of a search for sessions.
+#[derive(Debug, Args)]
+pub(crate) struct FindSessionsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Share of failed sessions that ends the search
+    #[arg(long, value_name = "CONDITION", default_value = "failed >= 1%", help_heading = COMMON)]
+    pub(crate) until: HeldLimit,
+    /// Highest number of sessions
+    #[arg(long, value_name = "NUMBER", default_value_t = CLIENTS_MAX, help_heading = COMMON,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
+    pub(crate) max: u32,
+    /// How long the sessions are held after the last one was set up
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+        help_heading = COMMON)]
+    pub(crate) hold: Duration,
+    /// Interval between two ECHO requests in each session, which prove that it is alive
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+        help_heading = COMMON)]
+    pub(crate) keep_alive: Duration,
+    /// Maximum session setups per second, 1 to 1000000 [default: no limit]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
+    pub(crate) setup_rate: Option<u32>,
+    /// Threads that generate the load, 1 to 1024 [default: one per core]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) threads: Option<u32>,
+    #[command(flatten)]
+    pub(crate) connections: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Print all tables: CPU use and every percentile
+    #[arg(long, help_heading = COMMON)]
+    pub(crate) details: bool,
+}
+
+/// Help of `--clients` where it is one number.
+const CLIENTS: &str = "Number of clients that share the rate [default: 64]";
+
+/// Options of a search.
+#[derive(Debug, Args)]
+pub(crate) struct FindArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+/// Options that only a search has.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// Condition that must hold, for example 'p99 < 10ms', 'write p99.9 < 50ms' or
+    /// 'errors < 0.1%'; can be repeated
+    #[arg(long, value_name = "CONDITION", help_heading = COMMON)]
+    pub(crate) slo: Vec<Threshold>,
+    /// Largest distance between the answer and the next load that does not hold, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_precision,
+        help_heading = COMMON)]
+    pub(crate) precision: f64,
+    /// In how many of how many probes the answer must hold
+    #[arg(long, value_name = "K/N", default_value = "2/3", value_parser = parse_confirmations,
+        help_heading = COMMON)]
+    pub(crate) confirm: Confirmations,
+    /// First load to probe [default: 1000 ops/s, or 4 clients]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub(crate) start: Option<f64>,
+    /// Highest load to probe [default: 10000000 ops/s, or 1000 clients]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load, help_heading = COMMON)]
+    pub(crate) max: Option<f64>,
+    /// Highest number of probes
+    #[arg(long, value_name = "NUMBER", default_value_t = 40,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) probes: u32,
+}
+
+fn parse_precision(text: &str) -> Result<f64, &'static str> {
+    let percent = parse_percent(text.trim_end_matches('%'))?;
+    match percent > 0.0 {
+        true => Ok(percent / 100.0),
+        false => Err("the precision is more than 0 %"),
+    }
+}
+
+fn parse_confirmations(text: &str) -> Result<Confirmations, String> {
+    let numbers = text.split_once('/');
+    let numbers = numbers.and_then(|(held, of)| Some((held.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((held, of)) if (1..=of).contains(&held) && of <= 100 => Ok(Confirmations { held, of }),
+        _ => Err("write it as 2/3: in 2 of 3 probes, at most 100".to_owned()),
+    }
+}
+
+/// Parses `5000` or `5k`.
+fn parse_load(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('k') {
+        Some(thousands) => (thousands, 1000.0),
+        None => (text.trim(), 1.0),
+    };
+    let load = number.parse::<f64>().ok().map(|number| number * scale);
+    let load = load.filter(|load| load.is_finite() && *load >= 1.0);
+    load.ok_or_else(|| format!("`{text}` is not a load of 1 or more, such as 5000 or 5k"))
+}

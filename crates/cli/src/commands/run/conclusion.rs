@@ -1,0 +1,107 @@
+//! The end of a run: its document with the outcomes of conditions, its files, its
+//! messages and its exit code.
+
+use smbench_model::record::RunRecord;
+use smbench_report::doc::{ConditionDoc, FindDoc, FindEnd, OutcomeDoc};
+use smbench_report::text::answer;
+use smbench_report::{RunDoc, Threshold};
+
+use super::super::find::SearchCourse;
+use super::conditions::{exit_of, save_cases};
+use super::publish::publish;
+use super::{Ran, RunContext};
+use crate::args::OutputArgs;
+use crate::failure::{Exit, Failure};
+use crate::request::{RunRequest, RunServer, document};
+use crate::results::Results;
+use crate::signals::cleanup_command;
+use crate::verdict::{ClientLimited, MissedRate, judge};
+
+/// What ended a run.
+pub(super) enum EndedBy {
+    /// Its plan, its user or its server.
+    Run,
+    /// A condition of `--fail-if`, before the plan was carried out.
+    Gate(ConditionDoc),
+}
+
+/// Saves and prints the result, and reports problems with it.
+pub(super) fn conclude(
+    request: &RunRequest,
+    record: &RunRecord,
+    (ended_by, search): (EndedBy, Option<&SearchCourse<'_>>),
+    results: &mut Results,
+    context: &RunContext<'_>,
+    logged: Result<(), Failure>,
+) -> Result<Ran, Failure> {
+    let mut doc = document(record, request.disclosure());
+    doc.find = search.map(|search| search.found(&doc));
+    let cleaned_up = report_leftover(&doc, request, context);
+    if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
+        return Err(Failure::Interrupted);
+    }
+    let gate = &context.presentation.gate;
+    let (mut exit, reason) = verdict(&doc, context.output);
+    doc.conditions = match ended_by {
+        EndedBy::Run => gate.thresholds.iter().map(|one| one.judge(&doc)).collect(),
+        // It does not have the values of the other conditions.
+        EndedBy::Gate(failed) => {
+            exit = Exit::Failed;
+            let others = gate.thresholds.iter().map(Threshold::skipped);
+            let others = others.filter(|other| other.condition != failed.condition);
+            [vec![failed.clone()], others.collect()].concat()
+        }
+    };
+    context.unsaved.begin();
+    let saved = results.save(&doc);
+    context.unsaved.end();
+    let path = results.path().filter(|_| saved.is_ok());
+    let invalid = reason.as_deref().unwrap_or("interrupted");
+    let invalid = (exit != Exit::Done).then_some(invalid);
+    let written = publish(&doc, path, invalid, context);
+    let cases = save_cases(gate.junit, invalid, &doc.conditions);
+    if let Some(reason) = reason {
+        context.complain(reason);
+    }
+    let exit = exit.max(cleaned_up).max(exit_of(&doc.conditions));
+    let ended = context.with_files(Ok(exit), saved.and(written).and(cases).and(logged));
+    Ok(Ran { doc, ended })
+}
+
+/// Reports a directory that remains on the share. Returns the exit code for it.
+fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>) -> Exit {
+    match (&doc.leftover, &request.server) {
+        (Some(leftover), RunServer::Given(server)) => {
+            context.complain(format_args!(
+                "{leftover}; remove it with: {}",
+                cleanup_command(&server.target.redacted())
+            ));
+            Exit::Setup
+        }
+        // Files on an embedded server are removed together with the server.
+        _ => Exit::Done,
+    }
+}
+
+/// Returns the exit code of a run, and why it must not be quoted.
+fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
+    let strict = || ClientLimited::given(output.strict).judge(doc);
+    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
+    let none = (Exit::Done, None);
+    if let (Some(find), OutcomeDoc::Complete) = (&doc.find, doc.outcome) {
+        return search_verdict(find);
+    }
+    judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
+}
+
+/// Returns the exit code of a completed search, and why there is no answer. Probes that
+/// broke the limit are no failures.
+fn search_verdict(find: &FindDoc) -> (Exit, Option<String>) {
+    match find.end {
+        FindEnd::Found | FindEnd::NeverBroke => (Exit::Done, None),
+        _ => (
+            Exit::Invalid,
+            Some(format!("nothing found: {}", answer(find).1)),
+        ),
+    }
+}

@@ -1,0 +1,225 @@
+//! Searches: for the highest rate, for the most clients, and for the most sessions.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use serde_json::Value;
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, ShareAccess,
+};
+
+use crate::support::{Place, Said, json, wait_until};
+
+/// Short probes.
+const SHORT: [&str; 6] = [
+    "--duration=300ms",
+    "--ramp-up=50ms",
+    "--ramp-down=20ms",
+    "--threads=2",
+    "--out=results",
+    "--json=-",
+];
+
+fn server(options: EmbeddedOptions) -> EmbeddedServer {
+    EmbeddedServer::start(options).unwrap()
+}
+
+/// A server that serves a known number of operations per second.
+fn limited(service_time: Duration) -> EmbeddedServer {
+    server(EmbeddedOptions {
+        service_time: Some(service_time),
+        ..EmbeddedOptions::default()
+    })
+}
+
+/// Runs a search and returns its part of the document, which agrees with the load points.
+fn find(kind: &str, server: &EmbeddedServer, more: &[&str]) -> (Said, Value) {
+    let place = Place::new();
+    let url = server.url();
+    let args = [&["find", kind, &url][..], more].concat();
+    let said = place.smbench_as(server.password(), &args);
+    assert_eq!(server.memory().counts().open_handles, 0);
+    let doc = json(&said.stdout);
+    assert_eq!(place.document(), doc);
+    let points = doc["load_points"].as_array().unwrap();
+    let found = doc["find"].clone();
+    assert_eq!(found["probes"].as_array().unwrap().len(), points.len());
+    (said, found)
+}
+
+fn verdicts(found: &Value) -> Vec<&str> {
+    let probes = found["probes"].as_array().unwrap().iter();
+    probes
+        .map(|probe| probe["verdict"].as_str().unwrap())
+        .collect()
+}
+
+/// The server takes 500 operations per second: no answer may be above it.
+#[test]
+fn the_rate_of_a_server_is_found() {
+    let server = limited(Duration::from_millis(2));
+    let args = [&["-p=read-4k", "-c=16", "--start=100"][..], &SHORT].concat();
+    let (said, found) = find("rate", &server, &args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(found["end"], "found", "{found:#}");
+    let (result, broke) = (
+        found["result"].as_f64().unwrap(),
+        found["broke_at"].as_f64().unwrap(),
+    );
+    assert!(result < 520.0 && broke <= result * 1.0201, "{found:#}");
+    assert!(verdicts(&found).contains(&"broke"));
+    assert!(
+        said.stderr
+            .contains("probe 1: 100 ops/s held: rate reached")
+    );
+}
+
+/// With one request in service at a time, and 10 ms for each, N clients wait N x 10 ms.
+#[test]
+fn the_clients_of_a_server_are_found() {
+    let server = limited(Duration::from_millis(10));
+    let limits = ["-p=read-4k", "--slo=mean < 45ms", "--precision=1"];
+    let (said, found) = find("clients", &server, &[&limits[..], &SHORT].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    // A busy machine adds to the wait, and never takes from it.
+    let result = found["result"].as_f64().unwrap();
+    assert!((1.0..=4.0).contains(&result), "{found:#}");
+    assert_eq!(found["limit"], serde_json::json!(["mean < 45ms"]));
+}
+
+#[test]
+fn a_limit_that_is_never_broken_or_never_held_is_said() {
+    let server = limited(Duration::from_millis(10));
+    let never_broken = ["-p=read-4k", "--slo=p99 < 60s", "--max=2"];
+    let (said, found) = find("clients", &server, &[&never_broken[..], &SHORT].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"never_broke".into(), &2.0.into())
+    );
+    let never_held = ["-p=read-4k", "--slo=p99 < 1us", "--start=4"];
+    let (said, found) = find("clients", &server, &[&never_held[..], &SHORT].concat());
+    assert_eq!(said.code(), Some(4));
+    let told = "nothing found: none: p99 < 1us did not hold at the lowest load, 1 client";
+    assert!(said.stderr.contains(told), "{said:?}");
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"never_held".into(), &Value::Null)
+    );
+}
+
+/// A share of failed operations is allowed where a condition says so.
+#[test]
+fn failed_operations_break_a_limit_unless_it_allows_them() {
+    let every = NonZeroU64::new(50).unwrap();
+    let server = server(EmbeddedOptions {
+        fault: Fault::FailReadEvery(every),
+        access: ShareAccess::ReadWrite,
+        ..EmbeddedOptions::default()
+    });
+    let at_most = ["-p=read-4k", "--max=2", "--start=2", "--confirm=1/1"];
+    let strict = [&at_most[..], &["--slo=p99 < 60s"], &SHORT].concat();
+    let (_, found) = find("clients", &server, &strict);
+    assert_eq!(found["end"], "never_held");
+    let lenient = [
+        &at_most[..],
+        &["--slo=p99 < 60s", "--slo=errors < 10%"],
+        &SHORT,
+    ]
+    .concat();
+    let (said, found) = find("clients", &server, &lenient);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(found["end"], "never_broke", "{found:#}");
+}
+
+#[test]
+fn options_that_contradict_a_search_are_refused() {
+    for (args, said) in [
+        (&["rate", "--rate=5"][..], "--rate: the search chooses it"),
+        (
+            &["rate", "-c=1,2"],
+            "--clients: a search for a rate has one number of clients",
+        ),
+        (
+            &["clients", "-c=1", "--slo=p99 < 1s"],
+            "--clients: the search chooses them",
+        ),
+        (
+            &["clients"],
+            "--slo: give a condition, such as --slo 'p99 < 10ms'",
+        ),
+        (
+            &["clients", "--slo=p99 < 1s", "--repeat=2"],
+            "--repeat: the search repeats probes",
+        ),
+        (
+            &["clients", "--slo=flush p99 < 1s", "-p=read-4k"],
+            "profile read-4k has no flush",
+        ),
+        (
+            &["rate", "--start=2000", "--max=1000"],
+            "--start 2000 is more than --max 1000",
+        ),
+        (&["rate", "--confirm=3/2"], "write it as 2/3"),
+        (&["rate", "--precision=0"], "the precision is more than 0 %"),
+        (&["sessions", "--until=failed > 5%"], "write 'failed >= N%'"),
+        (&["sessions", "--max=0"], "0 is not in 1..=100000"),
+    ] {
+        let args = [&["find"], args].concat();
+        Place::new().smbench(&args).failed_with(2, &[said]);
+    }
+}
+
+/// The limit counts connections, one of which is smbench's own.
+#[test]
+fn the_sessions_of_the_embedded_server_are_found_exactly() {
+    let server = server(EmbeddedOptions {
+        max_connections: Some(60),
+        ..EmbeddedOptions::default()
+    });
+    let held = [
+        "--hold=200ms",
+        "--keep-alive=100ms",
+        "--out=results",
+        "--json=-",
+    ];
+    let (said, found) = find("sessions", &server, &[&held[..], &["--max=500"]].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"found".into(), &60.0.into())
+    );
+    assert!(
+        found["broke_reason"]
+            .as_str()
+            .unwrap()
+            .contains(" at negotiate (")
+    );
+    let (said, found) = find("sessions", &server, &[&held[..], &["--max=40"]].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"never_broke".into(), &41.0.into())
+    );
+    wait_until(|| server.memory().counts().open_handles == 0);
+}
+
+/// smbd counts two processes besides those of connections.
+#[test]
+fn the_sessions_of_samba_are_found() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec!["max smbd processes = 50".to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let (place, url) = (Place::new(), samba.url());
+    let args = ["find", "sessions", &url, "--max=500", "--json=-"];
+    let held = ["--hold=1s", "--keep-alive=500ms", "--out=results"];
+    let said = place.smbench_as(samba.password(), &[&args[..], &held].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let found = &json(&said.stdout)["find"];
+    assert_eq!(found["end"], "found", "{found:#}");
+    let result = found["result"].as_f64().unwrap();
+    assert!((45.0..=50.0).contains(&result), "{found:#}");
+}

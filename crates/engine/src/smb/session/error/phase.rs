@@ -1,0 +1,95 @@
+//! The phase of a set-up that an error belongs to, and its cause in a few words.
+
+use std::io::{self, ErrorKind};
+
+use smbench_model::record::SetupPhase;
+use smbench_protocol::HandshakeError;
+use smbench_protocol::header::Command;
+
+use super::{SessionError, StepFailure};
+
+impl SessionError {
+    /// Returns the phase of the set-up that failed. Failures before TCP is connected, such
+    /// as a missing ticket, count as those of the connection.
+    #[must_use]
+    pub fn phase(&self) -> SetupPhase {
+        match self {
+            Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.phase(),
+            Self::Step { phase, .. } => phase.unwrap_or(SetupPhase::LogOn),
+            Self::Handshake { source, .. } => of_handshake(source),
+            Self::NotSmb { .. } => SetupPhase::Negotiate,
+            _ => SetupPhase::Connect,
+        }
+    }
+
+    /// Returns the cause in a few words, without names that differ between sessions: a
+    /// status where the server gave one.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        if let Some(status) = self.status() {
+            return status.to_string();
+        }
+        match self {
+            Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.cause(),
+            Self::Step {
+                source: StepFailure::Timeout { .. },
+                ..
+            }
+            | Self::ConnectTimeout { .. } => "no answer in time".to_owned(),
+            Self::Step {
+                source: StepFailure::Io(source),
+                ..
+            }
+            | Self::Connect { source, .. } => of_system(source),
+            Self::Step { source, .. } => source.to_string(),
+            Self::Handshake { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns whether this machine, and not the server, could not set up the session.
+    #[must_use]
+    pub const fn is_of_this_machine(&self) -> bool {
+        matches!(
+            self,
+            Self::LocalLimit { .. } | Self::Source { .. } | Self::SourceFamily { .. }
+        )
+    }
+
+    /// Adds the phase to a failed step that has none.
+    pub(crate) fn in_phase(mut self, reached: SetupPhase) -> Self {
+        if let Self::Step { phase, .. } = &mut self {
+            phase.get_or_insert(reached);
+        }
+        self
+    }
+}
+
+/// Returns the cause of a broken connection. The system has several errors for one event.
+fn of_system(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            "the server closed the connection".to_owned()
+        }
+        ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+const fn of_handshake(error: &HandshakeError) -> SetupPhase {
+    match error {
+        HandshakeError::Refused {
+            command: Command::SessionSetup,
+            ..
+        }
+        | HandshakeError::OnlyAsGuest
+        | HandshakeError::NotAsGuest
+        | HandshakeError::Auth(_) => SetupPhase::LogOn,
+        HandshakeError::Refused {
+            command: Command::TreeConnect,
+            ..
+        }
+        | HandshakeError::NotADisk => SetupPhase::TreeConnect,
+        _ => SetupPhase::Negotiate,
+    }
+}

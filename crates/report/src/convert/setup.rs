@@ -1,0 +1,44 @@
+//! The set-up of sessions.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use smbench_model::record::{SetupAttempts, SetupPhase, SetupRecord};
+
+use super::per_second;
+use crate::doc::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
+use crate::latency::{Hdr, LatencyDoc};
+
+pub(super) fn setup(record: &SetupRecord) -> SetupDoc {
+    SetupDoc {
+        sessions: record.session.len(),
+        connections: Some(record.connections),
+        elapsed_s: record.elapsed.as_secs_f64(),
+        sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
+        latency_ns: LatencyDoc::of(&record.session),
+        hdr: Some(Hdr::from(&record.session)),
+        attempts: record.attempts.as_ref().map(attempts),
+    }
+}
+
+fn attempts(record: &SetupAttempts) -> AttemptsDoc {
+    let failure = |((phase, cause), &count): (&(SetupPhase, String), &u32)| SetupFailureDoc {
+        phase: *phase,
+        cause: cause.clone(),
+        count,
+    };
+    let mut failures: Vec<_> = record.failures.iter().map(failure).collect();
+    failures.sort_by_key(|failure| Reverse(failure.count));
+    let at = |&(elapsed, stood, failed): &(Duration, u32, u32)| AttemptsAtDoc {
+        s: elapsed.as_secs_f64(),
+        stood,
+        failed,
+    };
+    AttemptsDoc {
+        ended: record.ended,
+        failed: record.failed(),
+        failures,
+        own_limit: record.own_limit.clone(),
+        over_time: record.over_time.iter().map(at).collect(),
+    }
+}

@@ -1,0 +1,27 @@
+//! One number for a whole curve.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The curve of mean response time by operations per second. It has the load points in
+/// ascending order of load, up to the one with the most operations per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurveDoc {
+    /// Overall response time in nanoseconds: the area under the curve, divided by its
+    /// range of operations per second. No point is added at the origin. `null` if the
+    /// curve is not valid.
+    pub ort_ns: Option<f64>,
+    /// Number of load points on the curve.
+    pub points: u32,
+    /// Operations per second at the first load point of the curve.
+    pub ops_per_s_from: f64,
+    /// Operations per second at the last load point of the curve.
+    pub ops_per_s_to: f64,
+    /// Whether all gaps between the numbers of clients, that before the first included,
+    /// are within 30 % of the highest number divided by the number of load points.
+    pub even: bool,
+    /// Whether the curve may be quoted.
+    pub valid: bool,
+    /// Why the curve is not valid; `null` if it is.
+    pub reason: Option<String>,
+}

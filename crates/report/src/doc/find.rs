@@ -1,0 +1,93 @@
+//! The search for a limit: its answer, and the probes that led to it. Not here: how
+//! probes are judged ([`crate::find`]).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer of a search for the highest load at which conditions hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindDoc {
+    /// What was searched for.
+    pub kind: FindKind,
+    /// The unit of loads: `ops/s`, `clients` or `sessions`.
+    pub unit: String,
+    /// The conditions that must hold; at a rate, the server must also reach it. For
+    /// sessions, the condition that ends the search.
+    pub limit: Vec<String>,
+    /// The highest load at which the conditions held in enough probes; `null` if the
+    /// search did not come to an answer.
+    pub result: Option<f64>,
+    /// The lowest load at which a condition did not hold, or the highest one that was
+    /// allowed; `null` if no probe had it.
+    pub broke_at: Option<f64>,
+    /// Why that load did not hold; `null` without it.
+    pub broke_reason: Option<String>,
+    /// The highest load that held in a probe, below all that did not; `null` if none did.
+    pub held_at: Option<f64>,
+    /// How the search ended.
+    pub end: FindEnd,
+    /// The largest distance between the answer and the load that did not hold, as a share
+    /// of the answer; 0 for sessions.
+    pub precision: f64,
+    /// Number of probes in which the answer had to hold.
+    pub confirmations: u32,
+    /// Number of probes that the answer had at most.
+    pub confirmations_of: u32,
+    /// The probes in their order. Probe N is load point N of `load_points`.
+    pub probes: Vec<ProbeDoc>,
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FindKind {
+    /// The highest rate, in operations per second.
+    Rate,
+    /// The largest number of clients.
+    Clients,
+    /// The largest number of sessions that are open at the same time.
+    Sessions,
+}
+
+/// The end of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindEnd {
+    /// The answer was confirmed, and a load within the precision did not hold.
+    Found,
+    /// The conditions held at the highest load that was allowed.
+    NeverBroke,
+    /// The conditions did not hold at the lowest load.
+    NeverHeld,
+    /// The load generator was the bottleneck in a probe.
+    ClientLimited,
+    /// The number of probes was used up.
+    ProbesUsedUp,
+    /// The run ended before the search.
+    Unfinished,
+}
+
+/// One probe of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeDoc {
+    /// The load that was asked for.
+    pub load: f64,
+    /// Operations per second that were achieved.
+    pub ops_per_s: f64,
+    /// Whether the conditions held.
+    pub verdict: ProbeOutcome,
+    /// The value that decided, with its place; or why there is none.
+    pub reason: String,
+}
+
+/// The verdict on a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeOutcome {
+    /// All conditions held.
+    Held,
+    /// A condition did not hold, or could not be judged.
+    Broke,
+    /// The load generator was the bottleneck: the probe says nothing about the server.
+    ClientLimited,
+}

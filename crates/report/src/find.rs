@@ -1,0 +1,216 @@
+//! The search for the highest load at which conditions hold: how a probe is judged, and
+//! what the search has found.
+//!
+//! A probe is a load point. [`sessions`] finds how many sessions a server holds, in one
+//! load point. Which load comes next is decided by
+//! [`smbench_model::search`].
+
+mod sessions;
+
+use smbench_model::search::{
+    ProbeVerdict, SearchBounds, SearchEnd, SearchProbe, SearchSpec, SearchStep,
+};
+
+use crate::doc::{
+    ConditionOutcome, FindDoc, FindEnd, FindKind, LoadPointDoc, OfferedDoc, OutcomeDoc, ProbeDoc,
+    ProbeOutcome, RunDoc,
+};
+use crate::threshold::Threshold;
+use crate::units::{counted, percent, rate};
+
+pub use sessions::{HeldLimit, HeldLimitError, HeldMost, sessions};
+
+/// A search, and its probes so far.
+#[derive(Clone, Debug)]
+pub struct Find {
+    kind: FindKind,
+    spec: SearchSpec,
+    limits: Vec<Threshold>,
+    probes: Vec<ProbeDoc>,
+}
+
+impl Find {
+    /// Begins a search for the highest load at which all `limits` hold.
+    #[must_use]
+    pub const fn new(kind: FindKind, spec: SearchSpec, limits: Vec<Threshold>) -> Self {
+        Self {
+            kind,
+            spec,
+            limits,
+            probes: Vec::new(),
+        }
+    }
+
+    /// Returns what is searched for.
+    #[must_use]
+    pub const fn kind(&self) -> FindKind {
+        self.kind
+    }
+
+    /// Returns the range and the precision of the search.
+    #[must_use]
+    pub const fn spec(&self) -> &SearchSpec {
+        &self.spec
+    }
+
+    /// Returns the conditions that must hold.
+    #[must_use]
+    pub fn limits(&self) -> &[Threshold] {
+        &self.limits
+    }
+
+    /// Returns the probes so far.
+    #[must_use]
+    pub fn probes(&self) -> &[ProbeDoc] {
+        &self.probes
+    }
+
+    /// Returns the next load; `None` at the end of the search.
+    #[must_use]
+    pub fn next_load(&self) -> Option<f64> {
+        match self.spec.step(&self.steps()) {
+            SearchStep::Probe(load) => Some(load),
+            SearchStep::End(_) => None,
+        }
+    }
+
+    /// Adds the last load point of `doc` as the probe of `load`.
+    pub fn judge(&mut self, load: f64, doc: &RunDoc) {
+        let Some(point) = doc.load_points.last() else {
+            return;
+        };
+        let (verdict, reason) = self.verdict(doc, point);
+        self.probes.push(ProbeDoc {
+            load,
+            ops_per_s: point.ops_per_s,
+            verdict,
+            reason,
+        });
+    }
+
+    fn verdict(&self, doc: &RunDoc, point: &LoadPointDoc) -> (ProbeOutcome, String) {
+        if point.is_client_limited() {
+            let generator = point.generator.as_ref();
+            let reason = generator.and_then(|generator| generator.reason.clone());
+            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+            return (ProbeOutcome::ClientLimited, reason);
+        }
+        let allows_errors = self.limits.iter().any(Threshold::is_of_errors);
+        let failed_alone =
+            point.errors > 0 && point.dropouts.is_empty() && point.latency_ns.is_some();
+        let is_judged = point.valid || (allows_errors && failed_alone);
+        if !is_judged {
+            let reason = point.invalid_reason.clone();
+            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+            return (ProbeOutcome::Broke, reason);
+        }
+        let alone = RunDoc {
+            load_points: vec![LoadPointDoc {
+                valid: true,
+                ..point.clone()
+            }],
+            outcome: OutcomeDoc::Complete,
+            ..doc.clone()
+        };
+        let mut held = Vec::new();
+        for limit in &self.limits {
+            let judged = limit.required(&alone);
+            match judged.outcome {
+                ConditionOutcome::Passed => held.push(named(&judged.metric, &judged.found)),
+                _ => return (ProbeOutcome::Broke, named(&judged.metric, &judged.found)),
+            }
+        }
+        let reached = point.rated().and_then(OfferedDoc::reached_share);
+        let reached = reached.filter(|_| self.kind == FindKind::Rate);
+        if let Some(share) = reached.filter(|share| *share < self.reached_min()) {
+            let share = percent(share * 100.0);
+            return (ProbeOutcome::Broke, format!("{share} of the rate reached"));
+        }
+        if held.is_empty() {
+            held.push("rate reached".to_owned());
+        }
+        (ProbeOutcome::Held, held.join(", "))
+    }
+
+    /// Returns the share of a rate from which on it is reached. It is stricter than that of
+    /// a run, because a load just above the limit is missed by little.
+    fn reached_min(&self) -> f64 {
+        1.0 - (self.spec.precision / 2.0).min(0.01)
+    }
+
+    /// Returns the search as a part of a document. The end is that of the probes so far.
+    #[must_use]
+    pub fn to_doc(&self) -> FindDoc {
+        let steps = self.steps();
+        let end = match self.spec.step(&steps) {
+            SearchStep::Probe(_) => FindEnd::Unfinished,
+            SearchStep::End(SearchEnd::Found) => FindEnd::Found,
+            SearchStep::End(SearchEnd::NeverBroke) => FindEnd::NeverBroke,
+            SearchStep::End(SearchEnd::NeverHeld) => FindEnd::NeverHeld,
+            SearchStep::End(SearchEnd::ClientLimited) => FindEnd::ClientLimited,
+            SearchStep::End(SearchEnd::ProbesUsedUp) => FindEnd::ProbesUsedUp,
+        };
+        let SearchBounds { held, broke } = self.spec.bounds(&steps);
+        let is_answer = matches!(end, FindEnd::Found | FindEnd::NeverBroke);
+        let broken = self
+            .probes
+            .iter()
+            .rev()
+            .find(|probe| probe.verdict == ProbeOutcome::Broke && Some(probe.load) == broke);
+        FindDoc {
+            kind: self.kind,
+            unit: self.kind.unit().to_owned(),
+            limit: self.limits.iter().map(ToString::to_string).collect(),
+            result: held.filter(|_| is_answer),
+            broke_at: broke,
+            broke_reason: broken.map(|probe| probe.reason.clone()),
+            held_at: held,
+            end,
+            precision: self.spec.precision,
+            confirmations: self.spec.confirmations.held,
+            confirmations_of: self.spec.confirmations.of,
+            probes: self.probes.clone(),
+        }
+    }
+
+    /// Returns the probes without what only people read.
+    fn steps(&self) -> Vec<SearchProbe> {
+        let probe = |probe: &ProbeDoc| SearchProbe {
+            load: probe.load,
+            verdict: match probe.verdict {
+                ProbeOutcome::Held => ProbeVerdict::Held,
+                ProbeOutcome::ClientLimited => ProbeVerdict::ClientLimited,
+                ProbeOutcome::Broke => ProbeVerdict::Broke {
+                    achieved: (self.kind == FindKind::Rate).then_some(probe.ops_per_s),
+                },
+            },
+        };
+        self.probes.iter().map(probe).collect()
+    }
+}
+
+/// Puts the metric before its value.
+fn named(metric: &str, found: &str) -> String {
+    format!("{metric} {found}")
+}
+
+impl FindKind {
+    /// Returns the unit of loads.
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Rate => "ops/s",
+            Self::Clients => "clients",
+            Self::Sessions => "sessions",
+        }
+    }
+
+    /// Formats a load with its unit.
+    #[must_use]
+    pub fn print(self, load: f64) -> String {
+        match self {
+            Self::Rate => format!("{} ops/s", rate(load)),
+            Self::Clients => counted(load as u64, "client"),
+            Self::Sessions => counted(load as u64, "session"),
+        }
+    }
+}

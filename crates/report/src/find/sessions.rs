@@ -1,0 +1,197 @@
+//! How many sessions a server holds at the same time.
+
+use std::str::FromStr;
+
+use smbench_model::record::SetupPhase;
+
+use crate::doc::{
+    AttemptsDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeDoc, ProbeOutcome, RunDoc,
+};
+use crate::units::{counted, percent, plain};
+
+/// The share of failed sessions that ends a search, such as `failed >= 5%`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldLimit {
+    text: String,
+    /// 0 to 1, and more than 0.
+    share: f64,
+}
+
+/// Error of a text that is no such condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: write 'failed >= N%', with N from 0.001 to 100, such as 'failed >= 5%'")]
+pub struct HeldLimitError(String);
+
+impl FromStr for HeldLimit {
+    type Err = HeldLimitError;
+
+    fn from_str(text: &str) -> Result<Self, HeldLimitError> {
+        let number = text.trim().strip_prefix("failed");
+        let number = number.and_then(|rest| rest.trim().strip_prefix(">="));
+        let number = number.and_then(|rest| rest.trim().strip_suffix('%'));
+        let number = number.and_then(|number| number.trim().parse::<f64>().ok());
+        match number.filter(|number| (0.001..=100.0).contains(number)) {
+            Some(number) => Ok(Self {
+                text: plain(text.trim()),
+                share: number / 100.0,
+            }),
+            None => Err(HeldLimitError(format!("`{}` is no condition", plain(text)))),
+        }
+    }
+}
+
+impl HeldLimit {
+    /// Returns the share of failed sessions, 0 to 1.
+    #[must_use]
+    pub const fn share(&self) -> f64 {
+        self.share
+    }
+}
+
+/// What bounds the number of sessions, besides the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldMost {
+    /// As many as were asked for.
+    Asked,
+    /// As many as this machine can open, and why no more.
+    Machine(String),
+}
+
+/// The session that holds the directory of the run on the share. The server counts it like
+/// the others.
+const OWN: u32 = 1;
+
+/// The sessions of a load point, and that of the run.
+struct Held {
+    tried: u32,
+    /// Attempts that failed.
+    refused: u32,
+    /// Sessions that were lost while they were held.
+    lost: u32,
+}
+
+impl Held {
+    fn of(point: &LoadPointDoc) -> Self {
+        let attempts = point.setup.attempts.as_ref();
+        let tried = attempts.map_or(0, |attempts| attempts.ended);
+        Self {
+            tried: tried.saturating_add(OWN),
+            refused: attempts.map_or(0, |attempts| attempts.failed),
+            lost: point.dropouts.len() as u32,
+        }
+    }
+
+    const fn failed(&self) -> u32 {
+        self.refused.saturating_add(self.lost)
+    }
+
+    const fn alive(&self) -> u32 {
+        self.tried.saturating_sub(self.failed())
+    }
+
+    fn failed_share(&self) -> f64 {
+        f64::from(self.failed()) / f64::from(self.tried.max(1))
+    }
+
+    /// Describes the failures with their phases.
+    fn told(&self, attempts: Option<&AttemptsDoc>) -> String {
+        let failures = attempts.map_or(&[][..], |attempts| &attempts.failures);
+        let causes = failures.iter().map(|failure| {
+            let (count, phase) = (failure.count, phase(failure.phase));
+            format!("{count} at {phase} ({})", plain(&failure.cause))
+        });
+        let lost = (self.lost > 0).then(|| format!("{} while held", self.lost));
+        let causes: Vec<_> = causes.chain(lost).collect();
+        let attempts = counted(self.tried.into(), "attempt");
+        let share = percent(self.failed_share() * 100.0);
+        let all = format!("{} of {attempts} failed ({share})", self.failed());
+        match causes.is_empty() {
+            true => all,
+            false => format!("{all}: {}", causes.join(", ")),
+        }
+    }
+}
+
+/// Returns what a run has found, whose only load point opened as many sessions as it could
+/// and kept them alive.
+#[must_use]
+pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
+    let found = FindDoc {
+        kind: FindKind::Sessions,
+        unit: "sessions".to_owned(),
+        limit: vec![limit.text.clone()],
+        result: None,
+        broke_at: None,
+        broke_reason: None,
+        held_at: None,
+        end: FindEnd::Unfinished,
+        precision: 0.0,
+        confirmations: 1,
+        confirmations_of: 1,
+        probes: Vec::new(),
+    };
+    let Some(point) = doc.load_points.last() else {
+        return found;
+    };
+    let (held, attempts) = (Held::of(point), point.setup.attempts.as_ref());
+    let own_limit = attempts.and_then(|attempts| attempts.own_limit.clone());
+    let own_limit = own_limit.or_else(|| match most {
+        HeldMost::Machine(why) => Some(why.clone()),
+        HeldMost::Asked => None,
+    });
+    let is_broken = held.failed_share() >= limit.share;
+    let told = held.told(attempts);
+    let alive = f64::from(held.alive());
+    let (end, verdict, reason) = match own_limit {
+        _ if is_broken => (FindEnd::Found, ProbeOutcome::Broke, told),
+        Some(why) => (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, why),
+        None => (FindEnd::NeverBroke, ProbeOutcome::Held, told),
+    };
+    FindDoc {
+        result: (end != FindEnd::ClientLimited).then_some(alive),
+        broke_at: is_broken.then(|| held.tried.into()),
+        broke_reason: is_broken.then(|| reason.clone()),
+        held_at: (alive > 0.0).then_some(alive),
+        end,
+        probes: vec![ProbeDoc {
+            load: held.tried.into(),
+            ops_per_s: point.ops_per_s,
+            verdict,
+            reason,
+        }],
+        ..found
+    }
+}
+
+/// Returns a phase in the words of the protocol.
+#[must_use]
+const fn phase(phase: SetupPhase) -> &'static str {
+    match phase {
+        SetupPhase::Connect => "connect",
+        SetupPhase::Negotiate => "negotiate",
+        SetupPhase::LogOn => "log-on",
+        SetupPhase::TreeConnect => "tree connect",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_that_ends_the_search_is_read() {
+        let share = |text: &str| text.parse::<HeldLimit>().map(|limit| limit.share());
+        assert_eq!(share("failed >= 5%"), Ok(0.05));
+        assert_eq!(share(" failed>=0.5 % "), Ok(0.005));
+        for wrong in [
+            "",
+            "failed",
+            "failed > 5%",
+            "failed >= 5",
+            "failed >= 0%",
+            "failed >= 101%",
+        ] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}
