@@ -4,6 +4,7 @@ pub(crate) mod backlog;
 pub(crate) mod driver;
 pub(crate) mod dropped;
 pub(crate) mod links;
+pub(crate) mod logons;
 pub mod loopback;
 pub(crate) mod native;
 pub(crate) mod null;

@@ -104,6 +104,9 @@ pub enum Action {
     /// SESSION_SETUP and TREE_CONNECT of a further session on the client's
     /// connection, then LOGOFF.
     LogOn,
+    /// A connection with a session of its own up to TREE_CONNECT, then LOGOFF. It is the
+    /// only operation of its mix, and its clients have no other session.
+    Session,
     /// CREATE, READ and CLOSE of a file in one frame.
     CreateReadClose,
     /// CREATE, QUERY_INFO and CLOSE of a file in one frame.
@@ -176,6 +179,7 @@ impl Action {
             Self::Echo => "echo",
             Self::TreeConnect => "tree_connect",
             Self::LogOn => "log_on",
+            Self::Session => "session",
             Self::CreateReadClose => "create_read_close",
             Self::CreateQueryClose { .. } => "create_query_close",
             Self::CreateSetClose { .. } => "create_set_close",
@@ -227,6 +231,7 @@ impl Action {
             Self::Echo => &[K::Echo],
             Self::TreeConnect => &[K::TreeConnect, K::TreeDisconnect],
             Self::LogOn => &[K::LogOn, K::LogOff],
+            Self::Session => &[K::Session, K::SessionEnd],
             Self::CreateReadClose => &[K::CreateReadClose],
             Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
             Self::CreateSetClose { .. } => &[K::CreateSetClose],

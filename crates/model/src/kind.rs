@@ -62,6 +62,11 @@ smbench_protocol::named! {
         LogOn => "log_on",
         /// LOGOFF of a further session.
         LogOff => "log_off",
+        /// A connection and a session of its own, from connect until its TREE_CONNECT is
+        /// answered.
+        Session => "session",
+        /// LOGOFF of such a session.
+        SessionEnd => "session_end",
         /// CREATE, READ and CLOSE in one frame.
         CreateReadClose => "create_read_close",
         /// CREATE, QUERY_INFO and CLOSE in one frame.
@@ -94,6 +99,15 @@ smbench_protocol::named! {
         /// SESSION_SETUP in a session that the server has let expire, from the answer
         /// that says so to the last one. Sums over operations leave it out too.
         Reauthentication => "reauthentication",
+        /// The TCP connection of a `session`. The parts of one are in no sum, because the
+        /// whole is.
+        SessionConnect => "session_connect",
+        /// NEGOTIATE of a `session`.
+        SessionNegotiate => "session_negotiate",
+        /// All SESSION_SETUP requests of a `session`.
+        SessionLogOn => "session_log_on",
+        /// TREE_CONNECT of a `session`.
+        SessionTreeConnect => "session_tree_connect",
     }
 }
 
@@ -126,13 +140,23 @@ impl OpKind {
     }
 
     /// Whether the workload asks for this kind while the load is on. Sums over
-    /// operations leave out the other kinds: those that servers demand and those
-    /// after the load.
+    /// operations leave out the other kinds: those that servers demand, those after the
+    /// load, and the parts of a `session`.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
             self,
             Self::FinalFlush | Self::OplockBreak | Self::Reauthentication
+        ) && !self.is_part_of_session()
+    }
+
+    const fn is_part_of_session(self) -> bool {
+        matches!(
+            self,
+            Self::SessionConnect
+                | Self::SessionNegotiate
+                | Self::SessionLogOn
+                | Self::SessionTreeConnect
         )
     }
 

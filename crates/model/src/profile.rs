@@ -16,11 +16,12 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 7] = [
+pub const BUILTIN: [(&str, &str); 8] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
     ("metadata", include_str!("../profiles/metadata.toml")),
+    ("logons", include_str!("../profiles/logons.toml")),
     (
         "all-commands",
         include_str!("../profiles/all-commands.toml"),

@@ -143,7 +143,7 @@ impl<'a> Curve<'a> {
     pub fn row_of(&self, find: &FindDoc) -> Option<&CurveRow<'a>> {
         let result = find.result?;
         self.rows.iter().find(|row| match find.kind {
-            FindKind::Rate => row.rate == Some(result),
+            FindKind::Rate | FindKind::Logons => row.rate == Some(result),
             FindKind::Clients | FindKind::Sessions => f64::from(row.clients) == result,
         })
     }

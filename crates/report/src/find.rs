@@ -82,17 +82,14 @@ impl Find {
         let (verdict, reason) = self.verdict(doc, point);
         self.probes.push(ProbeDoc {
             load,
-            ops_per_s: point.ops_per_s,
+            ops_per_s: achieved(point),
             verdict,
             reason,
         });
     }
 
     fn verdict(&self, doc: &RunDoc, point: &LoadPointDoc) -> (ProbeOutcome, String) {
-        if point.is_client_limited() {
-            let generator = point.generator.as_ref();
-            let reason = generator.and_then(|generator| generator.reason.clone());
-            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+        if let Some(reason) = own_limit(point) {
             return (ProbeOutcome::ClientLimited, reason);
         }
         let allows_errors = self.limits.iter().any(Threshold::is_of_errors);
@@ -121,7 +118,7 @@ impl Find {
             }
         }
         let reached = point.rated().and_then(OfferedDoc::reached_share);
-        let reached = reached.filter(|_| self.kind == FindKind::Rate);
+        let reached = reached.filter(|_| self.kind.is_rate());
         if let Some(share) = reached.filter(|share| *share < self.reached_min()) {
             let share = percent(share * 100.0);
             return (ProbeOutcome::Broke, format!("{share} of the rate reached"));
@@ -181,12 +178,34 @@ impl Find {
                 ProbeOutcome::Held => ProbeVerdict::Held,
                 ProbeOutcome::ClientLimited => ProbeVerdict::ClientLimited,
                 ProbeOutcome::Broke => ProbeVerdict::Broke {
-                    achieved: (self.kind == FindKind::Rate).then_some(probe.ops_per_s),
+                    achieved: self.kind.is_rate().then_some(probe.ops_per_s),
                 },
             },
         };
         self.probes.iter().map(probe).collect()
     }
+}
+
+/// Returns why the generator, or its machine, was the limit.
+fn own_limit(point: &LoadPointDoc) -> Option<String> {
+    if point.is_client_limited() {
+        let generator = point.generator.as_ref();
+        let reason = generator.and_then(|generator| generator.reason.clone());
+        return Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
+    }
+    // Of a client that could not open a socket.
+    let mut reasons = point.dropouts.iter().map(|lost| &lost.reason);
+    reasons
+        .find(|reason| reason.contains("this machine is the limit"))
+        .cloned()
+}
+
+/// Returns the operations per second of a point. Operations of several requests count once
+/// at a rate.
+fn achieved(point: &LoadPointDoc) -> f64 {
+    let offered = point.rated();
+    let answered = offered.and_then(|offered| Some(offered.ops_per_s * offered.reached_share()?));
+    answered.unwrap_or(point.ops_per_s)
 }
 
 /// Puts the metric before its value.
@@ -195,12 +214,19 @@ fn named(metric: &str, found: &str) -> String {
 }
 
 impl FindKind {
+    /// Returns whether loads are rates.
+    #[must_use]
+    pub const fn is_rate(self) -> bool {
+        matches!(self, Self::Rate | Self::Logons)
+    }
+
     /// Returns the unit of loads.
     const fn unit(self) -> &'static str {
         match self {
             Self::Rate => "ops/s",
             Self::Clients => "clients",
             Self::Sessions => "sessions",
+            Self::Logons => "log-ons/s",
         }
     }
 
@@ -211,6 +237,7 @@ impl FindKind {
             Self::Rate => format!("{} ops/s", rate(load)),
             Self::Clients => counted(load as u64, "client"),
             Self::Sessions => counted(load as u64, "session"),
+            Self::Logons => format!("{} log-ons/s", rate(load)),
         }
     }
 }

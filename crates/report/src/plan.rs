@@ -42,7 +42,7 @@ pub fn of_search(plan: &PlanDoc, pacing: LoopDoc, kind: FindKind) -> String {
     let clients = plan.load_points.iter().copied().max().unwrap_or(0);
     let clients = counted(clients.into(), "client");
     let model = match kind {
-        FindKind::Rate => format!(
+        FindKind::Rate | FindKind::Logons => format!(
             "{clients} at rates that the search chooses, {} arrivals",
             arrivals(plan)
         ),

@@ -265,6 +265,19 @@ impl Threshold {
         }
     }
 
+    /// Returns the condition that less than this many percent of the operations fail.
+    #[must_use]
+    pub fn failed_below(percent: f64) -> Self {
+        Self {
+            text: format!("errors < {percent}%"),
+            op: None,
+            value: ThresholdValue::ErrorShare,
+            place: At::Usual,
+            side: LimitSide::Below,
+            limit: percent,
+        }
+    }
+
     /// Returns whether the condition is one on failed operations.
     #[must_use]
     pub const fn is_of_errors(&self) -> bool {

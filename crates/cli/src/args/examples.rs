@@ -25,6 +25,11 @@ Examples:
   smbench find sessions smb://ann@files.example/bench --until 'failed >= 5%' --hold 10m
   smbench find sessions //files.example/bench --encrypt required --max 5000 --setup-rate 200";
 
+pub(super) const FIND_LOGONS: &str = "\
+Examples:
+  smbench find logons smb://ann@files.example/bench --until 'failed >= 1%' --hold 1m
+  smbench find logons //files.example/bench --slo 'session p99 < 500ms' --sign required";
+
 pub(super) const PLAN: &str = "\
 Examples:
   smbench plan -p web-server -c 500

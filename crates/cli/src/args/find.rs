@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use smbench_model::lists::clients::CLIENTS_MAX;
+use smbench_model::lists::sources::SourceList;
+use smbench_model::plan::Spacing;
 use smbench_model::search::Confirmations;
 use smbench_model::units::parse_duration;
 use smbench_report::Threshold;
 use smbench_report::find::HeldLimit;
 
 use super::COMMON;
+use super::load::spacings;
 use super::run::{ConnectionArgs, OutputArgs, RunArgs};
 use super::server::ServerArgs;
 use super::value::parse_percent;
@@ -26,6 +29,9 @@ pub(crate) enum FindCommand {
     #[command(after_help = super::examples::FIND_CLIENTS,
         mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)))]
     Clients(Box<FindArgs>),
+    /// Find the highest rate of complete log-ons
+    #[command(after_help = super::examples::FIND_LOGONS)]
+    Logons(Box<FindLogonsArgs>),
     /// Find how many sessions a server holds at the same time
     #[command(after_help = super::examples::FIND_SESSIONS)]
     Sessions(Box<FindSessionsArgs>),
@@ -36,9 +42,46 @@ impl FindCommand {
     pub(super) fn server(&self) -> &ServerArgs {
         match self {
             Self::Rate(args) | Self::Clients(args) => &args.run.server,
+            Self::Logons(args) => &args.server,
             Self::Sessions(args) => &args.server,
         }
     }
+}
+
+/// Options of a search for log-ons.
+#[derive(Debug, Args)]
+pub(crate) struct FindLogonsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Share of failed log-ons that breaks the limit
+    #[arg(long, value_name = "CONDITION", default_value = "failed >= 1%", help_heading = COMMON)]
+    pub(crate) until: HeldLimit,
+    /// Measured time of each rate
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+        help_heading = COMMON)]
+    pub(crate) hold: Duration,
+    /// Number of clients, each with one log-on at a time
+    #[arg(long, short, value_name = "NUMBER", default_value_t = 256, help_heading = COMMON,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
+    pub(crate) clients: u32,
+    /// Intervals between log-ons [default: constant]
+    #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals),
+        hide_short_help = true)]
+    pub(crate) arrivals: Option<Spacing>,
+    /// Threads that generate the load, 1 to 1024 [default: one per core]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) threads: Option<u32>,
+    /// Local addresses to connect from, in turn, for example 192.0.2.1,192.0.2.10-192.0.2.20
+    /// [default: the system's choice]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    pub(crate) source_ip: Option<SourceList>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Print all tables: CPU use and every percentile
+    #[arg(long, help_heading = COMMON)]
+    pub(crate) details: bool,
 }
 
 /// Options of a search for sessions.
@@ -104,10 +147,10 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "K/N", default_value = "2/3", value_parser = parse_confirmations,
         help_heading = COMMON)]
     pub(crate) confirm: Confirmations,
-    /// First load to probe [default: 1000 ops/s, or 4 clients]
+    /// First load to probe [default: 1000 ops/s, 4 clients, or 50 log-ons/s]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) start: Option<f64>,
-    /// Highest load to probe [default: 10000000 ops/s, or 1000 clients]
+    /// Highest load to probe [default: 1000000 ops/s or log-ons/s, or 1000 clients]
     #[arg(long, value_name = "LOAD", value_parser = parse_load, help_heading = COMMON)]
     pub(crate) max: Option<f64>,
     /// Highest number of probes

@@ -139,7 +139,7 @@ fn oplocks() -> impl TypedValueParser<Value = Caching> {
         .try_map(|name| name.parse::<Caching>())
 }
 
-fn spacings(
+pub(super) fn spacings(
     name: impl Fn(Spacing) -> &'static str + Clone + Send + Sync + 'static,
 ) -> impl TypedValueParser<Value = Spacing> {
     const ALL: [Spacing; 2] = [Spacing::Fixed, Spacing::Exponential];

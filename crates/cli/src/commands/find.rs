@@ -1,6 +1,7 @@
 //! `smbench find`: searches for the highest load at which conditions hold. The search is
 //! one run whose load points are the probes.
 
+mod logons;
 mod sessions;
 
 use smbench_engine::run::Course;
@@ -11,20 +12,23 @@ use smbench_model::record::RunRecord;
 use smbench_model::search::{Grain, SearchSpec};
 use smbench_report::doc::{FindDoc, FindKind, ProbeDoc};
 use smbench_report::find::{HeldLimit, HeldMost, sessions};
-use smbench_report::text::probe_outcome;
+use smbench_report::text::{probe_outcome, summary, verdict};
 use smbench_report::units::plain;
-use smbench_report::{Disclosure, Find, RunDoc};
+use smbench_report::{Disclosure, Find, RunDoc, render};
 
-use super::run::{self, RunContext};
-use crate::args::{FindArgs, FindCommand, SearchArgs};
+use super::run::{self, Gate, NextSteps, Presentation, RunContext};
+use crate::args::{FindArgs, FindCommand, OutputArgs, SearchArgs};
 use crate::failure::{Exit, Failure};
-use crate::output::complain;
-use crate::request::document;
+use crate::output::{complain, print, print_coloured};
+use crate::progress::Visibility;
+use crate::request::{RunRequest, RunServer, document};
+use crate::signals::left_behind;
 
 /// Clients of a search for a rate.
 const CLIENTS: u32 = 64;
 /// First loads.
 const FIRST_RATE: f64 = 1000.0;
+const FIRST_LOGONS: f64 = 50.0;
 const FIRST_CLIENTS: f64 = 4.0;
 /// Clients that a search probes at most.
 const MOST_CLIENTS: f64 = 1000.0;
@@ -33,13 +37,14 @@ pub(super) fn find(command: FindCommand) -> Result<Exit, Failure> {
     let (kind, mut args) = match command {
         FindCommand::Rate(args) => (FindKind::Rate, args),
         FindCommand::Clients(args) => (FindKind::Clients, args),
+        FindCommand::Logons(args) => return logons::find(&args),
         FindCommand::Sessions(args) => return sessions::find(&args),
     };
     let spec = spec(kind, &args.search)?;
     check(kind, &args)?;
     let load = &mut args.run.load;
     match kind {
-        FindKind::Rate => {
+        FindKind::Rate | FindKind::Logons => {
             let clients = one(CLIENTS);
             load.clients.get_or_insert(clients);
             load.rate = Some(total(spec.start));
@@ -57,6 +62,7 @@ pub(super) fn find(command: FindCommand) -> Result<Exit, Failure> {
 fn spec(kind: FindKind, args: &SearchArgs) -> Result<SearchSpec, Failure> {
     let (min, first, most, top, grain) = match kind {
         FindKind::Rate => (1.0, FIRST_RATE, RATE_MAX, RATE_MAX, Grain::Fine),
+        FindKind::Logons => (1.0, FIRST_LOGONS, RATE_MAX, RATE_MAX, Grain::Fine),
         FindKind::Clients | FindKind::Sessions => (
             1.0,
             FIRST_CLIENTS,
@@ -93,6 +99,37 @@ fn spec(kind: FindKind, args: &SearchArgs) -> Result<SearchSpec, Failure> {
         confirmations: args.confirm,
         probes_max: args.probes,
     })
+}
+
+/// Carries out a search that has options of its own.
+fn carry_out_one(
+    request: RunRequest,
+    search: Search,
+    output: &OutputArgs,
+    details: bool,
+) -> Result<Exit, Failure> {
+    let remedy = match &request.server {
+        RunServer::Embedded => String::new(),
+        RunServer::Given(server) => left_behind(&server.target.redacted()),
+    };
+    let show = |doc: &RunDoc| match (details, output.quiet) {
+        (true, _) => print(&render(doc)),
+        (false, true) => print_coloured(&verdict(doc)),
+        (false, false) => print_coloured(&summary(doc)),
+    };
+    let presentation = Presentation {
+        remedy,
+        show: &show,
+        gate: Gate::default(),
+        find: Some(search),
+        next_steps: match details || output.quiet {
+            true => NextSteps::Hidden,
+            false => NextSteps::Shown,
+        },
+        points: Visibility::Hidden,
+        screen: None,
+    };
+    run::carry_out(&[request], output, &presentation, None)
 }
 
 /// Refuses options that contradict a search.
@@ -238,7 +275,7 @@ impl Course for SearchCourse<'_> {
                 };
                 let next = find.next_load()?;
                 match find.kind() {
-                    FindKind::Rate => load.rate = Some(total(next)),
+                    FindKind::Rate | FindKind::Logons => load.rate = Some(total(next)),
                     FindKind::Clients | FindKind::Sessions => load.clients = next as u32,
                 }
                 let before = find.probes().iter();

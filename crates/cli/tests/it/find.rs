@@ -223,3 +223,76 @@ fn the_sessions_of_samba_are_found() {
     let result = found["result"].as_f64().unwrap();
     assert!((45.0..=50.0).contains(&result), "{found:#}");
 }
+
+/// Each log-on is a session of its own, with a time for each of its phases.
+#[test]
+fn the_log_ons_of_a_server_are_found() {
+    let server = server(EmbeddedOptions::default());
+    let args = [
+        "--start=5",
+        "--max=10",
+        "--hold=500ms",
+        "--out=results",
+        "--json=-",
+    ];
+    let place = Place::new();
+    let url = server.url();
+    let args = [&["find", "logons", &url][..], &args].concat();
+    let said = place.smbench_as(server.password(), &args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let doc = json(&said.stdout);
+    let found = &doc["find"];
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"never_broke".into(), &10.0.into())
+    );
+    assert_eq!(found["limit"], serde_json::json!(["errors < 1%"]));
+    for point in doc["load_points"].as_array().unwrap() {
+        let count = |kind: &str| point["whole"][kind]["count"].as_u64().unwrap();
+        assert!(count("session") > 0, "{point:#}");
+        let parts = ["connect", "negotiate", "log_on", "tree_connect"];
+        for part in parts.map(|part| format!("session_{part}")) {
+            assert_eq!(count(&part), count("session"), "{part}");
+        }
+        assert_eq!(count("session_end"), count("session"));
+    }
+}
+
+/// A server that takes fewer connections than there are log-ons at the same time.
+#[test]
+fn log_ons_that_a_server_refuses_are_counted_with_their_status() {
+    let server = server(EmbeddedOptions {
+        max_connections: Some(2),
+        ..EmbeddedOptions::default()
+    });
+    let place = Place::new();
+    let url = server.url();
+    let run = [
+        "run",
+        &url,
+        "-p=logons",
+        "-c=8",
+        "--duration=300ms",
+        "--ramp-up=50ms",
+    ];
+    let more = ["--out=results", "--json=-"];
+    let said = place.smbench_as(server.password(), &[&run[..], &more].concat());
+    assert_eq!(said.code(), Some(4), "{said:?}");
+    let point = &json(&said.stdout)["load_points"][0];
+    assert!(point["errors"].as_u64().unwrap() > 0, "{point:#}");
+    let failure = &point["failures"][0];
+    assert_eq!(failure["op"], "session", "{failure:#}");
+    assert_eq!(
+        failure["status"], "STATUS_CONNECTION_DISCONNECTED",
+        "{failure:#}"
+    );
+}
+
+#[test]
+fn a_session_of_its_own_is_the_only_operation_of_its_mix() {
+    let mix = "operations = [{ op = \"session\", weight = 50 }, { op = \"echo\", weight = 50 }]";
+    let place = Place::new();
+    place.write("mixed.toml", mix);
+    let said = place.smbench(&["plan", "-p", "mixed.toml"]);
+    said.failed_with(2, &["operation session is one of several"]);
+}

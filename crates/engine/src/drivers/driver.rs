@@ -8,6 +8,7 @@
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
@@ -113,6 +114,8 @@ pub trait Sink {
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
     /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
+    /// Reports how long a part of an operation took. Parts are in no sum.
+    fn part(&mut self, kind: OpKind, took: Nanos);
 }
 
 /// The reason why a driver did not accept a call. Nothing was sent.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
+use smbench_model::action::Action;
 use smbench_model::fileio::{FileOrigin, Fileio, TestMode};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::{Direction, OpKind};
@@ -15,6 +16,7 @@ use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
 
+use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
@@ -134,9 +136,15 @@ fn context<'a, T: Supplies>(
     let plan = Arc::new(plan.clone());
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
     let server_cpu = Meter::new(&plan.generator.server_cpu, endpoint.here());
+    let is_logons = plan.work.workload.actions().contains(&Action::Session);
+    let logons = is_logons.then(|| LogonConnect(endpoint.clone()));
     let site = site(&plan, &mix, endpoint, workspace);
     Context {
         make_workers: match plan.generator.driver {
+            _ if let Some(connector) = logons => worker_maker(WorkerParts {
+                connector,
+                supplies,
+            }),
             DriverKind::Native => worker_maker(WorkerParts {
                 connector: native::NativeConnect(site, T::Encoder::new),
                 supplies,

@@ -7,6 +7,7 @@ mod endpoint;
 mod error;
 mod exchange;
 mod reauthentication;
+mod steps;
 mod who;
 
 use std::time::Duration;
@@ -32,6 +33,7 @@ use crate::machine::cancel::Cancel;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::{SessionError, StepFailure};
+use steps::SetupSteps;
 pub use who::LogonIdentity;
 
 /// Size of the receive buffer in bytes; holds any set-up answer in one piece.
@@ -60,6 +62,8 @@ pub(crate) struct Session {
     state: StreamState,
     /// The session in which requests are made.
     current: SessionIndex,
+    /// How long the steps of the first set-up took.
+    pub(crate) steps: SetupSteps,
 }
 
 /// Whether client and server agree on the position in the byte stream.
@@ -92,25 +96,26 @@ impl Session {
 
     async fn connect(endpoint: &Endpoint, binding: Option<Binding>) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
+        let mut steps = SetupSteps::begin();
         let stream = endpoint.connect().await?;
+        steps.reach(SetupPhase::Negotiate);
         let limit = endpoint.limits.setup;
-        let mut reached = SetupPhase::Negotiate;
-        let session = Self::shake_hands(endpoint, credentials, stream, binding, &mut reached);
+        let session = Self::shake_hands(endpoint, credentials, stream, binding, &mut steps);
         let session = match timeout(limit, session).await {
             Ok(session) => session,
             Err(_) => Err(endpoint.timed_out(SET_UP)),
         };
-        session.map_err(|error| error.in_phase(reached))
+        session.map_err(|error| error.in_phase(steps.phase()))
     }
 
-    /// Sets up a session on a new connection. `reached` has the phase of the request in
+    /// Sets up a session on a new connection. `steps` has the phase of the request in
     /// flight.
     async fn shake_hands(
         endpoint: &Endpoint,
         credentials: Credentials,
         mut stream: TcpStream,
         binding: Option<Binding>,
-        reached: &mut SetupPhase,
+        steps: &mut SetupSteps,
     ) -> Result<Self, SessionError> {
         let refuse = |source| endpoint.not_logged_on(&credentials, source);
         let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
@@ -141,7 +146,7 @@ impl Session {
                     let HandshakeProgress::Ready(mut connection) =
                         handshake.receive(message, &mut out).map_err(refuse)?
                     else {
-                        *reached = phase_of(handshake.awaited());
+                        steps.reach(phase_of(handshake.awaited()));
                         continue;
                     };
                     // The bytes after the last answer are kept: unsolicited messages, or
@@ -154,7 +159,9 @@ impl Session {
                         let messages = connection.open(frame).map_err(broken)?;
                         take_unasked(&mut connection, messages).map_err(broken)?;
                     }
+                    steps.end();
                     return Ok(Self {
+                        steps: *steps,
                         stream,
                         inbound,
                         cache: Cache::new(Caching::None, connection.negotiated().dialect, 0),

@@ -80,6 +80,10 @@ impl<S: Supply> Sink for Booking<'_, S> {
         let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
         self.recorder.success(kind, 0, took);
     }
+
+    fn part(&mut self, kind: OpKind, took: Nanos) {
+        self.recorder.success(kind, 0, took);
+    }
 }
 
 /// Records the answer to the acknowledgement of a break.

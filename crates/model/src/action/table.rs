@@ -30,7 +30,7 @@ const CHANGES_SHOWN: [ChangeFilter; 5] = [
 type Make = fn(&mut Parameters) -> Result<Action, String>;
 
 /// The operations that a profile may name.
-const OPERATIONS: [(&str, Make); 18] = [
+const OPERATIONS: [(&str, Make); 19] = [
     ("read", |given| {
         Ok(Action::Read {
             unbuffered: given.flag("unbuffered")?,
@@ -77,6 +77,7 @@ const OPERATIONS: [(&str, Make); 18] = [
     ("echo", |_| Ok(Action::Echo)),
     ("tree_connect", |_| Ok(Action::TreeConnect)),
     ("log_on", |_| Ok(Action::LogOn)),
+    ("session", |_| Ok(Action::Session)),
     ("create_read_close", |_| Ok(Action::CreateReadClose)),
     ("create_query_close", |given| {
         let class = given.needed("class")?;

@@ -89,6 +89,12 @@ pub enum Problem {
     /// The weights of the operations do not sum to 100.
     #[error("the weights of the operations sum to {}, not to 100: change them to add up", rounded(*.0))]
     OperationWeightSum(f64),
+    /// Operation session is one of several.
+    #[error(
+        "operation session is one of several: it needs a mix of its own, because its clients have \
+         no other session"
+    )]
+    SessionNotAlone,
     /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,

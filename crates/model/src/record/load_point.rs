@@ -105,6 +105,16 @@ pub enum SetupPhase {
     TreeConnect,
 }
 
+impl SetupPhase {
+    /// All phases in their order.
+    pub const ALL: [Self; 4] = [
+        Self::Connect,
+        Self::Negotiate,
+        Self::LogOn,
+        Self::TreeConnect,
+    ];
+}
+
 /// One load point of one pass.
 #[derive(Clone, Debug)]
 pub struct LoadPointRecord {

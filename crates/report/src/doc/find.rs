@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct FindDoc {
     /// What was searched for.
     pub kind: FindKind,
-    /// The unit of loads: `ops/s`, `clients` or `sessions`.
+    /// The unit of loads: `ops/s`, `clients`, `sessions` or `log-ons/s`.
     pub unit: String,
     /// The conditions that must hold; at a rate, the server must also reach it. For
     /// sessions, the condition that ends the search.
@@ -47,6 +47,8 @@ pub enum FindKind {
     Clients,
     /// The largest number of sessions that are open at the same time.
     Sessions,
+    /// The highest rate of complete log-ons, per second.
+    Logons,
 }
 
 /// The end of a search.
@@ -72,7 +74,8 @@ pub enum FindEnd {
 pub struct ProbeDoc {
     /// The load that was asked for.
     pub load: f64,
-    /// Operations per second that were achieved.
+    /// Operations per second that were achieved; at a rate, those that were due and
+    /// answered.
     pub ops_per_s: f64,
     /// Whether the conditions held.
     pub verdict: ProbeOutcome,

@@ -10,7 +10,7 @@ use crate::units::{counted, plain, rate};
 pub fn answer(doc: &FindDoc) -> (Tone, String) {
     match doc.kind {
         FindKind::Sessions => sessions(doc),
-        FindKind::Rate | FindKind::Clients => load(doc),
+        FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
     }
 }
 
@@ -95,7 +95,7 @@ pub fn probes(doc: &FindDoc) -> Table {
         vec![
             Cell::count(number as u64 + 1),
             match doc.kind {
-                FindKind::Rate => Cell::of(Some(probe.load), rate),
+                FindKind::Rate | FindKind::Logons => Cell::of(Some(probe.load), rate),
                 FindKind::Clients | FindKind::Sessions => Cell::count(probe.load as u64),
             },
             Cell::of(Some(probe.ops_per_s), rate),
@@ -105,6 +105,7 @@ pub fn probes(doc: &FindDoc) -> Table {
     };
     let load = match doc.kind {
         FindKind::Rate => "asked ops/s",
+        FindKind::Logons => "asked log-ons/s",
         FindKind::Clients => "clients",
         FindKind::Sessions => "attempts",
     };
@@ -113,7 +114,10 @@ pub fn probes(doc: &FindDoc) -> Table {
         columns: vec![
             Column::number("probe"),
             Column::number(load),
-            Column::number("ops/s"),
+            Column::number(match doc.kind {
+                FindKind::Logons => "log-ons/s",
+                _ => "ops/s",
+            }),
             Column::text("limit"),
             Column::text("because"),
         ],

@@ -111,6 +111,8 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
           8        0.05       -    250            -
 
     peak 300 ops/s at 4 clients; mean 1.50 ms, p99 2.00 ms
+    curve: no overall response time: operations per second are highest at 4 clients: fewer than 3 load
+      points lead there
 
     operations at 4 clients
     op          count  share  Mbit/s     mean      p50      p95      p99      max  errors

@@ -7,17 +7,12 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 use smbench_report::find::HeldMost;
-use smbench_report::text::summary;
-use smbench_report::{RunDoc, render};
 
-use super::{Search, one};
+use super::{Search, carry_out_one, one};
 use crate::args::FindSessionsArgs;
-use crate::commands::run::{Gate, NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
-use crate::output::{complain, print, print_coloured};
-use crate::progress::Visibility;
+use crate::output::complain;
 use crate::request::{RunRequest, RunServer, embedded};
-use crate::signals::left_behind;
 
 /// The operation that proves that a session is alive.
 const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
@@ -25,24 +20,8 @@ const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
 pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
     let request = request(args, args.max)?;
     let (request, most) = within_this_machine(request, args)?;
-    let remedy = match &request.server {
-        RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(&server.target.redacted()),
-    };
-    let show = |doc: &RunDoc| match args.details {
-        true => print(&render(doc)),
-        false => print_coloured(&summary(doc)),
-    };
-    let presentation = Presentation {
-        remedy,
-        show: &show,
-        gate: Gate::default(),
-        find: Some(Search::Sessions(args.until.clone(), most)),
-        next_steps: NextSteps::Shown,
-        points: Visibility::Hidden,
-        screen: None,
-    };
-    carry_out(&[request], &args.output, &presentation, None)
+    let search = Search::Sessions(args.until.clone(), most);
+    carry_out_one(request, search, &args.output, args.details)
 }
 
 /// Checks the options for a search of at most `sessions`.

@@ -48,6 +48,7 @@ fn closing(doc: &RunDoc, path: Option<&Path>, next_steps: NextSteps) -> String {
         let command = match doc.find.as_ref().map(|find| find.kind) {
             None => "run smb://USER@HOST/SHARE --long",
             Some(FindKind::Rate) => "find rate smb://USER@HOST/SHARE --slo 'p99 < 10ms' -d 30s",
+            Some(FindKind::Logons) => "find logons smb://USER@HOST/SHARE --hold 1m",
             Some(FindKind::Sessions) => {
                 "find sessions smb://USER@HOST/SHARE --until 'failed >= 5%'"
             }

@@ -2,6 +2,7 @@
 //! encoded and files are opened before the load begins.
 
 pub(crate) mod create;
+mod flags;
 pub(crate) mod info;
 
 use std::sync::Arc;
@@ -15,8 +16,6 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
 use smbench_protocol::command::ioctl::{IoctlRequest, fsctl};
 use smbench_protocol::command::lock::lock_flags;
-use smbench_protocol::command::read::read_flags;
-use smbench_protocol::command::write::write_flags;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::header::Command;
@@ -155,6 +154,14 @@ impl GroupState<MixEncoder> {
             OpKind::OplockBreak | OpKind::Reauthentication => {
                 unreachable!("no mix holds what servers ask for")
             }
+            OpKind::Session
+            | OpKind::SessionEnd
+            | OpKind::SessionConnect
+            | OpKind::SessionNegotiate
+            | OpKind::SessionLogOn
+            | OpKind::SessionTreeConnect => {
+                unreachable!("sessions of their own have another driver")
+            }
             OpKind::Create => self.create(call, to),
             OpKind::Close => to.close(self.opened(call)),
             OpKind::Lock | OpKind::Unlock => self.lock(call, to),
@@ -216,26 +223,6 @@ impl GroupState<MixEncoder> {
     /// Returns the action of a call.
     fn action(&self, call: &Call) -> &Action {
         self.encoder.mix.action(&call.operation)
-    }
-
-    fn read_flags(&self, operation: &Operation) -> u8 {
-        match self.encoder.mix.action(operation) {
-            Action::Read { unbuffered: true } => read_flags::UNBUFFERED,
-            _ => 0,
-        }
-    }
-
-    fn write_flags(&self, operation: &Operation) -> u32 {
-        let Action::Write {
-            write_through,
-            unbuffered,
-        } = self.encoder.mix.action(operation)
-        else {
-            return 0;
-        };
-        let flag = |is_set: bool, flag| if is_set { flag } else { 0 };
-        flag(*write_through, write_flags::WRITE_THROUGH)
-            | flag(*unbuffered, write_flags::UNBUFFERED)
     }
 
     fn create(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {

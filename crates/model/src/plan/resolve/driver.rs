@@ -168,6 +168,7 @@ fn not_called(action: &Action) -> Option<String> {
         | Action::ValidateNegotiate
         | Action::Echo
         | Action::LogOn
+        | Action::Session
         | Action::CreateReadClose
         | Action::CreateQueryClose { .. }
         | Action::CreateSetClose { .. } => {

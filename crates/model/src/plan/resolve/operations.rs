@@ -1,7 +1,7 @@
 //! Validates a mix of operations.
 
 use super::{PlanSources, is_all};
-use crate::action::{DialectNeed, WeightedAction, dialect_needed};
+use crate::action::{Action, DialectNeed, WeightedAction, dialect_needed};
 use crate::bounds::OPERATIONS_MAX;
 use crate::plan::{Plan, PlanError, Problem};
 use crate::workload::Requests;
@@ -27,6 +27,10 @@ impl PlanSources<'_> {
         if let Some(WeightedAction { action, weight }) = operations.iter().find(wrong) {
             let (op, weight) = (action.name(), *weight);
             return fail(Problem::OperationWeight { op, weight });
+        }
+        let is_session = |entry: &WeightedAction| entry.action == Action::Session;
+        if operations.len() > 1 && operations.iter().any(is_session) {
+            return fail(Problem::SessionNotAlone);
         }
         let sum: f64 = operations.iter().map(|entry| entry.weight).sum();
         match is_all(sum) {

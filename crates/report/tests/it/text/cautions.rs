@@ -144,6 +144,8 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
     let cautions: Vec<_> = cautions.lines().skip(1).collect();
     assert_snapshot!(cautions.join("\n"), @"
       20 clients
+    curve: no overall response time: operations per second are highest at 1 client: fewer than 3 load
+      points lead there
     latency noise at all load points: at 20, p99 may be 400 ms too high, p99.9 400 ms
     shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; cause unknown
     also held back, starved of credits: see `smbench show --details`

@@ -11,7 +11,7 @@ use crate::args::RunArgs;
 use crate::request::RunRequest;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 7] = [
+const PROFILES: [(&str, &str); 8] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -27,6 +27,10 @@ const PROFILES: [(&str, &str); 7] = [
     (
         "metadata",
         "26ccf73f23e688187541810736d183951ce5a1a2c5d00d2d7d990c3753ca58f5",
+    ),
+    (
+        "logons",
+        "f6ff587900a48ca8978f9806db1731ba769b7d183add5d6a303925f3d9f68559",
     ),
     (
         "all-commands",
