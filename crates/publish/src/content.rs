@@ -9,6 +9,7 @@ mod disclosure;
 mod doubt;
 mod latency;
 mod level;
+mod limits;
 mod methodology;
 mod profile;
 mod results;
@@ -30,7 +31,12 @@ pub fn report(study: &Study) -> Report {
     // Transfers are lines of one table, which has all of their numbers.
     let is_transfer = |profile: &&ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
     let whole = profiles.iter().filter(|profile| !is_transfer(profile));
-    sections.extend(whole.map(|profile| results::section(study, profile)));
+    for profile in whole {
+        let searches = (!profile.searches.is_empty()).then(|| limits::section(profile));
+        let is_searched = searches.is_some() && profile.servers.is_empty();
+        sections.extend(searches);
+        sections.extend((!is_searched).then(|| results::section(study, profile)));
+    }
     let transfers: Vec<_> = profiles.iter().filter(is_transfer).collect();
     sections.extend(transfers::section(study, &transfers));
     sections.extend(comparisons::section(study, &profiles));

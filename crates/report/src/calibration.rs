@@ -16,6 +16,8 @@ use crate::units::{self, bytes, counted, plain};
 
 /// Largest ratio of two sizes that may still be compared.
 const SIZES_APART: f64 = 4.0;
+/// Operations are of one size up to this factor.
+const SIZES_ALIKE: f64 = 1.25;
 
 /// Name of a calibration's file in a folder of results.
 pub const CALIBRATION_FILE: &str = "calibration.json";
@@ -114,7 +116,7 @@ impl CalibrationDoc {
 
     /// Compares the peak of a run with this machine's rate against the embedded
     /// server, for the closest request size. `None` if no measured size is at most
-    /// four times as large or as small.
+    /// four times as large or as small, or if the run exceeds it with smaller ones.
     #[must_use]
     pub fn reached(&self, run: &RunDoc) -> Option<Reached> {
         let curve = Curve::of(&run.load_points);
@@ -157,6 +159,11 @@ impl CalibrationDoc {
             bytes(size.round() as u64)
         );
         let percent = row.ops_per_s / ceiling * 100.0;
+        // Smaller operations cost less. So more of them than of larger ones contradict
+        // nothing.
+        if percent > 100.0 && size < f64::from(like.bytes) / SIZES_ALIKE {
+            return None;
+        }
         let mut reached = Reached {
             percent,
             text: format!(

@@ -287,6 +287,18 @@ impl Threshold {
         )
     }
 
+    /// Returns the metric and the limit in nanoseconds, if the condition is one on a response
+    /// time of all operations.
+    #[must_use]
+    pub fn time_limit(&self) -> Option<(Metric, f64)> {
+        match (self.value, &self.op) {
+            (ThresholdValue::Metric(metric), None) if metric.is_time() => {
+                Some((metric, self.limit))
+            }
+            _ => None,
+        }
+    }
+
     const fn is_placed(&self) -> bool {
         matches!(self.place, At::Clients(_))
     }

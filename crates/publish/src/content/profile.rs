@@ -14,6 +14,8 @@ pub(super) struct ProfileContent<'a> {
     pub(super) stem: String,
     /// Servers with a result, in the order of the study.
     pub(super) servers: Vec<MeasuredServer<'a>>,
+    /// Servers with a search for a limit.
+    pub(super) searches: Vec<MeasuredServer<'a>>,
     /// Names of servers that have no result.
     pub(super) missing: Vec<&'a str>,
 }
@@ -32,7 +34,7 @@ pub(super) struct MeasuredServer<'a> {
 impl<'a> ProfileContent<'a> {
     pub(super) fn of(study: &'a Study, profile: usize) -> Self {
         let name = study.doc.profile_name(profile);
-        let servers: Vec<_> = study
+        let measured = study
             .of_profile(profile)
             .filter(|result| !result.run.load_points.is_empty())
             .map(|result| MeasuredServer {
@@ -40,9 +42,13 @@ impl<'a> ProfileContent<'a> {
                 number: result.server,
                 run: &result.run,
                 curve: Curve::of(&result.run.load_points),
-            })
-            .collect();
-        let has = |server| servers.iter().any(|measured| measured.number == server);
+            });
+        let (searches, servers): (Vec<_>, Vec<_>) =
+            measured.partition(|server| server.run.find.is_some());
+        let has = |server| {
+            let mut measured = servers.iter().chain(&searches);
+            measured.any(|measured: &MeasuredServer<'_>| measured.number == server)
+        };
         // Documents that were not planned together have one profile each.
         let is_planned = !study.doc.command.is_empty();
         let missing = (0..study.doc.servers.len()).filter(|server| is_planned && !has(*server));
@@ -54,6 +60,7 @@ impl<'a> ProfileContent<'a> {
             number: profile,
             stem: format!("{:02}-{}", profile + 1, slug(name)),
             servers,
+            searches,
             missing,
         }
     }

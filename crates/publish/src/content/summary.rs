@@ -10,6 +10,7 @@ use smbench_report::table::Table;
 use smbench_report::units::counted;
 
 use super::curves;
+use super::limits;
 use super::profile::ProfileContent;
 use crate::report::Section;
 
@@ -21,7 +22,8 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     let is_transfer = |profile: &ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
     let whole = || profiles.iter().filter(|profile| !is_transfer(profile));
     let answers = whole().flat_map(|profile| headlines(study, profile.number));
-    section.list(answers.collect());
+    let found = whole().flat_map(limits::answers);
+    section.list(answers.chain(found).collect());
     section.list(unfinished(study));
     let measured = || whole().filter(|profile| !profile.servers.is_empty());
     for profile in measured() {

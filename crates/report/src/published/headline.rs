@@ -39,7 +39,10 @@ pub fn headlines(study: &Study, profile: usize) -> Vec<String> {
 fn sentences(study: &Study, profile: usize) -> Vec<String> {
     let all = contenders(study, profile);
     let all = all.iter().enumerate().filter_map(|(server, contender)| {
-        let run = study.run(server, profile)?;
+        // The load points of a search are its probes.
+        let run = study
+            .run(server, profile)
+            .filter(|run| run.find.is_none())?;
         Some(Answering { contender, run })
     });
     let all: Vec<_> = all.collect();

@@ -108,6 +108,19 @@ fn a_run_beyond_its_calibration_says_to_repeat_it() {
     assert!(full.is_usable(), "{full:?}");
 }
 
+/// A run of smaller operations may do more of them.
+#[test]
+fn smaller_operations_contradict_no_calibration() {
+    let doc = document(&run(vec![point(2, 1, 10_000)]));
+    let mut calibration = calibration();
+    for ceiling in &mut calibration.ceilings {
+        ceiling.bytes = 8192;
+    }
+    assert_eq!(calibration.reached(&doc), None);
+    let slow = document(&run(vec![point(2, 1, 100)]));
+    assert!(calibration.reached(&slow).unwrap().is_usable());
+}
+
 #[test]
 fn nothing_is_held_against_nothing() {
     let mut calibration = calibration();
