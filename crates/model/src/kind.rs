@@ -65,7 +65,8 @@ smbench_protocol::named! {
         /// A connection and a session of its own, from connect until its TREE_CONNECT is
         /// answered.
         Session => "session",
-        /// LOGOFF of such a session.
+        /// LOGOFF of such a session. Sums over operations leave it out, so that they are
+        /// of log-ons.
         SessionEnd => "session_end",
         /// CREATE, READ and CLOSE in one frame.
         CreateReadClose => "create_read_close",
@@ -141,12 +142,12 @@ impl OpKind {
 
     /// Whether the workload asks for this kind while the load is on. Sums over
     /// operations leave out the other kinds: those that servers demand, those after the
-    /// load, and the parts of a `session`.
+    /// load, and the parts and the end of a `session`.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
             self,
-            Self::FinalFlush | Self::OplockBreak | Self::Reauthentication
+            Self::FinalFlush | Self::OplockBreak | Self::Reauthentication | Self::SessionEnd
         ) && !self.is_part_of_session()
     }
 

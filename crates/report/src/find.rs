@@ -12,8 +12,8 @@ use smbench_model::search::{
 };
 
 use crate::doc::{
-    ConditionOutcome, FindDoc, FindEnd, FindKind, LoadPointDoc, OfferedDoc, OutcomeDoc, ProbeDoc,
-    ProbeOutcome, RunDoc,
+    ConditionOutcome, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, ProbeDoc, ProbeOutcome,
+    RunDoc,
 };
 use crate::threshold::Threshold;
 use crate::units::{counted, percent, rate};
@@ -92,9 +92,12 @@ impl Find {
         if let Some(reason) = own_limit(point) {
             return (ProbeOutcome::ClientLimited, reason);
         }
-        let allows_errors = self.limits.iter().any(Threshold::is_of_errors);
-        let failed_alone =
-            point.errors > 0 && point.dropouts.is_empty() && point.latency_ns.is_some();
+        let allows_errors = self.limits.iter().any(Threshold::allows_errors);
+        let wrong = point.verification.as_ref().map_or(0, |found| found.wrong);
+        let failed_alone = point.errors > 0
+            && wrong == 0
+            && point.dropouts.is_empty()
+            && point.latency_ns.is_some();
         let is_judged = point.valid || (allows_errors && failed_alone);
         if !is_judged {
             let reason = point.invalid_reason.clone();
@@ -117,9 +120,7 @@ impl Find {
                 _ => return (ProbeOutcome::Broke, named(&judged.metric, &judged.found)),
             }
         }
-        let reached = point.rated().and_then(OfferedDoc::reached_share);
-        let reached = reached.filter(|_| self.kind.is_rate());
-        if let Some(share) = reached.filter(|share| *share < self.reached_min()) {
+        if let Some(share) = self.missed(point) {
             let share = percent(share * 100.0);
             return (ProbeOutcome::Broke, format!("{share} of the rate reached"));
         }
@@ -129,10 +130,15 @@ impl Find {
         (ProbeOutcome::Held, held.join(", "))
     }
 
-    /// Returns the share of a rate from which on it is reached. It is stricter than that of
-    /// a run, because a load just above the limit is missed by little.
-    fn reached_min(&self) -> f64 {
-        1.0 - (self.spec.precision / 2.0).min(0.01)
+    /// Returns the share of a rate that was reached, if the rate was missed. The limit is
+    /// stricter than that of a run, because a load just above what the server takes is missed
+    /// by little. Two operations may always be at the edges of the window.
+    fn missed(&self, point: &LoadPointDoc) -> Option<f64> {
+        let offered = point.rated()?;
+        let share = offered.reached_share()?;
+        let due = offered.operations as f64;
+        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0);
+        ((1.0 - share) * due > allowed).then_some(share)
     }
 
     /// Returns the search as a part of a document. The end is that of the probes so far.

@@ -25,7 +25,9 @@ impl RunDoc {
     /// Returns whether another document has further passes of this result. It then has
     /// the same label, work, server and client, and is not a copy.
     pub(crate) fn has_more_passes_in(&self, other: &Self) -> bool {
-        self.label.is_some()
+        let is_search = self.find.is_some() || other.find.is_some();
+        !is_search
+            && self.label.is_some()
             && self.label == other.label
             && self.plan.profile == other.plan.profile
             && self.plan.digest == other.plan.digest

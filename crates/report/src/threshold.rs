@@ -278,9 +278,13 @@ impl Threshold {
         }
     }
 
-    /// Returns whether the condition is one on failed operations.
+    /// Returns whether the condition that must hold allows some operations to fail.
     #[must_use]
-    pub const fn is_of_errors(&self) -> bool {
+    pub fn allows_errors(&self) -> bool {
+        self.op.is_none() && self.is_of_errors() && self.side == LimitSide::Below
+    }
+
+    const fn is_of_errors(&self) -> bool {
         matches!(
             self.value,
             ThresholdValue::Errors | ThresholdValue::ErrorShare

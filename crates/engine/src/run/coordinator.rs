@@ -46,10 +46,11 @@ pub(super) async fn measure(
             clients,
             rate,
         };
-        prepare(clients, observer).await?;
+        prepare(clients.max(course.clients_for_certain()), observer).await?;
         let measured = point::measure(context, point, load, observer).await?;
-        let lost = measured.dropouts.len() as u32 == clients;
+        let lost = measured.dropouts.len() as u32 == measured.clients;
         let reason = measured.dropouts.first().map(|first| first.reason.clone());
+        let set_up = measured.clients;
         record.load_points.push(measured);
         observer.load_point_ended(record);
         if context.cancel.is_cancelled() {
@@ -58,7 +59,7 @@ pub(super) async fn measure(
         if let (true, Some(reason)) = (lost, reason) {
             return Err(SessionError::Lost {
                 at: context.at.clone(),
-                clients,
+                clients: set_up,
                 reason,
             }
             .into());

@@ -54,6 +54,8 @@ pub struct SetupAttempts {
     /// Number of failed attempts by phase and cause. A cause is the name of a status, or
     /// else a clause. Beyond [`SETUP_CAUSES_MAX`], it is "other causes".
     pub failures: BTreeMap<(SetupPhase, String), u32>,
+    /// Whether the share of failed attempts ended the set-up.
+    pub limit_reached: bool,
     /// Why this machine could not set up more sessions, if it was the limit.
     pub own_limit: Option<String>,
     /// Sessions that stood and attempts that had failed, over time since the first

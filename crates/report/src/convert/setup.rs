@@ -38,6 +38,7 @@ fn attempts(record: &SetupAttempts) -> AttemptsDoc {
         ended: record.ended,
         failed: record.failed(),
         failures,
+        limit_reached: record.limit_reached,
         own_limit: record.own_limit.clone(),
         over_time: record.over_time.iter().map(at).collect(),
     }

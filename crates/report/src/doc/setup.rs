@@ -45,6 +45,8 @@ pub struct AttemptsDoc {
     pub failed: u32,
     /// The failed attempts by phase and cause, the most frequent first.
     pub failures: Vec<SetupFailureDoc>,
+    /// Whether the share of failed attempts ended the set-up.
+    pub limit_reached: bool,
     /// Why this machine could not set up more sessions; `null` if it was not the limit.
     pub own_limit: Option<String>,
     /// Sessions that stood and attempts that had failed, twice per second.

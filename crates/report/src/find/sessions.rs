@@ -5,7 +5,8 @@ use std::str::FromStr;
 use smbench_model::record::SetupPhase;
 
 use crate::doc::{
-    AttemptsDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeDoc, ProbeOutcome, RunDoc,
+    AttemptsDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, ProbeDoc, ProbeOutcome,
+    RunDoc,
 };
 use crate::units::{counted, percent, plain};
 
@@ -133,13 +134,22 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let Some(point) = doc.load_points.last() else {
         return found;
     };
+    if doc.outcome != OutcomeDoc::Complete {
+        let alive = f64::from(Held::of(point).alive());
+        return FindDoc {
+            held_at: (alive > 0.0).then_some(alive),
+            ..found
+        };
+    }
     let (held, attempts) = (Held::of(point), point.setup.attempts.as_ref());
     let own_limit = attempts.and_then(|attempts| attempts.own_limit.clone());
     let own_limit = own_limit.or_else(|| match most {
         HeldMost::Machine(why) => Some(why.clone()),
         HeldMost::Asked => None,
     });
-    let is_broken = held.failed_share() >= limit.share;
+    // Attempts that were under way when the set-up ended lower the share again.
+    let was_reached = attempts.is_some_and(|attempts| attempts.limit_reached);
+    let is_broken = was_reached || held.failed_share() >= limit.share;
     let told = held.told(attempts);
     let alive = f64::from(held.alive());
     let (end, verdict, reason) = match own_limit {

@@ -18,7 +18,8 @@ use crate::units::{counted, seconds};
 #[derive(Clone, Debug, Default)]
 pub struct UnfinishedPoint {
     clients: u32,
-    pass: u32,
+    /// Number of the load point in the run.
+    number: u32,
     ops: Recorder,
     /// Length of the window so far.
     length: Duration,
@@ -41,11 +42,11 @@ impl UnfinishedPoint {
 
     /// Adds an interval. The first one of another load point begins anew.
     pub fn add(&mut self, interval: &MeasuredInterval<'_>) {
-        if (self.clients, self.pass) != (interval.point.clients, interval.repeat) {
+        if self.number != interval.point.number {
             self.earlier_errors += self.ops.all().errors;
             self.ops.clear();
             self.length = Duration::ZERO;
-            (self.clients, self.pass) = (interval.point.clients, interval.repeat);
+            (self.clients, self.number) = (interval.point.clients, interval.point.number);
         }
         self.ops.merge(interval.ops);
         self.length += interval.length;

@@ -25,6 +25,16 @@ pub(super) struct SetUp {
     pub(super) attempts: Option<SetupAttempts>,
 }
 
+/// Number of attempts from which on their share counts, at most.
+const ATTEMPTS_MIN: f64 = 1000.0;
+
+/// Returns whether this share of the attempts has failed. Of too few attempts, a single
+/// failure would be a large share.
+fn is_limit(attempts: &SetupAttempts, share: f64) -> bool {
+    let enough = (1.0 / share).min(ATTEMPTS_MIN);
+    f64::from(attempts.ended) >= enough && attempts.failed_share() >= share
+}
+
 /// What is known while sessions are set up.
 struct SoFar {
     ready: u32,
@@ -116,13 +126,6 @@ impl Workers {
                     false => attempts.fail(error.phase(), error.cause(), clients),
                 }
                 so_far.failed = Some(error);
-                let is_limit = match self.setup {
-                    SetupFailures::CountUntil(share) => attempts.failed_share() >= share,
-                    SetupFailures::EndRun => true,
-                };
-                if is_limit || attempts.own_limit.is_some() {
-                    self.enough.store(true, Ordering::Relaxed);
-                }
             }
             Some(WorkerMessage::AllTried) => so_far.done += 1,
             Some(WorkerMessage::SetupFailed(error)) => {
@@ -140,6 +143,13 @@ impl Workers {
             Some(WorkerMessage::LoadEnded(_) | WorkerMessage::Gone) | None => {
                 return Err(SessionError::Interrupted);
             }
+        }
+        let attempts = &mut so_far.attempts;
+        if let SetupFailures::CountUntil(share) = self.setup {
+            attempts.limit_reached |= is_limit(attempts, share);
+        }
+        if attempts.limit_reached || attempts.own_limit.is_some() {
+            self.enough.store(true, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -49,11 +49,14 @@ impl SessionError {
 
     /// Returns whether this machine, and not the server, could not set up the session.
     #[must_use]
-    pub const fn is_of_this_machine(&self) -> bool {
-        matches!(
-            self,
-            Self::LocalLimit { .. } | Self::Source { .. } | Self::SourceFamily { .. }
-        )
+    pub fn is_of_this_machine(&self) -> bool {
+        match self {
+            Self::AfterSome { source, .. } | Self::Channel { source, .. } => {
+                source.is_of_this_machine()
+            }
+            Self::LocalLimit { .. } | Self::Source { .. } | Self::SourceFamily { .. } => true,
+            _ => false,
+        }
     }
 
     /// Adds the phase to a failed step that has none.
