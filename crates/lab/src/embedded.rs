@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::memory::MemoryOptions;
 use crate::options::check_name;
-use crate::{Fault, LabError, MemoryShare, Password, ShareAccess, Signing};
+use crate::{Fault, LabError, MemoryShare, Password, ServicePace, ShareAccess, Signing};
 
 /// Largest read and write that the server negotiates, in bytes. It is the
 /// largest that `smb-server` supports.
@@ -57,9 +57,8 @@ pub struct EmbeddedOptions {
     pub access: ShareAccess,
     /// The fault that the shares inject.
     pub fault: Fault,
-    /// Time that a share serves one read or write, and nothing else. Its reciprocal is
-    /// the highest rate of the share. `None` means no limit.
-    pub service_time: Option<Duration>,
+    /// How fast each share serves reads and writes.
+    pub pace: ServicePace,
     /// Largest number of connections; further ones are closed. `None` means more than
     /// one client address can open.
     pub max_connections: Option<usize>,
@@ -78,7 +77,7 @@ impl Default for EmbeddedOptions {
             capacity_bytes: None,
             access: ShareAccess::ReadWrite,
             fault: Fault::None,
-            service_time: None,
+            pace: ServicePace::Unlimited,
             max_connections: None,
             signing: Signing::Optional,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -213,7 +212,7 @@ fn share(name: &str, options: &EmbeddedOptions) -> MemoryShare {
         capacity_bytes: options.capacity_bytes,
         access: options.access,
         fault: options.fault,
-        service_time: options.service_time,
+        pace: options.pace,
     })
 }
 

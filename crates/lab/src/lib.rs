@@ -31,7 +31,7 @@ pub use embedded::{EmbeddedOptions, EmbeddedServer};
 pub use error::LabError;
 pub use kdc::{KdcOptions, ScratchKdc};
 pub use memory::{Fault, MemoryCounts, MemoryShare};
-pub use options::{ShareAccess, Signing};
+pub use options::{ServicePace, ShareAccess, Signing};
 pub use password::Password;
 pub use samba::{PreparedSamba, SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
 pub use tools::{Skip, Tool, require};

@@ -22,7 +22,6 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use smb_server::{
@@ -35,8 +34,8 @@ use self::handle::MemoryHandle;
 use self::namespace::Namespace;
 use self::node::{CLUSTER_BYTES, Node, NodeKind, Space};
 use self::queue::ServiceQueue;
-use crate::ShareAccess;
 use crate::lock::{read, write};
+use crate::{ServicePace, ShareAccess};
 
 /// Default capacity of a share in bytes: 1 TiB. A benchmark on one machine
 /// cannot fill it, and clients still display it sensibly.
@@ -55,8 +54,8 @@ pub(crate) struct MemoryOptions {
     pub(crate) access: ShareAccess,
     /// The fault that the share injects.
     pub(crate) fault: Fault,
-    /// Time that the share serves one read or write, and nothing else.
-    pub(crate) service_time: Option<Duration>,
+    /// How fast the share serves reads and writes.
+    pub(crate) pace: ServicePace,
 }
 
 /// The operations that have reached a share.
@@ -120,7 +119,7 @@ impl MemoryShare {
         let namespace = Namespace::new(&options.name, Arc::clone(&space));
         Self {
             shared: Arc::new(ShareState {
-                queue: options.service_time.map(ServiceQueue::new),
+                queue: ServiceQueue::of(options.pace),
                 options,
                 space,
                 namespace: RwLock::new(namespace),

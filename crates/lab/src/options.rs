@@ -2,6 +2,9 @@
 //!
 //! Not here: options of only one server.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use crate::LabError;
 
 /// The access of a client to a share.
@@ -23,6 +26,19 @@ pub enum Signing {
     Optional,
     /// The server requires every session to sign.
     Required,
+}
+
+/// How fast a share in memory serves reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ServicePace {
+    /// As fast as the machine allows.
+    #[default]
+    Unlimited,
+    /// One after the other, each for this time. Its reciprocal is the highest rate. What an
+    /// idle or a stalled moment leaves unused is lost.
+    OneByOne(Duration),
+    /// At most this many per second, a token bucket that saves up 20 ms.
+    Rate(NonZeroU32),
 }
 
 /// Checks that `name` needs no escaping in a URL, a path, or `smb.conf`.

@@ -38,10 +38,12 @@ pub(crate) struct EmbeddedArgs {
     /// Capacity of the share, for example 2GiB [default: 1TiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<Size>,
-    /// Time that the share serves one read or write, and nothing else: 50us makes a server of 20000
-    /// operations per second
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    /// Serve reads and writes one after the other, each for this time
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "max_rate")]
     pub(crate) service_time: Option<Duration>,
+    /// Serve at most this many reads and writes per second, for example 20000
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_rate: Option<NonZeroU32>,
     /// Close connections above this number
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_connections: Option<NonZeroU32>,

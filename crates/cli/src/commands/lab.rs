@@ -14,7 +14,9 @@ use std::{env, io, process, thread};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
+use smbench_lab::{
+    EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ServicePace, ShareAccess,
+};
 
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs, TARGET_VARIABLE};
 use crate::calibrate;
@@ -93,7 +95,11 @@ fn embedded(
             true => ShareAccess::ReadOnly,
             false => ShareAccess::ReadWrite,
         },
-        service_time: args.service_time,
+        pace: match (args.service_time, args.max_rate) {
+            (Some(time), _) => ServicePace::OneByOne(time),
+            (None, Some(rate)) => ServicePace::Rate(rate),
+            (None, None) => ServicePace::Unlimited,
+        },
         max_connections: args.max_connections.map(|number| number.get() as usize),
         signing: args.signing,
         listen: SocketAddr::new(args.listen, args.port),

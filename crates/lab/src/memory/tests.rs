@@ -11,7 +11,7 @@ use smb_server::{
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Fault, MemoryCounts, MemoryOptions, MemoryShare, NOMINAL_CAPACITY_BYTES};
-use crate::ShareAccess;
+use crate::{ServicePace, ShareAccess};
 
 /// A share and a runtime to call it on.
 struct Lab {
@@ -57,7 +57,7 @@ impl Default for MemoryOptions {
             capacity_bytes: None,
             access: ShareAccess::ReadWrite,
             fault: Fault::None,
-            service_time: None,
+            pace: ServicePace::Unlimited,
         }
     }
 }
