@@ -3,7 +3,7 @@
 mod cleanup;
 mod compare;
 mod fileio;
-pub(crate) mod find;
+mod find;
 mod import;
 mod lab;
 mod plan;

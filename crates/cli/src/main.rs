@@ -20,6 +20,7 @@ mod password;
 mod progress;
 mod request;
 mod results;
+mod searching;
 mod signals;
 mod study;
 mod suite;

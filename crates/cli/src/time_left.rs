@@ -51,7 +51,7 @@ impl TimeLeft {
     /// Starts the account of runs of these plans.
     pub(crate) fn of_plans<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Self {
         let of_plan = |plan: &Plan| {
-            let points = plan.work.load_points.len() as u32 * plan.work.repeat;
+            let points = plan.work.points_per_pass() as u32 * plan.work.repeat;
             of_point(plan) * points
         };
         let by_work = |plan: &Plan| {

@@ -25,7 +25,7 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         "{} of {} not valid, first the one of {}: {reason}",
         1 + invalid.count(),
         counted(doc.load_points.len() as u64, "load point"),
-        counted(first.clients.into(), "client"),
+        first.load(),
     );
     Some((Exit::Invalid, Some(message)))
 }
@@ -83,14 +83,14 @@ impl ClientLimited {
 fn client_limited(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     let mut limited = doc.load_points.iter().filter_map(|point| {
         let reason = point.generator.as_ref()?.reason.as_deref()?;
-        point.is_client_limited().then_some((point.clients, reason))
+        point.is_client_limited().then_some((point.load(), reason))
     });
-    let (clients, reason) = limited.next()?;
+    let (load, reason) = limited.next()?;
     let message = format!(
         "client-limited at {} of {}, first at the one of {}: {reason}",
         1 + limited.count(),
         counted(doc.load_points.len() as u64, "load point"),
-        counted(clients.into(), "client"),
+        load,
     );
     Some((Exit::Invalid, Some(message)))
 }

@@ -9,7 +9,6 @@ use smbench_engine::run::{MeasuredInterval, Observer, Progress};
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 use smbench_report::text::height;
-use smbench_report::units::counted;
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
@@ -17,6 +16,7 @@ use crate::output::complain;
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::document;
 use crate::results::is_special;
+use crate::searching::Searching;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 
@@ -118,6 +118,8 @@ pub(crate) struct Watch<'a, K> {
     write_failure: WriteFailure,
     interim: Vec<&'a mut IntervalReport>,
     unsaved: Unsaved,
+    /// The search whose probes the load points are, if there is one.
+    searching: Option<Searching>,
 }
 
 /// Function that reports an interval of the window, with access to the progress
@@ -143,6 +145,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             write_failure: WriteFailure::None,
             interim: Vec::new(),
             unsaved: unsaved.clone(),
+            searching: None,
         }
     }
 
@@ -155,6 +158,11 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         Self { interim, ..self }
     }
 
+    /// Saves what this search has found so far with each load point.
+    pub(crate) fn with_search(self, searching: Option<Searching>) -> Self {
+        Self { searching, ..self }
+    }
+
     /// Completes the interval log.
     pub(crate) fn close(self) -> Result<(), Failure> {
         self.log.map_or(Ok(()), Log::close)
@@ -162,10 +170,13 @@ impl<'a, K: SaveResults> Watch<'a, K> {
 
     /// Saves the document of an unfinished run, if it has results.
     fn save(&mut self, record: &RunRecord) {
-        let doc = document(record, self.disclosure.clone());
+        let mut doc = document(record, self.disclosure.clone());
         if !doc.is_measured() {
             // Such a result is handled at the end of the run.
             return;
+        }
+        if let Some(searching) = &self.searching {
+            doc.set_find(searching.found(&doc));
         }
         self.part.left.measured(self.part.plan);
         self.line.show_points(&doc);
@@ -194,7 +205,7 @@ impl<K> Watch<'_, K> {
         if doc.plan.repeat > 1 {
             place.push(format!("pass {}/{}", point.repeat, doc.plan.repeat));
         }
-        place.push(counted(point.clients.into(), "client"));
+        place.push(point.load().to_string());
         let mut line = format!("{}: {}", place.join(", "), height(doc, point));
         if !point.valid {
             let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");

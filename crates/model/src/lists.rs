@@ -4,6 +4,7 @@
 //! holds at least one value, and no value twice.
 
 pub mod clients;
+pub mod rates;
 pub mod sources;
 
 use std::collections::HashSet;

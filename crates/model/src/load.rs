@@ -7,10 +7,8 @@
 //! (Schroeder, Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale",
 //! NSDI 2006).
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer, Visitor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -206,51 +204,6 @@ impl fmt::Display for Rate {
             RateScope::Total => write!(f, "{}", self.per_second),
             RateScope::Client => write!(f, "{}/client", self.per_second),
         }
-    }
-}
-
-impl JsonSchema for Rate {
-    fn schema_name() -> Cow<'static, str> {
-        "Rate".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A rate such as 5000 or 50/client",
-            "type": ["number", "string"],
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for Rate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RateVisitor;
-
-        impl Visitor<'_> for RateVisitor {
-            type Value = Rate;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a rate such as 5000 or \"50/client\"")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Rate, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Rate, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Rate, E> {
-                self.visit_str(&number.to_string())
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Rate, E> {
-                text.parse().map_err(E::custom)
-            }
-        }
-
-        deserializer.deserialize_any(RateVisitor)
     }
 }
 

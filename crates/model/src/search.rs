@@ -67,6 +67,8 @@ pub enum ProbeVerdict {
     },
     /// The load generator was the bottleneck: the probe says nothing about the server.
     ClientLimited,
+    /// The probe did not measure what the limit is about.
+    Unknown,
 }
 
 /// What to do next.
@@ -89,6 +91,8 @@ pub enum SearchEnd {
     NeverHeld,
     /// A probe was limited by the load generator.
     ClientLimited,
+    /// A probe did not measure what the limit is about.
+    Unknown,
     /// The number of probes is used up.
     ProbesUsedUp,
 }
@@ -113,12 +117,10 @@ impl SearchSpec {
     /// Returns the next step after these probes.
     #[must_use]
     pub fn step(&self, probes: &[SearchProbe]) -> SearchStep {
-        if let Some(SearchProbe {
-            verdict: ProbeVerdict::ClientLimited,
-            ..
-        }) = probes.last()
-        {
-            return SearchStep::End(SearchEnd::ClientLimited);
+        match probes.last().map(|probe| probe.verdict) {
+            Some(ProbeVerdict::ClientLimited) => return SearchStep::End(SearchEnd::ClientLimited),
+            Some(ProbeVerdict::Unknown) => return SearchStep::End(SearchEnd::Unknown),
+            _ => {}
         }
         let bounds = self.bounds(probes);
         let next = match (bounds.held, bounds.broke) {
@@ -191,7 +193,7 @@ impl SearchSpec {
                 broke: tries.broke + 1,
                 ..tries
             },
-            ProbeVerdict::ClientLimited => tries,
+            ProbeVerdict::ClientLimited | ProbeVerdict::Unknown => tries,
         })
     }
 
@@ -205,8 +207,8 @@ impl SearchSpec {
     }
 
     /// Returns a load near what was achieved when the limit last broke, first below it,
-    /// then above; `None` if it lies outside the bounds. Where all that was asked for was
-    /// achieved, that says nothing about the limit.
+    /// then above, in steps that grow; `None` if it lies outside the bounds. Where all that
+    /// was asked for was achieved, that says nothing about the limit.
     fn guess(&self, probes: &[SearchProbe], held: f64, broke: f64) -> Option<f64> {
         let mut last = probes.iter().rev();
         let (asked, achieved) = last.find_map(|probe| match probe.verdict {
@@ -217,8 +219,20 @@ impl SearchSpec {
         let low = achieved * (1.0 - self.precision / 2.0);
         let high = low * (1.0 + self.precision);
         let lowest = held * (1.0 + self.precision / 2.0);
+        let is_held = |probe: &&SearchProbe| probe.verdict == ProbeVerdict::Held;
+        let is_above = |load: &f64| *load >= high * (1.0 - f64::EPSILON * 4.0);
+        let mut above: Vec<_> = probes
+            .iter()
+            .filter(is_held)
+            .map(|probe| probe.load)
+            .collect();
+        above.sort_by(f64::total_cmp);
+        above.dedup();
+        let steps = above.iter().filter(|load| is_above(load)).count().min(8) as u32;
+        let factor = (1.0 + self.precision).powi(2_i32.pow(steps.saturating_sub(1)));
+        let further = (held * factor).min((held * broke).sqrt().max(lowest));
         let is_inside = |load: &f64| lowest < *load && *load < broke;
-        [low, high].into_iter().find(is_inside)
+        [low, high, further].into_iter().find(is_inside)
     }
 
     /// Rounds a load to the grain and into the bounds.

@@ -11,11 +11,14 @@ use thiserror::Error;
 use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
 use crate::lists::clients::{CLIENTS_MAX, ClientList};
+use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
 use crate::options::{duration, options};
 use crate::units::{Size, format_duration};
 use crate::workload::{Timing, Workload};
 
+/// Default number of clients of a run with several rates.
+const CLIENTS_AT_RATES: u32 = 64;
 /// Default time limit of work that ends when it is done.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -23,7 +26,7 @@ options! {
     /// The options of the work as written.
     WorkSpec {
         /// Clients at each load point, each 1 to [`CLIENTS_MAX`]; 1, 4, 8 and 16 when
-        /// absent.
+        /// absent, 64 with several rates.
         clients: ClientList,
         /// Requests that each client keeps in flight, 1 to [`OUTSTANDING_MAX`]; 1 when
         /// absent. With a rate or a think time it is a maximum. In a replay it is
@@ -31,8 +34,9 @@ options! {
         outstanding: u32,
         /// Operations per second, such as `5000` or `50/client`, from
         /// [`RATE_MIN`](crate::load::RATE_MIN) to [`RATE_MAX`](crate::load::RATE_MAX).
-        /// A closed loop when absent.
-        rate: Rate,
+        /// Several, such as `1000..5000:1000`, make a load point each, of one number of
+        /// clients. A closed loop when absent.
+        rate: RateList,
         /// How arrivals at a rate are spaced: `constant` (when absent) or `poisson`.
         arrivals: Spacing,
         /// Mean time between the end of an operation and the next one, at most
@@ -120,8 +124,11 @@ pub struct Work {
     /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
     /// has this many. 1 in a replay and in a `fileio` test.
     pub outstanding: u32,
-    /// The load model: when actions begin.
+    /// The load model: when actions begin. Of several rates, it has the highest.
     pub load: LoadModel,
+    /// The rates of the load points, in the order they run, if there are several. All have
+    /// the only number of clients. Empty otherwise.
+    pub rates: Vec<Rate>,
     /// How the load rises to its full height.
     pub ramp: Ramp,
     /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
@@ -147,6 +154,9 @@ pub enum WorkProblem {
     /// The number of clients is out of bounds.
     #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
     Clients(u32),
+    /// Both the clients and the rate have several values.
+    #[error("there are {0} rates and {1} numbers of clients: give one number of clients")]
+    RatesAndClients(usize, usize),
     /// The number of requests in flight is out of bounds.
     #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
     Outstanding(u32),
@@ -178,7 +188,7 @@ impl Work {
         written: WorkSpec,
         profile: String,
         workload: Workload,
-        load: LoadModel,
+        (load, rates): (LoadModel, Vec<Rate>),
     ) -> Self {
         // A counted replay and a `fileio` test end when their work is done; the
         // duration is only a limit.
@@ -196,11 +206,13 @@ impl Work {
             workload,
             load_points: match written.clients {
                 Some(list) => list.into(),
+                None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
                 None => vec![1, 4, 8, 16],
             },
             repeat: written.repeat.unwrap_or(1),
             outstanding: written.outstanding.unwrap_or(1),
             load,
+            rates,
             ramp: written.ramp.unwrap_or_default(),
             ramp_up: written.ramp_up.unwrap_or(ramp_up),
             duration: written.duration.unwrap_or(duration),
@@ -218,6 +230,9 @@ impl Work {
         let mut points = self.load_points.iter().copied();
         if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
             return Err(("clients", WorkProblem::Clients(clients)));
+        }
+        if let (rates @ 1.., points @ 2..) = (self.rates.len(), self.load_points.len()) {
+            return Err(("clients", WorkProblem::RatesAndClients(rates, points)));
         }
         if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
             return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
@@ -243,5 +258,11 @@ impl Work {
             }
         }
         Ok(())
+    }
+
+    /// Returns the number of load points of a pass.
+    #[must_use]
+    pub fn points_per_pass(&self) -> usize {
+        self.rates.len().max(self.load_points.len())
     }
 }

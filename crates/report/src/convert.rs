@@ -27,6 +27,7 @@ use crate::doc::{
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
 use crate::statistics::per;
+use crate::units::counted;
 use load::{concurrency, is_at_rate, latency_noise, offered, steady};
 use operations::{by_kind, caching, differences, failures, op};
 use setup::setup;
@@ -215,11 +216,17 @@ fn stall(record: &LoadPointRecord, longest_ns: u64) -> Option<u64> {
 /// Returns why the point is invalid. Drop-outs alone make it invalid, even if the
 /// record gives no reason.
 fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
+    let attempts = record.setup.attempts.as_ref();
+    let refused = attempts.filter(|attempts| attempts.failed() > 0);
+    let refused = refused.map(|attempts| {
+        let (failed, tried) = (attempts.failed(), counted(attempts.ended.into(), "session"));
+        format!("{failed} of {tried} could not be set up")
+    });
     let dropped = || {
         let (count, clients) = (record.dropouts.len(), record.clients);
         (count > 0).then(|| format!("{count} of {clients} clients dropped out"))
     };
-    record.invalid.clone().or_else(dropped)
+    record.invalid.clone().or_else(dropped).or(refused)
 }
 
 /// Returns Mbit/s (10^6 bits); 0 for a window of length 0.

@@ -19,7 +19,8 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     response_p95_ns,response_p99_ns,response_p999_ns,client_cpu_us_per_op,\
     client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,\
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
-    server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent";
+    server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
+    asked_ops_per_s";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -134,6 +135,7 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, machine: Option<&MachineDoc>)
         of_server(|cpu| cpu.us_per_op),
         of_server(|cpu| cpu.mbps_per_percent),
         of_server(|cpu| cpu.ops_per_s_per_percent),
+        or_empty(point.rate),
     ]
 }
 

@@ -9,6 +9,7 @@ mod overall;
 
 use crate::doc::{FindDoc, FindKind, LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
 use crate::latency::{LatencyDoc, pool};
+use crate::load::Load;
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 
@@ -51,6 +52,15 @@ pub struct CurveRow<'a> {
 }
 
 impl CurveRow<'_> {
+    /// Returns the load of the row.
+    #[must_use]
+    pub const fn load(&self) -> Load {
+        Load {
+            clients: self.clients,
+            rate: self.rate,
+        }
+    }
+
     /// Returns whether the numbers may be quoted.
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -113,12 +123,8 @@ impl<'a> Curve<'a> {
     #[must_use]
     pub fn of(load_points: &'a [LoadPointDoc]) -> Self {
         let mut points: Vec<_> = load_points.iter().collect();
-        let load = |point: &LoadPointDoc| (point.clients, point.rate.unwrap_or(0.0));
-        points.sort_by(|one, other| {
-            let ((clients, rate), other) = (load(one), load(other));
-            clients.cmp(&other.0).then(rate.total_cmp(&other.1))
-        });
-        let rows = points.chunk_by(|left, right| load(left) == load(right));
+        points.sort_by_key(|point| point.load());
+        let rows = points.chunk_by(|left, right| left.load() == right.load());
         Self {
             rows: rows.map(row).collect(),
         }
@@ -132,10 +138,10 @@ impl<'a> Curve<'a> {
         self.peak_index().map(|at| &self.rows[at])
     }
 
-    /// Returns the row of a number of clients.
+    /// Returns the row of a load.
     #[must_use]
-    pub fn row(&self, clients: u32) -> Option<&CurveRow<'a>> {
-        self.rows.iter().find(|row| row.clients == clients)
+    pub fn row(&self, load: Load) -> Option<&CurveRow<'a>> {
+        self.rows.iter().find(|row| row.load() == load)
     }
 
     /// Returns the row of the answer of a search.

@@ -92,6 +92,16 @@ impl Find {
         if let Some(reason) = own_limit(point) {
             return (ProbeOutcome::ClientLimited, reason);
         }
+        let attempts = point.setup.attempts.as_ref();
+        if let Some(refused) = attempts.filter(|attempts| attempts.failed > 0) {
+            let sessions = counted(refused.ended.into(), "session");
+            let told = format!("{} of {sessions} could not be set up", refused.failed);
+            let causes: Vec<_> = sessions::causes(refused).collect();
+            return (
+                ProbeOutcome::Broke,
+                format!("{told}: {}", causes.join(", ")),
+            );
+        }
         let allows_errors = self.limits.iter().any(Threshold::allows_errors);
         let wrong = point.verification.as_ref().map_or(0, |found| found.wrong);
         let failed_alone = point.errors > 0
@@ -117,7 +127,13 @@ impl Find {
             let judged = limit.required(&alone);
             match judged.outcome {
                 ConditionOutcome::Passed => held.push(named(&judged.metric, &judged.found)),
-                _ => return (ProbeOutcome::Broke, named(&judged.metric, &judged.found)),
+                ConditionOutcome::Unknown | ConditionOutcome::Skipped => {
+                    let reason = format!("{}: {}", judged.condition, judged.found);
+                    return (ProbeOutcome::Unknown, reason);
+                }
+                ConditionOutcome::Failed => {
+                    return (ProbeOutcome::Broke, named(&judged.metric, &judged.found));
+                }
             }
         }
         if let Some(share) = self.missed(point) {
@@ -151,6 +167,7 @@ impl Find {
             SearchStep::End(SearchEnd::NeverBroke) => FindEnd::NeverBroke,
             SearchStep::End(SearchEnd::NeverHeld) => FindEnd::NeverHeld,
             SearchStep::End(SearchEnd::ClientLimited) => FindEnd::ClientLimited,
+            SearchStep::End(SearchEnd::Unknown) => FindEnd::Unknown,
             SearchStep::End(SearchEnd::ProbesUsedUp) => FindEnd::ProbesUsedUp,
         };
         let SearchBounds { held, broke } = self.spec.bounds(&steps);
@@ -183,6 +200,7 @@ impl Find {
             verdict: match probe.verdict {
                 ProbeOutcome::Held => ProbeVerdict::Held,
                 ProbeOutcome::ClientLimited => ProbeVerdict::ClientLimited,
+                ProbeOutcome::Unknown => ProbeVerdict::Unknown,
                 ProbeOutcome::Broke => ProbeVerdict::Broke {
                     achieved: self.kind.is_rate().then_some(probe.ops_per_s),
                 },
@@ -198,6 +216,10 @@ fn own_limit(point: &LoadPointDoc) -> Option<String> {
         let generator = point.generator.as_ref();
         let reason = generator.and_then(|generator| generator.reason.clone());
         return Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
+    }
+    let attempts = point.setup.attempts.as_ref();
+    if let Some(reason) = attempts.and_then(|attempts| attempts.own_limit.clone()) {
+        return Some(reason);
     }
     // Of a client that could not open a socket.
     let mut reasons = point.dropouts.iter().map(|lost| &lost.reason);
@@ -224,6 +246,16 @@ impl FindKind {
     #[must_use]
     pub const fn is_rate(self) -> bool {
         matches!(self, Self::Rate | Self::Logons)
+    }
+
+    /// Returns what the run is.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "a search for a rate",
+            Self::Clients => "a search for clients",
+            Self::Sessions => "a search for sessions",
+            Self::Logons => "a search for log-ons",
+        }
     }
 
     /// Returns the unit of loads.

@@ -20,10 +20,10 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
-use smbench_model::progress::MeasuredInterval;
+use smbench_model::progress::{MeasuredInterval, PointNumber};
 use smbench_model::record::{OpKind, OpRecord};
 
-use crate::units::counted;
+use crate::load::Load;
 
 /// Nanoseconds in a millisecond, the unit of the log's column of longest values.
 const MAX_DIVISOR: f64 = 1e6;
@@ -34,8 +34,8 @@ pub struct IntervalLog<W> {
     output: W,
     /// Instant that the log counts from.
     start: Option<SystemTime>,
-    /// Clients and pass of the load point that was written last.
-    load_point: Option<(u32, u32)>,
+    /// The load point that was written last, and its pass.
+    load_point: Option<(Load, u32)>,
 }
 
 impl<W: Write> IntervalLog<W> {
@@ -72,11 +72,10 @@ impl<W: Write> IntervalLog<W> {
             }
         };
         let mut writer = builder.begin_log_with(&mut text, &mut serializer)?;
-        let load_point = (interval.point.clients, interval.repeat);
+        let load_point = (load(interval), interval.repeat);
         if self.load_point.replace(load_point) != Some(load_point) {
-            let (clients, pass) = load_point;
-            let clients = counted(clients.into(), "client");
-            writer.write_comment(&format!("{clients}, pass {pass}"))?;
+            let (load, pass) = load_point;
+            writer.write_comment(&format!("{load}, pass {pass}"))?;
         }
         // The clock may have been set back since the start.
         let from = interval
@@ -103,18 +102,27 @@ impl<W: Write> IntervalLog<W> {
     }
 }
 
+/// Returns the load of an interval.
+fn load(interval: &MeasuredInterval<'_>) -> Load {
+    let PointNumber { clients, rate, .. } = interval.point;
+    Load {
+        clients,
+        rate: rate.map(|rate| rate.of_all(clients)),
+    }
+}
+
 /// Returns the tag of a kind of operation: `read`. In a run with several load
 /// points or passes it is `read-16` at 16 clients, and `read-16-2` in the second
-/// pass.
+/// pass. Load points of different rates have the rate in place of the clients.
 ///
 /// The first pass has no number, because the log cannot know yet whether a second
 /// pass will follow.
 fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
-    let (name, clients) = (kind.name(), interval.point.clients);
+    let (name, load) = (kind.name(), load(interval).number());
     match (interval.point.of, interval.repeat) {
         (1, _) => name.to_owned(),
-        (_, 1) => format!("{name}-{clients}"),
-        (_, pass) => format!("{name}-{clients}-{pass}"),
+        (_, 1) => format!("{name}-{load}"),
+        (_, pass) => format!("{name}-{load}-{pass}"),
     }
 }
 

@@ -42,6 +42,7 @@ pub mod find;
 mod hlog;
 mod iometer;
 pub mod latency;
+pub mod load;
 pub mod metric;
 mod passes;
 pub mod percentile;
@@ -66,6 +67,7 @@ pub use curve::Curve;
 pub use find::Find;
 pub use hlog::IntervalLog;
 pub use iometer::write_iometer_csv;
+pub use load::Load;
 pub use text::render;
 pub use threshold::Threshold;
 

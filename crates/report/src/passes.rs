@@ -148,8 +148,10 @@ pub(crate) fn summary(
     load_points: &[LoadPointDoc],
 ) -> (Vec<RepeatsDoc>, Option<PeakDoc>, Option<CurveDoc>) {
     let curve = Curve::of(load_points);
-    let is_at_rate = load_points.iter().any(|point| point.rated().is_some());
-    let overall = (!is_at_rate).then(|| curve.overall()).flatten();
+    // At one rate, the number of clients is no load.
+    let is_curve = |point: &LoadPointDoc| point.rate.is_some() || point.rated().is_none();
+    let is_curve = load_points.iter().all(is_curve);
+    let overall = is_curve.then(|| curve.overall()).flatten();
     let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();
     (repeats, curve.peak(), overall)
 }

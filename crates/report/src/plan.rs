@@ -113,8 +113,23 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
                 Some(Named::Known(RateScope::Client)) => " per client",
                 _ => "",
             };
-            let rate = units::rate(rate);
-            format!("{rate} operations/s{scope}, {} arrivals", arrivals(plan))
+            let (rates, points) = match &plan.rates_per_s[..] {
+                [first, .., last] => {
+                    let points = plan.rates_per_s.len();
+                    let clients = plan.load_points.iter().copied().max().unwrap_or(0);
+                    let clients = counted(clients.into(), "client");
+                    let (first, last) = (units::rate(*first), units::rate(*last));
+                    (
+                        format!("{first} to {last}"),
+                        format!(" in {points} load points of {clients}"),
+                    )
+                }
+                _ => (units::rate(rate), String::new()),
+            };
+            format!(
+                "{rates} operations/s{scope}{points}, {} arrivals",
+                arrivals(plan)
+            )
         }
         (LoopDoc::Rate, None, _) => "at a rate".to_owned(),
         (LoopDoc::Recorded, ..) => "as recorded".to_owned(),

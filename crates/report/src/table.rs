@@ -11,6 +11,7 @@ use std::io::Write;
 use comfy_table::CellAlignment;
 use comfy_table::presets::NOTHING;
 
+use crate::load::Load;
 use crate::units::{self, plain};
 
 /// Rows under named columns, with a title and notes.
@@ -89,8 +90,8 @@ impl Cell {
 
     /// Creates a cell with the number of clients of a load point, after its mark.
     #[must_use]
-    pub fn clients(mark: &str, clients: u32) -> Self {
-        Self::number(clients.into(), format!("{mark}{clients}"))
+    pub fn load(mark: &str, load: Load) -> Self {
+        Self::number(load.number(), format!("{mark}{}", load.print()))
     }
 
     /// Creates a cell with a count.

@@ -4,6 +4,7 @@
 //! pooled over them. Not here: conditions on changes ([`crate::compare`]).
 
 mod parse;
+mod required;
 mod unfinished;
 
 use std::fmt;
@@ -244,63 +245,11 @@ impl Threshold {
         }
     }
 
-    /// Judges a condition that must hold: it passes if the value is beyond its limit.
-    #[must_use]
-    pub fn required(&self, doc: &RunDoc) -> ConditionDoc {
-        let judged = self.judge_value(doc).unwrap_or_else(|reason| {
-            self.open(
-                ConditionOutcome::Unknown,
-                &format!("cannot be judged: {reason}"),
-            )
-        });
-        let outcome = match judged.outcome {
-            ConditionOutcome::Failed => ConditionOutcome::Passed,
-            ConditionOutcome::Passed => ConditionOutcome::Failed,
-            other => other,
-        };
-        ConditionDoc {
-            failed: outcome == ConditionOutcome::Failed,
-            outcome,
-            ..judged
-        }
-    }
-
-    /// Returns the condition that less than this many percent of the operations fail.
-    #[must_use]
-    pub fn failed_below(percent: f64) -> Self {
-        Self {
-            text: format!("errors < {percent}%"),
-            op: None,
-            value: ThresholdValue::ErrorShare,
-            place: At::Usual,
-            side: LimitSide::Below,
-            limit: percent,
-        }
-    }
-
-    /// Returns whether the condition that must hold allows some operations to fail.
-    #[must_use]
-    pub fn allows_errors(&self) -> bool {
-        self.op.is_none() && self.is_of_errors() && self.side == LimitSide::Below
-    }
-
     const fn is_of_errors(&self) -> bool {
         matches!(
             self.value,
             ThresholdValue::Errors | ThresholdValue::ErrorShare
         )
-    }
-
-    /// Returns the metric and the limit in nanoseconds, if the condition is one on a response
-    /// time of all operations.
-    #[must_use]
-    pub fn time_limit(&self) -> Option<(Metric, f64)> {
-        match (self.value, &self.op) {
-            (ThresholdValue::Metric(metric), None) if metric.is_time() => {
-                Some((metric, self.limit))
-            }
-            _ => None,
-        }
     }
 
     const fn is_placed(&self) -> bool {
@@ -313,7 +262,7 @@ impl Threshold {
         let rows = self.rows(doc.pacing, &curve)?;
         let mut values = Vec::new();
         for row in rows {
-            let place = counted(row.clients.into(), "client");
+            let place = row.load();
             let value = self.value.of(row, op);
             let remedy = match self.value {
                 ThresholdValue::Metric(Metric::ServerCpu) => "; give --server-metrics",

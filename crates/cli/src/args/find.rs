@@ -92,9 +92,9 @@ pub(crate) struct FindSessionsArgs {
     /// Share of failed sessions that ends the search
     #[arg(long, value_name = "CONDITION", default_value = "failed >= 1%", help_heading = COMMON)]
     pub(crate) until: HeldLimit,
-    /// Highest number of sessions
+    /// Highest number of sessions, 2 to 100000
     #[arg(long, value_name = "NUMBER", default_value_t = CLIENTS_MAX, help_heading = COMMON,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
+        value_parser = clap::value_parser!(u32).range(2..=i64::from(CLIENTS_MAX)))]
     pub(crate) max: u32,
     /// How long the sessions are held after the last one was set up
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,

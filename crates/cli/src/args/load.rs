@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use smbench_model::lists::clients::ClientList;
-use smbench_model::plan::{Caching, DriverKind, Pinning, Ramp, Rate, Spacing};
+use smbench_model::lists::rates::RateList;
+use smbench_model::plan::{Caching, DriverKind, Pinning, Ramp, Spacing};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
@@ -23,10 +24,11 @@ pub(crate) struct LoadArgs {
     /// profile's, else 1]
     #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
     pub(crate) outstanding: Option<u32>,
-    /// Fixed request rate (open loop) in operations per second: 5000 for all clients together, or
-    /// 50/client [default: the profile's, else as fast as the server answers]
-    #[arg(long, value_name = "OPS", conflicts_with = "think_time", help_heading = COMMON)]
-    pub(crate) rate: Option<Rate>,
+    /// Fixed request rate (open loop) in operations per second: 5000 for all clients together,
+    /// 50/client, or a load point for each of 1000..5000:1000 [default: the profile's, else as fast
+    /// as the server answers]
+    #[arg(long, value_name = "LIST", conflicts_with = "think_time", help_heading = COMMON)]
+    pub(crate) rate: Option<RateList>,
     /// Intervals between operations at a rate [default: the profile's, else constant]
     #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals),
         hide_short_help = true)]
@@ -70,7 +72,7 @@ impl LoadArgs {
             work: WorkSpec {
                 clients: self.clients.clone(),
                 outstanding: self.outstanding,
-                rate: self.rate,
+                rate: self.rate.clone(),
                 arrivals: self.arrivals,
                 think_time: self.think_time,
                 think_distribution: self.think_distribution,

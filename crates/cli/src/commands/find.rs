@@ -4,24 +4,20 @@
 mod logons;
 mod sessions;
 
-use smbench_engine::run::Course;
 use smbench_model::lists::clients::{CLIENTS_MAX, ClientList};
-use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::{Plan, RATE_MAX, RATE_MIN, Rate, RateScope};
-use smbench_model::record::RunRecord;
+use smbench_model::plan::{Plan, RATE_MAX, RATE_MIN};
 use smbench_model::search::{Grain, SearchSpec};
-use smbench_report::doc::{FindDoc, FindKind, ProbeDoc};
-use smbench_report::find::{HeldLimit, HeldMost, sessions};
-use smbench_report::text::{probe_outcome, summary, verdict};
-use smbench_report::units::plain;
-use smbench_report::{Disclosure, Find, RunDoc, render};
+use smbench_report::doc::FindKind;
+use smbench_report::text::{summary, verdict};
+use smbench_report::{Find, RunDoc, Threshold, render};
 
-use super::run::{self, Gate, NextSteps, Presentation, RunContext};
+use super::run::{self, Gate, NextSteps, Presentation};
 use crate::args::{FindArgs, FindCommand, OutputArgs, SearchArgs};
 use crate::failure::{Exit, Failure};
-use crate::output::{complain, print, print_coloured};
+use crate::output::{print, print_coloured};
 use crate::progress::Visibility;
-use crate::request::{RunRequest, RunServer, document};
+use crate::request::{RunRequest, RunServer};
+use crate::searching::{Search, total};
 use crate::signals::left_behind;
 
 /// Clients of a search for a rate.
@@ -47,7 +43,7 @@ pub(super) fn find(command: FindCommand) -> Result<Exit, Failure> {
         FindKind::Rate | FindKind::Logons => {
             let clients = one(CLIENTS);
             load.clients.get_or_insert(clients);
-            load.rate = Some(total(spec.start));
+            load.rate = Some(total(spec.start).into());
         }
         FindKind::Clients | FindKind::Sessions => {
             load.clients = Some(one(spec.max as u32));
@@ -149,6 +145,7 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
     if load.rate.is_some() && kind == FindKind::Rate {
         return refused("--rate", "the search chooses it, from --start to --max");
     }
+    check_outputs(&args.run.output)?;
     if load.repeat.is_some() {
         return refused("--repeat", "the search repeats probes, see --confirm");
     }
@@ -161,139 +158,34 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses options of the output that mean nothing in a search.
+fn check_outputs(output: &OutputArgs) -> Result<(), Failure> {
+    let given = [
+        (
+            "--strict",
+            output.strict,
+            "a search ends where smbench is the limit",
+        ),
+        (
+            "--allow-missed-rate",
+            output.allow_missed_rate,
+            "a missed rate breaks a probe",
+        ),
+    ];
+    match given.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, why)) => Err(Failure::Usage(format!("{option}: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a plan measures the values of these conditions.
+pub(super) fn check_limits(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
+    let checked = limits.iter().try_for_each(|limit| limit.check(plan));
+    checked.map_err(|error| Failure::Usage(error.to_string()))
+}
+
 /// Returns the list of one load point.
 fn one(clients: u32) -> ClientList {
     let list = clients.to_string().parse::<ClientList>();
     list.unwrap_or_else(|error| unreachable!("one number: {error}"))
-}
-
-const fn total(per_second: f64) -> Rate {
-    Rate {
-        per_second,
-        scope: RateScope::Total,
-    }
-}
-
-/// A search, before it begins.
-#[derive(Clone)]
-pub(crate) enum Search {
-    /// For the highest load at which conditions hold.
-    Load(Find),
-    /// For the largest number of sessions until so many fail.
-    Sessions(HeldLimit, HeldMost),
-}
-
-impl Search {
-    /// Returns the largest number of load points.
-    pub(super) const fn probes_max(&self) -> u32 {
-        match self {
-            Self::Load(find) => find.spec().probes_max,
-            Self::Sessions(..) => 1,
-        }
-    }
-}
-
-/// The load points of a search.
-pub(super) struct SearchCourse<'a> {
-    search: Search,
-    /// Clients of every probe of a rate, or the most sessions.
-    clients: u32,
-    disclosure: Disclosure,
-    context: &'a RunContext<'a>,
-    /// Load of the probe that is measured.
-    probed: Option<f64>,
-}
-
-impl<'a> SearchCourse<'a> {
-    /// Begins the search on this plan.
-    pub(super) fn of(
-        search: Search,
-        plan: &Plan,
-        disclosure: Disclosure,
-        context: &'a RunContext<'a>,
-    ) -> Self {
-        Self {
-            search,
-            clients: plan.max_clients(),
-            disclosure,
-            context,
-            probed: None,
-        }
-    }
-
-    /// Returns what the search has found, as a part of the document of the run.
-    pub(super) fn found(&self, doc: &RunDoc) -> FindDoc {
-        match &self.search {
-            Search::Load(find) => find.to_doc(),
-            Search::Sessions(limit, most) => sessions(doc, limit, most),
-        }
-    }
-
-    /// Tells what the last probe has decided.
-    fn tell(&self, find: &Find) {
-        let probes = find.probes();
-        let Some(ProbeDoc {
-            load,
-            verdict,
-            reason,
-            ..
-        }) = probes.last()
-        else {
-            return;
-        };
-        if self.context.output.quiet {
-            return;
-        }
-        let (number, outcome) = (probes.len(), probe_outcome(*verdict));
-        let load = find.kind().print(*load);
-        let told = format!("probe {number}: {load} {outcome}: {}", plain(reason));
-        self.context.line.suspended(|| complain(told));
-    }
-}
-
-impl Course for SearchCourse<'_> {
-    fn next(&mut self, record: &RunRecord) -> Option<PointLoad> {
-        let mut load = PointLoad {
-            clients: self.clients,
-            rate: None,
-            repeat: 1,
-            setup: SetupFailures::EndRun,
-        };
-        match &mut self.search {
-            Search::Sessions(limit, _) => {
-                load.setup = SetupFailures::CountUntil(limit.share());
-                record.load_points.is_empty().then_some(load)
-            }
-            Search::Load(find) => {
-                if let Some(load) = self.probed.take() {
-                    find.judge(load, &document(record, self.disclosure.clone()));
-                    let find = find.clone();
-                    self.tell(&find);
-                }
-                let Search::Load(find) = &self.search else {
-                    return None;
-                };
-                let next = find.next_load()?;
-                match find.kind() {
-                    FindKind::Rate | FindKind::Logons => load.rate = Some(total(next)),
-                    FindKind::Clients | FindKind::Sessions => load.clients = next as u32,
-                }
-                let before = find.probes().iter();
-                load.repeat += before.filter(|probe| probe.load == next).count() as u32;
-                self.probed = Some(next);
-                Some(load)
-            }
-        }
-    }
-
-    fn clients_for_certain(&self) -> u32 {
-        match &self.search {
-            Search::Load(find) if find.kind() == FindKind::Clients => find.spec().start as u32,
-            _ => self.clients,
-        }
-    }
-
-    fn at_most(&self) -> u32 {
-        self.search.probes_max()
-    }
 }

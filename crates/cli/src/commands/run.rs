@@ -27,7 +27,7 @@ use self::conclusion::{EndedBy, conclude};
 pub(crate) use self::conditions::Gate;
 use self::conditions::{AbortReason, SUITE};
 pub(crate) use self::presentation::{NextSteps, Presentation};
-use super::find::{Search, SearchCourse};
+use super::find::check_limits;
 use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
@@ -38,6 +38,7 @@ use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer};
 use crate::results::{Results, check_writable, save_csv_iometer};
+use crate::searching::{Search, SearchCourse, Searching};
 use crate::signals::{self, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
@@ -55,9 +56,8 @@ pub(super) fn search(args: &RunArgs, find: Find) -> Result<Exit, Failure> {
 fn carry_out_all(args: &RunArgs, find: Option<Find>) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
-    for limit in find.iter().flat_map(Find::limits) {
-        let checked = limit.check(&requests[0].draft);
-        checked.map_err(|error| Failure::Usage(error.to_string()))?;
+    if let Some(find) = &find {
+        check_limits(find.limits(), &requests[0].draft)?;
     }
     let ended = run_requests(&requests, args, find);
     save_failure(args.junit.as_deref(), SUITE, &ended)?;
@@ -203,14 +203,14 @@ pub(crate) fn carry_out(
 }
 
 /// Output options of a run, and the name for its messages.
-pub(super) struct RunContext<'a> {
-    pub(super) output: &'a OutputArgs,
-    pub(super) presentation: &'a Presentation<'a>,
+struct RunContext<'a> {
+    output: &'a OutputArgs,
+    presentation: &'a Presentation<'a>,
     /// Name of the profile, if there are several.
     name: Option<String>,
     /// Number of the profile, and of all profiles.
     place: (usize, usize),
-    pub(super) line: &'a ProgressLine,
+    line: &'a ProgressLine,
     unsaved: &'a Unsaved,
 }
 
@@ -295,13 +295,17 @@ fn run_one(
     let watch = Watch::new(line, part, &mut results, log, request.disclosure(), unsaved);
     let gate = &context.presentation.gate;
     let (aborted, mut abort) = gate.abort(&plan, cancel).unzip();
-    let mut watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
+    let watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
     line.cover(|| title(&plan, request, context))?;
     let search = context.presentation.find.clone();
-    let mut search =
-        search.map(|find| SearchCourse::of(find, &plan, request.disclosure(), context));
-    let record = match &mut search {
-        Some(course) => run::execute_course(&plan, course, &mut watch, cancel),
+    let searching = search.map(|search| Searching::begin(search, cancel));
+    let mut watch = watch.with_search(searching.clone());
+    let record = match &searching {
+        Some(searching) => {
+            let mut course =
+                SearchCourse::of(searching, &plan, request.disclosure(), (output, line));
+            run::execute_course(&plan, &mut course, &mut watch, cancel)
+        }
         None => run::execute(&plan, &mut watch, cancel),
     };
     line.clear();
@@ -320,7 +324,7 @@ fn run_one(
         }
         _ => EndedBy::Run,
     };
-    let ended_by = (ended_by, search.as_ref());
+    let ended_by = (ended_by, searching.as_ref());
     conclude(request, &record, ended_by, &mut results, context, logged)
 }
 

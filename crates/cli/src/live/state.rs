@@ -7,7 +7,7 @@ use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::{OpRecord, Recorder};
 use smbench_report::metric::Metric;
 use smbench_report::text::{Tone, cautions};
-use smbench_report::units::{counted, plain};
+use smbench_report::units::plain;
 use smbench_report::{Curve, RunDoc};
 
 use crate::output;
@@ -267,9 +267,9 @@ impl LiveFigures {
                 true => format!(", pass {}", point.repeat),
                 false => String::new(),
             };
-            let clients = counted(point.clients.into(), "client");
+            let load = point.load();
             let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");
-            let told = format!("not valid at {clients}{pass}: {}", plain(reason));
+            let told = format!("not valid at {load}{pass}: {}", plain(reason));
             (Tone::Problem, told)
         });
         let cautions = cautions(doc).into_iter();

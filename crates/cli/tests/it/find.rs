@@ -1,11 +1,13 @@
 //! Searches: for the highest rate, for the most clients, and for the most sessions.
 
+mod ends;
+
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use serde_json::Value;
 use smbench_lab::{
-    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, ShareAccess,
+    EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, ServicePace, ShareAccess,
 };
 
 use crate::support::{Place, Said, json, wait_until};
@@ -27,7 +29,7 @@ fn server(options: EmbeddedOptions) -> EmbeddedServer {
 /// A server that serves a known number of operations per second.
 fn limited(service_time: Duration) -> EmbeddedServer {
     server(EmbeddedOptions {
-        service_time: Some(service_time),
+        pace: ServicePace::OneByOne(service_time),
         ..EmbeddedOptions::default()
     })
 }
@@ -163,7 +165,15 @@ fn options_that_contradict_a_search_are_refused() {
         (&["rate", "--confirm=3/2"], "write it as 2/3"),
         (&["rate", "--precision=0"], "the precision is more than 0 %"),
         (&["sessions", "--until=failed > 5%"], "write 'failed >= N%'"),
-        (&["sessions", "--max=0"], "0 is not in 1..=100000"),
+        (&["sessions", "--max=1"], "1 is not in 2..=100000"),
+        (
+            &["rate", "--strict"],
+            "--strict: a search ends where smbench is the limit",
+        ),
+        (
+            &["logons", "--slo=flush p99 < 1s"],
+            "profile logons has no flush",
+        ),
     ] {
         let args = [&["find"], args].concat();
         Place::new().smbench(&args).failed_with(2, &[said]);
@@ -199,7 +209,7 @@ fn the_sessions_of_the_embedded_server_are_found_exactly() {
     assert_eq!(said.code(), Some(0), "{said:?}");
     assert_eq!(
         (&found["end"], &found["result"]),
-        (&"never_broke".into(), &41.0.into())
+        (&"never_broke".into(), &40.0.into())
     );
     wait_until(|| server.memory().counts().open_handles == 0);
 }

@@ -10,6 +10,7 @@ mod commands;
 mod compare;
 mod connections;
 #[cfg(feature = "smb-rs")]
+mod door;
 mod drivers;
 mod exporter;
 mod fileio;

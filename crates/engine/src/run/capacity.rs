@@ -180,8 +180,9 @@ fn at_once(plan: &Plan, shares: u64, kept: PortReuse) -> (u64, &'static str) {
         PortReuse::No => 0,
         PortReuse::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
     };
-    let count = plan.work.load_points.len();
-    let point = |number: usize| connections(plan.work.load_points[number % count]);
+    let count = plan.work.points_per_pass();
+    let points = &plan.work.load_points;
+    let point = |number: usize| connections(points[number % points.len()]);
     let (mut sum, mut most) = (0, 0);
     for number in 0..count * plan.work.repeat as usize {
         sum += point(number);

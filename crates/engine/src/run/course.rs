@@ -2,7 +2,7 @@
 //! earlier ones lead to.
 
 use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::Plan;
+use smbench_model::plan::{Plan, Rate, Work};
 use smbench_model::record::RunRecord;
 
 /// Chooses the load points of a run. [`PlannedCourse`] has those of a plan; a search
@@ -24,7 +24,8 @@ pub trait Course {
 /// All load points of a plan, in each of its passes.
 #[derive(Clone, Debug)]
 pub struct PlannedCourse {
-    load_points: Vec<u32>,
+    /// Clients of each load point, and its rate, where load points differ in it.
+    points: Vec<(u32, Option<Rate>)>,
     repeat: u32,
     done: usize,
 }
@@ -33,8 +34,18 @@ impl PlannedCourse {
     /// Begins with the first load point of the first pass.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
+        let Work {
+            load_points, rates, ..
+        } = &plan.work;
+        let clients = load_points.iter().copied();
+        let points = match &rates[..] {
+            [] => clients.map(|clients| (clients, None)).collect(),
+            rates => clients
+                .flat_map(|clients| rates.iter().map(move |rate| (clients, Some(*rate))))
+                .collect(),
+        };
         Self {
-            load_points: plan.work.load_points.clone(),
+            points,
             repeat: plan.work.repeat,
             done: 0,
         }
@@ -43,25 +54,24 @@ impl PlannedCourse {
 
 impl Course for PlannedCourse {
     fn next(&mut self, _: &RunRecord) -> Option<PointLoad> {
-        let (pass, place) = (
-            self.done / self.load_points.len(),
-            self.done % self.load_points.len(),
-        );
+        let (pass, place) = (self.done / self.points.len(), self.done % self.points.len());
         self.done += 1;
         let repeat = pass as u32 + 1;
-        (repeat <= self.repeat).then(|| PointLoad {
-            clients: self.load_points[place],
-            rate: None,
+        let (clients, rate) = self.points[place];
+        (repeat <= self.repeat).then_some(PointLoad {
+            clients,
+            rate,
             repeat,
             setup: SetupFailures::EndRun,
         })
     }
 
     fn clients_for_certain(&self) -> u32 {
-        self.load_points.iter().copied().max().unwrap_or(0)
+        let clients = self.points.iter().map(|(clients, _)| *clients);
+        clients.max().unwrap_or(0)
     }
 
     fn at_most(&self) -> u32 {
-        self.repeat * self.load_points.len() as u32
+        self.repeat * self.points.len() as u32
     }
 }

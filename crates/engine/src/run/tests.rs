@@ -15,6 +15,7 @@ use smbench_formats::{loadfile, profile};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::contents::Verify;
 use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
+use smbench_model::lists::rates::RateList;
 use smbench_model::load::Rate;
 use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
@@ -162,7 +163,7 @@ fn nothing_between_submitting_and_completing_takes_memory() {
         let options = RunOptions {
             work: WorkSpec {
                 outstanding: Some(outstanding),
-                rate,
+                rate: rate.map(RateList::from),
                 file_size: Some("256KiB".parse().unwrap()),
                 ..WorkSpec::default()
             },

@@ -60,11 +60,12 @@ pub(crate) struct WorkerParts<C, T> {
 }
 
 impl Assignment {
-    /// Returns how long after the start of the load point a client begins.
-    pub(crate) fn start(&self, client: u32) -> Nanos {
+    /// Returns how long after the start of the load point a client begins. Of `all`
+    /// clients, each is set up. Where some are not, their numbers may go beyond.
+    pub(crate) fn start(&self, client: u32, all: u32) -> Nanos {
         let Work { ramp, ramp_up, .. } = self.plan.work;
-        ramp.start(client, self.clients, self.clients_before, ramp_up)
-            .into()
+        let client = client.min(all.saturating_sub(1));
+        ramp.start(client, all, self.clients_before, ramp_up).into()
     }
 }
 

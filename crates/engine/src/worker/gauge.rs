@@ -132,6 +132,7 @@ mod tests {
             close,
             stop: close,
             interval: close,
+            clients: 1,
         };
         let watching = async {
             let gauge = Gauge::start(schedule);

@@ -19,6 +19,8 @@ pub(crate) struct Schedule {
     pub(crate) stop: Nanos,
     /// Length of the intervals into which the window is divided, from its start.
     pub(crate) interval: Nanos,
+    /// Number of clients, all of which are set up.
+    pub(crate) clients: u32,
 }
 
 /// A part of a load point during which a worker uses one recorder.
@@ -49,7 +51,7 @@ impl Position {
 }
 
 impl Schedule {
-    pub(crate) fn new(begin: Nanos, plan: &Plan) -> Self {
+    pub(crate) fn new(begin: Nanos, plan: &Plan, clients: u32) -> Self {
         let open = begin + plan.work.ramp_up.into();
         let close = open + plan.work.duration.into();
         Self {
@@ -58,6 +60,7 @@ impl Schedule {
             close,
             stop: close + plan.work.ramp_down.into(),
             interval: Series::interval_of(plan.work.duration).into(),
+            clients,
         }
     }
 
@@ -140,6 +143,7 @@ mod tests {
             close: Nanos(20),
             stop: Nanos(25),
             interval: Nanos(4),
+            clients: 1,
         };
         let outside = Position::Outside;
         for (at, interval, stage, window) in [

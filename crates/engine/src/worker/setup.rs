@@ -75,7 +75,15 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             // A schedule is sent only when all sessions are set up. A change before
             // that means that another worker has failed.
             _ = called_off.changed() => return Err(SessionError::Interrupted),
-            () = worker.cancel.cancelled() => return Err(SessionError::Interrupted),
+            () = worker.cancel.cancelled() => match worker.setup {
+                SetupFailures::EndRun => return Err(SessionError::Interrupted),
+                // The sessions that stand are a result.
+                SetupFailures::CountUntil(_) => {
+                    running.shutdown().await;
+                    let _ = reports.send(WorkerMessage::AllTried);
+                    return Ok(waiting);
+                }
+            },
             () = tokio::time::sleep_until(clock::timer(pace.due)), if is_waiting => continue,
         };
         let opened = match (opened.unwrap_or_else(resume), worker.setup) {

@@ -208,7 +208,7 @@ fn spawn_groups<D: Driver, S: Supply>(
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {
-                let starts = schedule.begin + worker.start(member.number);
+                let starts = schedule.begin + worker.start(member.number, schedule.clients);
                 let load = (worker.clients, worker.rate);
                 member.begin(&worker.plan, &worker.mix, load, starts);
             }

@@ -342,10 +342,10 @@ fn clients_that_think_ask_no_more_often_than_they_say() {
 #[test]
 fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    for rate in [None, Some("2000".parse().unwrap())] {
+    for rate in [None, Some("2000")] {
         let options = RunOptions {
             work: WorkSpec {
-                rate,
+                rate: rate.map(|rate| rate.parse().unwrap()),
                 ramp: Some(Ramp::Linear),
                 ramp_up: Some(Duration::from_millis(200)),
                 clients: Some("5".parse().unwrap()),

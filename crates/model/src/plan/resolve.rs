@@ -24,6 +24,7 @@ use crate::contents::{Verify, verify};
 use crate::files::{FileSet, Scope};
 use crate::generator::Generator;
 use crate::limits::Limits;
+use crate::lists::rates::RateList;
 use crate::load::{LoadModel, THINK_TIME_MAX, ThinkTime};
 use crate::plan::{Place, PlanError, Problem};
 use crate::profile::Profile;
@@ -103,6 +104,9 @@ impl Plan {
         let merged = options.clone().or(profile.spec.run.clone());
         let workload = written.workload(&merged.work)?;
         let load = written.load(&merged.work, &workload)?;
+        let rates = merged.work.rate.as_ref().map(RateList::as_slice);
+        let rates = rates.filter(|rates| rates.len() > 1).unwrap_or_default();
+        let load = (load, rates.to_vec());
         let plan = Self {
             work: Work::of(merged.work, profile.name(), workload, load),
             sessions: Sessions::of(merged.sessions, target),
@@ -284,11 +288,11 @@ impl PlanSources<'_> {
             let problem = Problem::Without("think_distribution", "think_time");
             fail("think_distribution", problem)
         };
-        match (merged.rate, merged.think_time) {
+        match (&merged.rate, merged.think_time) {
             (Some(_), Some(_)) => fail("rate", Problem::TwoLoadModels),
             (Some(_), None) if merged.think_distribution.is_some() => stray(),
-            (Some(rate), None) => Ok(LoadModel::Rate {
-                rate,
+            (Some(rates), None) => Ok(LoadModel::Rate {
+                rate: rates.highest(),
                 arrivals: merged.arrivals.unwrap_or_default(),
             }),
             (None, _) if merged.arrivals.is_some() => {

@@ -9,7 +9,7 @@ use crate::contents::Verify;
 use crate::digest::Digest;
 use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
-use crate::load::{LoadModel, Ramp, ThinkTime};
+use crate::load::{LoadModel, Ramp, Rate, ThinkTime};
 use crate::workload::{Requests, Workload};
 
 impl Work {
@@ -22,6 +22,7 @@ impl Work {
             repeat,
             outstanding,
             load,
+            rates,
             ramp,
             ramp_up,
             duration,
@@ -39,6 +40,9 @@ impl Work {
         digest.add("seed", seed);
         digest.add("verify", &(*verify == Verify::ReadBack));
         digest.add_given("load", describe(load));
+        let rates =
+            (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect::<Vec<_>>());
+        digest.add_given("rates", rates);
         digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
+use smbench_report::load::loads;
 use smbench_report::statistics::Estimate;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
 use super::doubt;
-use super::profile::{MeasuredServer, ProfileContent, clients, limits, reasons};
+use super::profile::{MeasuredServer, ProfileContent, limits, reasons};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
@@ -144,21 +145,34 @@ fn plot(
         },
     });
     let lines = lines.collect_vec();
+    let axis = axis(profile);
+    let quantity = match axis {
+        "clients" => Quantity::Clients,
+        _ => Quantity::Rate,
+    };
     Plot {
         name: format!("{stem}-{}", measure.name),
-        title: format!("{}: {} by clients", profile.name, measure.title),
-        x: Axis::new("clients", Quantity::Clients),
+        title: format!("{}: {} by {axis}", profile.name, measure.title),
+        x: Axis::new(axis, quantity),
         y: Axis::new(measure.axis, measure.quantity),
         notes: doubt::notes(&lines),
         lines,
     }
 }
 
+/// Returns what differs between the load points of a profile.
+fn axis(profile: &ProfileContent<'_>) -> &'static str {
+    let rows = profile.servers.iter().flat_map(|server| &server.curve.rows);
+    rows.map(|row| row.load().axis())
+        .next()
+        .unwrap_or("clients")
+}
+
 fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
     let value = (measure.of_row)(row)?;
     let spread = spread(row, measure);
     let shown = |value| format!("{}{}", (measure.print)(value), measure.unit);
-    let mut label = format!("{}, {}", clients(row.clients), shown(value));
+    let mut label = format!("{}, {}", row.load(), shown(value));
     if let Some((low, high)) = spread {
         let how = match (row.passes.len(), measure.bar) {
             (2, _) => "of 2 passes".to_owned(),
@@ -187,7 +201,7 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
         (None, _) => String::new(),
     };
     Some(PlotPoint {
-        x: row.clients.into(),
+        x: row.load().number(),
         y: value,
         spread,
         validity,
@@ -243,7 +257,7 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
         lines.push(format!(
             "Hollow, not valid: {} at {}: {}",
             server.name,
-            clients(row.clients),
+            row.load(),
             reasons(row)
         ));
     }
@@ -254,8 +268,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
                 [doubt::of_throughput(row), of_latency].contains(&kind)
             };
             let found = server.curve.rows.iter().filter(has_kind);
-            let found = found.map(|row| row.clients).collect_vec();
-            let at = || format!("{} at {}", server.name, units::clients(&found));
+            let found = found.map(CurveRow::load).collect_vec();
+            let at = || format!("{} at {}", server.name, loads(&found));
             (!found.is_empty()).then(at)
         };
         let kinds = [
@@ -283,12 +297,12 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
 /// Returns a row for each number of clients, and a column for each server.
 fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     let servers = || profile.servers.iter();
-    let clients = servers().flat_map(|server| &server.curve.rows);
-    let clients: BTreeSet<_> = clients.map(|row| row.clients).collect();
-    let mut columns = vec![Column::number("clients")];
+    let points = servers().flat_map(|server| &server.curve.rows);
+    let points: BTreeSet<_> = points.map(CurveRow::load).collect();
+    let mut columns = vec![Column::number(axis(profile))];
     columns.extend(servers().map(|server| Column::number(server.name)));
-    let cell = |server: &MeasuredServer<'_>, clients| {
-        let row = server.curve.row(clients)?;
+    let cell = |server: &MeasuredServer<'_>, load| {
+        let row = server.curve.row(load)?;
         let value = (measure.of_row)(row)?;
         let mark = match row.is_valid() {
             true => doubt::mark((measure.doubt)(row)),
@@ -297,9 +311,9 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
         let text = format!("{mark}{}", (measure.print)(value));
         Some(Cell::number(value, text))
     };
-    let rows = clients.into_iter().map(|clients| {
-        let mut cells = vec![Cell::count(clients.into())];
-        cells.extend(servers().map(|server| Cell::or_dash(cell(server, clients))));
+    let rows = points.into_iter().map(|load| {
+        let mut cells = vec![Cell::load("", load)];
+        cells.extend(servers().map(|server| Cell::or_dash(cell(server, load))));
         cells
     });
     let rows_of_all = || servers().flat_map(|server| &server.curve.rows);

@@ -127,7 +127,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
         let mark = if row.is_valid() { "" } else { "! " };
         vec![
             server.name.into(),
-            Cell::clients(mark, row.clients),
+            Cell::load(mark, row.load()),
             Cell::count(counts.fold(0, u64::saturating_add)),
             latency(|doc| doc.mean),
             latency(|doc| doc.p50 as f64),

@@ -1,10 +1,11 @@
 //! The load at which the report shows details of each server.
 
 use itertools::Itertools as _;
+use smbench_report::Load;
 use smbench_report::curve::CurveRow;
 use smbench_report::percentile::Percentile;
 
-use super::profile::{MeasuredServer, ProfileContent, clients};
+use super::profile::{MeasuredServer, ProfileContent};
 
 /// One load point of each server of a profile.
 pub(super) struct Level<'a> {
@@ -20,16 +21,16 @@ impl<'a> Level<'a> {
     /// load point.
     pub(super) fn of(profile: &'a ProfileContent<'a>) -> Self {
         let servers = || profile.servers.iter();
-        let valid = |server: &'a MeasuredServer<'a>, clients| {
-            server.curve.row(clients).filter(|row| row.is_quotable())
+        let valid = |server: &'a MeasuredServer<'a>, load| {
+            server.curve.row(load).filter(|row| row.is_quotable())
         };
         let candidates = servers().flat_map(|server| &server.curve.rows);
-        let mut candidates = candidates.map(|row| row.clients).sorted().rev();
-        let is_common = |&clients: &u32| servers().all(|server| valid(server, clients).is_some());
+        let mut candidates = candidates.map(CurveRow::load).sorted().rev();
+        let is_common = |&load: &Load| servers().all(|server| valid(server, load).is_some());
         let common = candidates.find(is_common);
         let rows = servers().filter_map(|server| {
             let row = match common {
-                Some(clients) => valid(server, clients),
+                Some(load) => valid(server, load),
                 None => server.curve.peak_row().or(server.curve.rows.last()),
             };
             row.filter(|row| row.latency_ns.is_some())
@@ -45,7 +46,7 @@ impl<'a> Level<'a> {
     /// Returns the name of the load: `at 8 clients`.
     pub(super) fn name(&self) -> String {
         match self.rows.first() {
-            Some((_, row)) if self.is_common => format!("at {}", clients(row.clients)),
+            Some((_, row)) if self.is_common => format!("at {}", row.load()),
             _ => "at each server's peak".to_owned(),
         }
     }
@@ -55,14 +56,14 @@ impl<'a> Level<'a> {
     pub(super) fn line(&self, server: &MeasuredServer<'_>, row: &CurveRow<'_>) -> String {
         match self.is_common {
             true => server.name.to_owned(),
-            false => format!("{} ({})", server.name, clients(row.clients)),
+            false => format!("{} ({})", server.name, row.load()),
         }
     }
 
     /// Names the servers whose percentiles may be wrong, a line for each doubt.
     pub(super) fn doubts(&self) -> Vec<String> {
         let of_row = |(server, row): &(&MeasuredServer<'_>, &CurveRow<'_>)| {
-            let place = format!("{} at {}", server.name, clients(row.clients));
+            let place = format!("{} at {}", server.name, row.load());
             let late = Percentile::lowest_noisy(&row.passes).map(|lowest| {
                 format!(
                     "{place}: {} may be too high, answers were handled late",

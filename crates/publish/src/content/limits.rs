@@ -162,7 +162,9 @@ fn plotted(find: &FindDoc, probe: &ProbeDoc, x: f64, y: f64) -> PlotPoint {
         spread: None,
         validity: match probe.verdict {
             ProbeOutcome::Held => PointValidity::Valid,
-            ProbeOutcome::Broke | ProbeOutcome::ClientLimited => PointValidity::Invalid,
+            ProbeOutcome::Broke | ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => {
+                PointValidity::Invalid
+            }
         },
         doubt: match probe.verdict {
             ProbeOutcome::ClientLimited => Doubt::ClientLimited,

@@ -14,7 +14,7 @@ use crate::curve::CurveRow;
 use crate::doc::{PlanDoc, RunDoc};
 use crate::replayed::{Replayed, is_other_work};
 use crate::server_cpu::CpuOf;
-use crate::units::{counted, percent};
+use crate::units::percent;
 
 /// A key whose value differs between two runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -143,8 +143,8 @@ pub(super) fn of_replays(compared: &[(&CurveRow<'_>, &CurveRow<'_>)]) -> Vec<Dif
                 continue;
             }
             let told = |share: f64, row: &CurveRow<'_>| {
-                let clients = counted(row.clients.into(), "client");
-                json(&format!("{} of all at {clients}", percent(share * 100.0)))
+                let load = row.load();
+                json(&format!("{} of all at {load}", percent(share * 100.0)))
             };
             let difference = Difference {
                 key: format!("{NOT_AS_RECORDED}{kind}"),

@@ -63,6 +63,18 @@ pub enum CompareError {
         /// The first difference.
         difference: String,
     },
+    /// One of the runs is a search, or they search for different things.
+    #[error("{baseline} is {kind}, and {other} is {other_kind}: they cannot be compared")]
+    OtherKind {
+        /// Name of the baseline.
+        baseline: String,
+        /// What it is.
+        kind: &'static str,
+        /// Name of the other run.
+        other: String,
+        /// What that is.
+        other_kind: &'static str,
+    },
     /// A condition needs a value that was not measured.
     #[error("--fail-if '{condition}': {reason}")]
     NoData {

@@ -30,6 +30,7 @@ use super::error::CompareError;
 use super::pair::Pair;
 use super::points::{ComparedPoint, MetricChange, PointComparison, as_fall};
 use crate::change::Noise;
+use crate::load::loads;
 use crate::metric::Metric;
 use crate::units::{self, change, changes, counted, plain};
 
@@ -234,7 +235,11 @@ impl Condition {
         match (self.place, self.metric) {
             (At::Clients(clients), _) => at(clients),
             (At::Peak, _) | (At::Usual, Metric::Throughput | Metric::Operations) => peak(),
-            (At::Usual, _) => at(peak()?.baseline.clients),
+            (At::Usual, _) => {
+                let peak = peak()?;
+                pair.at_baseline_peak()
+                    .ok_or_else(|| format!("{other} has no load point of {}", peak.baseline.load))
+            }
         }
     }
 }
@@ -265,9 +270,9 @@ fn doubts(metric: Metric, pair: &Pair, held: &PointComparison) -> Vec<String> {
 
 /// Returns `at 16 clients`, or `at 16 and 8 clients` if the two differ.
 fn place(held: &PointComparison) -> String {
-    match (held.baseline.clients, held.other.clients) {
-        (one, other) if one == other => format!("at {}", counted(one.into(), "client")),
-        (one, other) => format!("at the peaks of {one} and {other} clients"),
+    match (held.baseline.load, held.other.load) {
+        (one, other) if one == other => format!("at {one}"),
+        (one, other) => format!("at the peaks of {} and {}", one.print(), loads(&[other])),
     }
 }
 

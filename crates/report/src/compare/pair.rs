@@ -7,8 +7,8 @@ use super::difference::{self, Difference};
 use super::error::CompareError;
 use super::points::PointComparison;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{LoadPointDoc, OutcomeDoc, RunDoc};
-use crate::units;
+use crate::doc::{FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::load::{Load, loads};
 
 /// A run compared with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,7 +33,11 @@ pub struct Pair {
     /// the other run, although its plan has them. The other run failed there, or
     /// was stopped before. Ascending.
     pub lost: Vec<u32>,
-    /// Comparison of the two peaks; `null` if one of the runs has none.
+    /// The answers of two searches; absent for other runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundComparison>,
+    /// Comparison of the two peaks; `null` if one of the runs has none, or if they are
+    /// searches.
     pub peak: Option<PointComparison>,
     /// Comparisons at each number of clients that both runs have, ascending.
     pub load_points: Vec<PointComparison>,
@@ -59,6 +63,54 @@ pub struct ComparedRun {
     pub outcome: OutcomeDoc,
 }
 
+/// The answers of two searches for the same limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FoundComparison {
+    /// What was searched for.
+    pub kind: FindKind,
+    /// The unit of both answers.
+    pub unit: String,
+    /// Answer of the baseline; `null` without one.
+    pub baseline: Option<f64>,
+    /// Answer of the other run; `null` without one.
+    pub other: Option<f64>,
+    /// Change from the baseline to the other run in percent; `null` without both.
+    pub change_percent: Option<f64>,
+    /// How far an answer may be below the limit in percent: the larger of both.
+    pub precision_percent: f64,
+}
+
+impl FoundComparison {
+    /// Compares two searches; `None` for two runs that are none.
+    fn of(
+        baseline: (&ComparedRun, &RunDoc),
+        other: (&ComparedRun, &RunDoc),
+    ) -> Result<Option<Self>, CompareError> {
+        let kind = |run: &RunDoc| run.find.as_ref().map(|find| find.kind);
+        if kind(baseline.1) != kind(other.1) {
+            let told = |run: &RunDoc| kind(run).map_or("a run", FindKind::name);
+            return Err(CompareError::OtherKind {
+                baseline: baseline.0.name.clone(),
+                kind: told(baseline.1),
+                other: other.0.name.clone(),
+                other_kind: told(other.1),
+            });
+        }
+        let finds = baseline.1.find.as_ref().zip(other.1.find.as_ref());
+        Ok(finds.map(|(one, two)| {
+            let both = one.result.zip(two.result).filter(|(from, _)| *from > 0.0);
+            Self {
+                kind: one.kind,
+                unit: one.unit.clone(),
+                baseline: one.result,
+                other: two.result,
+                change_percent: both.map(|(from, to)| (to / from - 1.0) * 100.0),
+                precision_percent: one.precision.max(two.precision) * 100.0,
+            }
+        }))
+    }
+}
+
 impl Pair {
     /// Compares `other` with `baseline`.
     pub(super) fn of(
@@ -68,9 +120,10 @@ impl Pair {
         let curves = [&baseline, &other].map(|(_, run)| Curve::of(&run.load_points));
         let [first, second] = &curves;
         let rows = first.rows.iter();
-        let common = rows.filter_map(|row| Some((row, second.row(row.clients)?)));
+        let common = rows.filter_map(|row| Some((row, second.row(row.load())?)));
         let common = common.collect_vec();
-        if common.is_empty() {
+        let found = FoundComparison::of((&baseline.0, baseline.1), (&other.0, other.1))?;
+        if common.is_empty() && found.is_none() {
             return Err(CompareError::NoLoadPoint {
                 baseline: with_clients(&baseline.0, first),
                 other: with_clients(&other.0, second),
@@ -80,7 +133,8 @@ impl Pair {
             one.is_quotable() && other.is_quotable()
         };
         let peaks = first.peak_row().zip(second.peak_row());
-        if peaks.is_none() {
+        let peaks = peaks.filter(|_| found.is_none());
+        if peaks.is_none() && found.is_none() {
             let invalid = |(subject, curve): (&ComparedRun, &Curve<'_>)| {
                 (!curve.rows.iter().any(CurveRow::is_quotable)).then(|| subject.name.clone())
             };
@@ -91,13 +145,21 @@ impl Pair {
         let (settings, mut workload) = difference::between(baseline.1, other.1);
         let compared: Vec<_> = common.iter().copied().filter(valid).chain(peaks).collect();
         workload.extend(difference::of_replays(&compared));
-        let left_out = [(&baseline.0, first, second), (&other.0, second, first)]
-            .into_iter()
-            .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
-            .collect();
-        let lost = lost(first, second, &other.1.plan.load_points);
+        let left_out = match found {
+            // Each search has probes of its own.
+            Some(_) => Vec::new(),
+            None => [(&baseline.0, first, second), (&other.0, second, first)]
+                .into_iter()
+                .flat_map(|(subject, curve, opposite)| left_out(subject, curve, opposite))
+                .collect(),
+        };
+        let lost = match found {
+            Some(_) => Vec::new(),
+            None => lost(first, second, &other.1.plan.load_points),
+        };
         let held = |(one, other): (&CurveRow<'_>, &CurveRow<'_>)| PointComparison::of(one, other);
         Ok(Self {
+            found,
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
             is_same_result: baseline.1 == other.1,
@@ -114,42 +176,46 @@ impl Pair {
     /// Returns the comparison at the load point where the baseline has its peak.
     #[must_use]
     pub fn at_baseline_peak(&self) -> Option<&PointComparison> {
-        self.at(self.peak.as_ref()?.baseline.clients)
+        let peak = self.peak.as_ref()?.baseline.load;
+        self.load_points
+            .iter()
+            .find(|held| held.baseline.load == peak)
     }
 
     /// Returns the comparison at this number of clients.
     #[must_use]
     pub fn at(&self, clients: u32) -> Option<&PointComparison> {
         let mut points = self.load_points.iter();
-        points.find(|held| held.baseline.clients == clients)
+        points.find(|held| held.baseline.load.clients == clients)
     }
 }
 
 /// Returns the load points that may be quoted from the baseline, but not from the
 /// other run. The other run has them or was expected to have them.
 fn lost(baseline: &Curve<'_>, other: &Curve<'_>, asked_for: &[u32]) -> Vec<u32> {
-    let is_lost = |clients: &u32| match other.row(*clients) {
+    let is_lost = |load: &Load| match other.row(*load) {
         Some(row) => !row.is_quotable(),
-        None => asked_for.contains(clients),
+        None => load.rate.is_none() && asked_for.contains(&load.clients),
     };
     let quotable = baseline.rows.iter().filter(|row| row.is_quotable());
-    quotable.map(|row| row.clients).filter(is_lost).collect()
+    let lost = quotable.map(CurveRow::load).filter(is_lost);
+    lost.map(|load| load.clients).dedup().collect()
 }
 
 /// Names the parts of a run that are not compared, and the reason.
 fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> Vec<String> {
     let label = &subject.label;
     let mut sentences = Vec::new();
-    let clients = curve.rows.iter().map(|row| row.clients);
-    let alone = clients.filter(|&clients| opposite.row(clients).is_none());
+    let points = curve.rows.iter().map(CurveRow::load);
+    let alone = points.filter(|&load| opposite.row(load).is_none());
     let alone = alone.collect_vec();
     if !alone.is_empty() {
-        sentences.push(format!("only in {label}: {}", units::clients(&alone)));
+        sentences.push(format!("only in {label}: {}", loads(&alone)));
     }
     let invalid = |pass: &&LoadPointDoc| {
         format!(
             "not valid in {label}: {}, pass {}: {}",
-            units::clients(&[pass.clients]),
+            pass.load(),
             pass.repeat,
             pass.invalid_reason.as_deref().unwrap_or("no reason given")
         )
@@ -160,9 +226,9 @@ fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> V
 
 /// Returns a run and its load points, for a message.
 fn with_clients(subject: &ComparedRun, curve: &Curve<'_>) -> String {
-    let points = curve.rows.iter().map(|row| row.clients).collect_vec();
+    let points = curve.rows.iter().map(CurveRow::load).collect_vec();
     match points.is_empty() {
         true => format!("{} has none", subject.name),
-        false => format!("{} has {}", subject.name, units::clients(&points)),
+        false => format!("{} has {}", subject.name, loads(&points)),
     }
 }

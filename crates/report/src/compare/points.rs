@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::CurveRow;
+use crate::load::Load;
 use crate::metric::{Better, Metric};
 use crate::percentile::Percentile;
 
@@ -25,8 +26,9 @@ pub struct PointComparison {
 /// A load point of one of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ComparedPoint {
-    /// Number of clients.
-    pub clients: u32,
+    /// Number of clients, and the rate where load points differ in it.
+    #[serde(flatten)]
+    pub load: Load,
     /// Number of valid passes.
     pub passes: usize,
     /// Whether the generator was the limit in any of those passes.
@@ -189,7 +191,7 @@ impl PointComparison {
 impl ComparedPoint {
     fn of(row: &CurveRow<'_>) -> Self {
         Self {
-            clients: row.clients,
+            load: row.load(),
             passes: row.passes.len(),
             generator_limited: row.is_generator_limited(),
             noisy_from: Percentile::lowest_noisy(&row.passes),

@@ -7,7 +7,7 @@ use itertools::Itertools as _;
 
 use super::comparison::Comparison;
 use super::judgement::Judgement;
-use super::pair::{ComparedRun, Pair};
+use super::pair::{ComparedRun, FoundComparison, Pair};
 use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::block::{self, Block};
@@ -15,7 +15,7 @@ use crate::change::{CONFIDENCE, Noise};
 use crate::doc::{NO_FLUSH, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
-use crate::units::{change, changes, counted, plain};
+use crate::units::{change, changes, percent, plain};
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +62,16 @@ fn parts(comparison: &Comparison, depth: Depth) -> Vec<Vec<Block>> {
 
 fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
     let mut sections = vec![header(pair)];
+    sections.extend(pair.found.as_ref().map(|found| answers(pair, found)));
     match &pair.peak {
+        None if pair.found.is_some() => {}
         None => {
             let text = "no peak: a run has no valid load point";
             sections.push(Block::Text(text.to_owned()));
         }
         Some(peak) => {
             sections.push(numbers(pair, peak, &at_the_peak(pair, peak)));
-            if peak.baseline.clients != peak.other.clients
+            if peak.baseline.load != peak.other.load
                 && let Some(held) = pair.at_baseline_peak()
             {
                 sections.push(numbers(pair, held, &title(pair, held)));
@@ -92,6 +94,32 @@ fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
     }
     sections.extend(remarks(pair));
     sections
+}
+
+/// Returns the answers of two searches.
+fn answers(pair: &Pair, found: &FoundComparison) -> Block {
+    let answer = |answer: Option<f64>| Cell::of(answer, |answer| found.kind.print(answer));
+    let row = vec![
+        answer(found.baseline),
+        answer(found.other),
+        Cell::of(found.change_percent, change),
+        Cell::of(Some(found.precision_percent), percent),
+    ];
+    let columns = [
+        &*pair.baseline.label,
+        &pair.other.label,
+        "change",
+        "precision",
+    ];
+    let title = format!(
+        "limits: {} against {}",
+        pair.other.label, pair.baseline.label
+    );
+    let mut table = Table::of(&title, columns.map(Column::number).into(), vec![row]);
+    table
+        .notes
+        .push("a change within the precision is no difference".to_owned());
+    Block::Table(table)
 }
 
 /// Names the compared runs and their differences.
@@ -135,15 +163,12 @@ fn told(subject: &ComparedRun) -> String {
 }
 
 fn at_the_peak(pair: &Pair, peak: &PointComparison) -> String {
-    let (one, other) = (peak.baseline.clients, peak.other.clients);
+    let (one, other) = (peak.baseline.load, peak.other.load);
     let place = match one == other {
-        true => counted(one.into(), "client"),
+        true => one.to_string(),
         false => format!(
             "{} at {}, {} at {}",
-            pair.baseline.label,
-            counted(one.into(), "client"),
-            pair.other.label,
-            counted(other.into(), "client")
+            pair.baseline.label, one, pair.other.label, other
         ),
     };
     format!(
@@ -159,7 +184,7 @@ fn title(pair: &Pair, held: &PointComparison) -> String {
         "{} against {} at {}{}",
         pair.other.label,
         pair.baseline.label,
-        counted(held.baseline.clients.into(), "client"),
+        held.baseline.load,
         passes(held)
     )
 }
@@ -271,12 +296,16 @@ fn operations(pair: &Pair, held: &PointComparison) -> Block {
 /// Returns a table with the changes of each load point in a row.
 fn load_points(pair: &Pair) -> Block {
     let metrics = columns_in_use(pair.load_points.iter().flat_map(|held| &held.metrics));
-    let mut columns = vec![Column::number("clients")];
+    let first = pair.load_points.first();
+    let axis = first.map_or("clients", |held| held.baseline.load.axis());
+    let mut columns = vec![Column::number(axis)];
     columns.extend(metrics.iter().map(|metric| Column::number(metric.name())));
     let rows = pair.load_points.iter().map(|held| {
-        let clients = held.baseline.clients;
         let is_limited = held.baseline.generator_limited || held.other.generator_limited;
-        let mut cells = vec![Cell::clients(if is_limited { "~ " } else { "" }, clients)];
+        let mut cells = vec![Cell::load(
+            if is_limited { "~ " } else { "" },
+            held.baseline.load,
+        )];
         cells.extend(metrics.iter().map(|metric| short(held.find(None, *metric))));
         cells
     });

@@ -7,7 +7,6 @@
 
 use super::{Curve, CurveRow};
 use crate::doc::CurveDoc;
-use crate::units::counted;
 
 /// Fewest load points of a curve.
 const POINTS_MIN: usize = 3;
@@ -40,12 +39,16 @@ impl Curve<'_> {
     /// Returns why the curve may not be quoted.
     fn objection(&self, rows: &[CurveRow<'_>], points: &[(f64, f64)]) -> Option<String> {
         if let Some(row) = self.rows.iter().find(|row| !row.is_quotable()) {
-            let clients = counted(row.clients.into(), "client");
-            return Some(format!("the load point of {clients} is not valid"));
+            let load = row.load();
+            return Some(format!("the load point of {load} is not valid"));
+        }
+        let misses = |row: &&CurveRow<'_>| row.passes.iter().any(|pass| pass.misses_rate());
+        if let Some(row) = rows.iter().find(misses) {
+            return Some(format!("the rate of {} was not reached", row.load()));
         }
         if rows.len() < POINTS_MIN {
-            let clients = counted(rows.last()?.clients.into(), "client");
-            let place = format!("operations per second are highest at {clients}");
+            let load = rows.last()?.load();
+            let place = format!("operations per second are highest at {load}");
             return Some(format!("{place}: fewer than 3 load points lead there"));
         }
         let rises = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -70,7 +73,7 @@ fn overall(points: &[(f64, f64)]) -> f64 {
 }
 
 fn is_even(rows: &[CurveRow<'_>]) -> bool {
-    let loads: Vec<_> = rows.iter().map(|row| f64::from(row.clients)).collect();
+    let loads: Vec<_> = rows.iter().map(|row| row.load().number()).collect();
     let mean_gap = loads.last().copied().unwrap_or(0.0) / loads.len() as f64;
     let before = std::iter::once(&0.0).chain(&loads);
     let mut gaps = before.zip(&loads).map(|(before, load)| load - before);

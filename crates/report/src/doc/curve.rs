@@ -17,8 +17,9 @@ pub struct CurveDoc {
     pub ops_per_s_from: f64,
     /// Operations per second at the last load point of the curve.
     pub ops_per_s_to: f64,
-    /// Whether all gaps between the numbers of clients, that before the first included,
-    /// are within 30 % of the highest number divided by the number of load points.
+    /// Whether all gaps between the loads, that before the first included, are within 30 %
+    /// of the highest load divided by the number of load points. A load is a number of
+    /// clients, or a rate where load points differ in it.
     pub even: bool,
     /// Whether the curve may be quoted.
     pub valid: bool,

@@ -63,6 +63,8 @@ pub enum FindEnd {
     NeverHeld,
     /// The load generator was the bottleneck in a probe.
     ClientLimited,
+    /// A probe did not measure what a condition is about.
+    Unknown,
     /// The number of probes was used up.
     ProbesUsedUp,
     /// The run ended before the search.
@@ -89,8 +91,10 @@ pub struct ProbeDoc {
 pub enum ProbeOutcome {
     /// All conditions held.
     Held,
-    /// A condition did not hold, or could not be judged.
+    /// A condition did not hold.
     Broke,
     /// The load generator was the bottleneck: the probe says nothing about the server.
     ClientLimited,
+    /// The probe did not measure what a condition is about.
+    Unknown,
 }

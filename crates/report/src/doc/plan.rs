@@ -34,6 +34,10 @@ pub struct PlanDoc {
     /// Absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
+    /// The rates of the load points, in the order they run, if there are several;
+    /// `rate_per_s` is then the highest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates_per_s: Vec<f64>,
     /// Scope of the rate: all clients together, or each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_scope: Option<Named<RateScope>>,
@@ -211,6 +215,7 @@ impl From<&Plan> for PlanDoc {
             repeat: plan.work.repeat,
             outstanding: plan.work.outstanding,
             rate_per_s: rate.map(|(rate, _)| rate.per_second),
+            rates_per_s: plan.work.rates.iter().map(|rate| rate.per_second).collect(),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),

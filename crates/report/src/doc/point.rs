@@ -11,6 +11,7 @@ use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
 use crate::latency::LatencyDoc;
+use crate::load::Load;
 use crate::statistics::SteadyDoc;
 
 /// One load point of one pass. "Window" is the measured time without ramps.
@@ -210,6 +211,15 @@ impl OfferedDoc {
 }
 
 impl LoadPointDoc {
+    /// Returns the load of the point.
+    #[must_use]
+    pub const fn load(&self) -> Load {
+        Load {
+            clients: self.clients,
+            rate: self.rate,
+        }
+    }
+
     /// Returns whether a rate was requested and not reached.
     #[must_use]
     pub fn misses_rate(&self) -> bool {

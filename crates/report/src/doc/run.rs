@@ -20,7 +20,6 @@ use super::server::{FlushDoc, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
 use super::workload::OperationDoc;
 use crate::statistics::Estimate;
-use crate::units::counted;
 
 /// Remark on flush policies that differ and cannot show.
 pub(crate) const NO_FLUSH: &str =
@@ -124,10 +123,20 @@ impl RunDoc {
         format!("{server}, {}", started.trim_end_matches('Z'))
     }
 
+    /// Adds what a search has found. Its probes are no curve.
+    pub fn set_find(&mut self, find: FindDoc) {
+        self.find = Some(find);
+        self.curve = None;
+    }
+
     /// Returns whether any load point got as far as its window.
     #[must_use]
     pub fn is_measured(&self) -> bool {
-        self.load_points.iter().any(|point| point.window_s > 0.0)
+        let is_measured = |point: &LoadPointDoc| {
+            // Sessions that stand are a result, too.
+            point.window_s > 0.0 || point.setup.attempts.is_some()
+        };
+        self.load_points.iter().any(is_measured)
     }
 
     /// Returns whether two servers treat a FLUSH differently, as disclosed, although
@@ -292,7 +301,7 @@ fn consistent(point: &LoadPointDoc) -> Result<(), String> {
     differs.map_or(Ok(()), |(name, op)| {
         Err(format!(
             "load point of {}, pass {}: {name} has count {} but a histogram of {}",
-            counted(point.clients.into(), "client"),
+            point.load(),
             point.repeat,
             op.count,
             op.hdr.count()

@@ -8,14 +8,15 @@ use crate::doc::{
     AttemptsDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, ProbeDoc, ProbeOutcome,
     RunDoc,
 };
+use crate::threshold::Threshold;
 use crate::units::{counted, percent, plain};
 
 /// The share of failed sessions that ends a search, such as `failed >= 5%`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldLimit {
     text: String,
-    /// 0 to 1, and more than 0.
-    share: f64,
+    /// 0 to 100, and more than 0.
+    percent: f64,
 }
 
 /// Error of a text that is no such condition.
@@ -34,7 +35,7 @@ impl FromStr for HeldLimit {
         match number.filter(|number| (0.001..=100.0).contains(number)) {
             Some(number) => Ok(Self {
                 text: plain(text.trim()),
-                share: number / 100.0,
+                percent: number,
             }),
             None => Err(HeldLimitError(format!("`{}` is no condition", plain(text)))),
         }
@@ -45,7 +46,13 @@ impl HeldLimit {
     /// Returns the share of failed sessions, 0 to 1.
     #[must_use]
     pub const fn share(&self) -> f64 {
-        self.share
+        self.percent / 100.0
+    }
+
+    /// Returns the condition that fewer operations fail.
+    #[must_use]
+    pub fn on_operations(&self) -> Threshold {
+        Threshold::failed_below(self.percent)
     }
 }
 
@@ -69,6 +76,8 @@ struct Held {
     refused: u32,
     /// Sessions that were lost while they were held.
     lost: u32,
+    /// Requests that failed in sessions that were not lost.
+    echoes_failed: u64,
 }
 
 impl Held {
@@ -79,6 +88,7 @@ impl Held {
             tried: tried.saturating_add(OWN),
             refused: attempts.map_or(0, |attempts| attempts.failed),
             lost: point.dropouts.len() as u32,
+            echoes_failed: point.errors,
         }
     }
 
@@ -96,19 +106,19 @@ impl Held {
 
     /// Describes the failures with their phases.
     fn told(&self, attempts: Option<&AttemptsDoc>) -> String {
-        let failures = attempts.map_or(&[][..], |attempts| &attempts.failures);
-        let causes = failures.iter().map(|failure| {
-            let (count, phase) = (failure.count, phase(failure.phase));
-            format!("{count} at {phase} ({})", plain(&failure.cause))
-        });
+        let causes = attempts.into_iter().flat_map(causes);
         let lost = (self.lost > 0).then(|| format!("{} while held", self.lost));
         let causes: Vec<_> = causes.chain(lost).collect();
         let attempts = counted(self.tried.into(), "attempt");
         let share = percent(self.failed_share() * 100.0);
         let all = format!("{} of {attempts} failed ({share})", self.failed());
-        match causes.is_empty() {
+        let all = match causes.is_empty() {
             true => all,
             false => format!("{all}: {}", causes.join(", ")),
+        };
+        match self.echoes_failed {
+            0 => all,
+            failed => format!("{all}; {} failed", counted(failed, "ECHO request")),
         }
     }
 }
@@ -149,7 +159,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     });
     // Attempts that were under way when the set-up ended lower the share again.
     let was_reached = attempts.is_some_and(|attempts| attempts.limit_reached);
-    let is_broken = was_reached || held.failed_share() >= limit.share;
+    let is_broken = was_reached || held.failed_share() >= limit.share();
     let told = held.told(attempts);
     let alive = f64::from(held.alive());
     let (end, verdict, reason) = match own_limit {
@@ -171,6 +181,14 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         }],
         ..found
     }
+}
+
+/// Returns how many attempts failed, by phase and cause.
+pub(super) fn causes(attempts: &AttemptsDoc) -> impl Iterator<Item = String> {
+    attempts.failures.iter().map(|failure| {
+        let (count, phase) = (failure.count, phase(failure.phase));
+        format!("{count} at {phase} ({})", plain(&failure.cause))
+    })
 }
 
 /// Returns a phase in the words of the protocol.

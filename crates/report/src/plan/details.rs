@@ -48,7 +48,8 @@ fn clients(plan: &PlanDoc) -> String {
 fn sessions(plan: &PlanDoc) -> String {
     let points = || plan.load_points.iter().copied();
     let most = points().max().unwrap_or(0);
-    let all = points().map(u64::from).sum::<u64>() * u64::from(plan.repeat);
+    let rates = plan.rates_per_s.len().max(1) as u64;
+    let all = points().map(u64::from).sum::<u64>() * rates * u64::from(plan.repeat);
     let connections = match plan.connections_at(most) {
         connections if connections == u64::from(most) => String::new(),
         connections => format!(" on {}", counted(connections, "connection")),
@@ -59,7 +60,8 @@ fn sessions(plan: &PlanDoc) -> String {
 }
 
 fn time(plan: &PlanDoc) -> String {
-    let points = plan.load_points.len() as u64 * u64::from(plan.repeat);
+    let of_pass = plan.load_points.len().max(plan.rates_per_s.len());
+    let points = of_pass as u64 * u64::from(plan.repeat);
     let per_point = plan.ramp_up_s + plan.duration_s + plan.ramp_down_s;
     let all = Duration::try_from_secs_f64(per_point * points as f64).unwrap_or(Duration::MAX);
     let most = match plan.is_until_replayed() {

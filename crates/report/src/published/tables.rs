@@ -108,7 +108,7 @@ fn of_height(contender: &Contender, value: f64) -> Cell {
 
 fn clients(point: &CurvePoint) -> Cell {
     let mark = if point.is_generator_limited { "~ " } else { "" };
-    Cell::clients(mark, point.clients)
+    Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
 }
 
 const LIMITED: &str = "~: client-limited, the throughput is not to be trusted";

@@ -8,6 +8,7 @@ use itertools::Itertools as _;
 
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, PlanDoc, RunDoc};
+use crate::load::Load;
 use crate::units::{counted, latency, percent, plain};
 
 /// Highest number of lines of cautions on a terminal.
@@ -80,7 +81,7 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
         let findings = valid.filter_map(|point| Some((point, find(point, &doc.plan)?)));
         let findings = findings.collect_vec();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
-        let are_several = !points.iter().map(|point| point.clients).all_equal();
+        let are_several = !points.iter().map(|point| point.load()).all_equal();
         let (worst, finding) = findings
             .into_iter()
             .max_by(|(_, one), (_, other)| one.weight.total_cmp(&other.weight))?;
@@ -88,7 +89,7 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
             name,
             places: places(&points, &doc.load_points),
             text: match are_several {
-                true => format!("at {}, {}", worst.clients, finding.text),
+                true => format!("at {}, {}", worst.load().print(), finding.text),
                 false => finding.text,
             },
         })
@@ -99,25 +100,28 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
 /// Names load points: `at 4 clients`, `at 1, 8 to 16 clients`, `at all load points`, `at 9
 /// of 16 points`.
 pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
-    let these = points.iter().map(|point| point.clients);
+    let these = points.iter().map(|point| point.load());
     let these = these.sorted().dedup().collect_vec();
     let all = all.iter().filter(|point| point.valid);
-    let all = all.map(|point| point.clients).sorted().dedup();
+    let all = all.map(LoadPointDoc::load).sorted().dedup();
     let all = all.collect_vec();
     if these.len() > 1 && these == all {
         return "at all load points".to_owned();
     }
-    let is_next = |one: &u32, other: &u32| {
-        let at = all.iter().position(|clients| clients == one);
+    let is_next = |one: &Load, other: &Load| {
+        let at = all.iter().position(|load| load == one);
         at.and_then(|at| all.get(at + 1)) == Some(other)
     };
     let runs = these.chunk_by(is_next).flat_map(|run| match run {
-        [first, .., last] if run.len() > 2 => vec![format!("{first} to {last}")],
-        few => few.iter().map(u32::to_string).collect(),
+        [first, .., last] if run.len() > 2 => {
+            vec![format!("{} to {}", first.print(), last.print())]
+        }
+        few => few.iter().map(|load| load.print()).collect(),
     });
     let runs: Vec<_> = runs.collect();
     match (&these[..], runs.len()) {
-        ([1], _) => "at 1 client".to_owned(),
+        ([one], _) => format!("at {one}"),
+        ([Load { rate: Some(_), .. }, ..], ..=RUNS_MAX) => format!("at {} ops/s", runs.join(", ")),
         (_, ..=RUNS_MAX) => format!("at {} clients", runs.join(", ")),
         _ => format!("at {} of {} points", these.len(), all.len()),
     }
@@ -244,7 +248,7 @@ fn unserved(point: &LoadPointDoc) -> Option<Finding> {
         weight: without.into(),
         text: format!(
             "{without} of {} completed nothing in the window",
-            counted(point.clients.into(), "client")
+            point.load()
         ),
     })
 }

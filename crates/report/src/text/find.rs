@@ -77,6 +77,11 @@ fn load(doc: &FindDoc) -> (Tone, String) {
             );
             (Tone::Problem, text)
         }
+        (FindEnd::Unknown, _) => {
+            let last = doc.probes.last().map(|probe| plain(&probe.reason));
+            let text = format!("none: {}; {known}", last.unwrap_or_default());
+            (Tone::Problem, text)
+        }
         (FindEnd::ProbesUsedUp, _) => {
             let probes = counted(doc.probes.len() as u64, "probe");
             let text = format!("none after {probes}; {known}; give more with --probes");
@@ -133,5 +138,6 @@ pub const fn outcome(verdict: ProbeOutcome) -> &'static str {
         ProbeOutcome::Held => "held",
         ProbeOutcome::Broke => "broke",
         ProbeOutcome::ClientLimited => "client-limited",
+        ProbeOutcome::Unknown => "unknown",
     }
 }

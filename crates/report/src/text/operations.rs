@@ -36,10 +36,7 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
         false => ("! ", vec!["!: not valid".to_owned()]),
     };
     Some(Table {
-        title: format!(
-            "operations at {mark}{}",
-            units::counted(row.clients.into(), "client")
-        ),
+        title: format!("operations at {mark}{}", row.load()),
         columns: columns.chain(NUMBERS.map(Column::number)).collect(),
         rows: names.map(|name| cells(row, name, all)).collect(),
         notes,

@@ -14,6 +14,8 @@ use crate::units;
 /// Optional columns of the table of load points.
 #[derive(Clone, Copy)]
 struct OptionalColumns {
+    /// What differs between load points.
+    axis: &'static str,
     /// The run moved data: a column for throughput.
     has_data: bool,
     /// The run has several passes: a column for the interval of their mean.
@@ -38,7 +40,12 @@ enum ColumnSet {
 impl OptionalColumns {
     fn of(curve: &Curve<'_>, extent: ColumnSet) -> Self {
         let any = |is: fn(&CurveRow<'_>) -> bool| curve.rows.iter().any(is);
+        let axis = curve
+            .rows
+            .first()
+            .map_or("clients", |row| row.load().axis());
         Self {
+            axis,
             has_data: curve.metric() == Metric::Throughput,
             has_passes: any(|row| row.repeats.is_some()),
             is_paced: any(|row| row.service_ns.is_some()),
@@ -48,7 +55,7 @@ impl OptionalColumns {
     }
 
     fn columns(self) -> Vec<&'static str> {
-        let mut columns = vec!["clients"];
+        let mut columns = vec![self.axis];
         columns.extend(self.has_data.then_some("Mbit/s"));
         columns.extend((self.has_data && self.has_passes).then_some("±"));
         columns.push("ops/s");
@@ -129,7 +136,7 @@ fn mark(row: &CurveRow<'_>) -> String {
 }
 
 fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
-    let mut cells = vec![Cell::clients(&mark(row), row.clients)];
+    let mut cells = vec![Cell::load(&mark(row), row.load())];
     if shape.has_data {
         cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
     }
@@ -311,7 +318,7 @@ pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, St
             "{}{} ops/s at {}; mean {}, p99 {}{}{}",
             throughput.unwrap_or_default(),
             units::rate(row.ops_per_s),
-            units::counted(row.clients.into(), "client"),
+            row.load(),
             latency(|doc| doc.mean),
             latency(|doc| doc.p99 as f64),
             plateau.unwrap_or_default(),

@@ -5,7 +5,7 @@ use itertools::Itertools as _;
 use super::cautions::places;
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OfferedDoc, RunDoc};
-use crate::units::{self, counted, latency, percent};
+use crate::units::{self, latency, percent};
 
 /// From this share of the due operations on, a rate is reached.
 const REACHED_SHARE: f64 = 0.99;
@@ -33,7 +33,7 @@ pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
     });
     // A load point of several passes is reached when all of them are.
     let is_whole = |point: &&LoadPointDoc| {
-        let is_beside = |pass: &&LoadPointDoc| pass.clients == point.clients;
+        let is_beside = |pass: &&LoadPointDoc| pass.load() == point.load();
         let passes = doc.load_points.iter().filter(is_beside).count();
         passes == reached.iter().copied().filter(is_beside).count()
     };
@@ -74,13 +74,12 @@ fn worst_of(points: &[&LoadPointDoc], doc: &RunDoc) -> Option<String> {
         .iter()
         .min_by(|one, other| reached(one).total_cmp(&reached(other)))?;
     let (offered, share) = (worst.offered?, reached(worst));
-    let clients = |point: &LoadPointDoc| counted(point.clients.into(), "client");
     let at_worst = match points {
         [_] => String::new(),
         _ if doc.load_points.iter().any(|point| point.repeat > 1) => {
-            format!(" at {}, pass {}", clients(worst), worst.repeat)
+            format!(" at {}, pass {}", worst.load(), worst.repeat)
         }
-        _ => format!(" at {}", clients(worst)),
+        _ => format!(" at {}", worst.load()),
     };
     Some(format!(
         "{}: {} of {} operations/s ({}){at_worst}",
@@ -117,7 +116,7 @@ fn sent_late(doc: &RunDoc) -> Option<String> {
     let dropped = (offered.dropped > 0).then(|| format!("{} were not sent", of(offered.dropped)));
     Some(format!(
         "of the operations at {}, {}",
-        counted(point.clients.into(), "client"),
+        point.load(),
         late.into_iter().chain(dropped).join(", ")
     ))
 }

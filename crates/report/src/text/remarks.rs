@@ -7,6 +7,7 @@ use itertools::Itertools as _;
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
+use crate::load::Load;
 use crate::units::{counted, plain};
 
 /// Highest number of drop-outs shown per load point; the document has them all.
@@ -31,7 +32,7 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
     let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
     let mut text = format!(
         "! {}, pass {}: {verdict}: {}\n",
-        counted(pass.clients.into(), "client"),
+        pass.load(),
         pass.repeat,
         plain(reason)
     );
@@ -78,7 +79,7 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
     let mut granted = granted.map(|(name, opens)| format!("{opens} {}", plain(name)));
     Some(format!(
         "oplocks: {}: granted {}; {}\n",
-        counted(point.clients.into(), "client"),
+        point.load(),
         granted.join(", "),
         counted(caching.breaks, "break")
     ))
@@ -86,44 +87,49 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
 
 /// Returns a line per operation and cause, over all load points, ramps included.
 fn failures(points: &[LoadPointDoc]) -> String {
-    let mut causes: BTreeMap<(String, String), (u64, BTreeSet<u32>)> = BTreeMap::new();
+    let mut causes: BTreeMap<(String, String), (u64, BTreeSet<Load>)> = BTreeMap::new();
     for point in points {
         for failure in &point.failures {
             let cause = cause(&failure.status, failure.code.as_deref());
-            let (count, clients) = causes.entry((plain(&failure.op), cause)).or_default();
+            let (count, points) = causes.entry((plain(&failure.op), cause)).or_default();
             *count = count.saturating_add(failure.count);
-            clients.insert(point.clients);
+            points.insert(point.load());
         }
     }
-    let line = |((op, cause), (count, clients)): ((String, String), (u64, BTreeSet<u32>))| {
-        let (times, points) = (counted(count, "time"), clients.iter().join(", "));
+    let line = |((op, cause), (count, points)): ((String, String), (u64, BTreeSet<Load>))| {
+        let (times, points) = (counted(count, "time"), numbers(&points));
         format!("failed: {op}, {cause}: {times}, at load points {points}\n")
     };
     causes.into_iter().map(line).collect()
+}
+
+/// Lists the numbers of load points, without their unit.
+fn numbers(points: &BTreeSet<Load>) -> String {
+    points.iter().map(|load| load.print()).join(", ")
 }
 
 /// Returns a line per difference between the recording and the replay, over all
 /// load points.
 fn differences(points: &[LoadPointDoc], shown: usize) -> String {
     type DifferenceKey<'a> = (&'a str, &'a str, &'a str);
-    let mut all: BTreeMap<DifferenceKey<'_>, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    let mut all: BTreeMap<DifferenceKey<'_>, (u64, BTreeSet<Load>)> = BTreeMap::new();
     for point in points {
         for found in &point.differences {
             let key = (&*found.op, &*found.recorded, &*found.seen);
-            let (count, clients) = all.entry(key).or_default();
+            let (count, points) = all.entry(key).or_default();
             *count = count.saturating_add(found.count);
-            clients.insert(point.clients);
+            points.insert(point.load());
         }
     }
     let line =
-        |((op, recorded, seen), (count, clients)): (DifferenceKey<'_>, (u64, BTreeSet<u32>))| {
+        |((op, recorded, seen), (count, points)): (DifferenceKey<'_>, (u64, BTreeSet<Load>))| {
             format!(
                 "differs from the recording: {}, expected {}, got {}: {}, at load points {}\n",
                 plain(op),
                 plain(recorded),
                 plain(seen),
                 counted(count, "time"),
-                clients.iter().join(", ")
+                numbers(&points)
             )
         };
     let more = all.len().saturating_sub(shown);

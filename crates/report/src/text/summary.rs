@@ -181,7 +181,8 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         Some(_) => Tone::Caution,
         None => Tone::Plain,
     };
-    let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid);
+    let is_void = !curve.rows.iter().all(CurveRow::is_quotable);
+    let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid || is_void);
     all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));
     for remark in rate_remarks(doc) {
         let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
@@ -280,6 +281,6 @@ fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
         let cores = counted(cpus.into(), "core");
         format!(", smbench {} of {cores}", utilisation(percent))
     });
-    let place = counted(row.clients.into(), "client");
+    let place = row.load();
     Some(format!("at {place}: {server}{}", own.unwrap_or_default()))
 }

@@ -142,7 +142,10 @@ fn peaks_at_other_clients_are_not_taken_for_the_same_load() {
     let shifted = run(vec![point(4, 1, 1700), point(8, 1, 1600)]);
     let found = pair(passes(&[1600]), document(&shifted));
     let peak = found.peak.as_ref().unwrap();
-    assert_eq!((peak.baseline.clients, peak.other.clients), (8, 4));
+    assert_eq!(
+        (peak.baseline.load.clients, peak.other.load.clients),
+        (8, 4)
+    );
     let text = render(
         &compared(passes(&[1600]), document(&shifted)),
         Depth::Overview,

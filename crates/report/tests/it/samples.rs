@@ -56,6 +56,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             repeat,
             outstanding: 4,
             load: LoadModel::default(),
+            rates: Vec::new(),
             ramp: Ramp::Full,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),

@@ -79,9 +79,12 @@ fn options(args: &FileioArgs, test: &Fileio) -> Result<RunOptions, Failure> {
     Ok(RunOptions {
         work: WorkSpec {
             clients: Some(clients),
-            rate: (load.rate > 0).then(|| Rate {
-                per_second: load.rate.into(),
-                scope: RateScope::Total,
+            rate: (load.rate > 0).then(|| {
+                let rate = Rate {
+                    per_second: load.rate.into(),
+                    scope: RateScope::Total,
+                };
+                rate.into()
             }),
             arrivals: (load.rate > 0).then_some(Spacing::Exponential),
             duration: test.time,

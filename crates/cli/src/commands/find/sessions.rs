@@ -8,17 +8,20 @@ use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 use smbench_report::find::HeldMost;
 
-use super::{Search, carry_out_one, one};
+use super::{carry_out_one, check_outputs, one};
 use crate::args::FindSessionsArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::request::{RunRequest, RunServer, embedded};
+use crate::searching::Search;
 
 /// The operation that proves that a session is alive.
 const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
 
 pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
-    let request = request(args, args.max)?;
+    check_outputs(&args.output)?;
+    // One session is that of the run.
+    let request = request(args, args.max - 1)?;
     let (request, most) = within_this_machine(request, args)?;
     let search = Search::Sessions(args.until.clone(), most);
     carry_out_one(request, search, &args.output, args.details)

@@ -6,7 +6,6 @@ use smbench_report::doc::{ConditionDoc, FindDoc, FindEnd, OutcomeDoc};
 use smbench_report::text::answer;
 use smbench_report::{RunDoc, Threshold};
 
-use super::super::find::SearchCourse;
 use super::conditions::{exit_of, save_cases};
 use super::publish::publish;
 use super::{Ran, RunContext};
@@ -14,6 +13,7 @@ use crate::args::OutputArgs;
 use crate::failure::{Exit, Failure};
 use crate::request::{RunRequest, RunServer, document};
 use crate::results::Results;
+use crate::searching::Searching;
 use crate::signals::cleanup_command;
 use crate::verdict::{ClientLimited, MissedRate, judge};
 
@@ -29,13 +29,15 @@ pub(super) enum EndedBy {
 pub(super) fn conclude(
     request: &RunRequest,
     record: &RunRecord,
-    (ended_by, search): (EndedBy, Option<&SearchCourse<'_>>),
+    (ended_by, search): (EndedBy, Option<&Searching>),
     results: &mut Results,
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
     let mut doc = document(record, request.disclosure());
-    doc.find = search.map(|search| search.found(&doc));
+    if let Some(search) = search {
+        doc.set_find(search.found(&doc));
+    }
     let cleaned_up = report_leftover(&doc, request, context);
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);

@@ -3,10 +3,10 @@
 use smbench_report::RunDoc;
 
 use super::Gate;
-use crate::commands::find::Search;
 use crate::failure::Failure;
 use crate::live::LiveScreen;
 use crate::progress::Visibility;
+use crate::searching::Search;
 
 /// Presentation of a run to its user.
 pub(crate) struct Presentation<'a> {

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 use smbench_engine::run::Stage;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_report::units::counted;
 
 use super::*;
 

@@ -159,6 +159,7 @@ mod tests {
             close: begin + HOUR + HOUR,
             stop: begin + HOUR + HOUR,
             interval: HOUR,
+            clients: 1,
         };
         let (held, load) = under_load();
         let meter = Meter::new(&CpuSource::Off, None);

@@ -28,9 +28,12 @@ pub(super) struct SetUp {
 /// Number of attempts from which on their share counts, at most.
 const ATTEMPTS_MIN: f64 = 1000.0;
 
-/// Returns whether this share of the attempts has failed. Of too few attempts, a single
-/// failure would be a large share.
+/// Returns whether this share of the attempts has failed, where 0 means any of them. Of too
+/// few attempts, a single failure would be a large share.
 fn is_limit(attempts: &SetupAttempts, share: f64) -> bool {
+    if share <= 0.0 {
+        return attempts.failed() > 0;
+    }
     let enough = (1.0 / share).min(ATTEMPTS_MIN);
     f64::from(attempts.ended) >= enough && attempts.failed_share() >= share
 }
@@ -66,7 +69,9 @@ impl Workers {
             let tick = clock::timer(shown + PROGRESS_INTERVAL);
             tokio::select! {
                 report = self.reports.recv() => self.take(report, point, &mut so_far)?,
-                () = cancel.cancelled() => return Err(SessionError::Interrupted),
+                () = cancel.cancelled(), if self.setup == SetupFailures::EndRun => {
+                    return Err(SessionError::Interrupted);
+                }
                 () = tokio::time::sleep_until(tick) => {}
             }
             let now = clock::now();
@@ -82,7 +87,7 @@ impl Workers {
         }
         self.note(&mut so_far, clock::now());
         match (so_far.ready, so_far.failed.take()) {
-            (0, Some(error)) => Err(error),
+            (0, error) => Err(error.unwrap_or(SessionError::Interrupted)),
             _ => Ok(SetUp {
                 stood: so_far.stood,
                 clients: so_far.ready,

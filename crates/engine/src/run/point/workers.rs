@@ -180,7 +180,7 @@ impl Workers {
             clients,
             attempts,
         } = self.set_up(point, context.cancel, observer).await?;
-        let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan);
+        let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan, clients);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let cpu_reader = CpuReader::start(schedule, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));

@@ -203,6 +203,7 @@ fn endless(begin: Nanos) -> Schedule {
         close: never,
         stop: never,
         interval: INTERVAL,
+        clients: 2,
     }
 }
 

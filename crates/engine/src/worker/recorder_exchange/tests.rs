@@ -14,6 +14,7 @@ fn schedule() -> Schedule {
         close: Nanos(5 * SECOND),
         stop: Nanos(6 * SECOND),
         interval: Nanos(SECOND),
+        clients: 1,
     }
 }
 

@@ -81,7 +81,7 @@ impl PlanSources<'_> {
     /// Resolves the load model of a replay at the recorded instants.
     pub(super) fn recorded(&self, merged: &WorkSpec) -> Result<LoadModel, PlanError> {
         let why = "timing is recorded; drop one of them";
-        match (merged.rate, merged.think_time) {
+        match (&merged.rate, merged.think_time) {
             (None, None) => Ok(LoadModel::Recorded),
             (Some(_), _) => Err(self.not_in_replay("rate", why)),
             (None, Some(_)) => Err(self.not_in_replay("think_time", why)),
@@ -95,7 +95,7 @@ impl PlanSources<'_> {
         if !replay.trace.has_pauses() {
             return Ok(());
         }
-        let name = match (merged.rate, merged.think_time) {
+        let name = match (&merged.rate, merged.think_time) {
             (Some(_), _) => "rate",
             (None, Some(Duration::ZERO) | None) => return Ok(()),
             (None, Some(_)) => "think_time",

@@ -4,7 +4,7 @@ use itertools::Itertools as _;
 
 use crate::compare::pair::Pair;
 use crate::compare::points::ComparedPoint;
-use crate::units;
+use crate::load::loads;
 
 /// A line for each run and kind of doubt.
 pub(super) fn doubts(pair: &Pair) -> Vec<String> {
@@ -51,7 +51,7 @@ fn stalled(label: &str, places: &[ComparedPoint]) -> Option<String> {
 /// The clients of the places that are so; `None` where there are none.
 fn clients(places: &[ComparedPoint], is_so: impl Fn(&ComparedPoint) -> bool) -> Option<String> {
     let found = places.iter().filter(|place| is_so(place));
-    let clients = found.map(|place| place.clients).sorted().dedup();
-    let clients = clients.collect_vec();
-    (!clients.is_empty()).then(|| units::clients(&clients))
+    let points = found.map(|place| place.load).sorted().dedup();
+    let points = points.collect_vec();
+    (!points.is_empty()).then(|| loads(&points))
 }

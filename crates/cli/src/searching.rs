@@ -1,0 +1,191 @@
+//! The load points of a search, one after another, and what they have shown so far.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use smbench_engine::Cancel;
+use smbench_engine::run::Course;
+use smbench_model::load::{PointLoad, SetupFailures};
+use smbench_model::plan::{Plan, Rate, RateScope};
+use smbench_model::record::RunRecord;
+use smbench_report::doc::{FindDoc, FindKind, ProbeDoc};
+use smbench_report::find::{HeldLimit, HeldMost, sessions};
+use smbench_report::text::probe_outcome;
+use smbench_report::units::plain;
+use smbench_report::{Disclosure, Find, RunDoc};
+
+use crate::args::OutputArgs;
+use crate::output::complain;
+use crate::progress::ProgressLine;
+use crate::request::document;
+
+/// Returns a rate of all clients together.
+pub(crate) const fn total(per_second: f64) -> Rate {
+    Rate {
+        per_second,
+        scope: RateScope::Total,
+    }
+}
+
+/// A search, before it begins.
+#[derive(Clone)]
+pub(crate) enum Search {
+    /// For the highest load at which conditions hold.
+    Load(Find),
+    /// For the largest number of sessions until so many fail.
+    Sessions(HeldLimit, HeldMost),
+}
+
+impl Search {
+    /// Returns the largest number of load points.
+    pub(crate) const fn probes_max(&self) -> u32 {
+        match self {
+            Self::Load(find) => find.spec().probes_max,
+            Self::Sessions(..) => 1,
+        }
+    }
+}
+
+/// A search and its probes so far, for all who need them: the course that chooses the next
+/// probe, and the observer that saves the document.
+#[derive(Clone)]
+pub(crate) struct Searching(Rc<RefCell<SearchState>>);
+
+struct SearchState {
+    search: Search,
+    /// Load of the probe that is measured.
+    probed: Option<f64>,
+    cancel: Cancel,
+}
+
+impl Searching {
+    /// Begins a search, which `cancel` ends.
+    pub(crate) fn begin(search: Search, cancel: &Cancel) -> Self {
+        Self(Rc::new(RefCell::new(SearchState {
+            search,
+            probed: None,
+            cancel: cancel.clone(),
+        })))
+    }
+
+    /// Returns what the search has found, as a part of the document of the run.
+    pub(crate) fn found(&self, doc: &RunDoc) -> FindDoc {
+        let mut state = self.0.borrow_mut();
+        state.judge(doc);
+        match &state.search {
+            Search::Load(find) => find.to_doc(),
+            Search::Sessions(limit, most) => sessions(doc, limit, most),
+        }
+    }
+}
+
+impl SearchState {
+    /// Judges the probe that was measured last, once. One that was cut off says nothing.
+    fn judge(&mut self, doc: &RunDoc) {
+        if let (Search::Load(find), false) = (&mut self.search, self.cancel.is_cancelled())
+            && let Some(load) = self.probed.take()
+        {
+            find.judge(load, doc);
+        }
+    }
+}
+
+/// Chooses the load points of a search.
+pub(crate) struct SearchCourse<'a> {
+    pub(crate) searching: Searching,
+    /// Clients of every probe of a rate, or the most sessions.
+    clients: u32,
+    disclosure: Disclosure,
+    output: &'a OutputArgs,
+    line: &'a ProgressLine,
+    /// Number of probes that were told.
+    told: usize,
+}
+
+impl<'a> SearchCourse<'a> {
+    /// Prepares the probes of this plan.
+    pub(crate) fn of(
+        searching: &Searching,
+        plan: &Plan,
+        disclosure: Disclosure,
+        (output, line): (&'a OutputArgs, &'a ProgressLine),
+    ) -> Self {
+        Self {
+            searching: searching.clone(),
+            clients: plan.max_clients(),
+            disclosure,
+            output,
+            line,
+            told: 0,
+        }
+    }
+
+    /// Tells what the probes have decided that were not told yet.
+    fn tell(&mut self, find: &Find) {
+        let before = self.told;
+        self.told = find.probes().len();
+        if self.output.quiet {
+            return;
+        }
+        for (at, probe) in find.probes().iter().enumerate().skip(before) {
+            let ProbeDoc {
+                load,
+                verdict,
+                reason,
+                ..
+            } = probe;
+            let (number, outcome) = (at + 1, probe_outcome(*verdict));
+            let load = find.kind().print(*load);
+            let told = format!("probe {number}: {load} {outcome}: {}", plain(reason));
+            self.line.suspended(|| complain(told));
+        }
+    }
+}
+
+impl Course for SearchCourse<'_> {
+    fn next(&mut self, record: &RunRecord) -> Option<PointLoad> {
+        let mut load = PointLoad {
+            clients: self.clients,
+            rate: None,
+            repeat: 1,
+            setup: SetupFailures::EndRun,
+        };
+        let searching = self.searching.clone();
+        let mut state = searching.0.borrow_mut();
+        if state.probed.is_some() {
+            state.judge(&document(record, self.disclosure.clone()));
+        }
+        let find = match &state.search {
+            Search::Sessions(limit, _) => {
+                load.setup = SetupFailures::CountUntil(limit.share());
+                return record.load_points.is_empty().then_some(load);
+            }
+            Search::Load(find) => find,
+        };
+        self.tell(find);
+        let next = find.next_load()?;
+        match find.kind() {
+            FindKind::Rate | FindKind::Logons => load.rate = Some(total(next)),
+            FindKind::Clients | FindKind::Sessions => {
+                load.clients = next as u32;
+                // A refused client breaks the probe, and does not end the search.
+                load.setup = SetupFailures::CountUntil(0.0);
+            }
+        }
+        let before = find.probes().iter();
+        load.repeat += before.filter(|probe| probe.load == next).count() as u32;
+        state.probed = Some(next);
+        Some(load)
+    }
+
+    fn clients_for_certain(&self) -> u32 {
+        match &self.searching.0.borrow().search {
+            Search::Load(find) if find.kind() == FindKind::Clients => find.spec().start as u32,
+            _ => self.clients,
+        }
+    }
+
+    fn at_most(&self) -> u32 {
+        self.searching.0.borrow().search.probes_max()
+    }
+}

@@ -1,0 +1,176 @@
+//! Searches that do not come to their own end, and servers that refuse or stall.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+
+use super::{SHORT, find, server};
+use crate::door::{DoorPolicy, open_door};
+use crate::support::{Place, json, wait_until};
+
+/// Waits until the search has so many probes on disk.
+fn wait_for_probes(place: &Place, count: usize) {
+    place.wait_for_load_points(count);
+    assert!(place.document()["find"]["probes"].as_array().unwrap().len() >= count);
+}
+
+/// The directory is gone, and no file is open.
+fn assert_clean(server: &EmbeddedServer) {
+    wait_until(|| server.memory().counts().open_handles == 0);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
+
+#[test]
+fn a_search_that_is_interrupted_keeps_its_probes_and_tells_the_bounds() {
+    let server = server(EmbeddedOptions::default());
+    let (place, url) = (Place::new(), server.url());
+    let args = [
+        "find",
+        "rate",
+        &url,
+        "-p=read-4k",
+        "-c=4",
+        "--start=50",
+        "--max=400",
+    ];
+    let running = place.start_as(server.password(), &[&args[..], &SHORT].concat());
+    wait_for_probes(&place, 2);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let found = &place.document()["find"];
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"unfinished".into(), &Value::Null)
+    );
+    assert!(found["held_at"].as_f64().unwrap() >= 50.0, "{found:#}");
+    assert_clean(&server);
+}
+
+#[test]
+fn a_server_that_goes_away_ends_a_search_with_its_probes() {
+    let server = server(EmbeddedOptions::default());
+    let (place, url) = (Place::new(), server.url());
+    let args = [
+        "find",
+        "rate",
+        &url,
+        "-p=read-4k",
+        "-c=4",
+        "--start=50",
+        "--max=400",
+    ];
+    let running = place.start_as(server.password(), &[&args[..], &SHORT].concat());
+    wait_for_probes(&place, 2);
+    server.stop();
+    let said = running.wait();
+    assert!([Some(3), Some(4)].contains(&said.code()), "{said:?}");
+    let found = &place.document()["find"];
+    assert_eq!(found["result"], Value::Null);
+    assert!(found["held_at"].as_f64().unwrap() >= 50.0, "{found:#}");
+}
+
+#[test]
+fn sessions_that_are_interrupted_while_they_are_set_up_are_told() {
+    let server = server(EmbeddedOptions::default());
+    let door = open_door(server.address(), DoorPolicy::LetIn);
+    let (place, url) = (Place::new(), door.url());
+    let args = ["find", "sessions", &url, "--setup-rate=50", "--out=results"];
+    let running = place.start_as(server.password(), &args);
+    wait_until(|| door.seen() >= 20);
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let found = &place.document()["find"];
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"unfinished".into(), &Value::Null)
+    );
+    assert!(found["held_at"].as_f64().unwrap() >= 2.0, "{found:#}");
+    assert_clean(&server);
+}
+
+/// One of 100 attempts is the limit exactly.
+#[test]
+fn sessions_are_found_where_every_hundredth_is_refused() {
+    let server = server(EmbeddedOptions::default());
+    let door = open_door(server.address(), DoorPolicy::RefuseEvery(100));
+    let (place, url) = (Place::new(), door.url());
+    let args = [
+        "find",
+        "sessions",
+        &url,
+        "--max=1000",
+        "--until=failed >= 1%",
+    ];
+    let held = [
+        "--hold=200ms",
+        "--keep-alive=100ms",
+        "--out=results",
+        "--json=-",
+    ];
+    let said = place.smbench_as(server.password(), &[&args[..], &held].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let found = &json(&said.stdout)["find"];
+    assert_eq!(found["end"], "found", "{found:#}");
+    let tried = found["broke_at"].as_f64().unwrap();
+    assert!((100.0..300.0).contains(&tried), "{found:#}");
+}
+
+/// A probe whose clients are refused breaks the limit, and does not end the search.
+#[test]
+fn clients_that_are_refused_break_a_probe() {
+    let server = server(EmbeddedOptions {
+        max_connections: Some(6),
+        ..EmbeddedOptions::default()
+    });
+    let limits = [
+        "-p=read-4k",
+        "--slo=p99 < 60s",
+        "--start=2",
+        "--confirm=1/1",
+    ];
+    let (said, found) = find("clients", &server, &[&limits[..], &SHORT].concat());
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    // One of the six connections is that of the run.
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"found".into(), &5.0.into()),
+        "{found:#}"
+    );
+    let reason = found["broke_reason"].as_str().unwrap();
+    assert!(reason.contains("could not be set up"), "{reason}");
+}
+
+/// Log-ons are due by the clock, so those that had to wait show it.
+#[test]
+fn a_stall_shows_in_the_latency_of_log_ons() {
+    let server = server(EmbeddedOptions::default());
+    let stall = Duration::from_secs(2);
+    let door = open_door(server.address(), DoorPolicy::HoldBackOnce(30, stall));
+    let (place, url) = (Place::new(), door.url());
+    let run = [
+        "run",
+        &url,
+        "-p=logons",
+        "-c=256",
+        "--rate=40",
+        "--duration=4s",
+    ];
+    let more = [
+        "--ramp-up=50ms",
+        "--ramp-down=0s",
+        "--out=results",
+        "--json=-",
+    ];
+    let said = place.smbench_as(server.password(), &[&run[..], &more].concat());
+    let latency = &json(&said.stdout)["load_points"][0]["latency_ns"];
+    let (p90, max) = (
+        latency["p90"].as_f64().unwrap(),
+        latency["max"].as_f64().unwrap(),
+    );
+    // Half of the log-ons of the window came during the stall, and waited for its end.
+    assert!(p90 > 1e9 && max > 1.5e9, "{latency:#}");
+}
