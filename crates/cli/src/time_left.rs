@@ -30,9 +30,9 @@ pub(crate) enum PlannedEnd {
     Work,
 }
 
-/// Returns the planned time of a load point: ramps and window.
+/// Returns the planned time of a load point at most: ramps and window.
 pub(crate) fn of_point(plan: &Plan) -> Duration {
-    plan.work.ramp_up + plan.work.duration + plan.work.ramp_down
+    plan.work.ramp_up + plan.work.longest_window() + plan.work.ramp_down
 }
 
 impl TimeLeft {
@@ -59,6 +59,7 @@ impl TimeLeft {
             let replay = workload.replay();
             replay.is_some_and(|replay| replay.loops.is_some())
                 || workload.fileio().is_some_and(|test| test.time.is_none())
+                || plan.work.until_steady.is_some()
         };
         let end = match plans.clone().any(by_work) {
             true => PlannedEnd::Work,

@@ -38,6 +38,7 @@ pub mod search;
 pub mod secret;
 pub mod sessions;
 pub mod spec;
+pub mod steadiness;
 pub mod target;
 pub mod trace;
 pub mod units;

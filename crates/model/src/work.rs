@@ -14,6 +14,7 @@ use crate::lists::clients::{CLIENTS_MAX, ClientList};
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
 use crate::options::{duration, options};
+use crate::steadiness::ROUNDS;
 use crate::units::{Size, format_duration};
 use crate::workload::{Timing, Workload};
 
@@ -61,6 +62,11 @@ options! {
         #[serde(deserialize_with = "duration")]
         #[written(String)]
         duration: Duration,
+        /// Longest window, at most [`PERIOD_MAX`]: the window is extended until the load is
+        /// steady ([`Steadiness`](crate::steadiness::Steadiness)). Never extended when absent.
+        #[serde(deserialize_with = "duration")]
+        #[written(String)]
+        until_steady: Duration,
         /// Time under load before the window, at most [`PERIOD_MAX`]. With a linear
         /// `ramp` clients join in it. Otherwise the load is full. When absent it is
         /// 1 s, but 0 with `loops` and in a `fileio` test.
@@ -131,6 +137,8 @@ pub struct Work {
     pub rates: Vec<Rate>,
     /// How the load rises to its full height.
     pub ramp: Ramp,
+    /// Longest window, if it is extended until the load is steady; at least `duration`.
+    pub until_steady: Option<Duration>,
     /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
     /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
     /// the load is full.
@@ -169,6 +177,17 @@ pub enum WorkProblem {
     /// The measured window has no length.
     #[error("duration is zero: the measured window needs a length, such as 30s")]
     DurationZero,
+    /// The longest window is too short.
+    #[error("until_steady is {}: give at least {}, so that it can be judged", format_duration(*.most), format_duration(*.least))]
+    UntilSteadyShort {
+        /// The longest window as written.
+        most: Duration,
+        /// The shortest one that is possible.
+        least: Duration,
+    },
+    /// The window ends with its work.
+    #[error("until_steady means nothing where the work ends the window: drop it")]
+    UntilSteadyCounted,
     /// Clients join during a ramp-up that has no length.
     #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
     NoRampUp,
@@ -216,6 +235,7 @@ impl Work {
             ramp: written.ramp.unwrap_or_default(),
             ramp_up: written.ramp_up.unwrap_or(ramp_up),
             duration: written.duration.unwrap_or(duration),
+            until_steady: written.until_steady,
             ramp_down: written.ramp_down.unwrap_or(ramp_down),
             seed: written.seed.unwrap_or(1),
             verify: written.verify.unwrap_or_default(),
@@ -250,6 +270,7 @@ impl Work {
         }
         for (name, period) in [
             ("duration", self.duration),
+            ("until_steady", self.until_steady.unwrap_or_default()),
             ("ramp_up", self.ramp_up),
             ("ramp_down", self.ramp_down),
         ] {
@@ -257,7 +278,36 @@ impl Work {
                 return Err((name, WorkProblem::PeriodTooLong { name, period }));
             }
         }
-        Ok(())
+        self.check_until_steady()
+            .map_err(|problem| ("until_steady", problem))
+    }
+
+    fn check_until_steady(&self) -> Result<(), WorkProblem> {
+        let Some(most) = self.until_steady else {
+            return Ok(());
+        };
+        if self.ends_with_its_work() {
+            return Err(WorkProblem::UntilSteadyCounted);
+        }
+        // Intervals are a second long, unless the window has many.
+        let least = Duration::from_secs(ROUNDS as u64).max(self.duration);
+        match most < least {
+            true => Err(WorkProblem::UntilSteadyShort { most, least }),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns whether the window ends when the work is done, as in a replay of so many
+    /// loops.
+    fn ends_with_its_work(&self) -> bool {
+        let replay = self.workload.replay();
+        replay.is_some_and(|replay| replay.loops.is_some()) || self.workload.fileio().is_some()
+    }
+
+    /// Returns the length of the longest possible window.
+    #[must_use]
+    pub fn longest_window(&self) -> Duration {
+        self.until_steady.unwrap_or(self.duration)
     }
 
     /// Returns the number of load points of a pass.

@@ -35,7 +35,7 @@ mod workload;
 
 pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
 pub use condition::{ConditionDoc, ConditionOutcome};
-pub use curve::CurveDoc;
+pub use curve::{CurveDoc, CurvePointDoc};
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save};
 pub use fileio::FileioDoc;

@@ -59,17 +59,20 @@ pub fn of_search(plan: &PlanDoc, pacing: LoopDoc, kind: FindKind) -> String {
         }
     };
     let load = load_parts(plan, model, pacing, Vec::new());
-    format!("{load}; {} per probe", seconds(plan.duration_s))
+    format!("{load}; {} per probe", per_point(plan))
 }
 
 /// Describes the load and the window in a line, without threads and seed.
 #[must_use]
 pub fn in_brief(plan: &PlanDoc, pacing: LoopDoc) -> String {
     let load = load_parts(plan, load_model(plan, pacing), pacing, Vec::new());
-    let length = seconds(plan.duration_s);
     let window = match plan.is_until_replayed() || plan.workload.fileio.is_some() {
         true => window(plan),
-        false => format!("{length} per load point, {}", passes(plan.repeat)),
+        false => format!(
+            "{} per load point, {}",
+            per_point(plan),
+            passes(plan.repeat)
+        ),
     };
     format!("{load}; {window}")
 }
@@ -219,6 +222,15 @@ fn data(plan: &PlanDoc) -> String {
     }
 }
 
+/// Returns the length of the window: `3 s`, or `3 s to 60 s (until steady)`.
+fn per_point(plan: &PlanDoc) -> String {
+    let length = seconds(plan.duration_s);
+    match plan.until_steady_s {
+        None => length,
+        Some(most) => format!("{length} to {} (until steady)", seconds(most)),
+    }
+}
+
 fn window(plan: &PlanDoc) -> String {
     let length = seconds(plan.duration_s);
     if plan.is_until_replayed() {
@@ -238,7 +250,8 @@ fn window(plan: &PlanDoc) -> String {
         };
     }
     format!(
-        "{length} per load point, ramps of {} and {} excluded, {}",
+        "{} per load point, ramps of {} and {} excluded, {}",
+        per_point(plan),
         seconds(plan.ramp_up_s),
         seconds(plan.ramp_down_s),
         passes(plan.repeat)

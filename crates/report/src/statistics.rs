@@ -2,6 +2,7 @@
 //! whether a window was steady.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::steadiness::{NotJudged, Steadiness};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// Returns the value for each unit of `whole`; 0 if there is none of it, such as no
@@ -65,59 +66,30 @@ pub struct SteadyDoc {
     pub range_percent: Option<f64>,
 }
 
-/// Number of rounds that a window is divided into.
-const ROUNDS: usize = 5;
-/// Largest range of the rounds, as a share of their mean.
-const RANGE_MAX: f64 = 0.2;
-/// Largest rise or fall of the line fitted to the rounds, as a share of their mean.
-const SLOPE_MAX: f64 = 0.1;
-
 impl SteadyDoc {
-    /// Judges the amounts in each whole interval of a window, bytes or operations.
-    /// The criterion is that of SNIA's Solid State Storage Performance Test
-    /// Specification (PTS 2.0.1, "steady state"), over five rounds:
-    ///
-    /// - The highest and the lowest round differ by at most 20 % of the mean.
-    /// - The best linear fit rises or falls by at most 10 % of the mean.
-    ///
-    /// The rounds are five equal parts of the window.
+    /// Judges the amounts in each whole interval of a window, bytes or operations, by
+    /// [`Steadiness`].
     #[must_use]
     pub fn of(intervals: &[u64]) -> Self {
-        let unknown = |reason: &str| Self {
-            is_steady: None,
-            reason: reason.to_owned(),
-            range_percent: None,
-        };
-        if intervals.len() < ROUNDS {
-            return unknown("the window has fewer than 5 full intervals");
-        }
-        let rounds: [f64; ROUNDS] = std::array::from_fn(|round| {
-            let edge = |round| round * intervals.len() / ROUNDS;
-            let part = &intervals[edge(round)..edge(round + 1)];
-            part.iter().map(|&done| done as f64).sum::<f64>() / part.len() as f64
-        });
-        let mean = rounds.iter().sum::<f64>() / ROUNDS as f64;
-        if mean <= 0.0 {
-            return unknown("nothing was done in the window");
-        }
-        let (low, high) = rounds
-            .iter()
-            .fold((f64::MAX, 0_f64), |(low, high), &round| {
-                (low.min(round), high.max(round))
-            });
-        let range = (high - low) / mean;
-        // Least squares with the rounds at -2 to 2, whose squares add up to 10.
-        // There are four steps from the first to the last.
-        let fit: f64 = rounds.iter().zip(-2..).map(|(y, x)| y * f64::from(x)).sum();
-        let rise = fit / 10.0 * 4.0 / mean;
-        Self {
-            is_steady: Some(range <= RANGE_MAX && rise.abs() <= SLOPE_MAX),
-            reason: format!(
-                "rounds {:.1} % apart (limit 20 %), trend {:+.1} % (limit 10 %)",
-                range * 100.0,
-                rise * 100.0
-            ),
-            range_percent: Some(range * 100.0),
+        match Steadiness::of(intervals) {
+            Ok(found) => Self {
+                is_steady: Some(found.is_steady()),
+                reason: format!(
+                    "rounds {:.1} % apart (limit 20 %), trend {:+.1} % (limit 10 %)",
+                    found.range * 100.0,
+                    found.rise * 100.0
+                ),
+                range_percent: Some(found.range * 100.0),
+            },
+            Err(why) => Self {
+                is_steady: None,
+                reason: match why {
+                    NotJudged::TooShort => "the window has fewer than 5 full intervals",
+                    NotJudged::Idle => "nothing was done in the window",
+                }
+                .to_owned(),
+                range_percent: None,
+            },
         }
     }
 }

@@ -102,6 +102,10 @@ pub(crate) struct WindowArgs {
     #[arg(long, short, value_name = "DURATION", value_parser = parse_duration,
         help_heading = COMMON)]
     pub(crate) duration: Option<Duration>,
+    /// Extend the measured time until the load is steady, to at most this length [default: the
+    /// profile's, else not]
+    #[arg(long, value_name = "MAX", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) until_steady: Option<Duration>,
     /// Warm-up: load before the measured time [default: the profile's, else 1s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = COMMON)]
     pub(crate) ramp_up: Option<Duration>,
@@ -118,6 +122,7 @@ impl WindowArgs {
         RunOptions {
             work: WorkSpec {
                 duration: self.duration,
+                until_steady: self.until_steady,
                 ramp_up: self.ramp_up,
                 ramp_down: self.ramp_down,
                 ..WorkSpec::default()

@@ -3,6 +3,7 @@
 mod cpu_reader;
 mod failed;
 mod set_up;
+mod until_steady;
 mod workers;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::run::health::{CpuUsers, LateSteps};
 use crate::run::{Observer, health};
 use crate::worker::assignment::WorkerResult;
 use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::failed;
 use workers::{Observed, Workers, tell, workers_for};
@@ -140,7 +142,8 @@ impl PointMeasurements {
     /// Returns the reason why the point is not valid, if there is one.
     fn objection(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
         let Self { outcome, ops, .. } = self;
-        let cut_short = Nanos::from(context.plan.work.duration) > self.observed.window;
+        let Schedule { open, close, .. } = self.observed.schedule;
+        let cut_short = close - open > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.
         let is_cut = cut_short || context.plan.work.workload.closes();
         if is_cut && context.cancel.is_cancelled() {

@@ -13,10 +13,9 @@ use crate::drivers::driver::Driver;
 use crate::machine::clock;
 use crate::worker::assignment::{Assignment, WorkerResult};
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
-use crate::worker::gauge::Gauge;
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
-use crate::worker::schedule::Schedule;
+use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::shared::Shared;
 use crate::worker::supply::Supply;
 
@@ -25,7 +24,7 @@ use crate::worker::supply::Supply;
 pub(super) async fn close<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
-    schedule: Schedule,
+    schedules: &Schedules,
     mut groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> Vec<Group<D, S>> {
@@ -36,18 +35,15 @@ pub(super) async fn close<D: Driver, S: Supply>(
         group.close();
     }
     let begin = clock::now();
-    let schedule = Schedule {
-        close: schedule.close.min(begin),
-        stop: Nanos::MAX,
-        ..schedule
+    let Some(of_load) = *schedules.borrow() else {
+        return groups;
     };
-    let control = Rc::new(LoadControl {
-        schedule,
-        gauge: Gauge::start(schedule),
-        operation_limit: worker.plan.limits.operation.into(),
-        cancel: worker.cancel.clone(),
-        alarm: None,
-    });
+    let schedule = Schedule {
+        close: of_load.close.min(begin),
+        stop: Nanos::MAX,
+        ..of_load
+    };
+    let control = Rc::new(LoadControl::new(worker, schedule, schedules, None));
     let mut running = JoinSet::new();
     for mut group in groups {
         let (shared, control) = (Rc::clone(shared), Rc::clone(&control));

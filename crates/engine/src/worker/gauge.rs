@@ -24,6 +24,7 @@ const TICK: Nanos = Nanos(10_000_000);
 
 /// Measurements of a worker so far.
 pub(crate) struct Gauge {
+    pub(super) schedule: Schedule,
     opened: Option<(Nanos, ThreadUsage)>,
     closed: Option<(Nanos, ThreadUsage)>,
     lateness: Histogram<u64>,
@@ -34,13 +35,14 @@ impl Gauge {
     /// window. If the system provides no timer, lateness stays unknown.
     pub(crate) fn start(schedule: Schedule) -> Rc<RefCell<Self>> {
         let gauge = Rc::new(RefCell::new(Self {
+            schedule,
             opened: None,
             closed: None,
             lateness: lateness_histogram(),
         }));
         let watched = Rc::clone(&gauge);
         tokio::task::spawn_local(async move {
-            let watched_all = async { watch(&Timer::new()?, schedule, &watched).await };
+            let watched_all = async { watch(&Timer::new()?, &watched).await };
             if watched_all.await.is_err() {
                 watch_only_usage(schedule, &watched).await;
             }
@@ -50,11 +52,11 @@ impl Gauge {
 
     /// Reads the thread's usage if `now` has passed an edge of the window. Returns
     /// whether the window is over.
-    pub(crate) fn see(&mut self, now: Nanos, schedule: &Schedule) -> bool {
-        if self.opened.is_none() && now >= schedule.open {
+    pub(crate) fn see(&mut self, now: Nanos) -> bool {
+        if self.opened.is_none() && now >= self.schedule.open {
             self.opened = Some((now, process::thread_usage()));
         }
-        if self.closed.is_none() && now >= schedule.close {
+        if self.closed.is_none() && now >= self.schedule.close {
             self.closed = Some((now, process::thread_usage()));
         }
         self.closed.is_some()
@@ -85,7 +87,7 @@ impl Gauge {
     }
 }
 
-async fn watch(timer: &Timer, schedule: Schedule, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
+async fn watch(timer: &Timer, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
     let mut due = clock::now() + TICK;
     loop {
         timer.set(due.since(clock::now()))?;
@@ -95,12 +97,12 @@ async fn watch(timer: &Timer, schedule: Schedule, gauge: &RefCell<Gauge>) -> std
         // Records all ticks that have become due, so that none is lost while the
         // thread is late.
         while due <= now {
-            if schedule.open <= due && due < schedule.close {
+            if gauge.schedule.open <= due && due < gauge.schedule.close {
                 gauge.lateness.saturating_record(now.since(due).0.max(1));
             }
             due = due + TICK;
         }
-        if gauge.see(now, &schedule) {
+        if gauge.see(now) {
             return Ok(());
         }
     }
@@ -109,7 +111,7 @@ async fn watch(timer: &Timer, schedule: Schedule, gauge: &RefCell<Gauge>) -> std
 async fn watch_only_usage(schedule: Schedule, gauge: &RefCell<Gauge>) {
     for at in [schedule.open, schedule.close] {
         tokio::time::sleep_until(clock::timer(at)).await;
-        gauge.borrow_mut().see(clock::now(), &schedule);
+        gauge.borrow_mut().see(clock::now());
     }
 }
 

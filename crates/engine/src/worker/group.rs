@@ -57,6 +57,8 @@ pub(crate) struct Group<D, S> {
     timer: Option<Pin<Box<Sleep>>>,
     timer_at: Nanos,
     alarm_at: Option<Nanos>,
+    /// End of the window, as far as the members know.
+    pub(super) window_end: Nanos,
 }
 
 impl<D: Driver, S: Supply> Group<D, S> {
@@ -74,6 +76,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             timer: None,
             timer_at: Nanos(0),
             alarm_at: None,
+            window_end: Nanos::MAX,
         }
     }
 
@@ -129,10 +132,14 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             let mut now = match (polled, filled_at) {
                 (Poll::Ready(received), _) => self.book(received, shared, control)?,
-                (Poll::Pending, None) => clock::now(),
+                (Poll::Pending, None) => {
+                    self.follow_schedule(control);
+                    clock::now()
+                }
                 (Poll::Pending, Some(filled_at)) => {
                     self.set_alarm(context, filled_at, control)?;
                     ready!(self.wait(context, filled_at, control.operation_limit))?;
+                    self.follow_schedule(control);
                     clock::now()
                 }
             };
@@ -185,6 +192,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Result<Nanos, Dropped> {
         let now = clock::now();
         control.turn(&mut shared.recording, now);
+        self.follow_schedule(control);
         self.clients.count_in_flight(now, control);
         // Counted first, because clients that are answered now had nothing to send
         // until now.

@@ -1,6 +1,6 @@
 //! Instructions of a load point for all clients of a worker.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::hint;
 use std::rc::Rc;
 
@@ -8,13 +8,16 @@ use smbench_model::Nanos;
 
 use crate::machine::cancel::Cancel;
 use crate::worker::alarm::Alarm;
+use crate::worker::assignment::Assignment;
 use crate::worker::gauge::Gauge;
 use crate::worker::recorder_exchange::IntervalRecorder;
-use crate::worker::schedule::Schedule;
+use crate::worker::schedule::{Schedule, Schedules};
 
 /// Instructions of a load point for all clients of a worker.
 pub(super) struct LoadControl {
-    pub(super) schedule: Schedule,
+    schedule: Cell<Schedule>,
+    /// Where the coordinator ends the window earlier.
+    schedules: Schedules,
     pub(super) operation_limit: Nanos,
     pub(crate) cancel: Cancel,
     /// The worker's alarm clock, if the clock makes actions due.
@@ -25,14 +28,64 @@ pub(super) struct LoadControl {
 }
 
 impl LoadControl {
+    /// Makes the instructions for a schedule.
+    pub(super) fn new(
+        worker: &Assignment,
+        schedule: Schedule,
+        schedules: &Schedules,
+        alarm: Option<Rc<Alarm>>,
+    ) -> Self {
+        Self {
+            schedule: Cell::new(schedule),
+            schedules: schedules.clone(),
+            gauge: Gauge::start(schedule),
+            operation_limit: worker.plan.limits.operation.into(),
+            cancel: worker.cancel.clone(),
+            alarm,
+        }
+    }
+
+    /// Returns the schedule as it is known to this worker.
+    #[inline]
+    pub(super) const fn schedule(&self) -> Schedule {
+        self.schedule.get()
+    }
+
+    #[inline]
     pub(crate) fn stops(&self, now: Nanos) -> bool {
-        now >= self.schedule.stop || self.cancel.is_cancelled()
+        now >= self.schedule().stop || self.cancel.is_cancelled()
+    }
+
+    /// Waits until the coordinator ends the window earlier, and tells the worker: without
+    /// end.
+    pub(super) async fn follow(&self) {
+        let mut schedules = self.schedules.clone();
+        while schedules.changed().await.is_ok() {
+            self.take_schedule();
+        }
+        // The coordinator has ended.
+        std::future::pending::<()>().await;
+    }
+
+    /// Takes over a schedule that ends earlier.
+    fn take_schedule(&self) {
+        let latest = *self.schedules.borrow();
+        let earlier = latest.filter(|latest| latest.close < self.schedule().close);
+        if let Some(schedule) = earlier {
+            self.schedule.set(schedule);
+            self.gauge.borrow_mut().schedule = schedule;
+            if let Some(alarm) = &self.alarm {
+                // Groups that wait for the end have to wait for another one.
+                alarm.ring_all();
+            }
+        }
     }
 
     /// Returns how much of the window lies between two instants. A cancel ends the
     /// window.
     pub(super) fn window_between(&self, from: Nanos, to: Nanos) -> Nanos {
-        self.schedule.window_between(from, to.min(self.cancel.at()))
+        self.schedule()
+            .window_between(from, to.min(self.cancel.at()))
     }
 
     /// Makes sure that an operation completed at `now` is recorded in the right
@@ -57,8 +110,9 @@ impl LoadControl {
     ) {
         let until = now.min(cancelled_at);
         if recording.is_over(until) {
-            recording.turn(until, self.schedule.interval_at(until));
-            self.gauge.borrow_mut().see(now, &self.schedule);
+            self.take_schedule();
+            recording.turn(until, self.schedule().interval_at(until));
+            self.gauge.borrow_mut().see(now);
         }
         if cancelled_at <= now {
             recording.leave_window(cancelled_at);

@@ -5,6 +5,7 @@ use smbench_model::Nanos;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Stage;
 use smbench_model::record::{Phase, Series};
+use tokio::sync::watch;
 
 /// The instants of one load point, common to all its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,10 @@ pub(crate) struct Schedule {
     /// Number of clients, all of which are set up.
     pub(crate) clients: u32,
 }
+
+/// Receives the schedule of a load point, and perhaps a later one that ends the window
+/// earlier. `None` before the first.
+pub(crate) type Schedules = watch::Receiver<Option<Schedule>>;
 
 /// A part of a load point during which a worker uses one recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +58,24 @@ impl Position {
 impl Schedule {
     pub(crate) fn new(begin: Nanos, plan: &Plan, clients: u32) -> Self {
         let open = begin + plan.work.ramp_up.into();
-        let close = open + plan.work.duration.into();
+        let longest = plan.work.longest_window();
+        let close = open + longest.into();
         Self {
             begin,
             open,
             close,
             stop: close + plan.work.ramp_down.into(),
-            interval: Series::interval_of(plan.work.duration).into(),
+            interval: Series::interval_of(longest).into(),
             clients,
+        }
+    }
+
+    /// Returns the same schedule with an earlier end of the window, `close`.
+    pub(crate) fn closing_at(self, close: Nanos) -> Self {
+        Self {
+            close,
+            stop: close + (self.stop - self.close),
+            ..self
         }
     }
 

@@ -13,7 +13,7 @@ use smbench_model::load::Ramp;
 use smbench_model::record::{Dropout, Recorder};
 use smbench_model::sessions::Caching;
 use tokio::runtime::{LocalOptions, LocalRuntime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::drivers::driver::{Connector, Driver};
@@ -25,11 +25,10 @@ use crate::worker::booking::book_acknowledged;
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::closing::close;
 use crate::worker::figures::Figures;
-use crate::worker::gauge::Gauge;
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::recorder_exchange::IntervalRecorder;
-use crate::worker::schedule::Schedule;
+use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::setup;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Supplies, Supply};
@@ -58,7 +57,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
     assignment: Assignment,
     means: WorkerParts<C, T>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
-    start: watch::Receiver<Option<Schedule>>,
+    mut start: Schedules,
 ) -> std::io::Result<Option<WorkerResult>> {
     let _gone = GoneOnDrop(reports);
     if let Some(cpu) = assignment.cpu {
@@ -80,14 +79,15 @@ pub(crate) fn work<C: Connector, T: Supplies>(
                 return Ok(None);
             }
         };
-        let schedule = await_schedule(start).await;
+        let schedule = await_schedule(&mut start).await;
         let groups = waiting.until_begin(&mut outcome).await;
         let groups = match schedule {
             Some(schedule) => {
-                let groups = put_load_on(&worker, &shared, schedule, groups, &mut outcome).await?;
+                let groups =
+                    put_load_on(&worker, &shared, (schedule, &start), groups, &mut outcome).await?;
                 drop(worker.under_load.take());
                 let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
-                let groups = close(&worker, &shared, schedule, groups, &mut outcome).await;
+                let groups = close(&worker, &shared, &start, groups, &mut outcome).await;
                 shared.borrow_mut().recording.leave(clock::now());
                 groups
             }
@@ -111,7 +111,7 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
 }
 
 /// Waits for the schedule; returns `None` if the load point is called off.
-async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<Schedule> {
+async fn await_schedule(start: &mut Schedules) -> Option<Schedule> {
     start
         .wait_for(Option::is_some)
         .await
@@ -124,7 +124,7 @@ async fn await_schedule(mut start: watch::Receiver<Option<Schedule>>) -> Option<
 pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
-    schedule: Schedule,
+    (schedule, schedules): (Schedule, &Schedules),
     groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
@@ -133,14 +133,9 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
         true => Some(Rc::new(Alarm::new(groups.len())?)),
         false => None,
     };
-    let gauge = Gauge::start(schedule);
-    let control = Rc::new(LoadControl {
-        schedule,
-        gauge: Rc::clone(&gauge),
-        operation_limit: plan.limits.operation.into(),
-        cancel: worker.cancel.clone(),
-        alarm: alarm.clone(),
-    });
+    let control = LoadControl::new(worker, schedule, schedules, alarm.clone());
+    let control = Rc::new(control);
+    let gauge = Rc::clone(&control.gauge);
     let rings = async {
         match &alarm {
             Some(alarm) => alarm.run(&worker.cancel).await,
@@ -199,12 +194,13 @@ fn spawn_groups<D: Driver, S: Supply>(
     figures: &Rc<RefCell<Figures>>,
     groups: Vec<Group<D, S>>,
 ) -> JoinSet<EndedGroup<Group<D, S>>> {
-    let schedule = control.schedule;
+    let schedule = control.schedule();
     let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
     let mut running = JoinSet::new();
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
+        group.window_end = schedule.close;
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {
@@ -277,7 +273,8 @@ async fn watch<G: 'static>(
     };
     let mut ticks = tokio::time::interval(TURN_INTERVAL);
     let give_up = cancelled_for(&control.cancel, CANCEL_GRACE);
-    tokio::pin!(give_up);
+    let follow = control.follow();
+    tokio::pin!(give_up, follow);
     loop {
         tokio::select! {
             ended = running.join_next() => match ended {
@@ -296,6 +293,7 @@ async fn watch<G: 'static>(
                 }
             },
             _ = ticks.tick() => control.turn(&mut shared.borrow_mut().recording, clock::now()),
+            () = &mut follow => {}
             () = &mut give_up => {
                 running.abort_all();
                 while running.join_next().await.is_some() {}

@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_was_changed_is_told_of_its_first_fault() {
-        let changes: [(Change, &str); 14] = [
+        let changes: [(Change, &str); 16] = [
             (
                 |plan| plan.work.load_points.clear(),
                 "there are no load points: give one or more numbers of clients",
@@ -88,6 +88,17 @@ mod tests {
                 "duration is zero: the measured window needs a length, such as 30s",
             ),
             (
+                |plan| plan.work.until_steady = Some(Duration::from_secs(4)),
+                "until_steady is 4s: give at least 5s, so that it can be judged",
+            ),
+            (
+                |plan| {
+                    plan.work.duration = Duration::from_secs(30);
+                    plan.work.until_steady = Some(Duration::from_secs(29));
+                },
+                "until_steady is 29s: give at least 30s, so that it can be judged",
+            ),
+            (
                 |plan| (plan.work.ramp, plan.work.ramp_up) = (Ramp::Linear, Duration::ZERO),
                 "ramp linear means nothing without ramp_up: give that as well, or drop it",
             ),
@@ -117,6 +128,8 @@ mod tests {
     #[test]
     fn a_replay_has_one_request_in_flight() {
         let mut plan = resolve(&recorded(), &RunOptions::default()).unwrap();
+        assert_eq!(plan.check(), Ok(()));
+        plan.work.until_steady = Some(Duration::from_secs(60));
         assert_eq!(plan.check(), Ok(()));
         plan.work.outstanding = 2;
         assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn whatever_changes_the_work_changes_the_digest() {
-        let changes: [fn(&mut Plan); 26] = [
+        let changes: [fn(&mut Plan); 28] = [
             |_| {},
             |plan| plan.work.workload.sizes[0].size = 8192,
             |plan| plan.work.workload.requests = data(50.0, None),
@@ -92,6 +92,8 @@ mod tests {
             |plan| plan.work.repeat = 2,
             |plan| plan.work.outstanding = 2,
             |plan| plan.work.duration = Duration::from_millis(3001),
+            |plan| plan.work.until_steady = Some(Duration::from_secs(60)),
+            |plan| plan.work.rates = vec!["500".parse().unwrap()],
             |plan| plan.work.seed = 2,
             |plan| plan.sessions.options.dialects = Dialect::Smb21.into(),
             |plan| plan.sessions.options.signing = Mode::Required,

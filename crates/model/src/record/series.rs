@@ -76,6 +76,25 @@ impl Series {
         }
     }
 
+    /// Returns the bytes that each of the first `whole` intervals has moved; operations
+    /// where no data was moved.
+    #[must_use]
+    pub fn amounts(&self, whole: usize) -> Vec<u64> {
+        let carrying = self
+            .ops
+            .iter()
+            .filter(|(kind, _)| kind.direction().is_some());
+        let carrying: Vec<_> = carrying.map(|(_, intervals)| intervals).collect();
+        let mut done: Vec<u64> = (0..self.all.len())
+            .map(|at| carrying.iter().map(|intervals| intervals[at].bytes).sum())
+            .collect();
+        if done.iter().all(|&bytes| bytes == 0) {
+            done = self.all.iter().map(|interval| interval.count).collect();
+        }
+        done.truncate(whole);
+        done
+    }
+
     /// Extends the series to at least this many intervals. New intervals are empty.
     pub fn reach(&mut self, length: usize) {
         let length = length.max(self.all.len());

@@ -43,6 +43,7 @@ fn a_full_profile_is_read() {
         loops = 5
         ramp = "linear"
         duration = "3s"
+        until_steady = "1m"
         ramp_up = "1s"
         ramp_down = "500ms"
         repeat = 2
@@ -102,6 +103,7 @@ fn a_full_profile_is_read() {
                 loops: Some(5),
                 ramp: Some(Ramp::Linear),
                 duration: Some(Duration::from_secs(3)),
+                until_steady: Some(Duration::from_secs(60)),
                 ramp_up: Some(Duration::from_secs(1)),
                 ramp_down: Some(Duration::from_millis(500)),
                 repeat: Some(2),

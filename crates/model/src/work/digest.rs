@@ -26,6 +26,7 @@ impl Work {
             ramp,
             ramp_up,
             duration,
+            until_steady,
             ramp_down,
             seed,
             verify,
@@ -43,6 +44,7 @@ impl Work {
         let rates =
             (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect::<Vec<_>>());
         digest.add_given("rates", rates);
+        digest.add_given("until_steady_ns", until_steady.map(|most| most.as_nanos()));
         digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
     }
 }

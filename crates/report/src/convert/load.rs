@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use smbench_model::plan::{LoadModel, Plan};
-use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, OpRecord, Series};
+use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, OpRecord};
 
 use super::per_second;
 use crate::doc::{ConcurrencyDoc, OfferedDoc};
@@ -25,19 +25,9 @@ pub(super) fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64
 /// Judges whether bytes per interval were steady; operations where no data was
 /// moved.
 pub(super) fn steady(record: &LoadPointRecord) -> SteadyDoc {
-    let Series { interval, all, ops } = &record.series;
-    let interval_ns = interval.as_nanos().max(1);
+    let interval_ns = record.series.interval.as_nanos().max(1);
     let whole = (record.window.as_nanos() / interval_ns) as usize;
-    let carrying = ops.iter().filter(|(kind, _)| kind.direction().is_some());
-    let carrying: Vec<_> = carrying.map(|(_, intervals)| intervals).collect();
-    let mut done: Vec<u64> = (0..all.len())
-        .map(|at| carrying.iter().map(|intervals| intervals[at].bytes).sum())
-        .collect();
-    if done.iter().all(|&bytes| bytes == 0) {
-        done = all.iter().map(|interval| interval.count).collect();
-    }
-    done.truncate(whole);
-    SteadyDoc::of(&done)
+    SteadyDoc::of(&record.series.amounts(whole))
 }
 
 pub(super) fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {

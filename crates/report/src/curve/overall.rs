@@ -6,7 +6,7 @@
 //! those of the range.
 
 use super::{Curve, CurveRow};
-use crate::doc::CurveDoc;
+use crate::doc::{CurveDoc, CurvePointDoc};
 
 /// Fewest load points of a curve.
 const POINTS_MIN: usize = 3;
@@ -33,6 +33,20 @@ impl Curve<'_> {
             even: is_even(rows),
             valid: reason.is_none(),
             reason,
+            rightmost: self.rightmost(),
+        })
+    }
+
+    /// Returns the quotable load point of the highest load.
+    fn rightmost(&self) -> Option<CurvePointDoc> {
+        let mut rows = self.rows.iter().rev();
+        let row = rows.find(|row| row.is_quotable() && !misses_rate(row))?;
+        let (ops_per_s, latency_mean_ns) = point(row)?;
+        Some(CurvePointDoc {
+            clients: row.clients,
+            rate: row.rate,
+            ops_per_s,
+            latency_mean_ns,
         })
     }
 
@@ -42,8 +56,7 @@ impl Curve<'_> {
             let load = row.load();
             return Some(format!("the load point of {load} is not valid"));
         }
-        let misses = |row: &&CurveRow<'_>| row.passes.iter().any(|pass| pass.misses_rate());
-        if let Some(row) = rows.iter().find(misses) {
+        if let Some(row) = rows.iter().find(|row| misses_rate(row)) {
             return Some(format!("the rate of {} was not reached", row.load()));
         }
         if rows.len() < POINTS_MIN {
@@ -54,6 +67,10 @@ impl Curve<'_> {
         let rises = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
         (!rises).then(|| "operations per second do not rise from point to point".to_owned())
     }
+}
+
+fn misses_rate(row: &CurveRow<'_>) -> bool {
+    row.passes.iter().any(|pass| pass.misses_rate())
 }
 
 /// Returns operations per second and the mean response time in nanoseconds.

@@ -25,4 +25,22 @@ pub struct CurveDoc {
     pub valid: bool,
     /// Why the curve is not valid; `null` if it is.
     pub reason: Option<String>,
+    /// The load point of the highest load that may be quoted and reached its rate. Other
+    /// load points may have had more operations per second. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rightmost: Option<CurvePointDoc>,
+}
+
+/// A load point of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePointDoc {
+    /// Number of clients.
+    pub clients: u32,
+    /// Rate that was asked for, where load points differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Operations per second.
+    pub ops_per_s: f64,
+    /// Mean response time in nanoseconds.
+    pub latency_mean_ns: f64,
 }

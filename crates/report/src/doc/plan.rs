@@ -58,6 +58,10 @@ pub struct PlanDoc {
     pub ramp_up_s: f64,
     /// Seconds in the window.
     pub duration_s: f64,
+    /// Longest window, if it is extended until the load is steady. `duration_s` is then the
+    /// shortest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_steady_s: Option<f64>,
     /// Seconds at full load after the window.
     pub ramp_down_s: f64,
     /// Seed of every random choice.
@@ -223,6 +227,7 @@ impl From<&Plan> for PlanDoc {
             ramp: (plan.work.ramp != Ramp::Full).then_some(Named::Known(plan.work.ramp)),
             ramp_up_s: plan.work.ramp_up.as_secs_f64(),
             duration_s: plan.work.duration.as_secs_f64(),
+            until_steady_s: plan.work.until_steady.map(|most| most.as_secs_f64()),
             ramp_down_s: plan.work.ramp_down.as_secs_f64(),
             seed: plan.work.seed,
             generator: PlanGeneratorDoc::from(&plan.generator),

@@ -62,9 +62,10 @@ fn sessions(plan: &PlanDoc) -> String {
 fn time(plan: &PlanDoc) -> String {
     let of_pass = plan.load_points.len().max(plan.rates_per_s.len());
     let points = of_pass as u64 * u64::from(plan.repeat);
-    let per_point = plan.ramp_up_s + plan.duration_s + plan.ramp_down_s;
+    let window_s = plan.until_steady_s.unwrap_or(plan.duration_s);
+    let per_point = plan.ramp_up_s + window_s + plan.ramp_down_s;
     let all = Duration::try_from_secs_f64(per_point * points as f64).unwrap_or(Duration::MAX);
-    let most = match plan.is_until_replayed() {
+    let most = match plan.is_until_replayed() || plan.until_steady_s.is_some() {
         true => "at most ",
         false => "",
     };

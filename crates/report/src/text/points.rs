@@ -6,6 +6,7 @@ use super::summary::Tone;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{CurveDoc, LoopDoc};
 use crate::latency::{LatencyDoc, pool};
+use crate::load::Load;
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
@@ -269,17 +270,28 @@ pub fn peak_line(pacing: LoopDoc, curve: &Curve<'_>) -> Option<String> {
 /// it has none.
 #[must_use]
 pub fn overall(doc: &CurveDoc) -> String {
+    let rightmost = doc.rightmost.as_ref().map(|point| {
+        let load = Load {
+            clients: point.clients,
+            rate: point.rate,
+        };
+        let mean = units::latency(point.latency_mean_ns);
+        format!("; rightmost valid load {load}, mean {mean}")
+    });
+    let rightmost = rightmost.unwrap_or_default();
     match (doc.ort_ns, &doc.reason) {
         (Some(ort_ns), _) => format!(
-            "overall response time {}, from {} to {} ops/s ({} load points)",
+            "overall response time {}, from {} to {} ops/s ({} {}load points){rightmost}",
             units::latency(ort_ns),
             units::rate(doc.ops_per_s_from),
             units::rate(doc.ops_per_s_to),
-            doc.points
+            doc.points,
+            if doc.even { "" } else { "uneven " },
         ),
         (None, reason) => {
             let reason = reason.as_deref().unwrap_or("no reason given");
-            format!("no overall response time: {}", units::plain(reason))
+            let reason = units::plain(reason);
+            format!("no overall response time: {reason}{rightmost}")
         }
     }
 }

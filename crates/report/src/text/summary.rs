@@ -1,6 +1,8 @@
 //! The answer of a run in less than a screen of 80 columns: the load points, the peak,
 //! and what a reader must know before quoting it. [`super::render`] prints everything.
 
+use itertools::Itertools as _;
+
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
 use super::find::{answer, probes};
@@ -11,10 +13,12 @@ use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
 use super::wrap::wrapped_to;
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{ConditionOutcome, FindKind, LoopDoc, OutcomeDoc, RunDoc, ServerLocation};
+use crate::doc::{
+    ConditionOutcome, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, RunDoc, ServerLocation,
+};
 use crate::plan;
 use crate::published::Efficiency;
-use crate::units::{counted, plain, utilisation};
+use crate::units::{self, counted, plain, utilisation};
 
 /// Width of the lines. A table of a run at a rate may be wider.
 const COLUMNS: usize = 80;
@@ -181,6 +185,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         Some(_) => Tone::Caution,
         None => Tone::Plain,
     };
+    all.extend(until_steady(doc).map(|told| Fact::plain("Window", told)));
     let is_void = !curve.rows.iter().all(CurveRow::is_quotable);
     let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid || is_void);
     all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));
@@ -197,6 +202,40 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     let cautions = cautions.chain(doc.server.mixed_passes().map(|told| plain(&told)));
     all.extend(cautions.map(|caution| Fact::new(Tone::Caution, "Caution", caution)));
     all
+}
+
+/// Describes how long it took until the load was steady, if windows were extended for that.
+fn until_steady(doc: &RunDoc) -> Option<String> {
+    let most_s = doc.plan.until_steady_s?;
+    let is_steady = |point: &&LoadPointDoc| {
+        let steady = point.steady.as_ref();
+        steady.is_some_and(|steady| steady.is_steady == Some(true))
+    };
+    let measured: Vec<_> = doc.load_points.iter().filter(|point| point.valid).collect();
+    let lengths: Vec<_> = measured
+        .iter()
+        .copied()
+        .filter(is_steady)
+        .map(|point| point.window_s)
+        .sorted_by(f64::total_cmp)
+        .collect();
+    let after = match lengths[..] {
+        [] => None,
+        [first, .., last] if first < last => Some(format!(
+            "{} to {}",
+            units::seconds(first),
+            units::seconds(last)
+        )),
+        [first, ..] => Some(units::seconds(first)),
+    };
+    let after = after.map(|after| format!("steady after {after}"));
+    let never = measured.len() - lengths.len();
+    let never = (never > 0).then(|| {
+        let points = counted(never as u64, "load point");
+        format!("{points} not steady within {}", units::seconds(most_s))
+    });
+    let told = after.into_iter().chain(never).join("; ");
+    (!told.is_empty()).then_some(told)
 }
 
 fn settings(doc: &RunDoc) -> Vec<Fact> {

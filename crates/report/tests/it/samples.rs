@@ -60,6 +60,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             ramp: Ramp::Full,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),
+            until_steady: None,
             ramp_down: Duration::from_millis(500),
             seed: 42,
             verify: Verify::Off,

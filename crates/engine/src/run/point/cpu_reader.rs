@@ -16,7 +16,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::process::{CpuTime, Usage};
 use crate::machine::server_cpu::{Meter, Reading};
 use crate::machine::{clock, process};
-use crate::worker::schedule::Schedule;
+use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::under_load::UnderLoad;
 
 /// Waits until no token is left.
@@ -42,7 +42,7 @@ pub(super) struct Seen {
 impl CpuReader {
     /// Starts the thread, which waits for the window.
     pub(super) fn start(
-        schedule: Schedule,
+        schedules: (Schedule, Schedules),
         cancel: Cancel,
         meter: Meter,
         load: LoadGone,
@@ -54,7 +54,7 @@ impl CpuReader {
         std::thread::Builder::new()
             .name("smbench-cpu".to_owned())
             .spawn(move || {
-                let seen = runtime.block_on(watch(schedule, cancel, meter, load));
+                let seen = runtime.block_on(watch(schedules, cancel, meter, load));
                 // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
             })?;
@@ -68,7 +68,12 @@ impl CpuReader {
     }
 }
 
-async fn watch(schedule: Schedule, cancel: Cancel, meter: Meter, mut load: LoadGone) -> Seen {
+async fn watch(
+    (schedule, schedules): (Schedule, Schedules),
+    cancel: Cancel,
+    meter: Meter,
+    mut load: LoadGone,
+) -> Seen {
     let mut over = pin!(async {
         tokio::select! {
             _ = load.recv() => {}
@@ -90,7 +95,7 @@ async fn watch(schedule: Schedule, cancel: Cancel, meter: Meter, mut load: LoadG
     let opened = read();
     let at_open = look();
     tokio::select! {
-        () = tokio::time::sleep_until(clock::timer(schedule.close)) => {}
+        () = closed(schedule, schedules) => {}
         () = &mut over => {}
     }
     let closed = read();
@@ -99,6 +104,18 @@ async fn watch(schedule: Schedule, cancel: Cancel, meter: Meter, mut load: LoadG
         opened,
         closed,
         server: [finished(at_open).await, finished(at_close).await],
+    }
+}
+
+/// Waits for the end of the window, which may become earlier meanwhile.
+async fn closed(mut schedule: Schedule, mut schedules: Schedules) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep_until(clock::timer(schedule.close)) => return,
+            Ok(()) = schedules.changed() => {
+                schedule = schedules.borrow().unwrap_or(schedule);
+            }
+        }
     }
 }
 
@@ -164,7 +181,9 @@ mod tests {
         let (held, load) = under_load();
         let meter = Meter::new(&CpuSource::Off, None);
         let cancel = Cancel::default();
-        let cpu_reader = CpuReader::start(schedule, cancel.clone(), meter, load).unwrap();
+        let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
+        let schedules = (schedule, schedules);
+        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meter, load).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 use super::PROGRESS_INTERVAL;
 use super::cpu_reader::{CpuReader, LoadGone, under_load};
 use super::set_up::SetUp;
+use super::until_steady::UntilSteady;
 use crate::drivers::untrusted::ForeignPanic;
 use crate::machine::{clock, process};
 use crate::run::Observer;
@@ -31,7 +32,7 @@ use crate::worker::timeline::EndedInterval;
 
 /// Time from when the last session is ready to the first operation: enough for
 /// every worker to learn the schedule.
-const START_DELAY: Nanos = Nanos(20_000_000);
+pub(super) const START_DELAY: Nanos = Nanos(20_000_000);
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -182,10 +183,11 @@ impl Workers {
         } = self.set_up(point, context.cancel, observer).await?;
         let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan, clients);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
-        let cpu_reader = CpuReader::start(schedule, cancel, meter, load)?;
+        let schedules = (schedule, self.start.subscribe());
+        let cpu_reader = CpuReader::start(schedules, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));
         let followed = self.follow(context, schedule, (point, repeat), observer);
-        let closed = followed.await;
+        let (schedule, closed) = followed.await;
         let observed = Observed {
             setup: stood.since(self.begin),
             schedule,
@@ -197,16 +199,17 @@ impl Workers {
         Ok((observed, cpu_reader))
     }
 
-    /// Follows the workers until all have ended; returns the instant at which the
-    /// window closed. No measurement depends on when the coordinator runs, because its
+    /// Follows the workers until all have ended; returns the schedule, which may have
+    /// become shorter, and the instant at which the window closed. No measurement depends on when the coordinator runs, because its
     /// observer may delay it.
     async fn follow(
         &mut self,
         context: &Context<'_>,
-        schedule: Schedule,
+        mut schedule: Schedule,
         (point, repeat): (PointNumber, u32),
         observer: &mut dyn Observer,
-    ) -> Nanos {
+    ) -> (Schedule, Nanos) {
+        let mut until_steady = UntilSteady::of(&context.plan);
         let mut shown = schedule.begin;
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
@@ -229,6 +232,14 @@ impl Workers {
             let (live, over) = self.exchange.collect();
             for over in &over {
                 tell(context, (point, repeat), over, observer);
+                if let Some(watched) = &mut until_steady {
+                    watched.add(over);
+                    if let Some(ended) = watched.ended(schedule, clock::now()) {
+                        self.start.send_replace(Some(ended));
+                        schedule = ended;
+                        until_steady = None;
+                    }
+                }
             }
             let recorders = over.into_iter().map(|over| over.recorder);
             self.exchange.give_back(recorders);
@@ -248,7 +259,8 @@ impl Workers {
             true => last_end,
             false => Nanos::MAX,
         };
-        schedule.close.min(context.cancel.at()).min(load_end)
+        let closed = schedule.close.min(context.cancel.at()).min(load_end);
+        (schedule, closed)
     }
 
     /// Joins all workers without blocking the coordinator's own connections. Workers

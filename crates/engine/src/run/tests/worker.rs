@@ -128,11 +128,18 @@ pub(super) fn allocations_with<T: Supplies>(
     let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
     let shared = Rc::new(RefCell::new(Shared::new(recording)));
     let schedule = endless(clock::now());
+    let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
     let seen = Seen::default();
     let mut outcome = WorkerResult::default();
     let counts = thread::scope(|scope| {
         scope.spawn(|| seen.coordinate(&exchange));
-        let load = put_load_on(&worker, &shared, schedule, groups, &mut outcome);
+        let load = put_load_on(
+            &worker,
+            &shared,
+            (schedule, &schedules),
+            groups,
+            &mut outcome,
+        );
         let mut load = pin!(load);
         let (counts, ended) = count(&runtime, load.as_mut(), &seen);
         cancel.cancel();

@@ -98,7 +98,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             let operation = match due.what {
                 DueFor::Further => Some(of_slot.operation),
                 DueFor::Next | DueFor::Rested(_) | DueFor::Arrival(_) => {
-                    member.next_operation(control.schedule.phase(now))
+                    member.next_operation(control.schedule().phase(now))
                 }
             };
             let Some(operation) = operation else {

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::hint;
 
 use smbench_model::Nanos;
 
@@ -55,12 +56,28 @@ impl<D: Driver, S: Supply> Group<D, S> {
         .await
     }
 
+    /// Ends the members' window earlier, if the schedule does.
+    #[inline]
+    pub(super) fn follow_schedule(&mut self, control: &LoadControl) {
+        let close = control.schedule().close;
+        if close < self.window_end {
+            hint::cold_path();
+            self.window_end = close;
+            // The alarm for the end has to be set again.
+            self.alarm_at = None;
+            for member in &mut self.clients.members {
+                member.cut_window(close);
+            }
+        }
+    }
+
     /// Completes all measurements that are still running at `now`.
     fn settle(&mut self, now: Nanos, control: &LoadControl) {
+        self.follow_schedule(control);
         self.clients.count_in_flight(now, control);
         self.count_held_back(now, control);
         self.held_back.end();
-        let end = now.min(control.schedule.stop);
+        let end = now.min(control.schedule().stop);
         for member in &mut self.clients.members {
             member.waits.end(now, control);
             member.cut_window(control.cancel.at());

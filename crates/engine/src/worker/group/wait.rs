@@ -41,7 +41,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         if control.stops(now) {
             return Ok(());
         }
-        let stop = control.schedule.stop;
+        let stop = control.schedule().stop;
         // Set once, because a call is never removed.
         if self.alarm_at.is_none() {
             self.alarm_at = Some(stop);

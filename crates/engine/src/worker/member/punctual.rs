@@ -7,7 +7,7 @@ use crate::worker::pace::{LATE, Pace};
 use crate::worker::slot::Slot;
 
 impl<S> Member<S> {
-    /// Ends the window at `end` at the latest, because the run was cancelled then.
+    /// Ends the window at `end` at the latest: the run was cancelled, or the load is steady.
     pub(crate) fn cut_window(&mut self, end: Nanos) {
         self.window.1 = self.window.1.min(end);
     }
