@@ -33,7 +33,10 @@ use value::{destinations, files, parse_profile, paths};
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
-pub(crate) use find::{FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs, SearchArgs};
+pub(crate) use find::{
+    FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs, HOLD, KEEP_ALIVE, LOGON_CLIENTS,
+    SearchArgs, UNTIL, parse_confirmations, parse_precision,
+};
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use message::{command_line, without_urls};

@@ -1,4 +1,9 @@
-//! The load points of a search, one after another, and what they have shown so far.
+//! Searches: what they ask for ([`loads`], [`logons`], [`held`]), their load points, one
+//! after another, and what these have shown so far.
+
+pub(crate) mod held;
+pub(crate) mod loads;
+pub(crate) mod logons;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +19,6 @@ use smbench_report::text::probe_outcome;
 use smbench_report::units::plain;
 use smbench_report::{Disclosure, Find, RunDoc};
 
-use crate::args::OutputArgs;
 use crate::output::complain;
 use crate::progress::ProgressLine;
 use crate::request::document;
@@ -28,7 +32,7 @@ pub(crate) const fn total(per_second: f64) -> Rate {
 }
 
 /// A search, before it begins.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Search {
     /// For the highest load at which conditions hold.
     Load(Find),
@@ -44,6 +48,14 @@ impl Search {
             Self::Sessions(..) => 1,
         }
     }
+}
+
+/// Where the outcomes of probes are printed.
+#[derive(Clone, Copy)]
+pub(crate) enum ProbeLines<'a> {
+    Hidden,
+    /// Above this line, after the place of the search among others.
+    Above(&'a ProgressLine, Option<&'a str>),
 }
 
 /// A search and its probes so far, for all who need them: the course that chooses the next
@@ -96,8 +108,7 @@ pub(crate) struct SearchCourse<'a> {
     /// Clients of every probe of a rate, or the most sessions.
     clients: u32,
     disclosure: Disclosure,
-    output: &'a OutputArgs,
-    line: &'a ProgressLine,
+    lines: ProbeLines<'a>,
     /// Number of probes that were told.
     told: usize,
 }
@@ -108,14 +119,13 @@ impl<'a> SearchCourse<'a> {
         searching: &Searching,
         plan: &Plan,
         disclosure: Disclosure,
-        (output, line): (&'a OutputArgs, &'a ProgressLine),
+        lines: ProbeLines<'a>,
     ) -> Self {
         Self {
             searching: searching.clone(),
             clients: plan.max_clients(),
             disclosure,
-            output,
-            line,
+            lines,
             told: 0,
         }
     }
@@ -124,9 +134,10 @@ impl<'a> SearchCourse<'a> {
     fn tell(&mut self, find: &Find) {
         let before = self.told;
         self.told = find.probes().len();
-        if self.output.quiet {
+        let ProbeLines::Above(line, place) = self.lines else {
             return;
-        }
+        };
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         for (at, probe) in find.probes().iter().enumerate().skip(before) {
             let ProbeDoc {
                 load,
@@ -136,8 +147,9 @@ impl<'a> SearchCourse<'a> {
             } = probe;
             let (number, outcome) = (at + 1, probe_outcome(*verdict));
             let load = find.kind().print(*load);
-            let told = format!("probe {number}: {load} {outcome}: {}", plain(reason));
-            self.line.suspended(|| complain(told));
+            let reason = plain(reason);
+            let told = format!("{place}probe {number}: {load} {outcome}: {reason}");
+            line.suspended(|| complain(told));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use smbench_report::block::{self, Block};
 use smbench_report::doc::LoadError;
-use smbench_report::published::{headlines, tables};
+use smbench_report::published::{found, headlines, tables};
 use smbench_report::study::{Study, StudyDoc};
 use smbench_report::text::wrapped;
 use smbench_report::units::{counted, plain};
@@ -57,7 +57,7 @@ fn blocks(study: &Study, break_lines: fn(&str) -> Vec<String>) -> Vec<Block> {
                 .transfer(study.doc.profile_name(*profile))
                 .is_none()
         })
-        .flat_map(|profile| headlines(study, profile))
+        .flat_map(|profile| [headlines(study, profile), found(study, profile)].concat())
         .flat_map(|answer| break_lines(&answer))
         .collect();
     if !answers.is_empty() {
@@ -108,14 +108,19 @@ pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     ))
 }
 
-/// Lists the profiles by name, and the number of those that are transfers.
+/// Lists the profiles by name, and the number of those that are transfers or searches.
 fn profiles(doc: &StudyDoc) -> String {
     let mut told = Vec::new();
     if !doc.transfers.is_empty() {
         told.push(counted(doc.transfers.len() as u64, "transfer"));
     }
     let named = doc.profiles.iter();
-    told.extend(named.filter(|name| doc.transfer(name).is_none()).cloned());
+    let is_named = |name: &&String| doc.transfer(name).is_none() && doc.search(name).is_none();
+    told.extend(named.filter(is_named).cloned());
+    if !told.is_empty() && !doc.load_points.is_empty() {
+        told.push(counted(doc.load_points.len() as u64, "load point"));
+    }
+    told.extend(doc.searches_told());
     told.join(", ")
 }
 
@@ -127,10 +132,9 @@ fn header(study: &Study) -> Block {
         (
             "plan",
             format!(
-                "{} with {}, {}, {}",
+                "{} with {}, {}",
                 counted(doc.servers.len() as u64, "server"),
                 profiles(doc),
-                counted(doc.load_points.len() as u64, "load point"),
                 match doc.passes {
                     1 => "1 pass".to_owned(),
                     passes => format!("{passes} passes"),

@@ -4,10 +4,12 @@
 //! ```text
 //! suite file -> SuiteSpec    spec, source        as written
 //!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
+//!                            chosen, searches,
 //!                            servers,
 //!                            comparisons
-//!            -> Folder       folder, passes,     load points that are measured, and the rest
-//!                            sittings, difference
+//!            -> Folder       folder, passes,     load points and searches that are measured,
+//!                            parts, sittings,    and the rest
+//!                            difference
 //!            -> passes       runner, host,       one engine run each, on one server; before that,
 //!                            remains             leftovers of an earlier invocation are removed
 //! ```
@@ -15,16 +17,19 @@
 //! Not here: studies and how their folders are read ([`smbench_report::study`]),
 //! and how runs are measured ([`smbench_engine`]).
 
+mod chosen;
 mod client;
 mod comparisons;
 mod difference;
 mod folder;
 mod given;
 mod host;
+mod parts;
 mod passes;
 mod remains;
 mod resolve;
 mod runner;
+mod searches;
 mod servers;
 mod sittings;
 mod source;

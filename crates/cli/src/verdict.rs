@@ -1,8 +1,8 @@
 //! Exit code of a measured run: whether its results may be quoted.
 
 use smbench_report::RunDoc;
-use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::missed_rate;
+use smbench_report::doc::{FindDoc, FindEnd, OutcomeDoc};
+use smbench_report::text::{answer, missed_rate};
 use smbench_report::units::counted;
 
 use crate::failure::Exit;
@@ -28,6 +28,18 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         first.load(),
     );
     Some((Exit::Invalid, Some(message)))
+}
+
+/// Returns the exit code of a completed search without an answer, and why it has none.
+/// Probes that broke the limit are no failures.
+pub(crate) fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
+    match find.end {
+        FindEnd::Found | FindEnd::NeverBroke => None,
+        _ => {
+            let reason = format!("nothing found: {}", answer(find).1);
+            Some((Exit::Invalid, Some(reason)))
+        }
+    }
 }
 
 /// Effect of a missed rate on a run.

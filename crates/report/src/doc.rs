@@ -39,7 +39,7 @@ pub use curve::{CurveDoc, CurvePointDoc};
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save};
 pub use fileio::FileioDoc;
-pub use find::{FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome};
+pub use find::{FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use machine::MachineDoc;
 pub use named::Named;

@@ -2,9 +2,10 @@
 //! what the search has found.
 //!
 //! A probe is a load point. [`sessions`] finds how many sessions a server holds, in one
-//! load point. Which load comes next is decided by
-//! [`smbench_model::search`].
+//! load point. Several searches for one limit are joined in [`FindDoc::pooled`]. Which load
+//! comes next is decided by [`smbench_model::search`].
 
+mod passes;
 mod sessions;
 
 use smbench_model::search::{
@@ -190,6 +191,8 @@ impl Find {
             confirmations: self.spec.confirmations.held,
             confirmations_of: self.spec.confirmations.of,
             probes: self.probes.clone(),
+            passes: Vec::new(),
+            estimate: None,
         }
     }
 
@@ -246,6 +249,17 @@ impl FindKind {
     #[must_use]
     pub const fn is_rate(self) -> bool {
         matches!(self, Self::Rate | Self::Logons)
+    }
+
+    /// Returns the value of `kind` in documents and suites.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Clients => "clients",
+            Self::Sessions => "sessions",
+            Self::Logons => "logons",
+        }
     }
 
     /// Returns what the run is.

@@ -4,7 +4,8 @@
 
 use crate::curve::Curve;
 use crate::doc::{
-    CurveDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc, ServerLocation,
+    CurveDoc, FindDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc,
+    ServerLocation,
 };
 
 /// Note for passes on machines that differ in more than the number of usable CPUs.
@@ -25,8 +26,12 @@ impl RunDoc {
     /// Returns whether another document has further passes of this result. It then has
     /// the same label, work, server and client, and is not a copy.
     pub(crate) fn has_more_passes_in(&self, other: &Self) -> bool {
-        let is_search = self.find.is_some() || other.find.is_some();
-        !is_search
+        let is_alike = match (&self.find, &other.find) {
+            (None, None) => true,
+            (Some(own), Some(other)) => own.is_for_same_limit_as(other),
+            _ => false,
+        };
+        is_alike
             && self.label.is_some()
             && self.label == other.label
             && self.plan.profile == other.plan.profile
@@ -69,9 +74,20 @@ impl RunDoc {
 
     /// Adds the passes of another document of the same plan, numbered after its own.
     pub(crate) fn add_passes(&mut self, mut other: Self) {
+        // A search numbers the probes of a load. As a pass, all have its number.
+        if self.is_single_search() {
+            *self = self.clone().as_pass(1);
+        }
         let own = self.load_points.iter().map(|point| point.repeat).max();
-        for point in &mut other.load_points {
-            point.repeat = point.repeat.saturating_add(own.unwrap_or(0));
+        let own = own.unwrap_or(0);
+        if other.is_single_search() {
+            other = other.as_pass(own.saturating_add(1));
+        } else {
+            for point in &mut other.load_points {
+                point.repeat = point.repeat.saturating_add(own);
+            }
+            let joined = other.find.iter_mut().flat_map(|find| &mut find.passes);
+            joined.for_each(|pass| pass.pass = pass.pass.saturating_add(own));
         }
         if let Some(joined) = Self::pooled(vec![self.clone(), other]) {
             *self = joined;
@@ -86,12 +102,18 @@ impl RunDoc {
     /// - [`ServerDoc::otherwise`](crate::doc::ServerDoc::otherwise) lists how the server differed in other
     ///   documents.
     /// - A note says if another machine generated the load of some passes.
+    /// - Searches are joined as in [`FindDoc::pooled`](crate::doc::FindDoc::pooled).
     /// - The generator's number of CPUs is left out if it differs, because no share
     ///   of them would be right.
     #[must_use]
     pub fn pooled(passes: Vec<Self>) -> Option<Self> {
-        let mut passes = passes.into_iter();
+        let finds = passes
+            .iter()
+            .map(Self::as_found)
+            .collect::<Option<Vec<_>>>();
+        let mut passes = with_judged_probes(passes).into_iter();
         let mut all = passes.next()?;
+        all.find = finds.map_or(all.find, FindDoc::pooled);
         // They were judged on one document.
         all.conditions.clear();
         for pass in passes {
@@ -123,8 +145,43 @@ impl RunDoc {
 
     fn summarised(mut self) -> Self {
         (self.repeats, self.peak, self.curve) = summary(&self.load_points);
+        // The probes of a search are no curve.
+        self.curve = self.curve.filter(|_| self.find.is_none());
         self
     }
+
+    /// Returns the number of passes.
+    #[must_use]
+    pub fn passes(&self) -> u32 {
+        if self.is_single_search() {
+            return 1;
+        }
+        let passes = self.load_points.iter().map(|point| point.repeat);
+        passes.max().unwrap_or(1)
+    }
+
+    fn is_single_search(&self) -> bool {
+        let find = self.find.as_ref();
+        find.is_some_and(|find| find.passes.is_empty())
+    }
+
+    /// Returns the number of the pass, and what its search has found.
+    fn as_found(&self) -> Option<(u32, FindDoc)> {
+        let pass = self.load_points.first().map_or(1, |point| point.repeat);
+        Some((pass, self.find.clone()?))
+    }
+}
+
+/// Leaves out load points of searches that were cut off before they were judged, except
+/// those of the last one. So probe N stays load point N when they are joined.
+fn with_judged_probes(mut passes: Vec<RunDoc>) -> Vec<RunDoc> {
+    let followed = passes.len().saturating_sub(1);
+    for pass in passes.iter_mut().take(followed) {
+        if let Some(find) = &pass.find {
+            pass.load_points.truncate(find.probes.len());
+        }
+    }
+    passes
 }
 
 /// Returns the number of CPUs that the generator could use.

@@ -11,6 +11,7 @@ mod adapter;
 mod dip;
 mod efficiency;
 mod headline;
+mod limits;
 mod tables;
 
 pub use adapter::adapter;
@@ -18,6 +19,7 @@ pub use dip::{Dip, DipVerdict};
 pub use efficiency::{Efficiency, Ranked, RankedBy, efficiency, efficiency_at_peaks, ranked};
 pub(crate) use efficiency::{cpu_of, is_mixed};
 pub use headline::headlines;
+pub use limits::{found, limit_changes, limits};
 pub use tables::{asked_for, comparison, contenders, dips, peaks, tables};
 
 use itertools::Itertools as _;

@@ -17,7 +17,8 @@ use crate::calibration::CALIBRATION_FILE;
 use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 
 pub use doc::{
-    ComparisonDoc, ComparisonKind, StudyDoc, StudyServerDoc, TransferDoc, TransferMode, slug,
+    ComparisonDoc, ComparisonKind, StudyDoc, StudySearchDoc, StudyServerDoc, TransferDoc,
+    TransferMode, slug,
 };
 
 use doc::STUDY_FILE;
@@ -212,6 +213,7 @@ impl Study {
                 passes: 1,
                 servers: Vec::new(),
                 transfers: Vec::new(),
+                searches: Vec::new(),
                 comparisons: Vec::new(),
             },
             calibration: None,
@@ -246,15 +248,16 @@ impl Study {
             doc.profiles.push(run.plan.profile.clone());
             doc.profiles.len() - 1
         });
-        doc.load_points
-            .extend(run.load_points.iter().map(|point| point.clients));
+        // The load points of a search are its probes.
+        let points = run.load_points.iter().filter(|_| run.find.is_none());
+        doc.load_points.extend(points.map(|point| point.clients));
         doc.load_points.sort_unstable();
         doc.load_points.dedup();
-        doc.passes = doc.passes.max(passes(&run));
+        doc.passes = doc.passes.max(run.passes());
         let mut results = self.results.iter_mut();
         if let Some(known) = results.find(|known| known.run.has_more_passes_in(&run)) {
             known.run.add_passes(run);
-            doc.passes = doc.passes.max(passes(&known.run));
+            doc.passes = doc.passes.max(known.run.passes());
             return;
         }
         // Another profile on the same server.
@@ -305,9 +308,4 @@ impl Study {
 
 fn left_out(error: &LoadError) -> String {
     format!("failed to {error}")
-}
-
-fn passes(run: &RunDoc) -> u32 {
-    let passes = run.load_points.iter().map(|point| point.repeat);
-    passes.max().unwrap_or(1)
 }

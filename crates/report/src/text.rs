@@ -18,7 +18,7 @@ mod wrap;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
-pub use find::{answer, outcome as probe_outcome, probes};
+pub use find::{answer, answer_in_brief, ended, outcome as probe_outcome, probes};
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, repeats, setup_lines};

@@ -17,6 +17,15 @@ use super::run::{ConnectionArgs, OutputArgs, RunArgs};
 use super::server::ServerArgs;
 use super::value::parse_percent;
 
+/// Defaults, which searches of suites share.
+pub(crate) const UNTIL: &str = "failed >= 1%";
+pub(crate) const HOLD: &str = "10s";
+pub(crate) const KEEP_ALIVE: &str = "10s";
+pub(crate) const LOGON_CLIENTS: u32 = 256;
+const PRECISION: &str = "2%";
+const CONFIRM: &str = "2/3";
+const PROBES: u32 = 40;
+
 /// What to search for.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FindCommand {
@@ -54,14 +63,14 @@ pub(crate) struct FindLogonsArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// Share of failed log-ons that breaks the limit
-    #[arg(long, value_name = "CONDITION", default_value = "failed >= 1%", help_heading = COMMON)]
+    #[arg(long, value_name = "CONDITION", default_value = UNTIL, help_heading = COMMON)]
     pub(crate) until: HeldLimit,
     /// Measured time of each rate
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+    #[arg(long, value_name = "DURATION", default_value = HOLD, value_parser = parse_duration,
         help_heading = COMMON)]
     pub(crate) hold: Duration,
     /// Number of clients, each with one log-on at a time
-    #[arg(long, short, value_name = "NUMBER", default_value_t = 256, help_heading = COMMON,
+    #[arg(long, short, value_name = "NUMBER", default_value_t = LOGON_CLIENTS, help_heading = COMMON,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     pub(crate) clients: u32,
     /// Intervals between log-ons [default: constant]
@@ -90,18 +99,18 @@ pub(crate) struct FindSessionsArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// Share of failed sessions that ends the search
-    #[arg(long, value_name = "CONDITION", default_value = "failed >= 1%", help_heading = COMMON)]
+    #[arg(long, value_name = "CONDITION", default_value = UNTIL, help_heading = COMMON)]
     pub(crate) until: HeldLimit,
     /// Highest number of sessions, 2 to 100000
     #[arg(long, value_name = "NUMBER", default_value_t = CLIENTS_MAX, help_heading = COMMON,
         value_parser = clap::value_parser!(u32).range(2..=i64::from(CLIENTS_MAX)))]
     pub(crate) max: u32,
     /// How long the sessions are held after the last one was set up
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+    #[arg(long, value_name = "DURATION", default_value = HOLD, value_parser = parse_duration,
         help_heading = COMMON)]
     pub(crate) hold: Duration,
     /// Interval between two ECHO requests in each session, which prove that it is alive
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration,
+    #[arg(long, value_name = "DURATION", default_value = KEEP_ALIVE, value_parser = parse_duration,
         help_heading = COMMON)]
     pub(crate) keep_alive: Duration,
     /// Maximum session setups per second, 1 to 1000000 [default: no limit]
@@ -140,11 +149,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "CONDITION", help_heading = COMMON)]
     pub(crate) slo: Vec<Threshold>,
     /// Largest distance between the answer and the next load that does not hold, in percent
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_precision,
+    #[arg(long, value_name = "PERCENT", default_value = PRECISION, value_parser = parse_precision,
         help_heading = COMMON)]
     pub(crate) precision: f64,
     /// In how many of how many probes the answer must hold
-    #[arg(long, value_name = "K/N", default_value = "2/3", value_parser = parse_confirmations,
+    #[arg(long, value_name = "K/N", default_value = CONFIRM, value_parser = parse_confirmations,
         help_heading = COMMON)]
     pub(crate) confirm: Confirmations,
     /// First load to probe [default: 1000 ops/s, 4 clients, or 50 log-ons/s]
@@ -154,12 +163,27 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "LOAD", value_parser = parse_load, help_heading = COMMON)]
     pub(crate) max: Option<f64>,
     /// Highest number of probes
-    #[arg(long, value_name = "NUMBER", default_value_t = 40,
+    #[arg(long, value_name = "NUMBER", default_value_t = PROBES,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) probes: u32,
 }
 
-fn parse_precision(text: &str) -> Result<f64, &'static str> {
+impl Default for SearchArgs {
+    fn default() -> Self {
+        let confirm = parse_confirmations(CONFIRM);
+        Self {
+            slo: Vec::new(),
+            precision: parse_precision(PRECISION)
+                .unwrap_or_else(|error| unreachable!("valid default: {error}")),
+            confirm: confirm.unwrap_or_else(|error| unreachable!("valid default: {error}")),
+            start: None,
+            max: None,
+            probes: PROBES,
+        }
+    }
+}
+
+pub(crate) fn parse_precision(text: &str) -> Result<f64, &'static str> {
     let percent = parse_percent(text.trim_end_matches('%'))?;
     match percent > 0.0 {
         true => Ok(percent / 100.0),
@@ -167,7 +191,7 @@ fn parse_precision(text: &str) -> Result<f64, &'static str> {
     }
 }
 
-fn parse_confirmations(text: &str) -> Result<Confirmations, String> {
+pub(crate) fn parse_confirmations(text: &str) -> Result<Confirmations, String> {
     let numbers = text.split_once('/');
     let numbers = numbers.and_then(|(held, of)| Some((held.parse().ok()?, of.parse().ok()?)));
     match numbers {

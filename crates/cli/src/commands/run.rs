@@ -27,7 +27,6 @@ use self::conclusion::{EndedBy, conclude};
 pub(crate) use self::conditions::Gate;
 use self::conditions::{AbortReason, SUITE};
 pub(crate) use self::presentation::{NextSteps, Presentation};
-use super::find::check_limits;
 use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
@@ -38,7 +37,8 @@ use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer};
 use crate::results::{Results, check_writable, save_csv_iometer};
-use crate::searching::{Search, SearchCourse, Searching};
+use crate::searching::loads::check_plan;
+use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
 use crate::signals::{self, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
@@ -57,7 +57,7 @@ fn carry_out_all(args: &RunArgs, find: Option<Find>) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
     if let Some(find) = &find {
-        check_limits(find.limits(), &requests[0].draft)?;
+        check_plan(find.limits(), &requests[0].draft)?;
     }
     let ended = run_requests(&requests, args, find);
     save_failure(args.junit.as_deref(), SUITE, &ended)?;
@@ -302,8 +302,11 @@ fn run_one(
     let mut watch = watch.with_search(searching.clone());
     let record = match &searching {
         Some(searching) => {
-            let mut course =
-                SearchCourse::of(searching, &plan, request.disclosure(), (output, line));
+            let lines = match output.quiet {
+                true => ProbeLines::Hidden,
+                false => ProbeLines::Above(line, None),
+            };
+            let mut course = SearchCourse::of(searching, &plan, request.disclosure(), lines);
             run::execute_course(&plan, &mut course, &mut watch, cancel)
         }
         None => run::execute(&plan, &mut watch, cancel),

@@ -29,6 +29,7 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
             let profiles = |study: &StudyDoc| list(&mut study.profiles.iter().cloned());
             other("profiles", profiles(old), profiles(new))
         })
+        .or_else(|| between_searches(old, new))
         .or_else(|| other("servers", servers(old), servers(new)))
         .or_else(|| other("load points", points(old), points(new)))
         .or_else(|| other("passes", old.passes.to_string(), new.passes.to_string()))
@@ -36,6 +37,14 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
             let version = |study: &StudyDoc| study.tool.version.clone();
             other("the release of smbench", version(old), version(new))
         })
+}
+
+/// Returns the difference between the searches of two studies with the same profiles.
+fn between_searches(old: &StudyDoc, new: &StudyDoc) -> Option<String> {
+    new.profiles.iter().find_map(|name| {
+        let [old, new] = [old, new].map(|study| json(&study.search(name)));
+        first_difference(&format!("find `{name}`"), &old, &new)
+    })
 }
 
 /// Keys of a plan that do not make it another one. A digest differs whenever any key

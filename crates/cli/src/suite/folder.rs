@@ -4,7 +4,7 @@
 //! Invariants:
 //!
 //! - A load point that was measured is never measured again, and a missing one
-//!   never counts as measured.
+//!   never counts as measured. The same holds for a search as a whole.
 //! - Results of other settings are never mixed with these.
 //!
 //! A running suite holds a lock on [`RUNNING`]. In this file it notes what has to
@@ -23,9 +23,10 @@ use smbench_report::study::StudyDoc;
 use smbench_report::{Disclosure, LoadError, RunDoc};
 
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
+use super::parts::PassPart;
 use super::passes::{PassId, all_passes};
 use super::resolve::Suite;
-use super::sittings::{has, is_done, joined};
+use super::sittings::{has_ended, is_done, joined};
 use crate::failure::Failure;
 use crate::results::make_folder;
 
@@ -38,9 +39,10 @@ const RUNNING: &str = ".running";
 pub(super) struct Folder {
     path: PathBuf,
     study: StudyDoc,
-    /// Load points of each profile, from its plans.
-    points: Vec<Vec<u32>>,
-    /// Measured load points, without those that were cut short.
+    /// Parts of each profile, from its plans.
+    parts: Vec<Vec<PassPart>>,
+    /// Measured load points, without those that were cut short, and searches that have
+    /// ended.
     measured: HashMap<PassId, RunDoc>,
     running: File,
     remains: Vec<Remains>,
@@ -99,11 +101,7 @@ impl Folder {
         let mut folder = Self {
             path: path.to_owned(),
             study: suite.study.clone(),
-            points: suite
-                .plans
-                .iter()
-                .map(|of_servers| of_servers[0].work.load_points.clone())
-                .collect(),
+            parts: suite.parts(),
             measured: HashMap::new(),
             remains: noted(&mut running),
             running,
@@ -134,17 +132,19 @@ impl Folder {
                 &format!("another flush policy of server `{}`", host.name),
             ));
         }
+        let is_search = suite.search(pass).is_some();
+        if is_search && !has_ended(&run) {
+            // It begins anew, and then replaces the document.
+            return Ok(());
+        }
         if run.outcome != OutcomeDoc::Complete {
-            // Load points before the last were complete when the last began.
-            run.load_points.pop_if(|point| !is_done(point, plan));
+            if !is_search {
+                // Load points before the last were complete when the last began.
+                run.load_points.pop_if(|point| !is_done(point, plan));
+            }
             run.outcome = OutcomeDoc::Complete;
             let reason = run.outcome_reason.take();
-            if plan
-                .work
-                .load_points
-                .iter()
-                .all(|&clients| has(&run, clients))
-            {
+            if self.parts[pass.profile].iter().all(|part| part.is_in(&run)) {
                 // No further load point will follow, so the document has to say how
                 // the pass ended.
                 run.server.notes.push(match reason {
@@ -196,12 +196,17 @@ impl Folder {
         }
     }
 
-    /// Returns the load points of a pass that are not measured yet.
-    pub(super) fn remaining(&self, pass: PassId) -> Vec<u32> {
+    /// Returns the parts of a pass that are not measured yet.
+    pub(super) fn remaining(&self, pass: PassId) -> Vec<PassPart> {
         let measured = self.measured.get(&pass);
-        let is_measured = |clients| measured.is_some_and(|run| has(run, clients));
-        let all = self.points[pass.profile].iter().copied();
-        all.filter(|&clients| !is_measured(clients)).collect()
+        let is_measured = |part: &PassPart| measured.is_some_and(|run| part.is_in(run));
+        let all = self.parts[pass.profile].iter().copied();
+        all.filter(|part| !is_measured(part)).collect()
+    }
+
+    /// Returns whether a pass has a document, even of a search that has not ended.
+    pub(super) fn has_begun(&self, pass: PassId) -> bool {
+        self.run_path(pass).exists()
     }
 
     /// Returns the document of a pass from earlier invocations of the suite.

@@ -53,6 +53,7 @@ mod tests {
                 passes: 2,
                 servers: vec![server("a"), server("b")],
                 transfers: Vec::new(),
+                searches: Vec::new(),
                 comparisons: Vec::new(),
             };
             all_passes(&study).into_iter()

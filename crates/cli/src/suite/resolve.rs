@@ -3,27 +3,29 @@
 use std::thread;
 use std::time::SystemTime;
 
-use smbench_formats::profile;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Limits, Place, Plan, PlanError};
-use smbench_model::profile::Profile;
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
-use smbench_report::study::{StudyDoc, TransferDoc};
+use smbench_report::study::StudyDoc;
 use smbench_report::units::counted;
 
+use super::chosen::{Chosen, check_skipping, chosen};
 use super::client;
 use super::comparisons::comparison;
 use super::given::{options, quick};
 use super::host::Host;
+use super::parts::PassPart;
 use super::passes::PassId;
+use super::searches::SearchJob;
 use super::servers::hosts;
 use super::source::Source;
 use super::spec::twice;
-use super::transfers::{self, Transfer};
 use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
 use crate::failure::Failure;
 use crate::request;
+use crate::searching::Search;
+use crate::searching::loads::check_plan;
 
 /// Default load points of a suite: those of a run.
 const DEFAULT_CLIENTS: &str = "1,4,8,16";
@@ -38,6 +40,8 @@ pub(super) struct Suite {
     /// Plans of one pass over all load points, by profile and then by server,
     /// without targets. The load points are those of the profile.
     pub(super) plans: Vec<Vec<Plan>>,
+    /// The search of each profile whose load points are its probes.
+    searches: Vec<Option<Search>>,
     /// Servers in the order of `study`.
     pub(super) hosts: Vec<Host>,
     /// Time limits of all plans.
@@ -48,6 +52,23 @@ impl Suite {
     /// Returns the plan of a pass, without its target.
     pub(super) fn plan(&self, pass: PassId) -> &Plan {
         &self.plans[pass.profile][pass.server]
+    }
+
+    /// Returns the parts of a pass of each profile.
+    pub(super) fn parts(&self) -> Vec<Vec<PassPart>> {
+        let searches = self.searches.iter();
+        let parts = searches
+            .zip(&self.plans)
+            .map(|(search, plans)| match search {
+                Some(_) => vec![PassPart::Search],
+                None => PassPart::loads(&plans[0].work),
+            });
+        parts.collect()
+    }
+
+    /// Returns the search of a pass, if it is one.
+    pub(super) fn search(&self, pass: PassId) -> Option<&Search> {
+        self.searches[pass.profile].as_ref()
     }
 
     /// Checks a suite. Makes no connection.
@@ -72,6 +93,13 @@ impl Suite {
         };
         check_skipping(source, args)?;
         let chosen = chosen(source, args)?;
+        let jobs = || chosen.iter().filter_map(|chosen| chosen.job.as_ref());
+        let has_points = chosen.iter().any(|chosen| chosen.job.is_none());
+        if args.load.points.is_some() && !has_points {
+            return Err(Failure::Usage(
+                "--points: all that runs are searches, which choose their load points".to_owned(),
+            ));
+        }
         let plans = chosen
             .iter()
             .map(|chosen| plan(source, args, &load_points, chosen, None))
@@ -112,15 +140,25 @@ impl Suite {
             .to_string(),
             command: command_line(),
             profiles: names,
-            load_points,
+            load_points: match has_points {
+                true => load_points,
+                false => Vec::new(),
+            },
             passes,
             servers: hosts.iter().map(Host::doc).collect(),
-            transfers: chosen.into_iter().filter_map(|chosen| chosen.doc).collect(),
+            searches: jobs().map(|job| job.doc.clone()).collect(),
+            transfers: chosen
+                .iter()
+                .filter_map(|chosen| chosen.doc.clone())
+                .collect(),
             comparisons,
         };
+        let searches = chosen.into_iter();
+        let searches = searches.map(|chosen| chosen.job.map(|job| job.search));
         Ok(Self {
             study,
             plans,
+            searches: searches.collect(),
             hosts,
             limits: request::connect_limits(args.connect),
         })
@@ -140,94 +178,6 @@ fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failur
     })
 }
 
-/// A profile that is to run.
-struct Chosen {
-    profile: Profile,
-    /// Options of the profile in this suite.
-    run: RunOptions,
-    /// Description of the transfer, if the suite generated the profile.
-    doc: Option<TransferDoc>,
-}
-
-impl From<Transfer> for Chosen {
-    fn from(Transfer { profile, doc }: Transfer) -> Self {
-        Self {
-            profile,
-            run: RunOptions::default(),
-            doc: Some(doc),
-        }
-    }
-}
-
-/// Returns the profiles to run: those that the suite generates first, then the
-/// others. The command line may select some of them, or name other profiles
-/// instead.
-fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
-    let unknown = request::unknown(args.load.skip_unknown || source.spec.skip_unknown);
-    let made = source.spec.transfers.as_ref().map(transfers::all);
-    let refuse = |what: &str| {
-        let origin = &source.origin;
-        Err(Failure::Usage(format!("suite {origin}: {what}")))
-    };
-    if made.as_ref().is_some_and(Vec::is_empty) {
-        return refuse("[transfers] has no sizes: give a list such as [\"4KiB\", \"64KiB\"]");
-    }
-    let is_given = made.is_some() || !source.spec.profiles.is_empty();
-    let made = made.unwrap_or_default();
-    let plain = |profile: Profile, run: RunOptions| Chosen {
-        profile,
-        run,
-        doc: None,
-    };
-    if !args.load.profiles.is_empty() {
-        let named = |name: &String| {
-            let known = made.iter().find(|made| made.doc.profile == *name);
-            Ok(match known {
-                Some(made) => made.clone().into(),
-                // Paths on the command line are not relative to the suite.
-                None => plain(profile::load_with(name, unknown)?, RunOptions::default()),
-            })
-        };
-        return args.load.profiles.iter().map(named).collect();
-    }
-    let mut all: Vec<Chosen> = made.into_iter().map(Chosen::from).collect();
-    for entry in &source.spec.profiles {
-        all.push(plain(
-            source.profile(&entry.profile, unknown)?,
-            entry.run.clone(),
-        ));
-    }
-    if !is_given {
-        all.push(plain(
-            profile::load(profile::DEFAULT)?,
-            RunOptions::default(),
-        ));
-    }
-    Ok(all)
-}
-
-/// Fails if `skip_unknown` is set, but no profile has lines to leave out.
-fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
-    let written = source.spec.profiles.iter().map(|entry| &entry.profile);
-    let is_recorded = |name: &String| profile::may_be_loadfile(name);
-    let is_any_recorded = match &args.load.profiles[..] {
-        [] => written.into_iter().any(is_recorded),
-        given => given.iter().any(is_recorded),
-    };
-    let said = match (args.load.skip_unknown, source.spec.skip_unknown) {
-        (true, _) => "--skip-unknown".to_owned(),
-        (false, true) => format!("suite {}: skip_unknown", source.origin),
-        (false, false) => return Ok(()),
-    };
-    match is_any_recorded {
-        true => Ok(()),
-        false => Err(Failure::Usage(format!(
-            "{said} means nothing without a loadfile among the profiles: give one, such as \
-             client.txt, or drop it"
-        ))),
-    }
-}
-
 /// Returns the plan of one pass of a profile. It is for a server with options of
 /// its own, or for any other.
 fn plan(
@@ -237,8 +187,13 @@ fn plan(
     chosen: &Chosen,
     host: Option<&Host>,
 ) -> Result<Plan, Failure> {
-    let Chosen { profile, run, .. } = chosen;
-    let place = format!("suite {}, profile {}", source.origin, profile.origin);
+    let Chosen {
+        profile, run, job, ..
+    } = chosen;
+    let place = match job {
+        Some(job) => format!("suite {}, find `{}`", source.origin, job.doc.profile),
+        None => format!("suite {}, profile {}", source.origin, profile.origin),
+    };
     if run.work.clients.is_some() || run.work.repeat.is_some() {
         return Err(Failure::Usage(format!(
             "suite {}: profile {} has clients or repeat: load points and passes are the same for \
@@ -273,8 +228,12 @@ fn plan(
             counted(doc.generators_per_client.into(), "session")
         )));
     }
-    let options = given.clone().or(quick.clone()).or(fixed).or(written);
-    Plan::resolve(
+    let before = given.clone().or(quick.clone());
+    let options = match job {
+        Some(job) => job.options(before, &given, written),
+        None => before.or(fixed).or(written),
+    };
+    let plan = Plan::resolve(
         profile,
         &options,
         request::embedded(),
@@ -295,7 +254,21 @@ fn plan(
             Failure::Usage(format!("{place}{}: {problem}", server.unwrap_or_default()))
         }
         at => Failure::Plan(PlanError { place: at, problem }),
-    })
+    })?;
+    match job {
+        Some(job) => named_search(plan, job, &place),
+        None => Ok(plan),
+    }
+}
+
+/// Gives the plan of a search its name, and checks that its probes can be judged.
+fn named_search(mut plan: Plan, job: &SearchJob, place: &str) -> Result<Plan, Failure> {
+    if let Search::Load(find) = &job.search {
+        let checked = check_plan(find.limits(), &plan);
+        checked.map_err(|failure| Failure::Usage(format!("{place}: {failure}")))?;
+    }
+    plan.work.profile.clone_from(&job.doc.profile);
+    Ok(plan)
 }
 
 /// Returns the load points as the engine counts them: each generator of a client is

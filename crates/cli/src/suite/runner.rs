@@ -13,19 +13,21 @@ mod pass;
 use std::time::Duration;
 
 use smbench_engine::{Cancel, run};
-use smbench_report::units::{counted, plain};
+use smbench_report::units::plain;
 
 use self::pass::Incomplete;
 use super::folder::Folder;
+use super::parts;
 use super::passes::{PassId, all_passes};
 use super::remains::remove_remains;
 use super::resolve::Suite;
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::{ProgressLine, Visibility};
+use crate::searching::Search;
 use crate::time_left::{PlannedEnd, TimeLeft, of_point};
 use crate::unsaved::Unsaved;
-use crate::verdict::{MissedRate, judge};
+use crate::verdict::{MissedRate, judge, judge_search};
 use crate::watch::PointLines;
 
 /// State that a suite shares with its progress line and signal handling.
@@ -89,7 +91,12 @@ impl<'a> Runner<'a> {
         remove_remains(self.suite, self.folder, self.line);
         let passes = all_passes(&self.suite.study);
         let planned = passes.iter().map(|&pass| self.planned(pass)).sum();
-        let mut left = TimeLeft::of(planned, PlannedEnd::Time);
+        let has_searches = passes.iter().any(|&pass| self.suite.search(pass).is_some());
+        let end = match has_searches {
+            true => PlannedEnd::Work,
+            false => PlannedEnd::Time,
+        };
+        let mut left = TimeLeft::of(planned, end);
         self.check_exporters(&passes);
         for &pass in &passes {
             if self.cancel.is_cancelled() {
@@ -130,7 +137,7 @@ impl<'a> Runner<'a> {
                 }
             }
             self.folder.load(pass, self.suite)?;
-            left.forgo(self.planned(pass));
+            left.forgo(self.not_needed(pass));
         }
         self.line.clear();
         self.verdict(&passes)
@@ -156,10 +163,22 @@ impl<'a> Runner<'a> {
     }
 
     /// Returns the planned time of the remaining load points of a pass, ramps
-    /// included.
+    /// included. A search has as many as it may have.
     fn planned(&self, pass: PassId) -> Duration {
-        let points = self.folder.remaining(pass).len() as u32;
-        of_point(self.suite.plan(pass)) * points
+        let parts = self.folder.remaining(pass).len() as u32;
+        let search = self.suite.search(pass);
+        let probes = search.map_or(1, Search::probes_max);
+        of_point(self.suite.plan(pass)) * (parts * probes)
+    }
+
+    /// Returns the planned time of the load points that a pass did not have after all.
+    fn not_needed(&self, pass: PassId) -> Duration {
+        let search = self.suite.search(pass).zip(self.folder.measured(pass));
+        let Some((search, found)) = search else {
+            return self.planned(pass);
+        };
+        let probes = found.load_points.len() as u32;
+        of_point(self.suite.plan(pass)) * search.probes_max().saturating_sub(probes)
     }
 
     fn place(&self, pass: PassId) -> String {
@@ -179,9 +198,7 @@ impl<'a> Runner<'a> {
 
     /// Reports missing and invalid load points, server by server.
     fn verdict(self, passes: &[PassId]) -> Result<Exit, Failure> {
-        let is_measured = passes
-            .iter()
-            .any(|&pass| self.folder.measured(pass).is_some());
+        let is_measured = passes.iter().any(|&pass| self.folder.has_begun(pass));
         if self.cancel.is_cancelled() {
             return match is_measured {
                 true => Ok(Exit::Interrupted),
@@ -191,12 +208,12 @@ impl<'a> Runner<'a> {
         let mut worst = Exit::Done;
         for (server, doc) in self.suite.study.servers.iter().enumerate() {
             let of_server = || passes.iter().filter(move |pass| pass.server == server);
-            let missing: usize = of_server()
+            let missing: Vec<_> = of_server()
                 .filter(|pass| !self.beyond.contains(pass))
-                .map(|&pass| self.folder.remaining(pass).len())
-                .sum();
+                .flat_map(|&pass| self.folder.remaining(pass))
+                .collect();
             let name = plain(&doc.name);
-            if missing > 0 {
+            if !missing.is_empty() {
                 let mut failed = self.failed.iter();
                 let first = failed.find(|(pass, ..)| pass.server == server);
                 let (exit, reason) = match first {
@@ -205,7 +222,7 @@ impl<'a> Runner<'a> {
                 };
                 complain(format_args!(
                     "{name}: {} not measured: {reason}",
-                    counted(missing as u64, "load point")
+                    parts::told(&missing)
                 ));
                 // A server that never started is worse than one that failed under
                 // load.
@@ -217,7 +234,10 @@ impl<'a> Runner<'a> {
             }
             for &pass in of_server() {
                 let run = self.folder.measured(pass);
-                let judged = run.and_then(|doc| judge(doc).or_else(|| self.missed_rate.judge(doc)));
+                let judged = run.and_then(|doc| match &doc.find {
+                    Some(find) => judge_search(find),
+                    None => judge(doc).or_else(|| self.missed_rate.judge(doc)),
+                });
                 if let Some((exit, Some(reason))) = judged {
                     complain(format_args!("{}: {reason}", self.place(pass)));
                     worst = match worst {

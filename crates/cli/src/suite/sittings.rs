@@ -1,14 +1,15 @@
 //! Passes that were measured in several invocations of a suite, each of which
-//! continued where the one before had stopped. This module finds the measured load
-//! points, and joins their results into one document.
+//! continued where the one before had stopped. This module tells what of a document counts
+//! as measured, and joins the results into one document. A search is never continued.
 
 use smbench_model::plan::Plan;
 use smbench_report::RunDoc;
-use smbench_report::doc::{LoadPointDoc, PlanDoc};
+use smbench_report::doc::{FindEnd, LoadPointDoc, PlanDoc};
 
-/// Returns whether the load point with this number of clients was measured.
-pub(super) fn has(run: &RunDoc, clients: u32) -> bool {
-    run.load_points.iter().any(|point| point.clients == clients)
+/// Returns whether the search of a document has come to its end, with or without an answer.
+pub(super) fn has_ended(run: &RunDoc) -> bool {
+    let find = run.find.as_ref();
+    find.is_some_and(|find| find.end != FindEnd::Unfinished)
 }
 
 /// Returns whether the last load point of an unfinished run counts as measured,

@@ -11,6 +11,10 @@
 //! [transfers]                  # generates a profile for each size and mode
 //! sizes = ["4KiB", "64KiB"]
 //! modes = ["transmit", "receive", "duplex"]
+//! [[find]]                     # a search for a limit of each server
+//! name = "log-ons"
+//! kind = "logons"              # or "rate", "clients", "sessions"
+//! until = "failed >= 1%"
 //! [[servers]]
 //! name = "NAS"
 //! url = "smb://ann@nas/bench"
@@ -31,6 +35,8 @@
 //! Unknown keys are errors. Paths are relative to the suite's file. No password
 //! may be in the file.
 
+mod find;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -43,6 +49,8 @@ use smbench_report::study::{ComparisonKind, TransferMode};
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
+
+pub(super) use find::FindEntry;
 
 /// A suite as written.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -60,9 +68,11 @@ pub(crate) struct SuiteSpec {
     pub(super) passes: Option<u32>,
     /// Sizes and directions from which profiles are generated; these run first.
     pub(super) transfers: Option<TransfersEntry>,
-    /// Profiles; the default one when absent, unless there are transfers.
+    /// Profiles; the default one when absent, unless there are transfers or searches.
     #[schemars(with = "Vec<ProfileForm>")]
     pub(super) profiles: Vec<ProfileEntry>,
+    /// Searches for limits; these run last.
+    pub(super) find: Vec<FindEntry>,
     /// Whether loadfile lines without a meaning here are left out and counted.
     /// Otherwise they are errors.
     pub(super) skip_unknown: bool,

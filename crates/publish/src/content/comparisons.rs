@@ -1,6 +1,6 @@
 //! The section with the comparisons that the study asks for.
 
-use smbench_report::published::asked_for;
+use smbench_report::published::{asked_for, limit_changes};
 use smbench_report::study::{ComparisonDoc, Study, slug};
 use smbench_report::table::Table;
 
@@ -21,6 +21,16 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Option<
     {
         for (at, comparison) in comparisons.iter().enumerate() {
             section.part(part(study, profile, at, comparison));
+        }
+    }
+    for comparison in comparisons {
+        if let Some(table) = limit_changes(study, comparison) {
+            let mut part = Section::new(table.title.clone());
+            part.table(Table {
+                title: String::new(),
+                ..table
+            });
+            section.part(part);
         }
     }
     Some(section)

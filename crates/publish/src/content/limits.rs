@@ -34,16 +34,6 @@ const P99: PointLatency = PointLatency {
     of: |point| Some(point.latency_ns?.p99 as f64),
 };
 
-/// Returns the answers of a profile's searches, a sentence each.
-pub(super) fn answers(profile: &ProfileContent<'_>) -> Vec<String> {
-    let searches = profile.searches.iter();
-    let told = searches.filter_map(|server| {
-        let (_, words) = answer(server.run.find.as_ref()?);
-        Some(format!("{}: {}: {words}.", profile.name, server.name))
-    });
-    told.collect()
-}
-
 /// Returns the probes of all searches of a profile, as plots and tables.
 pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
     let mut section = Section::new(format!("Limits: {}", profile.name));

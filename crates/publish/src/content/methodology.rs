@@ -35,12 +35,19 @@ const DEFINITIONS: [&str; 9] = [
      the line through them rises or falls by at most 10 %.",
 ];
 
+/// Definition of the limits that searches find.
+const OF_SEARCHES: &str = "A limit is the highest load at which the conditions held in enough \
+     probes. A probe is a load point whose load the search chose by those before. For sessions, \
+     there is one probe: sessions are opened until too many attempts fail, and then held.";
+
 pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section {
     let mut section = Section::new("Methodology");
     let [load_point, others @ ..] = DEFINITIONS.map(str::to_owned);
     let mut definitions = vec![load_point];
     definitions.extend(ramps(profiles));
     definitions.extend(others);
+    let has_searches = profiles.iter().any(|profile| !profile.searches.is_empty());
+    definitions.extend(has_searches.then(|| OF_SEARCHES.to_owned()));
     section.list(definitions);
     let doc = &study.doc;
     if !doc.load_points.is_empty() {
@@ -104,9 +111,16 @@ fn ramps_of(plan: &PlanDoc) -> &'static str {
 fn asked_for(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new(format!("Profile {}", profile.name));
     let mut plans: BTreeMap<Vec<_>, Vec<&str>> = BTreeMap::new();
-    for server in &profile.servers {
-        let facts = plan::facts(&server.run.plan, server.run.pacing);
-        plans.entry(facts.into()).or_default().push(server.name);
+    for server in profile.servers.iter().chain(&profile.searches) {
+        let (plan, pacing) = (&server.run.plan, server.run.pacing);
+        let mut facts = plan::facts(plan, pacing).to_vec();
+        if let Some(find) = &server.run.find {
+            let load = plan::of_search(plan, pacing, find.kind);
+            let limit = find.limit.join(", ");
+            facts = [&facts[..1], &[("load", load), ("limit", limit)]].concat();
+            facts.retain(|(_, text)| !text.is_empty());
+        }
+        plans.entry(facts).or_default().push(server.name);
     }
     let differ = plans.len() > 1;
     if differ {

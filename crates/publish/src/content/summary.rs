@@ -3,14 +3,13 @@
 
 use smbench_report::doc::{OutcomeDoc, RunDoc};
 use smbench_report::published::{
-    Contender, adapter, contenders, dips, efficiency_at_peaks, headlines, peaks,
+    Contender, adapter, contenders, dips, efficiency_at_peaks, found, headlines, limits, peaks,
 };
 use smbench_report::study::Study;
 use smbench_report::table::Table;
 use smbench_report::units::counted;
 
 use super::curves;
-use super::limits;
 use super::profile::ProfileContent;
 use crate::report::Section;
 
@@ -22,7 +21,7 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     let is_transfer = |profile: &ProfileContent<'_>| study.doc.transfer(profile.name).is_some();
     let whole = || profiles.iter().filter(|profile| !is_transfer(profile));
     let answers = whole().flat_map(|profile| headlines(study, profile.number));
-    let found = whole().flat_map(limits::answers);
+    let found = whole().flat_map(|profile| found(study, profile.number));
     section.list(answers.chain(found).collect());
     section.list(unfinished(study));
     let measured = || whole().filter(|profile| !profile.servers.is_empty());
@@ -43,6 +42,9 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
             ..peaks(&of_interest(contenders, profile))
         });
     }
+    limits(study)
+        .into_iter()
+        .for_each(|table| section.table(table));
     section
 }
 
@@ -62,13 +64,17 @@ pub(super) fn beyond_the_peaks(study: &Study, profile: &ProfileContent<'_>) -> S
 pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
     let doc = &study.doc;
     let count = |number: usize, thing| counted(number as u64, thing);
-    let scope = format!(
-        "{}, {}, {}, {}",
-        count(doc.servers.len(), "server"),
-        count(doc.profiles.len(), "profile"),
-        count(doc.load_points.len(), "load point"),
-        smbench_report::plan::passes(doc.passes)
-    );
+    let mut scope = vec![count(doc.servers.len(), "server")];
+    scope.extend(doc.searches_told());
+    let profiles = doc.profiles.len() - doc.searches.len().min(doc.profiles.len());
+    if profiles > 0 {
+        scope.push(count(profiles, "profile"));
+    }
+    if !doc.load_points.is_empty() {
+        scope.push(count(doc.load_points.len(), "load point"));
+    }
+    scope.push(smbench_report::plan::passes(doc.passes));
+    let scope = scope.join(", ");
     let mut facts = vec![("study", doc.name.clone()), ("scope", scope)];
     if !doc.started.is_empty() {
         facts.push(("started", doc.started.clone()));

@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Estimate;
+
 /// The answer of a search for the highest load at which conditions hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindDoc {
@@ -15,7 +17,7 @@ pub struct FindDoc {
     /// sessions, the condition that ends the search.
     pub limit: Vec<String>,
     /// The highest load at which the conditions held in enough probes; `null` if the
-    /// search did not come to an answer.
+    /// search did not come to an answer. Of several passes, the mean of their answers.
     pub result: Option<f64>,
     /// The lowest load at which a condition did not hold, or the highest one that was
     /// allowed; `null` if no probe had it.
@@ -35,6 +37,32 @@ pub struct FindDoc {
     pub confirmations_of: u32,
     /// The probes in their order. Probe N is load point N of `load_points`.
     pub probes: Vec<ProbeDoc>,
+    /// The searches that were joined, one for each pass. Absent for a single search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<FindPassDoc>,
+    /// Mean of the answers of all passes that have one. Absent for a single search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+}
+
+/// One of several searches for the same limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindPassDoc {
+    /// Number of the pass, from 1: `repeat` of its load points.
+    pub pass: u32,
+    /// The answer of this search; `null` if there is none.
+    pub result: Option<f64>,
+    /// The lowest load at which a condition did not hold, or the highest one that was
+    /// allowed; `null` if no probe had it.
+    pub broke_at: Option<f64>,
+    /// Why that load did not hold; `null` without it.
+    pub broke_reason: Option<String>,
+    /// The highest load that held in a probe, below all that did not; `null` if none did.
+    pub held_at: Option<f64>,
+    /// How this search ended.
+    pub end: FindEnd,
+    /// Number of its probes. Those of the passes follow one another in `probes`.
+    pub probes: u32,
 }
 
 /// What a search looks for.

@@ -1,5 +1,6 @@
 //! How many sessions a server holds at the same time.
 
+use std::fmt;
 use std::str::FromStr;
 
 use smbench_model::record::SetupPhase;
@@ -39,6 +40,12 @@ impl FromStr for HeldLimit {
             }),
             None => Err(HeldLimitError(format!("`{}` is no condition", plain(text)))),
         }
+    }
+}
+
+impl fmt::Display for HeldLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -130,7 +137,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let found = FindDoc {
         kind: FindKind::Sessions,
         unit: "sessions".to_owned(),
-        limit: vec![limit.text.clone()],
+        limit: vec![limit.to_string()],
         result: None,
         broke_at: None,
         broke_reason: None,
@@ -140,6 +147,8 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         confirmations: 1,
         confirmations_of: 1,
         probes: Vec::new(),
+        passes: Vec::new(),
+        estimate: None,
     };
     let Some(point) = doc.load_points.last() else {
         return found;

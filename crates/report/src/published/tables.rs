@@ -4,7 +4,9 @@ mod dips;
 
 pub use dips::dips;
 
-use super::{Contender, CurvePoint, adapter, efficiency_at_peaks, percentages};
+use super::{
+    Contender, CurvePoint, adapter, efficiency_at_peaks, limit_changes, limits, percentages,
+};
 use crate::change::{Change, ConfidenceInterval, Noise};
 use crate::metric::Metric;
 use crate::study::{ComparisonDoc, ComparisonKind, Study, StudyServerDoc};
@@ -12,7 +14,8 @@ use crate::table::{Cell, Column, Table};
 use crate::units;
 
 /// Returns all tables of a study, profile by profile: the peaks, the dips, the
-/// efficiency at the peaks, and the comparisons of the study.
+/// efficiency at the peaks, and the comparisons of the study. Then the limits that its
+/// searches have found.
 #[must_use]
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();
@@ -45,6 +48,9 @@ pub fn tables(study: &Study) -> Vec<Table> {
         }
         tables.extend(of_profile);
     }
+    tables.extend(limits(study));
+    let comparisons = study.doc.comparisons.iter();
+    tables.extend(comparisons.filter_map(|part| limit_changes(study, part)));
     tables
 }
 
@@ -64,7 +70,9 @@ pub fn asked_for(study: &Study, profile: usize, part: &ComparisonDoc) -> Table {
 #[must_use]
 pub fn contenders(study: &Study, profile: usize) -> Vec<Contender> {
     let servers = study.doc.servers.iter().enumerate();
-    let contender = |(at, server): (usize, &StudyServerDoc)| match study.run(at, profile) {
+    // The load points of a search are its probes.
+    let run = |at| study.run(at, profile).filter(|run| run.find.is_none());
+    let contender = |(at, server): (usize, &StudyServerDoc)| match run(at) {
         Some(run) => Contender::of_run(&server.name, run),
         None => nothing(&server.name),
     };
@@ -203,7 +211,7 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
         Column::text("server"),
         Column::number(unit(contenders)),
         Column::number("clients"),
-        Column::number(versus(kind, contenders)),
+        Column::number(versus(kind, first(contenders))),
     ];
     if has_intervals {
         columns.push(Column::number("95 % interval"));
@@ -235,16 +243,16 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
 }
 
 /// Returns the name of the column of percentages.
-fn versus(kind: ComparisonKind, contenders: &[Contender]) -> String {
+pub(super) fn versus(kind: ComparisonKind, first: &str) -> String {
     match kind {
         ComparisonKind::Scaling => "vs row above".to_owned(),
-        ComparisonKind::Change | ComparisonKind::Gain => format!("vs {}", first(contenders)),
+        ComparisonKind::Change | ComparisonKind::Gain => format!("vs {first}"),
     }
 }
 
 /// Rounds a change as published tables do: to the nearest whole percent, halves
 /// away from zero, with its sign: `+86 %`.
-fn whole_change(percent: f64) -> String {
+pub(super) fn whole_change(percent: f64) -> String {
     match percent.round() {
         // Never "-0 %".
         0.0 => "0 %".to_owned(),
@@ -265,7 +273,7 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
     };
     let mut notes = vec![format!(
         "{}: change of the peak from {from}",
-        versus(kind, contenders)
+        versus(kind, first(contenders))
     )];
     if kind == ComparisonKind::Gain {
         notes.push(format!(

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use crate::doc::{self, LoadError, SaveError, ToolDoc};
+use crate::doc::{self, FindKind, LoadError, SaveError, ToolDoc};
 
 /// Name of the file that makes a folder a study.
 pub(super) const STUDY_FILE: &str = "study.json";
@@ -42,6 +42,9 @@ pub struct StudyDoc {
     /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<TransferDoc>,
+    /// Profiles whose load points are the probes of a search. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<StudySearchDoc>,
     /// Comparisons that the study asks for, each a separate table.
     #[serde(default)]
     pub comparisons: Vec<ComparisonDoc>,
@@ -78,6 +81,35 @@ pub struct TransferDoc {
     /// Number of generators that every client of a load point has on its
     /// connection. Each is an SMB session.
     pub generators_per_client: u32,
+}
+
+/// A search for a limit of each server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StudySearchDoc {
+    /// Name of the search: one of [`StudyDoc::profiles`].
+    pub profile: String,
+    /// What is searched for.
+    pub kind: FindKind,
+    /// The conditions that must hold. For sessions, the condition that ends the search.
+    pub limit: Vec<String>,
+    /// The first load; absent for sessions, like the next keys but `max`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    /// The highest load.
+    pub max: f64,
+    /// The largest distance between the answer and the load that does not hold, as a share
+    /// of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// Number of probes in which the answer has to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmations: Option<u32>,
+    /// Number of probes that the answer has at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmations_of: Option<u32>,
+    /// Highest number of probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
 }
 
 /// Direction of data, seen from the server's network adapter.
@@ -175,6 +207,23 @@ impl StudyDoc {
         transfers.find(|transfer| transfer.profile == profile)
     }
 
+    /// Returns the search that a profile is, if it is one.
+    #[must_use]
+    pub fn search(&self, profile: &str) -> Option<&StudySearchDoc> {
+        let mut searches = self.searches.iter();
+        searches.find(|search| search.profile == profile)
+    }
+
+    /// Returns the number of searches in words: `6 searches for limits`. `None` without any.
+    #[must_use]
+    pub fn searches_told(&self) -> Option<String> {
+        match self.searches.len() {
+            0 => None,
+            1 => Some("1 search for a limit".to_owned()),
+            several => Some(format!("{several} searches for limits")),
+        }
+    }
+
     /// Returns the server that others are compared with by default: the baseline of
     /// the first comparison, or the first server.
     #[must_use]
@@ -214,7 +263,12 @@ impl StudyDoc {
     }
 
     fn has_server(&self, name: &str) -> bool {
-        self.servers.iter().any(|server| server.name == name)
+        self.server_number(name).is_some()
+    }
+
+    /// Returns the number of a server, from 0.
+    pub(crate) fn server_number(&self, name: &str) -> Option<usize> {
+        self.servers.iter().position(|server| server.name == name)
     }
 
     /// Returns the path of a pass's document within the study's folder. Passes

@@ -1,7 +1,9 @@
 //! The answer of a search as a sentence, and its probes as a table.
 
+use itertools::Itertools as _;
+
 use super::summary::Tone;
-use crate::doc::{FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome};
+use crate::doc::{FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
 use crate::table::{Cell, Column, Table};
 use crate::units::{counted, plain, rate};
 
@@ -9,8 +11,138 @@ use crate::units::{counted, plain, rate};
 #[must_use]
 pub fn answer(doc: &FindDoc) -> (Tone, String) {
     match doc.kind {
+        _ if !doc.passes.is_empty() => several(doc),
         FindKind::Sessions => sessions(doc),
         FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
+    }
+}
+
+/// Returns the mean of several searches, their answers, and why some have none.
+fn several(doc: &FindDoc) -> (Tone, String) {
+    let searches = doc.passes.len();
+    let ends = |end: FindEnd| {
+        doc.passes
+            .iter()
+            .filter(move |pass| pass.end == end)
+            .count()
+    };
+    let without = doc.passes.iter().filter(|pass| pass.result.is_none());
+    let reasons = without.map(|pass| ended(pass.end)).unique().join(", ");
+    let limited = condition(doc);
+    let Some(estimate) = doc.estimate else {
+        let least = least(doc).map(|least| format!("at least {least}; "));
+        let text = format!(
+            "{}no answer {limited} in {searches} searches: {reasons}",
+            least.unwrap_or_default()
+        );
+        return (Tone::Problem, text);
+    };
+    let answers: Vec<_> = doc.passes.iter().filter_map(|pass| pass.result).collect();
+    let listed = answers.iter().map(|at| number(doc.kind, *at)).join(", ");
+    let of = match answers.len() {
+        1 => format!("found in 1 of {searches} searches"),
+        all if all == searches => format!("mean of {searches} searches ({listed})"),
+        some => format!("mean of {some} of {searches} searches ({listed})"),
+    };
+    let (tone, at_least) = match ends(FindEnd::NeverBroke) {
+        0 if reasons.is_empty() => (Tone::Peak, ""),
+        0 => (Tone::Caution, ""),
+        _ => (Tone::Caution, "at least "),
+    };
+    let mean = doc.kind.print(estimate.mean.round());
+    let mut text = format!("{at_least}{mean} {limited}: {of}");
+    if let Some(half) = estimate.ci95 {
+        let [low, high] = [estimate.mean - half, estimate.mean + half];
+        let [low, high] = [low.max(0.0), high].map(|at| number(doc.kind, at));
+        text += &format!(", 95 % interval {low} to {high}");
+    }
+    if !at_least.is_empty() {
+        let count = ends(FindEnd::NeverBroke);
+        text += &format!("; max allows no more in {count}: the limit is higher");
+    }
+    let is_broken = |pass: &&FindPassDoc| pass.broke_at == doc.broke_at;
+    let reason = doc.broke_reason.as_deref().map(plain);
+    if let (Some(at), Some(reason)) = (doc.broke_at, reason) {
+        let pass = doc
+            .passes
+            .iter()
+            .find(is_broken)
+            .map_or(1, |pass| pass.pass);
+        text += &match doc.kind {
+            FindKind::Sessions => format!("; in pass {pass} {reason}"),
+            _ => format!(
+                "; in pass {pass} broken at {}: {reason}",
+                doc.kind.print(at)
+            ),
+        };
+    }
+    if !reasons.is_empty() {
+        let count = searches - answers.len();
+        text += &format!("; no answer in {count}: {reasons}");
+    }
+    (tone, text)
+}
+
+/// Returns the number of sessions that stood, where this machine allowed no more.
+fn least(doc: &FindDoc) -> Option<String> {
+    let is_bound = (doc.kind, doc.end) == (FindKind::Sessions, FindEnd::ClientLimited);
+    let held = doc.held_at.filter(|_| is_bound)?;
+    Some(doc.kind.print(held))
+}
+
+/// Returns the conditions of a search with a word before them.
+fn condition(doc: &FindDoc) -> String {
+    match (doc.kind, &doc.limit[..]) {
+        (_, []) => "while the rate is reached".to_owned(),
+        (FindKind::Sessions, all) => format!("until {}", plain(&all.join(", "))),
+        (_, all) => format!("while {}", plain(&all.join(", "))),
+    }
+}
+
+/// Formats a load without its unit.
+fn number(kind: FindKind, load: f64) -> String {
+    match kind {
+        FindKind::Rate | FindKind::Logons => rate(load),
+        FindKind::Clients | FindKind::Sessions => format!("{load:.0}"),
+    }
+}
+
+/// Returns the answer in a few characters, without its unit: the mean with half its 95 %
+/// interval if there are several passes. `None` if there is no answer.
+#[must_use]
+pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
+    let found = match (doc.result, doc.held_at) {
+        (None, held) => {
+            return least(doc)
+                .and(held)
+                .map(|held| at_least(doc.kind, held, ""));
+        }
+        (Some(result), _) => result,
+    };
+    let half = doc.estimate.and_then(|estimate| estimate.ci95);
+    let half = half.map(|half| format!(" ± {}", number(doc.kind, half)));
+    let half = half.unwrap_or_default();
+    Some(match doc.end {
+        FindEnd::NeverBroke => at_least(doc.kind, found, &half),
+        _ => Cell::number(found, number(doc.kind, found) + &half),
+    })
+}
+
+fn at_least(kind: FindKind, load: f64, half: &str) -> Cell {
+    Cell::number(load, format!("at least {}{half}", number(kind, load)))
+}
+
+/// Returns why a search ended, in a few words.
+#[must_use]
+pub const fn ended(end: FindEnd) -> &'static str {
+    match end {
+        FindEnd::Found => "the limit broke",
+        FindEnd::NeverBroke => "max allows no more",
+        FindEnd::NeverHeld => "nothing held",
+        FindEnd::ClientLimited => "smbench or its machine was the limit",
+        FindEnd::Unknown => "a condition could not be judged",
+        FindEnd::ProbesUsedUp => "the probes were used up",
+        FindEnd::Unfinished => "not finished",
     }
 }
 
@@ -24,7 +156,7 @@ fn sessions(doc: &FindDoc) -> (Tone, String) {
     match doc.end {
         FindEnd::Found => (Tone::Peak, format!("{held}; {reason}")),
         FindEnd::NeverBroke => {
-            let more = "--max allows no more: the limit is higher";
+            let more = "max allows no more: the limit is higher";
             (Tone::Caution, format!("{held}; {more}; {reason}"))
         }
         FindEnd::ClientLimited => {
@@ -62,7 +194,7 @@ fn load(doc: &FindDoc) -> (Tone, String) {
             (Tone::Peak, format!("{}; broken at {broke}", held(result)))
         }
         (FindEnd::NeverBroke, Some(result)) => {
-            let more = "the highest load that --max allows: the limit is higher";
+            let more = "the highest load that max allows: the limit is higher";
             (Tone::Caution, format!("{}; {more}", held(result)))
         }
         (FindEnd::NeverHeld, _) => {
@@ -84,7 +216,7 @@ fn load(doc: &FindDoc) -> (Tone, String) {
         }
         (FindEnd::ProbesUsedUp, _) => {
             let probes = counted(doc.probes.len() as u64, "probe");
-            let text = format!("none after {probes}; {known}; give more with --probes");
+            let text = format!("none after {probes}; {known}; allow more probes");
             (Tone::Problem, text)
         }
         (FindEnd::Unfinished | FindEnd::Found | FindEnd::NeverBroke, _) => {

@@ -2,8 +2,7 @@
 //! messages and its exit code.
 
 use smbench_model::record::RunRecord;
-use smbench_report::doc::{ConditionDoc, FindDoc, FindEnd, OutcomeDoc};
-use smbench_report::text::answer;
+use smbench_report::doc::{ConditionDoc, OutcomeDoc};
 use smbench_report::{RunDoc, Threshold};
 
 use super::conditions::{exit_of, save_cases};
@@ -15,7 +14,7 @@ use crate::request::{RunRequest, RunServer, document};
 use crate::results::Results;
 use crate::searching::Searching;
 use crate::signals::cleanup_command;
-use crate::verdict::{ClientLimited, MissedRate, judge};
+use crate::verdict::{ClientLimited, MissedRate, judge, judge_search};
 
 /// What ended a run.
 pub(super) enum EndedBy {
@@ -91,19 +90,7 @@ fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
     let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
     let none = (Exit::Done, None);
     if let (Some(find), OutcomeDoc::Complete) = (&doc.find, doc.outcome) {
-        return search_verdict(find);
+        return judge_search(find).unwrap_or(none);
     }
     judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
-}
-
-/// Returns the exit code of a completed search, and why there is no answer. Probes that
-/// broke the limit are no failures.
-fn search_verdict(find: &FindDoc) -> (Exit, Option<String>) {
-    match find.end {
-        FindEnd::Found | FindEnd::NeverBroke => (Exit::Done, None),
-        _ => (
-            Exit::Invalid,
-            Some(format!("nothing found: {}", answer(find).1)),
-        ),
-    }
 }

@@ -4,23 +4,27 @@
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{self, RunError};
 use smbench_model::plan::Plan;
-use smbench_model::plan::{Generator, Sessions, Work};
+use smbench_model::plan::{Generator, Sessions};
 use smbench_model::record::RunRecord;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
+use smbench_report::text::answer;
 use smbench_report::{RunDoc, render};
 
 use super::super::folder::{Folder, Remains};
 use super::super::host::StartedServer;
+use super::super::parts::PassPart;
 use super::super::passes::PassId;
 use super::Runner;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::request::document;
+use crate::searching::held::within_this_machine;
+use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
 use crate::signals::cleanup_command;
 use crate::time_left::TimeLeft;
 use crate::verdict::judge;
-use crate::watch::{RunPart, SaveResults, Watch};
+use crate::watch::{PointLines, RunPart, SaveResults, Watch};
 
 /// Reason why a pass was not completed.
 pub(super) enum Incomplete {
@@ -43,6 +47,13 @@ impl Incomplete {
     }
 }
 
+/// What a pass has left to measure.
+struct PassWork {
+    plan: Plan,
+    /// The search whose probes the load points are, if there is one.
+    searching: Option<Searching>,
+}
+
 impl Runner<'_> {
     /// Runs the remaining part of one pass.
     pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
@@ -51,8 +62,8 @@ impl Runner<'_> {
         // Each pass prepares its files.
         left.begin();
         let before = self.folder.remains().to_vec();
-        let server = match self.start_server(pass) {
-            Ok(server) => server,
+        let (server, work) = match self.start_server(pass, &place) {
+            Ok(started) => started,
             Err(incomplete) => {
                 // The started server and its files are gone.
                 self.folder.set_remains(before).map_err(Incomplete::stop)?;
@@ -61,12 +72,18 @@ impl Runner<'_> {
         };
         let is_scratch = server.samba.is_some();
         let cleanup = cleanup_command(&server.target.redacted());
-        let plan = self.remaining_plan(pass, &server.target);
-        self.warn_about_exporter(&place, &plan);
+        self.warn_about_exporter(&place, &work.plan);
         let disclosure = server.disclosure.clone();
-        let (record, closed) = self.measure(pass, &plan, server, &place, left);
+        let (record, closed) = self.measure(pass, &work, server, &place, left);
         let leftover = leftover(&record).filter(|_| !is_scratch);
-        let doc = record.map(|record| document(&record, disclosure));
+        let doc = record.map(|record| {
+            let mut doc = document(&record, disclosure);
+            if let Some(searching) = &work.searching {
+                doc.set_find(searching.found(&doc));
+            }
+            doc
+        });
+        self.tell_answer(&place, &doc);
         // Before any other step that can fail.
         let saved = self.save(pass, &doc, closed);
         let noted = match leftover {
@@ -83,9 +100,13 @@ impl Runner<'_> {
         self.ended(pass, doc)
     }
 
-    /// Starts the server of a pass. Fails if it is no longer the one that was measured
-    /// before.
-    fn start_server(&mut self, pass: PassId) -> Result<StartedServer, Incomplete> {
+    /// Starts the server of a pass, and returns what is left to measure. Fails if the
+    /// server is no longer the one that was measured before.
+    fn start_server(
+        &mut self,
+        pass: PassId,
+        place: &str,
+    ) -> Result<(StartedServer, PassWork), Incomplete> {
         let server = self.suite.hosts[pass.server].start(|folder| {
             let folder = folder.to_owned();
             self.folder.add_remains(Remains::Samba { folder })
@@ -93,22 +114,38 @@ impl Runner<'_> {
         let server = server.map_err(|failure| Incomplete::failed(&failure))?;
         let admitted = self.folder.admit(pass.server, &server.disclosure);
         admitted.map_err(Incomplete::stop)?;
-        Ok(server)
+        let mut plan = self.remaining_plan(pass, &server.target);
+        let mut search = self.suite.search(pass).cloned();
+        if let Some(Search::Sessions(_, bound)) = &mut search {
+            let (most, told) = within_this_machine(&mut plan)
+                .map_err(|error| Incomplete::failed(&Failure::from(error)))?;
+            *bound = most;
+            if let Some(told) = told {
+                self.tell(&format!("{place}: {told}"));
+            }
+        }
+        let searching = search.map(|search| Searching::begin(search, self.cancel));
+        Ok((server, PassWork { plan, searching }))
     }
 
-    /// Returns the plan of the load points that are not measured yet.
+    /// Prints the answer of a search, if nothing else shows the progress.
+    fn tell_answer(&self, place: &str, doc: &Result<RunDoc, RunError>) {
+        let find = doc.as_ref().ok().and_then(|doc| doc.find.as_ref());
+        if let (Some(find), PointLines::Printed) = (find, self.points) {
+            self.tell(&format!("{place}: {}", answer(find).1));
+        }
+    }
+
+    /// Returns the plan of what is not measured yet.
     fn remaining_plan(&self, pass: PassId, target: &Target) -> Plan {
         let Plan {
             work,
             sessions,
             generator,
             limits,
-        } = self.suite.plan(pass).clone();
+        } = PassPart::plan_of(&self.folder.remaining(pass), self.suite.plan(pass).clone());
         Plan {
-            work: Work {
-                load_points: self.folder.remaining(pass),
-                ..work
-            },
+            work,
             sessions: Sessions {
                 target: target.clone(),
                 ..sessions
@@ -134,7 +171,7 @@ impl Runner<'_> {
     fn measure(
         &mut self,
         pass: PassId,
-        plan: &Plan,
+        work: &PassWork,
         server: StartedServer,
         place: &str,
         left: &mut TimeLeft,
@@ -151,10 +188,26 @@ impl Runner<'_> {
             left,
             plan: self.suite.plan(pass),
             place: Some(place),
-            points: self.points,
+            points: match work.searching {
+                // Its probes have lines of their own.
+                Some(_) => PointLines::Hidden,
+                None => self.points,
+            },
         };
-        let mut watch = Watch::new(self.line, part, keep, None, server.disclosure, self.unsaved);
-        let record = run::execute(plan, &mut watch, self.cancel);
+        let disclosure = server.disclosure.clone();
+        let watch = Watch::new(self.line, part, keep, None, server.disclosure, self.unsaved);
+        let mut watch = watch.with_search(work.searching.clone());
+        let record = match &work.searching {
+            Some(searching) => {
+                let lines = match self.points {
+                    PointLines::Printed => ProbeLines::Above(self.line, Some(place)),
+                    PointLines::Hidden => ProbeLines::Hidden,
+                };
+                let mut course = SearchCourse::of(searching, &work.plan, disclosure, lines);
+                run::execute_course(&work.plan, &mut course, &mut watch, self.cancel)
+            }
+            None => run::execute(&work.plan, &mut watch, self.cancel),
+        };
         (record, watch.close())
     }
 

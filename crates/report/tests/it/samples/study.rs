@@ -41,6 +41,7 @@ pub(crate) fn study_doc(servers: &[&str]) -> StudyDoc {
         passes: 1,
         servers: servers.iter().copied().map(server).collect(),
         transfers: Vec::new(),
+        searches: Vec::new(),
         comparisons: Vec::new(),
     }
 }

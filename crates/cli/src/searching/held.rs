@@ -1,0 +1,62 @@
+//! Searches for the number of sessions that a server holds at the same time.
+
+use std::time::Duration;
+
+use smbench_engine::run::{RunError, most_clients};
+use smbench_model::plan::{Plan, Ramp};
+use smbench_model::profile::Profile;
+use smbench_model::spec::WorkSpec;
+use smbench_report::find::HeldMost;
+
+use super::loads::one;
+
+/// The operation that proves that a session is alive.
+const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
+
+/// Options of such a search, apart from the condition that ends it.
+pub(crate) struct HeldSearch {
+    /// Highest number of sessions, 2 or more.
+    pub(crate) max: u32,
+    /// How long the sessions are held.
+    pub(crate) hold: Duration,
+    /// Interval between two ECHO requests in each session.
+    pub(crate) keep_alive: Duration,
+}
+
+impl HeldSearch {
+    pub(crate) fn profile() -> Profile {
+        let profile = Profile::parse("sessions", PROFILE);
+        profile.unwrap_or_else(|error| unreachable!("constant profile: {error}"))
+    }
+
+    /// Returns the work of its only probe.
+    pub(crate) fn work(&self) -> WorkSpec {
+        WorkSpec {
+            // One session is that of the run.
+            clients: Some(one(self.max - 1)),
+            think_time: Some(self.keep_alive),
+            // One after another, so that the requests are spread evenly.
+            ramp: Some(Ramp::Linear),
+            ramp_up: Some(self.keep_alive),
+            duration: Some(self.hold),
+            repeat: Some(1),
+            ..WorkSpec::default()
+        }
+    }
+}
+
+/// Lowers the number of sessions of a plan to what this machine can hold. Returns what
+/// bounds it, and a message if that is this machine.
+pub(crate) fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<String>), RunError> {
+    match most_clients(plan)? {
+        (_, None) => Ok((HeldMost::Asked, None)),
+        (0, Some(error)) => Err(error),
+        (most, Some(error)) => {
+            plan.work.load_points = vec![most];
+            let told = format!(
+                "the search ends at {most} sessions, as many as this machine can hold: {error}"
+            );
+            Ok((HeldMost::Machine(error.to_string()), Some(told)))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Searches for a rate or for clients: their range, and the work of their probes.
+
+use smbench_model::lists::clients::{CLIENTS_MAX, ClientList};
+use smbench_model::plan::{Plan, RATE_MAX, RATE_MIN};
+use smbench_model::search::{Grain, SearchSpec};
+use smbench_model::spec::WorkSpec;
+use smbench_report::Threshold;
+use smbench_report::doc::FindKind;
+
+use super::total;
+use crate::args::SearchArgs;
+use crate::failure::Failure;
+
+/// Clients of a search for a rate.
+const CLIENTS: u32 = 64;
+/// First loads.
+const FIRST_RATE: f64 = 1000.0;
+const FIRST_LOGONS: f64 = 50.0;
+const FIRST_CLIENTS: f64 = 4.0;
+/// Clients that a search probes at most.
+const MOST_CLIENTS: f64 = 1000.0;
+
+/// How messages name an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OptionNames {
+    /// As on a command line: `--max`.
+    Flags,
+    /// As a key of a file: `max`.
+    Keys,
+}
+
+impl OptionNames {
+    /// Returns the name of the option with this key.
+    pub(crate) fn of(self, key: &str) -> String {
+        match self {
+            Self::Flags => format!("--{}", key.replace('_', "-")),
+            Self::Keys => key.to_owned(),
+        }
+    }
+}
+
+/// Returns the range and the precision of a search.
+pub(crate) fn spec(
+    kind: FindKind,
+    args: &SearchArgs,
+    names: OptionNames,
+) -> Result<SearchSpec, Failure> {
+    let (min, first, most, top, grain) = match kind {
+        FindKind::Rate => (1.0, FIRST_RATE, RATE_MAX, RATE_MAX, Grain::Fine),
+        FindKind::Logons => (1.0, FIRST_LOGONS, RATE_MAX, RATE_MAX, Grain::Fine),
+        FindKind::Clients | FindKind::Sessions => (
+            1.0,
+            FIRST_CLIENTS,
+            MOST_CLIENTS,
+            f64::from(CLIENTS_MAX),
+            Grain::Whole,
+        ),
+    };
+    let max = args.max.unwrap_or(most);
+    let start = args.start.unwrap_or(first.min(max));
+    for (key, load) in [("start", start), ("max", max)] {
+        let name = names.of(key);
+        if !(RATE_MIN.max(min)..=top).contains(&load) {
+            let (least, most) = (kind.print(min), kind.print(top));
+            let message = format!("{name} {load} is not from {least} to {most}");
+            return Err(Failure::Usage(message));
+        }
+        if kind == FindKind::Clients && load.fract() != 0.0 {
+            return Err(Failure::Usage(format!(
+                "{name} {load} is not a number of clients"
+            )));
+        }
+    }
+    if start > max {
+        let (start_name, max_name) = (names.of("start"), names.of("max"));
+        return Err(Failure::Usage(format!(
+            "{start_name} {start} is more than {max_name} {max}"
+        )));
+    }
+    Ok(SearchSpec {
+        start,
+        min,
+        max,
+        grain,
+        precision: args.precision,
+        confirmations: args.confirm,
+        probes_max: args.probes,
+    })
+}
+
+/// Refuses options that contradict a search for a rate or for clients.
+pub(crate) fn check(
+    kind: FindKind,
+    work: &WorkSpec,
+    slo: &[Threshold],
+    names: OptionNames,
+) -> Result<(), Failure> {
+    let refused = |key: &str, why: &str| {
+        let name = names.of(key);
+        Err(Failure::Usage(format!("{name}: {why}")))
+    };
+    let max = names.of("max");
+    match (kind, work.clients.as_ref().map(ClientList::as_slice)) {
+        (FindKind::Clients, Some(_)) => {
+            return refused("clients", &format!("the search chooses them, up to {max}"));
+        }
+        (FindKind::Rate, Some(points)) if points.len() != 1 => {
+            return refused("clients", "a search for a rate has one number of clients");
+        }
+        _ => {}
+    }
+    if work.rate.is_some() && kind == FindKind::Rate {
+        let start = names.of("start");
+        return refused(
+            "rate",
+            &format!("the search chooses it, from {start} to {max}"),
+        );
+    }
+    if work.repeat.is_some() {
+        let confirm = names.of("confirm");
+        return refused(
+            "repeat",
+            &format!("the search repeats probes, see {confirm}"),
+        );
+    }
+    if slo.is_empty() && kind == FindKind::Clients {
+        let slo = match names {
+            OptionNames::Flags => "--slo 'p99 < 10ms'",
+            OptionNames::Keys => "slo = [\"p99 < 10ms\"]",
+        };
+        return refused("slo", &format!("give a condition, such as {slo}"));
+    }
+    Ok(())
+}
+
+/// Returns what a search sets of the work of its probes. `clients` are those of a search
+/// for a rate.
+pub(crate) fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> WorkSpec {
+    let (clients, rate) = match kind {
+        FindKind::Rate | FindKind::Logons => {
+            let clients = clients.unwrap_or_else(|| one(CLIENTS));
+            (clients, Some(total(spec.start).into()))
+        }
+        FindKind::Clients | FindKind::Sessions => (one(spec.max as u32), None),
+    };
+    WorkSpec {
+        clients: Some(clients),
+        rate,
+        repeat: Some(1),
+        ..WorkSpec::default()
+    }
+}
+
+/// Checks that the plan of a search measures the values of its conditions, and has one
+/// rate at most.
+pub(crate) fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
+    if plan.work.rates.len() > 1 {
+        let count = plan.work.rates.len();
+        return Err(Failure::Usage(format!(
+            "there are {count} rates: a search for clients has one"
+        )));
+    }
+    let checked = limits.iter().try_for_each(|limit| limit.check(plan));
+    checked.map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// Returns the list of one load point.
+pub(super) fn one(clients: u32) -> ClientList {
+    let list = clients.to_string().parse::<ClientList>();
+    list.unwrap_or_else(|error| unreachable!("one number: {error}"))
+}

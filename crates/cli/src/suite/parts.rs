@@ -1,0 +1,124 @@
+//! The parts of a pass, each measured as a whole: its load points, or its search.
+
+use smbench_model::plan::{Plan, Rate, Work};
+use smbench_report::units::counted;
+use smbench_report::{Load, RunDoc};
+
+/// A part of a pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum PassPart {
+    /// A load point: the number of clients, and the rate where the load points of the plan
+    /// differ in it.
+    Load(u32, Option<Rate>),
+    /// A search with all its probes.
+    Search,
+}
+
+impl PassPart {
+    /// Returns the load points of a plan, in the order they run.
+    pub(super) fn loads(work: &Work) -> Vec<Self> {
+        let clients = work.load_points.iter().copied();
+        match &work.rates[..] {
+            [] => clients.map(|clients| Self::Load(clients, None)).collect(),
+            rates => {
+                let of = |clients| {
+                    rates
+                        .iter()
+                        .map(move |rate| Self::Load(clients, Some(*rate)))
+                };
+                clients.flat_map(of).collect()
+            }
+        }
+    }
+
+    /// Returns whether a document of the pass has this part.
+    pub(super) fn is_in(self, run: &RunDoc) -> bool {
+        match self {
+            Self::Search => true,
+            Self::Load(clients, rate) => {
+                let rate = rate.map(|rate| rate.of_all(clients));
+                let load = Load { clients, rate };
+                run.load_points.iter().any(|point| point.load() == load)
+            }
+        }
+    }
+
+    /// Returns a plan of only these parts of it.
+    pub(super) fn plan_of(parts: &[Self], plan: Plan) -> Plan {
+        let mut work = plan.work;
+        let loads = parts.iter().filter_map(|part| match part {
+            Self::Load(clients, rate) => Some((*clients, *rate)),
+            Self::Search => None,
+        });
+        let (mut clients, rates): (Vec<_>, Vec<_>) = loads.unzip();
+        if !clients.is_empty() {
+            work.rates = rates.into_iter().flatten().collect();
+            if !work.rates.is_empty() {
+                clients.dedup();
+            }
+            work.load_points = clients;
+        }
+        Plan { work, ..plan }
+    }
+}
+
+/// Formats a number of parts: `2 load points`, `1 load point and 2 searches`.
+pub(super) fn told(parts: &[PassPart]) -> String {
+    let searches = parts
+        .iter()
+        .filter(|part| **part == PassPart::Search)
+        .count();
+    let points = parts.len() - searches;
+    let told_points = counted(points as u64, "load point");
+    let told_searches = match searches {
+        1 => "1 search".to_owned(),
+        several => format!("{several} searches"),
+    };
+    match (points, searches) {
+        (_, 0) => told_points,
+        (0, _) => told_searches,
+        _ => format!("{told_points} and {told_searches}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::tests::record;
+
+    #[test]
+    fn the_plan_of_what_is_left_has_its_rates_or_its_clients() {
+        let mut plan = record().plan;
+        plan.work.load_points = vec![1, 4];
+        let all = PassPart::loads(&plan.work);
+        assert_eq!(all, [PassPart::Load(1, None), PassPart::Load(4, None)]);
+        let left = PassPart::plan_of(&all[1..], plan.clone());
+        assert_eq!((left.work.load_points, left.work.rates.len()), (vec![4], 0));
+        let rates = ["100", "200", "300"].map(|rate| rate.parse::<Rate>().unwrap());
+        plan.work.load_points = vec![64];
+        plan.work.rates = rates.to_vec();
+        let all = PassPart::loads(&plan.work);
+        let left = PassPart::plan_of(&all[1..], plan.clone());
+        assert_eq!(
+            (left.work.load_points, left.work.rates),
+            (vec![64], rates[1..].to_vec())
+        );
+        // A search has the loads of its plan.
+        assert_eq!(PassPart::plan_of(&[PassPart::Search], plan.clone()), plan);
+    }
+
+    #[test]
+    fn parts_are_counted_by_their_kind() {
+        let (load, search) = (PassPart::Load(1, None), PassPart::Search);
+        for (parts, text) in [
+            (&[load][..], "1 load point"),
+            (&[search], "1 search"),
+            (
+                &[load, load, search, search],
+                "2 load points and 2 searches",
+            ),
+        ] {
+            assert_eq!(told(parts), text);
+        }
+    }
+}

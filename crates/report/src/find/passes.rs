@@ -1,0 +1,156 @@
+//! Several searches for the same limit, one for each pass, as one.
+
+use crate::doc::{FindDoc, FindEnd, FindPassDoc};
+use crate::statistics::Estimate;
+
+impl FindPassDoc {
+    fn of(pass: u32, find: &FindDoc) -> Self {
+        Self {
+            pass,
+            result: find.result,
+            broke_at: find.broke_at,
+            broke_reason: find.broke_reason.clone(),
+            held_at: find.held_at,
+            end: find.end,
+            probes: u32::try_from(find.probes.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl FindDoc {
+    /// Returns whether both searches had the same question.
+    pub(crate) fn is_for_same_limit_as(&self, other: &Self) -> bool {
+        let question = |find: &Self| {
+            let confirmations = (find.confirmations, find.confirmations_of);
+            (find.kind, find.precision, confirmations)
+        };
+        question(self) == question(other) && self.limit == other.limit
+    }
+
+    /// Joins the searches of several passes, each with the number of its pass. Returns a
+    /// single one as it is, and `None` without any.
+    ///
+    /// - The answer is the mean of the answers that there are. Without any, `end` is that
+    ///   of the first search that has none.
+    /// - It ends as [`FindEnd::NeverBroke`] if one of the answers does, because the mean is
+    ///   then too low.
+    /// - `broke_at` is the lowest of all passes, `held_at` the highest.
+    #[must_use]
+    pub fn pooled(searches: Vec<(u32, Self)>) -> Option<Self> {
+        let mut passes: Vec<FindPassDoc> = Vec::new();
+        for (pass, find) in &searches {
+            match &find.passes[..] {
+                [] => passes.push(FindPassDoc::of(*pass, find)),
+                joined => passes.extend_from_slice(joined),
+            }
+        }
+        let mut searches = searches.into_iter().map(|(_, find)| find);
+        let mut all = searches.next()?;
+        if passes.len() < 2 {
+            return Some(all);
+        }
+        all.probes.extend(searches.flat_map(|find| find.probes));
+        let answers: Vec<f64> = passes.iter().filter_map(|pass| pass.result).collect();
+        all.estimate = Estimate::of(&answers);
+        all.result = all.estimate.map(|estimate| estimate.mean);
+        let is_low = |pass: &FindPassDoc| pass.end == FindEnd::NeverBroke;
+        let without = passes.iter().find(|pass| pass.result.is_none());
+        all.end = match (answers.is_empty(), passes.iter().any(is_low)) {
+            (true, _) => without.map_or(all.end, |pass| pass.end),
+            (false, true) => FindEnd::NeverBroke,
+            (false, false) => FindEnd::Found,
+        };
+        let broken = passes.iter().filter(|pass| pass.broke_at.is_some());
+        let lowest = broken.min_by(|one, other| {
+            let at = |pass: &FindPassDoc| pass.broke_at.unwrap_or(f64::MAX);
+            at(one).total_cmp(&at(other))
+        });
+        (all.broke_at, all.broke_reason) = match lowest {
+            Some(pass) => (pass.broke_at, pass.broke_reason.clone()),
+            None => (None, None),
+        };
+        let held = passes.iter().filter_map(|pass| pass.held_at);
+        all.held_at = held.max_by(f64::total_cmp);
+        all.passes = passes;
+        Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doc::{FindKind, ProbeDoc, ProbeOutcome};
+
+    fn search(result: Option<f64>, end: FindEnd) -> FindDoc {
+        let load = result.unwrap_or(50.0);
+        FindDoc {
+            kind: FindKind::Logons,
+            unit: "log-ons/s".to_owned(),
+            limit: vec!["errors < 1%".to_owned()],
+            result,
+            broke_at: (end == FindEnd::Found).then_some(load + 2.0),
+            broke_reason: (end == FindEnd::Found).then(|| format!("errors at {load}")),
+            held_at: Some(load),
+            end,
+            precision: 0.02,
+            confirmations: 2,
+            confirmations_of: 3,
+            probes: vec![ProbeDoc {
+                load,
+                ops_per_s: load,
+                verdict: ProbeOutcome::Held,
+                reason: "rate reached".to_owned(),
+            }],
+            passes: Vec::new(),
+            estimate: None,
+        }
+    }
+
+    fn pooled(searches: &[FindDoc]) -> FindDoc {
+        let numbered = (1..).zip(searches.iter().cloned());
+        FindDoc::pooled(numbered.collect()).unwrap()
+    }
+
+    #[test]
+    fn the_answer_of_several_passes_is_their_mean_with_its_interval() {
+        let searches = [100.0, 102.0, 104.0].map(|at| search(Some(at), FindEnd::Found));
+        let all = pooled(&searches);
+        let estimate = all.estimate.unwrap();
+        assert_eq!(
+            (all.result, estimate.mean, all.end),
+            (Some(102.0), 102.0, FindEnd::Found)
+        );
+        assert!((estimate.ci95.unwrap() - 4.968).abs() < 0.01);
+        assert_eq!((all.broke_at, all.held_at), (Some(102.0), Some(104.0)));
+        assert_eq!(all.broke_reason.as_deref(), Some("errors at 100"));
+        assert_eq!(all.probes.len(), 3);
+        let passes: Vec<_> = all.passes.iter().map(|of| (of.pass, of.result)).collect();
+        assert_eq!(
+            passes,
+            [(1, Some(100.0)), (2, Some(102.0)), (3, Some(104.0))]
+        );
+        assert_eq!(pooled(&searches[..1]), searches[0]);
+        assert_eq!(FindDoc::pooled(Vec::new()), None);
+        // Further passes are added to joined ones.
+        let more = search(Some(110.0), FindEnd::Found);
+        let four = FindDoc::pooled(vec![(1, all), (4, more)]).unwrap();
+        let numbers: Vec<_> = four.passes.iter().map(|of| of.pass).collect();
+        assert_eq!((numbers, four.result), (vec![1, 2, 3, 4], Some(104.0)));
+    }
+
+    #[test]
+    fn a_pass_without_an_answer_is_in_no_mean_and_a_low_answer_stays_low() {
+        let (low, found) = (
+            search(Some(200.0), FindEnd::NeverBroke),
+            search(Some(100.0), FindEnd::Found),
+        );
+        let limited = search(None, FindEnd::ClientLimited);
+        let all = pooled(&[found.clone(), limited.clone(), found.clone()]);
+        assert_eq!((all.result, all.end), (Some(100.0), FindEnd::Found));
+        let all = pooled(&[found, low]);
+        assert_eq!((all.result, all.end), (Some(150.0), FindEnd::NeverBroke));
+        let all = pooled(&[limited.clone(), search(None, FindEnd::Unfinished)]);
+        assert_eq!((all.result, all.estimate), (None, None));
+        assert_eq!((all.end, all.held_at), (FindEnd::ClientLimited, Some(50.0)));
+    }
+}
