@@ -16,8 +16,9 @@ use crate::failure::Failure;
 use crate::output::print;
 
 /// Suites shipped with the program: name and TOML text.
-pub(super) const BUILTIN: [(&str, &str); 3] = [
+pub(super) const BUILTIN: [(&str, &str); 4] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
+    ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     (
         "veritest-2003",
         include_str!("../../suites/veritest-2003.toml"),
@@ -185,6 +186,8 @@ pub(super) fn show(name: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::plan::Mode;
+
     use super::*;
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
             for profile in &source.spec.profiles {
                 source.profile(&profile.profile, Unknown::Refuse).unwrap();
             }
-            if name == "adapter" {
+            if ["adapter", "limits-2005"].contains(&name) {
                 continue;
             }
             let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();
@@ -218,6 +221,23 @@ mod tests {
         expected.extend([1 << 20, 8 << 20]);
         let bytes: Vec<_> = sizes.iter().map(|size| size.0).collect();
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn the_suite_of_limits_has_each_search_plain_signed_and_encrypted() {
+        let spec = Source::load("limits-2005").unwrap().spec;
+        let names = spec.find.iter().map(|entry| entry.name.clone());
+        let expected = ["sessions", "log-ons"].map(|kind| {
+            ["plain", "signed", "encrypted"].map(|security| format!("{kind}, {security}"))
+        });
+        assert_eq!(names.collect::<Vec<_>>(), expected.concat());
+        let required = |option: Option<Mode>| option == Some(Mode::Required);
+        for entry in &spec.find {
+            let sessions = &entry.run.sessions;
+            assert_eq!(required(sessions.sign), entry.name.ends_with("signed"));
+            let is_encrypted = entry.name.ends_with("encrypted");
+            assert_eq!(required(sessions.encrypt), is_encrypted);
+        }
     }
 
     #[test]

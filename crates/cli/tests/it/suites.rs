@@ -3,6 +3,7 @@
 mod endings;
 mod exporters;
 mod mistakes;
+mod searches;
 mod tuning;
 
 use std::fs;

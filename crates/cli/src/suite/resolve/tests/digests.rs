@@ -47,7 +47,7 @@ const PROFILES: [(&str, &str); 8] = [
 ];
 
 /// The profiles of the suites with every option at its default, in the order of a suite.
-const SUITES: [(&str, &[(&str, &str)]); 3] = [
+const SUITES: [(&str, &[(&str, &str)]); 4] = [
     (
         "adapter",
         &[
@@ -226,6 +226,35 @@ const SUITES: [(&str, &[(&str, &str)]); 3] = [
             (
                 "web-server",
                 "6fee10f6715889f1ae09c23fa2de3076e309539295ba3bcd3e46ca950b5b998b",
+            ),
+        ],
+    ),
+    (
+        "limits-2005",
+        &[
+            (
+                "sessions, plain",
+                "4c3ff2a5874b294edcb459fb610410964474020ba7839dfe320ddfde19a2fe73",
+            ),
+            (
+                "sessions, signed",
+                "093d45cd65c96a2d76ec0e53e7ea1cb6d69f3b798a0a6559d92d02ab054a6f95",
+            ),
+            (
+                "sessions, encrypted",
+                "b90865f13d4921bd181936e76ebd75255be26f70c2a36d2d5ef27550a7dca7ff",
+            ),
+            (
+                "log-ons, plain",
+                "226f063ef1e17cc8e6d1e4cb69541c98a1d6f0f4b78421c676f722f58d9944c5",
+            ),
+            (
+                "log-ons, signed",
+                "525552b25caea31bf654095e7262f25cc02f8f5f3480290a28c11bcdefa8b3bb",
+            ),
+            (
+                "log-ons, encrypted",
+                "59787e564aabbcc595f3206c286ab763cb49f8186fec846574ba51705d2829a3",
             ),
         ],
     ),

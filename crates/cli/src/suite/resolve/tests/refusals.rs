@@ -153,7 +153,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
         (
             "nope",
             &[][..],
-            "unknown suite `nope`: expected one of adapter, veritest-2003",
+            "unknown suite `nope`: expected one of adapter, limits-2005",
         ),
         ("/dev/zero", &[], "/dev/zero cannot be read: larger than"),
         (
