@@ -68,7 +68,7 @@ impl TimeLeft {
         Self::of(plans.map(of_plan).sum(), end)
     }
 
-    /// Starts the account of a search of at most so many probes.
+    /// Starts the account of a search with at most `probes` probes.
     pub(crate) fn of_search(plan: &Plan, probes: u32) -> Self {
         Self::of(of_point(plan) * probes, PlannedEnd::Work)
     }

@@ -34,8 +34,7 @@ pub enum ServicePace {
     /// As fast as the machine allows.
     #[default]
     Unlimited,
-    /// One after the other, each for this time. Its reciprocal is the highest rate. What an
-    /// idle or a stalled moment leaves unused is lost.
+    /// One after the other, each for this time. Its reciprocal is the highest rate. Unused time of an idle or stalled moment is lost.
     OneByOne(Duration),
     /// At most this many per second, a token bucket that saves up 20 ms.
     Rate(NonZeroU32),

@@ -172,7 +172,7 @@ impl SearchSpec {
         self.tries(probes, load).broke > of - held
     }
 
-    /// Returns whether the search goes on below the load. One probe is enough, unless
+    /// Returns whether the search continues below the load. One probe is enough, unless
     /// another one held.
     fn is_broken(&self, probes: &[SearchProbe], load: f64) -> bool {
         match self.tries(probes, load) {

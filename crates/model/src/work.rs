@@ -297,8 +297,8 @@ impl Work {
         }
     }
 
-    /// Returns whether the window ends when the work is done, as in a replay of so many
-    /// loops.
+    /// Returns whether the window ends when the work is done, as in a replay with
+    /// `loops`.
     fn ends_with_its_work(&self) -> bool {
         let replay = self.workload.replay();
         replay.is_some_and(|replay| replay.loops.is_some()) || self.workload.fileio().is_some()

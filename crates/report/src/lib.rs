@@ -39,6 +39,7 @@ pub mod curve;
 pub mod doc;
 pub mod fileio;
 pub mod find;
+mod found;
 mod hlog;
 mod iometer;
 pub mod latency;
@@ -55,6 +56,7 @@ pub mod study;
 pub mod table;
 pub mod text;
 pub mod threshold;
+mod tone;
 pub mod units;
 
 // Documents.

@@ -6,7 +6,6 @@
 
 mod cautions;
 mod cpu;
-mod find;
 mod header;
 mod operations;
 mod points;
@@ -15,17 +14,18 @@ mod remarks;
 mod summary;
 mod wrap;
 
+pub use crate::found::{answer, answer_in_brief, ended, outcome as probe_outcome, probes};
+pub use crate::tone::Tone;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
-pub use find::{answer, answer_in_brief, ended, outcome as probe_outcome, probes};
 pub use header::facts;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, repeats, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
-pub use summary::{Passage, Tone, summary, to_markdown, verdict, verdict_of_one};
+pub use summary::{Passage, summary, to_markdown, verdict, verdict_of_one};
 pub use wrap::wrapped;
 
 use crate::curve::Curve;

@@ -5,7 +5,7 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::RunOptions;
 use smbench_report::study::TransferDoc;
 
-use super::searches::{Pace, SearchJob};
+use super::searches::{SearchJob, SearchTimes};
 use super::source::Source;
 use super::transfers::{self, Transfer};
 use crate::args::SuiteArgs;
@@ -62,8 +62,8 @@ pub(super) fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, F
     let is_given = made.is_some() || !spec.profiles.is_empty() || !spec.find.is_empty();
     let made = made.unwrap_or_default();
     let pace = match args.load.quick {
-        true => Pace::Quick,
-        false => Pace::AsWritten,
+        true => SearchTimes::Quick,
+        false => SearchTimes::AsWritten,
     };
     let jobs = spec.find.iter();
     let jobs = jobs.map(|entry| SearchJob::of(source, entry, pace));

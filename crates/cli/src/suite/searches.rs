@@ -1,5 +1,5 @@
 //! The searches of a suite: from a `[[find]]` table to what runs. They have the options and
-//! defaults of `smbench find`. Not here: how a search goes on ([`crate::searching`]).
+//! defaults of `smbench find`. Not here: the steps of a search ([`crate::searching`]).
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ const PROBES_MAX: u32 = 1000;
 
 /// How long the parts of a search take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum SearchTimes {
     AsWritten,
     /// As `--quick` asks for.
     Quick,
 }
 
-impl Pace {
+impl SearchTimes {
     fn of(self, written: Duration, quick: Duration) -> Duration {
         match self {
             Self::AsWritten => written,
@@ -60,7 +60,11 @@ pub(super) struct SearchJob {
 
 impl SearchJob {
     /// Checks the search of a suite.
-    pub(super) fn of(source: &Source, entry: &FindEntry, pace: Pace) -> Result<Self, Failure> {
+    pub(super) fn of(
+        source: &Source,
+        entry: &FindEntry,
+        times: SearchTimes,
+    ) -> Result<Self, Failure> {
         let refuse = |failure: Failure| {
             let origin = &source.origin;
             Failure::Usage(format!("suite {origin}, find `{}`: {failure}", entry.name))
@@ -70,8 +74,8 @@ impl SearchJob {
         }
         check_keys(entry).map_err(refuse)?;
         let made = match entry.kind {
-            FindKind::Sessions => of_sessions(entry, pace),
-            FindKind::Logons => of_logons(entry, pace),
+            FindKind::Sessions => of_sessions(entry, times),
+            FindKind::Logons => of_logons(entry, times),
             FindKind::Rate | FindKind::Clients => of_load(source, entry),
         };
         made.map_err(refuse)
@@ -191,7 +195,7 @@ fn time(written: Option<Duration>, default: &str) -> Duration {
     time.unwrap_or_else(|error| unreachable!("valid default: {error}"))
 }
 
-fn of_sessions(entry: &FindEntry, pace: Pace) -> Result<SearchJob, Failure> {
+fn of_sessions(entry: &FindEntry, times: SearchTimes) -> Result<SearchJob, Failure> {
     let max = entry.max.unwrap_or(f64::from(CLIENTS_MAX));
     if max.fract() != 0.0 || !(2.0..=f64::from(CLIENTS_MAX)).contains(&max) {
         return Err(Failure::Usage(format!(
@@ -200,8 +204,8 @@ fn of_sessions(entry: &FindEntry, pace: Pace) -> Result<SearchJob, Failure> {
     }
     let held = HeldSearch {
         max: max as u32,
-        hold: pace.of(time(entry.hold, HOLD), QUICK_HOLD),
-        keep_alive: pace.of(time(entry.keep_alive, KEEP_ALIVE), QUICK_KEEP_ALIVE),
+        hold: times.of(time(entry.hold, HOLD), QUICK_HOLD),
+        keep_alive: times.of(time(entry.keep_alive, KEEP_ALIVE), QUICK_KEEP_ALIVE),
     };
     let until = until(entry);
     Ok(SearchJob {
@@ -223,7 +227,7 @@ fn of_sessions(entry: &FindEntry, pace: Pace) -> Result<SearchJob, Failure> {
     })
 }
 
-fn of_logons(entry: &FindEntry, pace: Pace) -> Result<SearchJob, Failure> {
+fn of_logons(entry: &FindEntry, times: SearchTimes) -> Result<SearchJob, Failure> {
     let spec = spec(entry)?;
     let clients = match entry.run.work.clients.as_ref().map(ClientList::as_slice) {
         None => LOGON_CLIENTS,
@@ -236,7 +240,7 @@ fn of_logons(entry: &FindEntry, pace: Pace) -> Result<SearchJob, Failure> {
     let logons = LogonSearch {
         until: until(entry),
         slo: entry.slo.clone(),
-        hold: pace.of(time(entry.hold, HOLD), QUICK_HOLD),
+        hold: times.of(time(entry.hold, HOLD), QUICK_HOLD),
         clients,
         arrivals: entry.run.work.arrivals,
     };

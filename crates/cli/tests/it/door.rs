@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the door does, besides passing bytes on.
+/// Which connections the door refuses or delays.
 #[derive(Clone, Copy)]
 pub(crate) enum DoorPolicy {
     /// All are let in.
     LetIn,
     /// Every n-th connection is closed at once.
     RefuseEvery(u64),
-    /// From this connection on, those that arrive in so much time are held back to its end.
+    /// From this connection on, holds back connections for this time.
     HoldBackOnce(u64, Duration),
 }
 

@@ -214,7 +214,7 @@ fn the_sessions_of_the_embedded_server_are_found_exactly() {
     wait_until(|| server.memory().counts().open_handles == 0);
 }
 
-/// smbd counts two processes besides those of connections.
+/// smbd counts two more processes than connections.
 #[test]
 fn the_sessions_of_samba_are_found() {
     let Some(samba) = ScratchSamba::or_skip(SambaOptions {

@@ -2,7 +2,7 @@
 //! own, and ends them again.
 //!
 //! A client has no session of its own before. The sockets are closed with a reset, so that
-//! a high rate does not use up the local ports: an ordinary close keeps the port for a
+//! a high rate does not use up the local ports. An ordinary close keeps the port for a
 //! minute (`TIME_WAIT`).
 
 use std::io::ErrorKind;

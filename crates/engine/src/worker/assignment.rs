@@ -76,7 +76,7 @@ pub(crate) enum WorkerMessage {
     Ready { clients: u32, at: Nanos },
     /// A session could not be set up; the worker has stopped.
     SetupFailed(SessionError),
-    /// The sessions of this many clients could not be set up; the worker goes on.
+    /// The sessions of `clients` clients could not be set up; the worker continues.
     Refused { clients: u32, error: SessionError },
     /// The worker sets up no more sessions. Sent only where failures are counted.
     AllTried,

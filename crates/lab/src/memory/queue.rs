@@ -13,7 +13,7 @@ const SAVED: Duration = Duration::from_millis(20);
 
 /// One place that serves reads and writes one after the other, each for the same time.
 ///
-/// If it saves nothing, it is idle while nobody waits. With arrivals at random it is the
+/// Without savings, it is idle while the queue is empty. With arrivals at random it is the
 /// queue M/D/1. If it saves, it is a token bucket: up to that much of its rate is served at
 /// once.
 #[derive(Debug)]

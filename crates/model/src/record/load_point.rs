@@ -63,7 +63,7 @@ pub struct SetupAttempts {
     pub over_time: Vec<(Duration, u32, u32)>,
 }
 
-/// Largest number of causes that are told apart.
+/// Largest number of causes with a count of their own.
 pub const SETUP_CAUSES_MAX: usize = 32;
 
 impl SetupAttempts {

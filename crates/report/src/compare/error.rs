@@ -68,11 +68,11 @@ pub enum CompareError {
     OtherKind {
         /// Name of the baseline.
         baseline: String,
-        /// What it is.
+        /// Kind of the baseline.
         kind: &'static str,
         /// Name of the other run.
         other: String,
-        /// What that is.
+        /// Kind of the other run.
         other_kind: &'static str,
     },
     /// A condition needs a value that was not measured.

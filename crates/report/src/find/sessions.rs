@@ -63,7 +63,7 @@ impl HeldLimit {
     }
 }
 
-/// What bounds the number of sessions, besides the server.
+/// The bound on the number of sessions that is not the server's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldMost {
     /// As many as were asked for.

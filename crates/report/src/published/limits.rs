@@ -1,13 +1,13 @@
 //! The limits of servers that the searches of a study have found: the answers in
 //! sentences, a table of all of them, and the changes that a study asks for. Not here: the
-//! answer of one search in words ([`crate::text::answer`]).
+//! answer of one search in words ([`crate::found::answer`]).
 
 use super::tables::{versus, whole_change};
 use crate::change::{CONFIDENCE, Change, Measured, Noise};
 use crate::doc::{FindDoc, FindEnd, FindKind};
+use crate::found::{answer, answer_in_brief, ended};
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
-use crate::text::{answer, answer_in_brief, ended};
 use crate::units::{self, plain};
 
 /// Returns the answers of a profile's searches, a sentence for each server.

@@ -2,7 +2,6 @@
 
 use itertools::Itertools as _;
 
-use super::summary::Tone;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{CurveDoc, LoopDoc};
 use crate::latency::{LatencyDoc, pool};
@@ -10,6 +9,7 @@ use crate::load::Load;
 use crate::metric::Metric;
 use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
+use crate::tone::Tone;
 use crate::units;
 
 /// Optional columns of the table of load points.

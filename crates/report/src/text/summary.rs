@@ -5,7 +5,6 @@ use itertools::Itertools as _;
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
-use super::find::{answer, probes};
 use super::header::{flushes, names, outcome, session};
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
@@ -16,8 +15,10 @@ use crate::curve::{Curve, CurveRow};
 use crate::doc::{
     ConditionOutcome, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, RunDoc, ServerLocation,
 };
+use crate::found::{answer, probes};
 use crate::plan;
 use crate::published::Efficiency;
+use crate::tone::Tone;
 use crate::units::{self, counted, plain, utilisation};
 
 /// Width of the lines. A table of a run at a rate may be wider.
@@ -30,19 +31,6 @@ pub struct Passage {
     pub tone: Tone,
     /// The text; ends with a newline.
     pub text: String,
-}
-
-/// The meaning of a [`Passage`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    /// A fact.
-    Plain,
-    /// The best load point.
-    Peak,
-    /// A fact that makes a number doubtful.
-    Caution,
-    /// A number that must not be quoted, or a failure.
-    Problem,
 }
 
 impl Passage {

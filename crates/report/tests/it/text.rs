@@ -57,7 +57,8 @@ fn a_plain_run() {
 
     peak 65.5 Mbit/s (8.2 MB/s), 2001 ops/s at 8 clients; mean 1.21 ms, p99 2.00 ms; within 5 % from 4
       to 8 clients
-    curve: overall response time 1.24 ms, from 501 to 2001 ops/s (3 load points)
+    curve: overall response time 1.24 ms, from 501 to 2001 ops/s (3 uneven load points); rightmost valid
+      load 16 clients, mean 1.23 ms
 
     operations at 8 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
@@ -112,7 +113,7 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
 
     peak 300 ops/s at 4 clients; mean 1.50 ms, p99 2.00 ms
     curve: no overall response time: operations per second are highest at 4 clients: fewer than 3 load
-      points lead there
+      points lead there; rightmost valid load 8 clients, mean 1.50 ms
 
     operations at 4 clients
     op          count  share  Mbit/s     mean      p50      p95      p99      max  errors

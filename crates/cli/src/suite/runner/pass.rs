@@ -47,7 +47,7 @@ impl Incomplete {
     }
 }
 
-/// What a pass has left to measure.
+/// The remaining work of a pass.
 struct PassWork {
     plan: Plan,
     /// The search whose probes the load points are, if there is one.

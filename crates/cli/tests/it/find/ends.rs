@@ -10,7 +10,7 @@ use super::{SHORT, find, server};
 use crate::door::{DoorPolicy, open_door};
 use crate::support::{Place, json, wait_until};
 
-/// Waits until the search has so many probes on disk.
+/// Waits until the search has `count` probes on disk.
 fn wait_for_probes(place: &Place, count: usize) {
     place.wait_for_load_points(count);
     assert!(place.document()["find"]["probes"].as_array().unwrap().len() >= count);

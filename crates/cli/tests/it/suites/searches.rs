@@ -32,7 +32,7 @@ ramp_up = "50ms"
 ramp_down = "20ms"
 "#;
 
-/// A server with room for so many connections and operations per second.
+/// Starts a server with limits on connections and on operations per second.
 fn limited(connections: usize) -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions {
         max_connections: Some(connections),

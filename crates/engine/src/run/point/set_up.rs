@@ -38,7 +38,7 @@ fn is_limit(attempts: &SetupAttempts, share: f64) -> bool {
     f64::from(attempts.ended) >= enough && attempts.failed_share() >= share
 }
 
-/// What is known while sessions are set up.
+/// The state of a set-up that is under way.
 struct SoFar {
     ready: u32,
     stood: Nanos,

@@ -54,7 +54,8 @@ fn a_plain_run_has_its_answer_in_half_a_screen() {
 
     Peak     65.5 Mbit/s (8.2 MB/s), 2001 ops/s at 8 clients; mean 1.21 ms, p99
              2.00 ms; within 5 % from 4 to 8 clients
-    Curve    overall response time 1.24 ms, from 501 to 2001 ops/s (3 load points)
+    Curve    overall response time 1.24 ms, from 501 to 2001 ops/s (3 uneven load
+             points); rightmost valid load 16 clients, mean 1.23 ms
     CPU      at 8 clients: server not measured (see --server-metrics)
     ");
 }

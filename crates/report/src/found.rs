@@ -2,9 +2,9 @@
 
 use itertools::Itertools as _;
 
-use super::summary::Tone;
 use crate::doc::{FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
 use crate::table::{Cell, Column, Table};
+use crate::tone::Tone;
 use crate::units::{counted, plain, rate};
 
 /// Returns the answer of a search and what it means; without a label.
@@ -157,7 +157,7 @@ fn sessions(doc: &FindDoc) -> (Tone, String) {
         FindEnd::Found => (Tone::Peak, format!("{held}; {reason}")),
         FindEnd::NeverBroke => {
             let more = "max allows no more: the limit is higher";
-            (Tone::Caution, format!("{held}; {more}; {reason}"))
+            (Tone::Caution, format!("at least {held}; {more}; {reason}"))
         }
         FindEnd::ClientLimited => {
             let why = "this machine, not the server, was the limit";
