@@ -83,14 +83,7 @@ impl Suite {
             ));
         }
         let load_points = load_points(source, &args.load)?;
-        let passes = match args.load.passes.or(spec.passes).unwrap_or(1) {
-            passes @ 1..=PASSES_MAX => passes,
-            passes => {
-                return Err(refuse(format!(
-                    "passes is {passes}: give 1 to {PASSES_MAX}"
-                )));
-            }
-        };
+        let passes = passes(source, &args.load).map_err(refuse)?;
         check_skipping(source, args)?;
         let chosen = chosen(source, args)?;
         let jobs = || chosen.iter().filter_map(|chosen| chosen.job.as_ref());
@@ -111,18 +104,15 @@ impl Suite {
             )));
         }
         let hosts = hosts(source, &args.servers)?;
-        let of_host = |common: &Plan, chosen: &Chosen, host: &Host| match host.run.given().next() {
-            None => Ok(common.clone()),
-            Some(_) => plan(source, args, &load_points, chosen, Some(host)),
+        let of_hosts = |(common, chosen): (&Plan, &Chosen)| {
+            let of_host = |host: &Host| match host.run.given().next() {
+                None => Ok(common.clone()),
+                Some(_) => plan(source, args, &load_points, chosen, Some(host)),
+            };
+            hosts.iter().map(of_host).collect::<Result<Vec<_>, _>>()
         };
-        let plans = plans
-            .iter()
-            .zip(&chosen)
-            .map(|(common, chosen)| {
-                let plans = hosts.iter().map(|host| of_host(common, chosen, host));
-                plans.collect::<Result<Vec<_>, _>>()
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let plans = plans.iter().zip(&chosen).map(of_hosts);
+        let plans = plans.collect::<Result<Vec<_>, _>>()?;
         let comparisons = spec.comparisons.iter();
         let comparisons = comparisons
             .map(|entry| comparison(entry, &hosts).map_err(refuse))
@@ -162,6 +152,14 @@ impl Suite {
             hosts,
             limits: request::connect_limits(args.connect),
         })
+    }
+}
+
+/// Returns the number of passes, or why it is out of bounds.
+fn passes(source: &Source, args: &SuiteLoadArgs) -> Result<u32, String> {
+    match args.passes.or(source.spec.passes).unwrap_or(1) {
+        passes @ 1..=PASSES_MAX => Ok(passes),
+        passes => Err(format!("passes is {passes}: give 1 to {PASSES_MAX}")),
     }
 }
 

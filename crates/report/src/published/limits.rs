@@ -71,7 +71,7 @@ pub fn limits(study: &Study) -> Option<Table> {
             of_row.map(move |(server, find)| (row.name, server, find))
         })
     };
-    notes.extend(legend(all().filter_map(|(_, _, find)| find)));
+    notes.extend(legend(&all().filter_map(|(_, _, find)| find)));
     for (name, server, find) in all() {
         let told = match find {
             Some(find) if !is_alone && find.end != FindEnd::Found => reason(find),
@@ -92,7 +92,7 @@ pub fn limits(study: &Study) -> Option<Table> {
 }
 
 /// Explains the cells of the table.
-fn legend<'a>(finds: impl Iterator<Item = &'a FindDoc> + Clone) -> Vec<String> {
+fn legend<'a>(finds: &(impl Iterator<Item = &'a FindDoc> + Clone)) -> Vec<String> {
     let mut notes = Vec::new();
     let has_interval = |find: &FindDoc| find.estimate.is_some_and(|of| of.ci95.is_some());
     if finds.clone().any(has_interval) {
