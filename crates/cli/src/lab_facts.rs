@@ -65,6 +65,10 @@ impl LabFacts {
         (share(&known) == share(target)).then_some(facts)
     }
 
+    pub(crate) fn flush(&self) -> FlushDoc {
+        self.flush
+    }
+
     /// Returns the value of [`VARIABLE`].
     pub(crate) fn to_variable(&self) -> io::Result<String> {
         Ok(serde_json::to_string(self)?)

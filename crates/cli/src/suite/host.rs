@@ -46,6 +46,16 @@ pub(super) enum HostKind {
     Samba { lines: Vec<String> },
 }
 
+impl HostKind {
+    /// Returns an existing server and its flush policy. Unless the user has stated it, the
+    /// policy is known only of a server that `lab` has started.
+    pub(super) fn existing(server: GivenServer, stated: Option<FlushDoc>) -> (FlushDoc, Self) {
+        let of_lab = || LabFacts::of_environment(&server.target).map(|facts| facts.flush());
+        let flush = stated.or_else(of_lab).unwrap_or_default();
+        (flush, Self::Given(Box::new(server)))
+    }
+}
+
 /// A running server.
 pub(super) struct StartedServer {
     pub(super) target: Target,

@@ -7,7 +7,6 @@ use smbench_lab::{LabError, ScratchSamba};
 use smbench_model::cpu::CpuSource;
 use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Target, UrlPassword};
-use smbench_report::FlushDoc;
 
 use super::client;
 use super::host::{Host, HostKind};
@@ -74,12 +73,13 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
     };
     check_url(url).map_err(refuse)?;
     let server = GivenServer::resolve(url, &secrets)?;
-    let flush = args.flush.iter().rfind(|policy| policy.server == name);
+    let stated = args.flush.iter().rfind(|policy| policy.server == name);
+    let (flush, kind) = HostKind::existing(server, stated.map(|stated| stated.policy));
     Ok(Host {
         name: name.to_owned(),
-        flush: flush.map_or(FlushDoc::Unknown, |policy| policy.policy),
+        flush,
         notes: Vec::new(),
-        kind: HostKind::Given(Box::new(server)),
+        kind,
         cpu: CpuSource::default(),
         run: SessionsSpec::default(),
         named: true,
@@ -110,8 +110,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
             };
             let server = GivenServer::resolve(url, &secrets);
             let server = server.map_err(|error| refuse(error.to_string()))?;
-            let flush = entry.flush.unwrap_or_default();
-            (flush, HostKind::Given(Box::new(server)))
+            HostKind::existing(server, entry.flush)
         }
         (None, Some(lines)) => {
             if let Some(key) = of_a_url(entry) {

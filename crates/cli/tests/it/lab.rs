@@ -148,6 +148,24 @@ fn a_result_says_how_the_server_of_the_lab_was_set_up() {
     assert!(notes.contains("with strict sync = no"), "{server}");
 }
 
+/// The flush policy of the server is then known, although the suite does not state it.
+#[test]
+fn a_suite_measures_the_server_of_the_lab() {
+    let place = Place::new();
+    place.write(
+        "brief.toml",
+        "clients = \"1\"\n[run]\nduration = \"300ms\"\n[[profiles]]\nprofile = \"read-4k\"\n",
+    );
+    let smbench = env!("CARGO_BIN_EXE_smbench");
+    let suite = "suite brief.toml --calibration=off --out=study --server nas=$SMBENCH_TARGET";
+    let script = format!("{smbench} {suite}");
+    let said = place.smbench(&["lab", "embedded", "--", "sh", "-c", &script]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let pass = place.path("study/runs/01-nas/01-read-4k/pass-1.json");
+    let doc = json(&fs::read_to_string(pass).unwrap());
+    assert_eq!(doc["server"]["flush"], "ignores", "{doc}");
+}
+
 #[test]
 fn an_interrupt_waits_for_the_command() {
     let place = Place::new();
