@@ -133,7 +133,7 @@ pub enum Busy {
 }
 
 /// A driver with sessions set up and files open.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Opened<D> {
     /// The driver, ready for calls.
     pub driver: D,
@@ -148,6 +148,9 @@ pub struct Opened<D> {
     pub acknowledged: Vec<(Nanos, Acknowledged)>,
     /// Number of TCP connections made for the sessions.
     pub connections: u32,
+    /// Number of clients, the last of the group, that have no session, and why; `None` if
+    /// all have one.
+    pub refused: Option<(u32, SessionError)>,
 }
 
 impl<D> Opened<D> {
@@ -162,6 +165,7 @@ impl<D> Opened<D> {
             breaks: 0,
             acknowledged: Vec::new(),
             connections,
+            refused: None,
         }
     }
 
@@ -174,6 +178,7 @@ impl<D> Opened<D> {
             breaks: self.breaks,
             acknowledged: self.acknowledged,
             connections: self.connections,
+            refused: self.refused,
         }
     }
 }

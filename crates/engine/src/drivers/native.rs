@@ -74,10 +74,18 @@ async fn open_group<E: Encode>(
     let dialect = first.connection.negotiated().dialect;
     first.cache = Cache::new(site.plan.sessions.caching, dialect, session::random_u64());
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
-    let mut places = Vec::new();
+    let (mut places, mut refused) = (Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
-            sessions.open_next().await?;
+            match sessions.open_next().await {
+                Ok(()) => {}
+                // The sessions before it go on.
+                Err(error) if error.is_refusal() => {
+                    refused = Some(((clients.len() - at) as u32, error));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
         let (index, session) = (sessions.indices[at], &mut sessions.first);
         let (mut of_client, to_client) = open::hold(site, client, at, index, session).await?;
@@ -117,6 +125,7 @@ async fn open_group<E: Encode>(
         granted,
         breaks,
         acknowledged,
+        refused,
     })
 }
 

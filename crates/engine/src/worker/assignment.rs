@@ -116,12 +116,13 @@ impl Default for WorkerResult {
 }
 
 impl WorkerResult {
-    /// Records that clients dropped out for this reason.
+    /// Records that clients dropped out for this reason, before or after the load.
     pub(crate) fn drop_out(&mut self, clients: impl Iterator<Item = u32>, reason: &Dropped) {
         let reason = reason.to_string();
         self.dropouts.extend(clients.map(|client| Dropout {
             client,
             reason: reason.clone(),
+            after_s: None,
         }));
     }
 

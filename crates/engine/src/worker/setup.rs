@@ -86,35 +86,54 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
             },
             () = tokio::time::sleep_until(clock::timer(pace.due)), if is_waiting => continue,
         };
-        let opened = match (opened.unwrap_or_else(resume), worker.setup) {
-            (Ok(opened), _) => opened,
-            (Err((clients, error)), SetupFailures::CountUntil(_)) => {
-                let _ = reports.send(WorkerMessage::Refused { clients, error });
-                continue;
+        let (opened, refused) = match opened.unwrap_or_else(resume) {
+            Ok(mut opened) => {
+                // One attempt failed, and no further ones were made.
+                let refused = opened.refused.take().map(|(_, error)| (1, error));
+                (Some(opened), refused)
             }
-            (Err((_, error)), SetupFailures::EndRun) => return Err(error),
+            Err(refused) => (None, Some(refused)),
         };
-        let Opened {
-            driver: mut group,
-            session_setup,
-            granted,
-            breaks,
-            acknowledged,
-            connections,
-        } = opened;
-        group.granted = granted;
-        group.breaks = breaks;
-        group.acknowledged = acknowledged;
-        let _ = reports.send(WorkerMessage::Ready {
-            clients: group.numbers().count() as u32,
-            at: clock::now(),
-        });
-        waiting.push(group, shared, start);
-        outcome.connections += u64::from(connections);
-        for session in session_setup {
-            outcome.session_setup.saturating_record(session.0);
+        let refused = match (refused, worker.setup) {
+            (Some((_, error)), SetupFailures::EndRun) => return Err(error),
+            (refused, _) => refused,
+        };
+        if let Some(opened) = opened {
+            waiting.push(accepted(opened, reports, outcome), shared, start);
+        }
+        if let Some((clients, error)) = refused {
+            let _ = reports.send(WorkerMessage::Refused { clients, error });
         }
     }
+}
+
+/// Reports a group that is set up, and returns it.
+fn accepted<D: Driver, S: Supply>(
+    opened: Opened<Group<D, S>>,
+    reports: &mpsc::UnboundedSender<WorkerMessage>,
+    outcome: &mut WorkerResult,
+) -> Group<D, S> {
+    let Opened {
+        driver: mut group,
+        session_setup,
+        granted,
+        breaks,
+        acknowledged,
+        connections,
+        refused: _,
+    } = opened;
+    group.granted = granted;
+    group.breaks = breaks;
+    group.acknowledged = acknowledged;
+    let _ = reports.send(WorkerMessage::Ready {
+        clients: group.numbers().count() as u32,
+        at: clock::now(),
+    });
+    outcome.connections += u64::from(connections);
+    for session in session_setup {
+        outcome.session_setup.saturating_record(session.0);
+    }
+    group
 }
 
 /// Logs off all sessions, which closes their files. Sessions without an answer when
@@ -155,6 +174,8 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
     let opened = means.connector.open(clients).await?;
+    let refused = opened.refused.as_ref().map_or(0, |(count, _)| *count);
+    let clients = &clients[..clients.len().saturating_sub(refused as usize)];
     let verified = match plan.work.verify {
         Verify::ReadBack if plan.work.workload.uses_files() => {
             Some(match plan.work.workload.kinds().contains(&OpKind::Write) {

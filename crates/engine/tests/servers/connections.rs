@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::run::{Course, Unobserved, execute, execute_course};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
-use smbench_model::plan::{Plan, Verify};
-use smbench_model::record::OpKind;
-use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
+use smbench_model::load::{PointLoad, SetupFailures};
+use smbench_model::plan::{Limits, Plan, Verify};
+use smbench_model::profile::Profile;
+use smbench_model::record::{OpKind, RunRecord};
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
+use smbench_protocol::NtStatus;
+use smbench_protocol::header::Command;
 
+use crate::hostile::relay::{Answer, Of, Reaction, Relay};
 use crate::proxy::Proxy;
 use crate::support::{plan, short, target};
 
@@ -157,4 +162,80 @@ fn requests_of_8_mib_run_on_the_credits_of_one() {
             assert_eq!(totals.bytes, totals.count * (8 << 20));
         }
     }
+}
+
+/// One load point, at which refused sessions are counted.
+struct Counted(Option<u32>);
+
+impl Course for Counted {
+    fn next(&mut self, _: &RunRecord) -> Option<PointLoad> {
+        self.0.take().map(|clients| PointLoad {
+            clients,
+            rate: None,
+            repeat: 1,
+            setup: SetupFailures::CountUntil(1.0),
+        })
+    }
+
+    fn clients_for_certain(&self) -> u32 {
+        1
+    }
+
+    fn at_most(&self) -> u32 {
+        1
+    }
+
+    fn is_search(&self) -> bool {
+        true
+    }
+}
+
+/// Sends answers to SESSION_SETUP of a server that has room for 15 sessions, one of which is
+/// that of the run. Each session has two answers.
+fn room_for_fifteen(answer: Answer) -> Reaction {
+    let mut message = answer.message;
+    if answer.nth >= 2 * 15 {
+        message.truncate(64);
+        message[8..12].copy_from_slice(&NtStatus::INSUFFICIENT_RESOURCES.0.to_le_bytes());
+        // An ERROR response without data (MS-SMB2 2.2.2).
+        message.extend_from_slice(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+    Reaction::send(&message)
+}
+
+/// A server that has room for some sessions of a connection only.
+#[test]
+fn sessions_that_stand_on_a_connection_count_if_the_next_is_refused() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let of = Of::Command(Command::SessionSetup);
+    let relay = Relay::start(server.address(), of, room_for_fifteen);
+    let mut target = target(&server.url(), server.password());
+    target.port = relay.port();
+    let options = RunOptions {
+        work: WorkSpec {
+            clients: Some("24".parse().unwrap()),
+            ..short().work
+        },
+        sessions: SessionsSpec {
+            sessions_per_connection: Some(8),
+            ..short().sessions
+        },
+        generator: GeneratorSpec {
+            threads: Some(1),
+            setup_rate: Some(50),
+            ..short().generator
+        },
+    };
+    let echo = "operations = [{ op = \"echo\", weight = 100 }]";
+    let profile = Profile::parse("echo", echo).unwrap();
+    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap();
+    let mut course = Counted(Some(24));
+    let record = execute_course(&plan, &mut course, &mut Unobserved, &Cancel::default()).unwrap();
+    let point = &record.load_points[0];
+    let attempts = point.setup.attempts.as_ref().unwrap();
+    // The ninth to 14th session stand, the 15th is refused, and then a whole connection.
+    assert_eq!(point.setup.session.len(), 14, "{attempts:?}");
+    assert_eq!((attempts.ended, attempts.failed()), (14 + 1 + 8, 9));
+    assert_eq!(point.clients_served, 14);
+    assert_eq!(point.dropouts, []);
 }

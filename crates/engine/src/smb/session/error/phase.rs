@@ -47,6 +47,15 @@ impl SessionError {
         }
     }
 
+    /// Returns whether the server refused a session with a status, so that the connection
+    /// goes on.
+    pub(crate) const fn is_refusal(&self) -> bool {
+        let Self::Handshake { source, .. } = self else {
+            return false;
+        };
+        matches!(source, HandshakeError::Refused { .. })
+    }
+
     /// Returns whether this machine, and not the server, could not set up the session.
     #[must_use]
     pub fn is_of_this_machine(&self) -> bool {
