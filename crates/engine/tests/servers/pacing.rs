@@ -2,9 +2,10 @@
 //! counted, and its latency starts at its due instant.
 
 mod delays;
+mod ends;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -357,76 +358,5 @@ fn clients_join_one_by_one_in_closed_loops_and_at_rates() {
         assert!(point.ops.window(OpKind::Read).count() > 0);
         let due = if rate.is_some() { 600 } else { 0 };
         assert_eq!(point.punctuality.due, due);
-    }
-}
-
-/// The end of the window is known while it is open. Each operation still counts once, in
-/// or outside. A machine that is never steady comes to the longest window.
-#[test]
-fn a_window_ends_once_the_load_is_steady() {
-    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let options = RunOptions {
-        work: WorkSpec {
-            rate: Some("200".parse().unwrap()),
-            clients: Some("2".parse().unwrap()),
-            until_steady: Some(Duration::from_secs(20)),
-            ..options().work
-        },
-        ..options()
-    };
-    let point = run(&server, &options);
-    let window = point.window;
-    // Five intervals, and the one that is needed to end them.
-    assert!((6..=20).contains(&window.as_secs()), "{window:?}");
-    assert_eq!(window.subsec_nanos(), 0);
-    let intervals = point.series.all.iter().map(|interval| interval.count);
-    assert_eq!(
-        intervals.sum::<u64>(),
-        point.ops.window(OpKind::Read).count()
-    );
-    assert_eq!(point.series.all.len() as u64, window.as_secs());
-    assert_eq!(point.punctuality.due, 200 * window.as_secs());
-}
-
-/// No operation is in flight, and none will be for an hour.
-#[test]
-fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
-    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let options = RunOptions {
-        work: WorkSpec {
-            think_time: Some(Duration::from_secs(3600)),
-            clients: Some("2".parse().unwrap()),
-            ..options().work
-        },
-        ..options()
-    };
-    for (duration, cancelled) in [(Duration::from_millis(100), false), (HANG, true)] {
-        let options = RunOptions {
-            work: WorkSpec {
-                duration: Some(duration),
-                ..options.work.clone()
-            },
-            ..options.clone()
-        };
-        let target = target(&server.url(), server.password());
-        let plan = plan("read-4k", &options, target);
-        let cancel = Cancel::default();
-        let (done, ended) = mpsc::channel();
-        let of_run = cancel.clone();
-        thread::spawn(move || {
-            // The receiver is gone after a time-out.
-            let _ = done.send(execute(&plan, &mut Unobserved, &of_run));
-        });
-        if cancelled {
-            thread::sleep(Duration::from_millis(300));
-            cancel.cancel();
-        }
-        let record = ended.recv_timeout(HANG).expect("it ends").unwrap();
-        let expected = match cancelled {
-            true => Outcome::Interrupted,
-            false => Outcome::Complete,
-        };
-        assert_eq!(record.outcome, expected);
-        assert_eq!(server.memory().paths(), Vec::<String>::new());
     }
 }
