@@ -198,8 +198,7 @@ pub fn execute_on(
         ..RunRecord::new(plan, server, context.started_wall)
     };
     let mut course = PlannedCourse::of(plan);
-    let no_files = async |_, _: &mut dyn Observer| Ok(());
-    let load = measure(&context, &mut record, &mut course, no_files, observer);
+    let load = measure(&context, &mut record, &mut course, None, observer);
     let measured = blocking(RunError::System, load);
     concluded(record, measured)
 }

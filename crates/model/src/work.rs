@@ -202,6 +202,19 @@ pub enum WorkProblem {
 }
 
 impl Work {
+    /// Returns the clients of each load point, and its rate where load points differ in it,
+    /// in the order they run.
+    #[must_use]
+    pub fn loads(&self) -> Vec<(u32, Option<Rate>)> {
+        let clients = self.load_points.iter().copied();
+        match &self.rates[..] {
+            [] => clients.map(|clients| (clients, None)).collect(),
+            rates => clients
+                .flat_map(|clients| rates.iter().map(move |rate| (clients, Some(*rate))))
+                .collect(),
+        }
+    }
+
     /// Fills in the defaults.
     pub(crate) fn of(
         written: WorkSpec,

@@ -17,18 +17,10 @@ pub(super) enum PassPart {
 impl PassPart {
     /// Returns the load points of a plan, in the order they run.
     pub(super) fn loads(work: &Work) -> Vec<Self> {
-        let clients = work.load_points.iter().copied();
-        match &work.rates[..] {
-            [] => clients.map(|clients| Self::Load(clients, None)).collect(),
-            rates => {
-                let of = |clients| {
-                    rates
-                        .iter()
-                        .map(move |rate| Self::Load(clients, Some(*rate)))
-                };
-                clients.flat_map(of).collect()
-            }
-        }
+        let loads = work.loads().into_iter();
+        loads
+            .map(|(clients, rate)| Self::Load(clients, rate))
+            .collect()
     }
 
     /// Returns whether a document of the pass has this part.

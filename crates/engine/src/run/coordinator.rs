@@ -2,11 +2,12 @@
 
 use smbench_model::load::PointLoad;
 use smbench_model::progress::PointNumber;
-use smbench_model::record::{Outcome, RunRecord};
+use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 
 use crate::run::context::Context;
 use crate::run::course::Course;
 use crate::run::error::RunError;
+use crate::run::site::RunShare;
 use crate::run::{Observer, point};
 use crate::smb::session::SessionError;
 
@@ -27,13 +28,13 @@ pub(crate) fn concluded(
     Ok(record)
 }
 
-/// Measures every load point of the course. Before it, calls `prepare` with the number
-/// of its clients.
+/// Measures every load point of the course. `share` is where the run has files, if it
+/// has any.
 pub(super) async fn measure(
     context: &Context<'_>,
     record: &mut RunRecord,
     course: &mut dyn Course,
-    mut prepare: impl AsyncFnMut(u32, &mut dyn Observer) -> Result<(), SessionError>,
+    mut share: Option<&mut RunShare<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let mut number = 0;
@@ -46,24 +47,40 @@ pub(super) async fn measure(
             clients,
             rate,
         };
-        prepare(clients.max(course.clients_for_certain()), observer).await?;
+        let ready = clients.max(course.clients_for_certain());
+        if let Some(share) = &mut share {
+            share.prepare(ready, observer).await?;
+        }
         let measured = point::measure(context, point, load, observer).await?;
-        let lost = measured.dropouts.len() as u32 == measured.clients;
-        let reason = measured.dropouts.first().map(|first| first.reason.clone());
-        let set_up = measured.clients;
+        let lost = lost(context, &measured);
+        let is_success = measured.ops.answered() > measured.ops.errors();
+        let is_doubtful = course.is_search() && (lost.is_some() || !is_success);
         record.load_points.push(measured);
+        if let Some(share) = &mut share
+            && is_doubtful
+            && !context.cancel.is_cancelled()
+        {
+            // The load may have been too much for the server, or the server is gone.
+            share.check_server().await?;
+        }
         observer.load_point_ended(record);
         if context.cancel.is_cancelled() {
             return Err(SessionError::Interrupted.into());
         }
-        if let (true, Some(reason)) = (lost, reason) {
-            return Err(SessionError::Lost {
-                at: context.at.clone(),
-                clients: set_up,
-                reason,
-            }
-            .into());
+        if let (Some(error), false) = (lost, course.is_search()) {
+            return Err(error.into());
         }
     }
     Ok(())
+}
+
+/// Returns the error if all clients of a load point were lost.
+fn lost(context: &Context<'_>, measured: &LoadPointRecord) -> Option<SessionError> {
+    let first = measured.dropouts.first()?;
+    let is_all = measured.dropouts.len() as u32 == measured.clients;
+    is_all.then(|| SessionError::Lost {
+        at: context.at.clone(),
+        clients: measured.clients,
+        reason: first.reason.clone(),
+    })
 }

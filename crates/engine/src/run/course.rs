@@ -2,7 +2,7 @@
 //! earlier ones lead to.
 
 use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::{Plan, Rate, Work};
+use smbench_model::plan::{Plan, Rate};
 use smbench_model::record::RunRecord;
 
 /// Chooses the load points of a run. [`PlannedCourse`] has those of a plan; a search
@@ -19,6 +19,12 @@ pub trait Course {
 
     /// Returns the largest number of load points that the run can have.
     fn at_most(&self) -> u32;
+
+    /// Returns whether the run goes on after a load point that lost all its clients, as
+    /// long as the server is there; `false` by default. A search learns from it.
+    fn is_search(&self) -> bool {
+        false
+    }
 }
 
 /// All load points of a plan, in each of its passes.
@@ -34,18 +40,8 @@ impl PlannedCourse {
     /// Begins with the first load point of the first pass.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let Work {
-            load_points, rates, ..
-        } = &plan.work;
-        let clients = load_points.iter().copied();
-        let points = match &rates[..] {
-            [] => clients.map(|clients| (clients, None)).collect(),
-            rates => clients
-                .flat_map(|clients| rates.iter().map(move |rate| (clients, Some(*rate))))
-                .collect(),
-        };
         Self {
-            points,
+            points: plan.work.loads(),
             repeat: plan.work.repeat,
             done: 0,
         }

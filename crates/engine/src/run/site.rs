@@ -50,7 +50,7 @@ pub(super) async fn run(
         session,
         server,
     } = connect(plan, course.clients_for_certain(), cancel).await?;
-    let mut workspace = claim(plan, &endpoint, session, observer).await?;
+    let workspace = claim(plan, &endpoint, session, observer).await?;
     let mut record = RunRecord {
         operations: operations.origin,
         salt: workspace.salt,
@@ -58,16 +58,45 @@ pub(super) async fn run(
     };
     let since = (started, started_wall);
     let context = context(plan, operations, endpoint, &workspace, since, cancel);
-    let mut ready = 0;
-    let files = async |clients: u32, observer: &mut dyn Observer| {
-        let more = ready..clients.max(ready);
-        ready = more.end;
-        prepare(plan, &mut workspace, more, observer, cancel).await
+    let mut share = RunShare {
+        plan,
+        workspace,
+        ready: 0,
+        cancel,
     };
-    let measured = measure(&context, &mut record, course, files, observer).await;
+    let measured = measure(&context, &mut record, course, Some(&mut share), observer).await;
+    let RunShare { workspace, .. } = share;
     observer.progress(&Progress::CleaningUp);
     record.leftover = clean_up(plan, workspace, &record.load_points, &measured).await;
     concluded(record, measured)
+}
+
+/// The directory of a run on the share, and the files in it so far.
+pub(super) struct RunShare<'a> {
+    plan: &'a Plan,
+    workspace: Workspace,
+    /// Number of clients whose files are ready.
+    ready: u32,
+    cancel: &'a Cancel,
+}
+
+impl RunShare<'_> {
+    /// Makes the files of this many clients ready.
+    pub(super) async fn prepare(
+        &mut self,
+        clients: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<(), SessionError> {
+        let more = self.ready..clients.max(self.ready);
+        self.ready = more.end;
+        prepare(self.plan, &mut self.workspace, more, observer, self.cancel).await
+    }
+
+    /// Checks that the server still answers in the session of the run.
+    pub(super) async fn check_server(&mut self) -> Result<(), SessionError> {
+        let asked = self.workspace.session.ask_whether_alive();
+        unless(self.cancel, asked).await
+    }
 }
 
 /// The server of a run, and the first session on it.

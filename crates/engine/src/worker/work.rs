@@ -286,7 +286,9 @@ async fn watch<G: 'static>(
                         out.remove(&client);
                         if let Err(reason) = &how {
                             let reason = reason.to_string();
-                            watched.dropouts.push(Dropout { client, reason });
+                            let after = at.since(control.schedule().begin);
+                            let after_s = Some(after.as_secs_f64());
+                            watched.dropouts.push(Dropout { client, reason, after_s });
                         }
                     }
                     watched.remaining.extend(group);
@@ -301,6 +303,7 @@ async fn watch<G: 'static>(
                 watched.dropouts.extend(out.iter().map(|&client| Dropout {
                     client,
                     reason: "interrupted while waiting for an answer".to_owned(),
+                    after_s: None,
                 }));
                 break;
             }

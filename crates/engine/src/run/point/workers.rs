@@ -199,9 +199,9 @@ impl Workers {
         Ok((observed, cpu_reader))
     }
 
-    /// Follows the workers until all have ended; returns the schedule, which may have
-    /// become shorter, and the instant at which the window closed. No measurement depends on when the coordinator runs, because its
-    /// observer may delay it.
+    /// Follows the workers until all have ended. Returns the schedule, which may have become
+    /// shorter, and the instant at which the window closed. No measurement depends on when
+    /// the coordinator runs, because its observer may delay it.
     async fn follow(
         &mut self,
         context: &Context<'_>,

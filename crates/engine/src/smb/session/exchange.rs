@@ -5,7 +5,7 @@
 //! request. A late answer could otherwise be taken for the answer to another
 //! request.
 
-use smbench_protocol::connection::{Binding, Chain};
+use smbench_protocol::connection::{Binding, Chain, EMPTY_BODY};
 use smbench_protocol::credit::charge_for;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::handshake::{SessionSetup, SetupProgress};
@@ -64,6 +64,13 @@ impl Session {
             .map_err(|_| self.no_credit(doing))?;
         let [reply] = self.replies(doing, out).await?;
         Ok(reply)
+    }
+
+    /// Waits for the answer to an ECHO.
+    pub(crate) async fn ask_whether_alive(&mut self) -> Result<(), SessionError> {
+        let body = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+        let echo = self.call("ask whether the server is alive", Command::Echo, 0, body);
+        echo.await.map(|_| ())
     }
 
     /// Sends related requests in one frame and waits for the final answer to each.
@@ -125,7 +132,10 @@ impl Session {
             })
             .await?;
         self.current = opened.map_err(|source| {
-            self.state = StreamState::Lost;
+            // After a refusal the exchange is complete, and the others go on.
+            if !matches!(source, HandshakeError::Refused { .. }) {
+                self.state = StreamState::Lost;
+            }
             self.not_logged_on(source)
         })?;
         Ok(self.current)
