@@ -13,7 +13,7 @@ use smbench_engine::run::Course;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::plan::{Plan, Rate, RateScope};
 use smbench_model::record::RunRecord;
-use smbench_report::doc::{FindDoc, FindKind, ProbeDoc};
+use smbench_report::doc::{FindDoc, FindKind, OutcomeDoc, ProbeDoc};
 use smbench_report::find::{HeldLimit, HeldMost, sessions};
 use smbench_report::text::probe_outcome;
 use smbench_report::units::plain;
@@ -65,8 +65,8 @@ pub(crate) struct Searching(Rc<RefCell<SearchState>>);
 
 struct SearchState {
     search: Search,
-    /// Load of the probe that is measured.
-    probed: Option<f64>,
+    /// Load of the probe that is measured, and the number of load points before it.
+    probed: Option<(f64, usize)>,
     cancel: Cancel,
 }
 
@@ -92,11 +92,17 @@ impl Searching {
 }
 
 impl SearchState {
-    /// Judges the probe that was measured last, once. One that was cut off says nothing.
+    /// Judges the probe that was measured last, once. One that was cut off, or that could
+    /// not begin, says nothing.
     fn judge(&mut self, doc: &RunDoc) {
-        if let (Search::Load(find), false) = (&mut self.search, self.cancel.is_cancelled())
-            && let Some(load) = self.probed.take()
+        let Some((load, before)) = self.probed else {
+            return;
+        };
+        let is_cut_off = self.cancel.is_cancelled() || doc.outcome == OutcomeDoc::Aborted;
+        if let (Search::Load(find), false) = (&mut self.search, is_cut_off)
+            && doc.load_points.len() > before
         {
+            self.probed = None;
             find.judge(load, doc);
         }
     }
@@ -186,7 +192,7 @@ impl Course for SearchCourse<'_> {
         }
         let before = find.probes().iter();
         load.repeat += before.filter(|probe| probe.load == next).count() as u32;
-        state.probed = Some(next);
+        state.probed = Some((next, record.load_points.len()));
         Some(load)
     }
 
@@ -199,5 +205,9 @@ impl Course for SearchCourse<'_> {
 
     fn at_most(&self) -> u32 {
         self.searching.0.borrow().search.probes_max()
+    }
+
+    fn is_search(&self) -> bool {
+        true
     }
 }

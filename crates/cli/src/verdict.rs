@@ -2,7 +2,7 @@
 
 use smbench_report::RunDoc;
 use smbench_report::doc::{FindDoc, FindEnd, OutcomeDoc};
-use smbench_report::text::{answer, missed_rate};
+use smbench_report::text::{ended, missed_rate};
 use smbench_report::units::counted;
 
 use crate::failure::Exit;
@@ -30,13 +30,13 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     Some((Exit::Invalid, Some(message)))
 }
 
-/// Returns the exit code of a completed search without an answer, and why it has none.
-/// Probes that broke the limit are no failures.
+/// Returns the exit code of a completed search without an answer, and briefly why: the
+/// output tells the rest. Probes that broke the limit are no failures.
 pub(crate) fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
     match find.end {
         FindEnd::Found | FindEnd::NeverBroke => None,
         _ => {
-            let reason = format!("nothing found: {}", answer(find).1);
+            let reason = format!("the limit was not found: {}", ended(find.end));
             Some((Exit::Invalid, Some(reason)))
         }
     }

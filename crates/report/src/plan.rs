@@ -54,7 +54,8 @@ pub fn of_search(plan: &PlanDoc, pacing: LoopDoc, kind: FindKind) -> String {
             let interval = units::latency(think_s * 1e9);
             let held = seconds(plan.duration_s);
             let most = plan.load_points.iter().copied().max().unwrap_or(0);
-            let most = counted(most.into(), "session");
+            // One more is that of the run.
+            let most = counted(u64::from(most) + 1, "session");
             return format!("at most {most}, an ECHO in each every {interval}; held {held}");
         }
     };

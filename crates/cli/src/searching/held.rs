@@ -8,7 +8,8 @@ use smbench_model::profile::Profile;
 use smbench_model::spec::WorkSpec;
 use smbench_report::find::HeldMost;
 
-use super::loads::one;
+use super::loads::{OptionNames, one};
+use crate::failure::Failure;
 
 /// The operation that proves that a session is alive.
 const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
@@ -27,6 +28,18 @@ impl HeldSearch {
     pub(crate) fn profile() -> Profile {
         let profile = Profile::parse("sessions", PROFILE);
         profile.unwrap_or_else(|error| unreachable!("constant profile: {error}"))
+    }
+
+    /// Refuses options that make no sense together.
+    pub(crate) fn check(&self, names: OptionNames) -> Result<(), Failure> {
+        match self.keep_alive.is_zero() {
+            false => Ok(()),
+            true => {
+                let keep_alive = names.of("keep_alive");
+                let message = format!("{keep_alive} is 0: give the interval of the ECHO requests");
+                Err(Failure::Usage(message))
+            }
+        }
     }
 
     /// Returns the work of its only probe.
@@ -53,6 +66,8 @@ pub(crate) fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<S
         (0, Some(error)) => Err(error),
         (most, Some(error)) => {
             plan.work.load_points = vec![most];
+            // One more is that of the run.
+            let most = u64::from(most) + 1;
             let told = format!(
                 "the search ends at {most} sessions, as many as this machine can hold: {error}"
             );

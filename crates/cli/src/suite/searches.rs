@@ -207,6 +207,7 @@ fn of_sessions(entry: &FindEntry, times: SearchTimes) -> Result<SearchJob, Failu
         hold: times.of(time(entry.hold, HOLD), QUICK_HOLD),
         keep_alive: times.of(time(entry.keep_alive, KEEP_ALIVE), QUICK_KEEP_ALIVE),
     };
+    held.check(OptionNames::Keys)?;
     let until = until(entry);
     Ok(SearchJob {
         doc: StudySearchDoc {

@@ -12,12 +12,16 @@ use crate::load::Rate;
 use crate::record::{Fairness, GeneratorRecord, Punctuality, Series, Tally};
 
 /// A client that did not finish its load point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropout {
     /// The client's number, from 0.
     pub client: u32,
     /// The reason, as a lower-case clause.
     pub reason: String,
+    /// Seconds from the start of the load until the client was lost, ramps included. Absent
+    /// if it was lost before or after the load, and in documents of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_s: Option<f64>,
 }
 
 /// The resources that the generator's own process used during the measured window.

@@ -12,6 +12,7 @@ use crate::output::complain;
 use crate::request::{RunRequest, RunServer, embedded};
 use crate::searching::Search;
 use crate::searching::held::{HeldSearch, within_this_machine};
+use crate::searching::loads::OptionNames;
 
 pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
     check_outputs(&args.output)?;
@@ -20,6 +21,7 @@ pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
         hold: args.hold,
         keep_alive: args.keep_alive,
     };
+    search.check(OptionNames::Flags)?;
     let options = RunOptions {
         work: search.work(),
         generator: GeneratorSpec {
