@@ -228,14 +228,14 @@ mod tests {
         let spec = Source::load("limits-2005").unwrap().spec;
         let names = spec.find.iter().map(|entry| entry.name.clone());
         let expected = ["sessions", "log-ons"].map(|kind| {
-            ["plain", "signed", "encrypted"].map(|security| format!("{kind}, {security}"))
+            ["plain", "signed", "encrypted"].map(|security| format!("{security} {kind}"))
         });
         assert_eq!(names.collect::<Vec<_>>(), expected.concat());
         let required = |option: Option<Mode>| option == Some(Mode::Required);
         for entry in &spec.find {
             let sessions = &entry.run.sessions;
-            assert_eq!(required(sessions.sign), entry.name.ends_with("signed"));
-            let is_encrypted = entry.name.ends_with("encrypted");
+            assert_eq!(required(sessions.sign), entry.name.starts_with("signed"));
+            let is_encrypted = entry.name.starts_with("encrypted");
             assert_eq!(required(sessions.encrypt), is_encrypted);
         }
     }

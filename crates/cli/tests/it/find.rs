@@ -2,6 +2,7 @@
 
 mod ends;
 
+use std::fs;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ fn a_limit_that_is_never_broken_or_never_held_is_said() {
     let never_held = ["-p=read-4k", "--slo=p99 < 1us", "--start=4"];
     let (said, found) = find("clients", &server, &[&never_held[..], &SHORT].concat());
     assert_eq!(said.code(), Some(4));
-    let told = "nothing found: none: p99 < 1us did not hold at the lowest load, 1 client";
+    let told = "the limit was not found: nothing held";
     assert!(said.stderr.contains(told), "{said:?}");
     assert_eq!(
         (&found["end"], &found["result"]),
@@ -305,4 +306,26 @@ fn a_session_of_its_own_is_the_only_operation_of_its_mix() {
     place.write("mixed.toml", mix);
     let said = place.smbench(&["plan", "-p", "mixed.toml"]);
     said.failed_with(2, &["operation session is one of several"]);
+}
+
+/// Several searches with one label are passes of one.
+#[test]
+fn searches_with_one_label_are_joined() {
+    let server = server(EmbeddedOptions {
+        max_connections: Some(25),
+        ..EmbeddedOptions::default()
+    });
+    let (place, url) = (Place::new(), server.url());
+    let args = ["find", "sessions", &url, "--max=100", "--label=nas"];
+    let held = ["--hold=100ms", "--keep-alive=50ms", "--out=results"];
+    for _ in 0..5 {
+        let said = place.smbench_as(server.password(), &[&args[..], &held].concat());
+        assert_eq!(said.code(), Some(0), "{said:?}");
+    }
+    let said = place.smbench(&["report", "results", "--out=report"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let page = fs::read_to_string(place.path("report/index.html")).unwrap();
+    let told = "25 sessions until failed &gt;= 1%: mean of 5 searches (25, 25, 25, 25, 25), \
+                95 % interval 25 to 25";
+    assert!(page.contains(told), "{page}");
 }

@@ -67,9 +67,66 @@ fn a_server_that_goes_away_ends_a_search_with_its_probes() {
     server.stop();
     let said = running.wait();
     assert!([Some(3), Some(4)].contains(&said.code()), "{said:?}");
-    let found = &place.document()["find"];
+    let doc = place.document();
+    let found = &doc["find"];
     assert_eq!(found["result"], Value::Null);
     assert!(found["held_at"].as_f64().unwrap() >= 50.0, "{found:#}");
+    let count = |list: &Value| list.as_array().unwrap().len();
+    assert!(
+        count(&found["probes"]) <= count(&doc["load_points"]),
+        "{found:#}"
+    );
+}
+
+/// No probe is blamed on a server that is gone.
+#[test]
+fn a_server_that_goes_away_ends_a_search_for_log_ons() {
+    let server = server(EmbeddedOptions::default());
+    let (place, url) = (Place::new(), server.url());
+    let args = ["find", "logons", &url, "--start=10", "--max=20", "-c=4"];
+    let held = ["--hold=1s", "--out=results"];
+    let running = place.start_as(server.password(), &[&args[..], &held].concat());
+    wait_for_probes(&place, 1);
+    server.stop();
+    let said = running.wait();
+    assert!([Some(3), Some(4)].contains(&said.code()), "{said:?}");
+    let found = &place.document()["find"];
+    assert_eq!(
+        (&found["end"], &found["result"]),
+        (&"unfinished".into(), &Value::Null),
+        "{found:#}"
+    );
+    for probe in found["probes"].as_array().unwrap() {
+        let lost = probe["reason"].as_str().unwrap().contains("100 %");
+        assert!(!lost, "{found:#}");
+    }
+}
+
+/// A share of 1 % is told from the count of failures in each probe.
+#[test]
+fn log_ons_are_too_many_where_every_hundredth_is_refused() {
+    let server = server(EmbeddedOptions::default());
+    let door = open_door(server.address(), DoorPolicy::RefuseEvery(100));
+    let (place, url) = (Place::new(), door.url());
+    let args = ["find", "logons", &url, "--start=250", "--probes=3", "-c=32"];
+    let held = ["--hold=1s", "--out=results", "--json=-"];
+    let said = place.smbench_as(server.password(), &[&args[..], &held].concat());
+    let doc = json(&said.stdout);
+    let found = &doc["find"];
+    let points = doc["load_points"].as_array().unwrap();
+    let probes = found["probes"].as_array().unwrap();
+    assert_eq!(probes.len(), points.len());
+    for (probe, point) in probes.iter().zip(points) {
+        let of_logons = &point["whole"]["session"];
+        let count = |what: &str| of_logons[what].as_u64().unwrap();
+        let (failed, all) = (count("errors"), count("errors") + count("count"));
+        if all >= 100 {
+            assert!(failed > 0, "{point:#}");
+            assert_eq!(probe["verdict"], "broke", "{found:#}");
+            assert!(probe["reason"].as_str().unwrap().contains("errors"));
+        }
+    }
+    assert!(found["result"].is_null() || found["result"].as_f64().unwrap() < 250.0);
 }
 
 #[test]

@@ -146,3 +146,77 @@ fn searches_that_make_no_sense_are_refused() {
         place.smbench(&args).failed_with(2, &[said]);
     }
 }
+
+/// Without the other search, and with as little time for each as `--quick` leaves.
+#[test]
+fn the_limits_of_two_servers_are_compared() {
+    let few = limited(20);
+    let many = EmbeddedServer::start(EmbeddedOptions {
+        max_connections: Some(30),
+        password: Some(few.password().into()),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let place = Place::new();
+    let compared = "[[comparisons]]\ntitle = \"from few to many\"\nkind = \"change\"\n";
+    let file = place.write("limits.toml", &format!("{SEARCHES}{compared}"));
+    let (few_url, many_url) = (named("few", &few), named("many", &many));
+    // Only one of the searches.
+    let searched = [text(&file), &few_url, &many_url, "-p=sessions", "--quick"];
+    let args = [&searched[..], &["--calibration=off", "--out=study"]].concat();
+    let said = suite(&place, few.password(), &args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let searches = std::fs::read_dir(place.path("study/runs/01-few")).unwrap();
+    assert_eq!(searches.count(), 1);
+    let rows: Vec<Vec<&str>> = said
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let begins = |words: &[&str]| rows.iter().any(|row| row.starts_with(words));
+    assert!(said.stdout.contains("from few to many: limits"), "{said:?}");
+    assert!(
+        begins(&["sessions", "few", "sessions", "20", "±", "0"]),
+        "{said:?}"
+    );
+    // 30 is half as much again as 20, in every pass.
+    assert!(
+        begins(&["sessions", "many", "sessions", "30", "±", "0", "+50", "%"]),
+        "{said:?}"
+    );
+}
+
+/// Load points that differ in their rate are measured once each, also after an interruption.
+#[test]
+fn a_suite_with_a_list_of_rates_goes_on_where_it_was_interrupted() {
+    let server = limited(100);
+    let place = Place::new();
+    let rates = "clients = \"4\"\n[run]\nduration = \"300ms\"\nramp_up = \"50ms\"\n\
+                 [[profiles]]\nprofile = \"read-4k\"\n\
+                 [profiles.run]\nrate = \"100..400:100\"\n";
+    let file = place.write("rates.toml", rates);
+    let nas = named("nas", &server);
+    let args = [text(&file), &nas, "--calibration=off", "--out=study"];
+    let running = start(&place, server.password(), &args);
+    let document = place.path("study/runs/01-nas/01-read-4k/pass-1.json");
+    wait_until(|| document.exists());
+    running.signal(Signal::SIGINT);
+    let said = running.wait();
+    assert_eq!(said.code(), Some(130), "{said:?}");
+    let before = read(&document)["load_points"].as_array().unwrap().clone();
+    let complete = |point: &&Value| point["valid"] == true;
+    let before: Vec<_> = before.iter().take_while(complete).cloned().collect();
+    assert!((1..4).contains(&before.len()), "{said:?}");
+    let said = suite(&place, server.password(), &args);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    let doc = read(&document);
+    let points = doc["load_points"].as_array().unwrap();
+    let measured: Vec<_> = points.iter().map(|point| &point["rate"]).collect();
+    assert_eq!(measured, [100.0, 200.0, 300.0, 400.0]);
+    assert_eq!(points[..before.len()], before);
+    let report = place.smbench(&["report", "study"]);
+    assert_eq!(report.code(), Some(0), "{report:?}");
+    let page = std::fs::read_to_string(place.path("study/report/index.html")).unwrap();
+    let scope = "1 server, 1 profile, 4 load points, 1 pass";
+    assert!(page.contains(scope), "{page}");
+}

@@ -233,27 +233,27 @@ const SUITES: [(&str, &[(&str, &str)]); 4] = [
         "limits-2005",
         &[
             (
-                "sessions, plain",
-                "4c3ff2a5874b294edcb459fb610410964474020ba7839dfe320ddfde19a2fe73",
+                "plain sessions",
+                "16c988f1dad96edfa9d3b1cc8e4a61142ab2d65ae5ca19d355514c53a55aa293",
             ),
             (
-                "sessions, signed",
+                "signed sessions",
                 "093d45cd65c96a2d76ec0e53e7ea1cb6d69f3b798a0a6559d92d02ab054a6f95",
             ),
             (
-                "sessions, encrypted",
+                "encrypted sessions",
                 "b90865f13d4921bd181936e76ebd75255be26f70c2a36d2d5ef27550a7dca7ff",
             ),
             (
-                "log-ons, plain",
-                "226f063ef1e17cc8e6d1e4cb69541c98a1d6f0f4b78421c676f722f58d9944c5",
+                "plain log-ons",
+                "15155dd9c0b2dcf5bd047ef8445186d26dac317126da0447d67593672f280016",
             ),
             (
-                "log-ons, signed",
+                "signed log-ons",
                 "525552b25caea31bf654095e7262f25cc02f8f5f3480290a28c11bcdefa8b3bb",
             ),
             (
-                "log-ons, encrypted",
+                "encrypted log-ons",
                 "59787e564aabbcc595f3206c286ab763cb49f8186fec846574ba51705d2829a3",
             ),
         ],
