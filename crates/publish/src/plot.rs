@@ -77,6 +77,24 @@ pub enum PointValidity {
     AfterGap,
     /// The point may not be quoted.
     Invalid,
+    /// The point is a probe at which the limit of its search did not hold.
+    BrokeLimit,
+}
+
+impl PointValidity {
+    /// Returns the name in legends of points that are hollow; `None` for the others.
+    pub(crate) const fn hollow_name(self) -> Option<&'static str> {
+        match self {
+            Self::Valid | Self::AfterGap => None,
+            Self::Invalid => Some("not valid"),
+            Self::BrokeLimit => Some("limit did not hold"),
+        }
+    }
+
+    /// Returns whether points are hollow, and no line goes through them.
+    pub(crate) const fn is_hollow(self) -> bool {
+        self.hollow_name().is_some()
+    }
 }
 
 /// Doubt about the value of a point that may be quoted.

@@ -21,6 +21,10 @@ use crate::units::{counted, percent, rate};
 
 pub use sessions::{HeldLimit, HeldLimitError, HeldMost, sessions};
 
+/// The share of the requests that clients may have in flight, from which on these bound a
+/// rate.
+const BUSY_SHARE: f64 = 0.8;
+
 /// A search, and its probes so far.
 #[derive(Clone, Debug)]
 pub struct Find {
@@ -28,6 +32,8 @@ pub struct Find {
     spec: SearchSpec,
     limits: Vec<Threshold>,
     probes: Vec<ProbeDoc>,
+    /// Why the server may take more than each probe says.
+    doubts: Vec<Option<String>>,
 }
 
 impl Find {
@@ -39,6 +45,7 @@ impl Find {
             spec,
             limits,
             probes: Vec::new(),
+            doubts: Vec::new(),
         }
     }
 
@@ -81,12 +88,29 @@ impl Find {
             return;
         };
         let (verdict, reason) = self.verdict(doc, point);
+        self.doubts.push(match verdict {
+            ProbeOutcome::Held => self.busy(doc, point),
+            ProbeOutcome::Broke => self.limits.iter().find_map(|limit| limit.noise(point)),
+            ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => None,
+        });
         self.probes.push(ProbeDoc {
             load,
             ops_per_s: achieved(point),
             verdict,
             reason,
         });
+    }
+
+    /// Tells if nearly all clients were waiting for the server, so that they bounded the
+    /// rate.
+    fn busy(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
+        let slots = u64::from(point.clients) * u64::from(doc.plan.outstanding);
+        let in_flight = point.concurrency.as_ref()?.in_flight_mean;
+        let is_busy = self.kind.is_rate() && in_flight >= slots as f64 * BUSY_SHARE;
+        is_busy.then(|| {
+            let requests = counted(slots, "request");
+            format!("{in_flight:.0} of at most {requests} were in flight: give more clients")
+        })
     }
 
     fn verdict(&self, doc: &RunDoc, point: &LoadPointDoc) -> (ProbeOutcome, String) {
@@ -123,10 +147,28 @@ impl Find {
             outcome: OutcomeDoc::Complete,
             ..doc.clone()
         };
+        match self.judged(&alone, point) {
+            (ProbeOutcome::Broke, _) if point.generator_limited == Some(true) => {
+                (ProbeOutcome::ClientLimited, generator_reason(point))
+            }
+            judged => judged,
+        }
+    }
+
+    /// Judges the conditions by a document with one load point.
+    fn judged(&self, alone: &RunDoc, point: &LoadPointDoc) -> (ProbeOutcome, String) {
         let mut held = Vec::new();
         for limit in &self.limits {
-            let judged = limit.required(&alone);
+            let judged = limit.required(alone);
+            let is_close = self.kind == FindKind::Logons && limit.breaks_with_one_more(point);
             match judged.outcome {
+                ConditionOutcome::Passed if is_close => {
+                    let found = named(&judged.metric, &judged.found);
+                    return (
+                        ProbeOutcome::Broke,
+                        format!("{found}, and one more would be too many"),
+                    );
+                }
                 ConditionOutcome::Passed => held.push(named(&judged.metric, &judged.found)),
                 ConditionOutcome::Unknown | ConditionOutcome::Skipped => {
                     let reason = format!("{}: {}", judged.condition, judged.found);
@@ -178,6 +220,11 @@ impl Find {
             .iter()
             .rev()
             .find(|probe| probe.verdict == ProbeOutcome::Broke && Some(probe.load) == broke);
+        let of_bounds = |(probe, doubt): (&ProbeDoc, &Option<String>)| {
+            let is_bound = [held, broke].contains(&Some(probe.load));
+            doubt.clone().filter(|_| is_bound)
+        };
+        let doubt = self.probes.iter().zip(&self.doubts).find_map(of_bounds);
         FindDoc {
             kind: self.kind,
             unit: self.kind.unit().to_owned(),
@@ -187,6 +234,7 @@ impl Find {
             broke_reason: broken.map(|probe| probe.reason.clone()),
             held_at: held,
             end,
+            doubt: doubt.filter(|_| is_answer),
             precision: self.spec.precision,
             confirmations: self.spec.confirmations.held,
             confirmations_of: self.spec.confirmations.of,
@@ -216,9 +264,7 @@ impl Find {
 /// Returns why the generator, or its machine, was the limit.
 fn own_limit(point: &LoadPointDoc) -> Option<String> {
     if point.is_client_limited() {
-        let generator = point.generator.as_ref();
-        let reason = generator.and_then(|generator| generator.reason.clone());
-        return Some(reason.unwrap_or_else(|| "no reason given".to_owned()));
+        return Some(generator_reason(point));
     }
     let attempts = point.setup.attempts.as_ref();
     if let Some(reason) = attempts.and_then(|attempts| attempts.own_limit.clone()) {
@@ -229,6 +275,12 @@ fn own_limit(point: &LoadPointDoc) -> Option<String> {
     reasons
         .find(|reason| reason.contains("this machine is the limit"))
         .cloned()
+}
+
+fn generator_reason(point: &LoadPointDoc) -> String {
+    let generator = point.generator.as_ref();
+    let reason = generator.and_then(|generator| generator.reason.clone());
+    reason.unwrap_or_else(|| "no reason given".to_owned())
 }
 
 /// Returns the operations per second of a point. Operations of several requests count once

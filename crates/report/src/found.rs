@@ -10,10 +10,17 @@ use crate::units::{counted, plain, rate};
 /// Returns the answer of a search and what it means; without a label.
 #[must_use]
 pub fn answer(doc: &FindDoc) -> (Tone, String) {
-    match doc.kind {
+    let (tone, text) = match doc.kind {
         _ if !doc.passes.is_empty() => several(doc),
         FindKind::Sessions => sessions(doc),
         FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
+    };
+    match doc.doubt.as_deref().map(plain) {
+        Some(doubt) => {
+            let text = format!("{text}; the server may take more: {doubt}");
+            (Tone::Caution, text)
+        }
+        None => (tone, text),
     }
 }
 
@@ -49,7 +56,10 @@ fn several(doc: &FindDoc) -> (Tone, String) {
         0 => (Tone::Caution, ""),
         _ => (Tone::Caution, "at least "),
     };
-    let mean = doc.kind.print(estimate.mean.round());
+    let mean = match doc.kind {
+        FindKind::Rate | FindKind::Logons => doc.kind.print(estimate.mean),
+        FindKind::Clients | FindKind::Sessions => doc.kind.print(estimate.mean.round()),
+    };
     let mut text = format!("{at_least}{mean} {limited}: {of}");
     if let Some(half) = estimate.ci95 {
         let [low, high] = [estimate.mean - half, estimate.mean + half];
@@ -163,7 +173,8 @@ fn sessions(doc: &FindDoc) -> (Tone, String) {
             let why = "this machine, not the server, was the limit";
             (Tone::Problem, format!("at least {held}: {why}; {reason}"))
         }
-        _ => (Tone::Problem, "not finished".to_owned()),
+        _ if doc.held_at.is_none() => (Tone::Problem, "not finished".to_owned()),
+        _ => (Tone::Problem, format!("not finished; {held}; {reason}")),
     }
 }
 
@@ -228,37 +239,33 @@ fn load(doc: &FindDoc) -> (Tone, String) {
 /// Returns the probes of a search in their order.
 #[must_use]
 pub fn probes(doc: &FindDoc) -> Table {
-    let row = |(number, probe): (usize, &ProbeDoc)| {
-        vec![
-            Cell::count(number as u64 + 1),
+    let (load, achieved) = match doc.kind {
+        FindKind::Rate => ("asked ops/s", Some("ops/s")),
+        FindKind::Logons => ("asked log-ons/s", Some("log-ons/s")),
+        FindKind::Clients => ("clients", Some("ops/s")),
+        // Its only operations keep the sessions alive.
+        FindKind::Sessions => ("attempts", None),
+    };
+    let row = |(probe, number): (&ProbeDoc, u64)| {
+        let mut cells = vec![
+            Cell::count(number),
             match doc.kind {
                 FindKind::Rate | FindKind::Logons => Cell::of(Some(probe.load), rate),
                 FindKind::Clients | FindKind::Sessions => Cell::count(probe.load as u64),
             },
-            Cell::of(Some(probe.ops_per_s), rate),
-            outcome(probe.verdict).into(),
-            plain(&probe.reason).into(),
-        ]
+        ];
+        cells.extend(achieved.map(|_| Cell::of(Some(probe.ops_per_s), rate)));
+        cells.push(outcome(probe.verdict).into());
+        cells.push(plain(&probe.reason).into());
+        cells
     };
-    let load = match doc.kind {
-        FindKind::Rate => "asked ops/s",
-        FindKind::Logons => "asked log-ons/s",
-        FindKind::Clients => "clients",
-        FindKind::Sessions => "attempts",
-    };
+    let mut columns = vec![Column::number("probe"), Column::number(load)];
+    columns.extend(achieved.map(Column::number));
+    columns.extend(["limit", "because"].map(Column::text));
     Table {
         title: String::new(),
-        columns: vec![
-            Column::number("probe"),
-            Column::number(load),
-            Column::number(match doc.kind {
-                FindKind::Logons => "log-ons/s",
-                _ => "ops/s",
-            }),
-            Column::text("limit"),
-            Column::text("because"),
-        ],
-        rows: doc.probes.iter().enumerate().map(row).collect(),
+        columns,
+        rows: doc.probes.iter().zip(1..).map(row).collect(),
         notes: Vec::new(),
     }
 }

@@ -71,7 +71,7 @@ pub use hlog::IntervalLog;
 pub use iometer::write_iometer_csv;
 pub use load::Load;
 pub use text::render;
-pub use threshold::Threshold;
+pub use threshold::{Threshold, TimeLimit};
 
 // Several of them.
 pub use compare::{Comparison, Condition, Input};

@@ -13,7 +13,7 @@ use crate::server_cpu::CpuOf;
 use crate::units;
 
 /// A metric of a load point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     /// Application bytes read and written, in Mbit/s (10^6 bits).
     Throughput,

@@ -13,6 +13,8 @@ mod doc;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use itertools::Itertools as _;
+
 use crate::calibration::CALIBRATION_FILE;
 use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 
@@ -235,6 +237,15 @@ impl Study {
             false => Ok(study),
             true => Err(first.unwrap_or(LoadError::NotFound { path: missing })),
         }
+    }
+
+    /// Returns the rates of the load points in ascending order; empty unless load points
+    /// differ in them.
+    #[must_use]
+    pub fn rates(&self) -> Vec<f64> {
+        let plans = self.results.iter().map(|result| &result.run.plan);
+        let rates = plans.flat_map(|plan| &plan.rates_per_s).copied();
+        rates.sorted_by(f64::total_cmp).dedup().collect()
     }
 
     fn add(&mut self, path: &Path, run: RunDoc) {

@@ -11,6 +11,7 @@ mod operations;
 mod points;
 mod rate;
 mod remarks;
+mod scatter;
 mod summary;
 mod wrap;
 
@@ -41,6 +42,7 @@ pub fn render(doc: &RunDoc) -> String {
     let mut sections = vec![labelled(facts(doc))];
     if let Some(find) = &doc.find {
         sections.push(probes(find).to_text());
+        sections.extend(scatter::scatter(doc, find));
         sections.push(wrapped(&format!("found: {}", answer(find).1)));
     }
     if curve.rows.is_empty() {

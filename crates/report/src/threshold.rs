@@ -12,6 +12,7 @@ use std::fmt;
 use smbench_model::plan::Plan;
 use smbench_model::record::OpKind;
 
+pub use self::required::TimeLimit;
 pub use self::unfinished::UnfinishedPoint;
 use crate::compare::{At, LimitSide};
 use crate::curve::{Curve, CurveRow, total};

@@ -247,8 +247,8 @@ fn course(
 ) -> Vec<PlotPoint> {
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {
-        PointValidity::Invalid => PointValidity::Invalid,
-        PointValidity::Valid | PointValidity::AfterGap => PointValidity::AfterGap,
+        PointValidity::Valid => PointValidity::AfterGap,
+        other => other,
     };
     let mut points = Vec::new();
     let mut validity = behind_gap;

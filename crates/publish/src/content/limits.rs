@@ -1,38 +1,18 @@
 //! The limits of servers that searches have found, and the probes that led there.
 
 use itertools::Itertools as _;
-use smbench_report::Threshold;
-use smbench_report::doc::{FindDoc, FindKind, LoadPointDoc, ProbeDoc, ProbeOutcome};
+use smbench_report::doc::{FindDoc, FindKind, ProbeDoc, ProbeOutcome};
 use smbench_report::metric::Metric;
 use smbench_report::text::{answer, probe_outcome, probes};
 use smbench_report::units;
+use smbench_report::{Threshold, TimeLimit};
 
 use super::profile::{MeasuredServer, ProfileContent};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
-/// A response time of each probe.
-#[derive(Clone, Copy)]
-struct PointLatency {
-    /// Last part of the plot's name.
-    name: &'static str,
-    title: &'static str,
-    metric: Metric,
-    of: fn(&LoadPointDoc) -> Option<f64>,
-}
-
-const MEAN: PointLatency = PointLatency {
-    name: "mean",
-    title: "mean response time",
-    metric: Metric::Mean,
-    of: |point| Some(point.latency_ns?.mean),
-};
-const P99: PointLatency = PointLatency {
-    name: "p99",
-    title: "99th percentile",
-    metric: Metric::P99,
-    of: |point| Some(point.latency_ns?.p99 as f64),
-};
+/// A response time of each probe: of a kind of operation, or of all.
+type ProbeTime = (Option<String>, Metric);
 
 /// Returns the probes of all searches of a profile, as plots and tables.
 pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
@@ -56,12 +36,24 @@ pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
 pub(super) fn plots(profile: &ProfileContent<'_>) -> Vec<Plot> {
     let sessions = |server: &&MeasuredServer<'_>| kind(server) == Some(FindKind::Sessions);
     let (over_time, by_load): (Vec<_>, Vec<_>) = profile.searches.iter().partition(sessions);
-    let mut all = Vec::new();
-    for shown in [MEAN, P99] {
-        all.extend(latency(profile, &by_load, shown));
-    }
-    all.extend(over_time.iter().filter_map(|server| held(profile, server)));
-    all
+    let of_limits = time_limits(&by_load).map(|(_, limit)| (limit.op, limit.metric));
+    let always = [Metric::Mean, Metric::P99].map(|metric| (None, metric));
+    let shown: Vec<ProbeTime> = always.into_iter().chain(of_limits).unique().collect();
+    let by_load = shown
+        .iter()
+        .filter_map(|shown| latency(profile, &by_load, shown));
+    let over_time = over_time.iter().filter_map(|server| held(profile, server));
+    by_load.chain(over_time).collect()
+}
+
+/// Returns the limits on response times of all searches, each once and as it is written.
+fn time_limits(servers: &[&MeasuredServer<'_>]) -> impl Iterator<Item = (String, TimeLimit)> {
+    let finds = servers.iter().filter_map(|server| server.run.find.as_ref());
+    let limits: Vec<_> = finds.flat_map(|find| find.limit.clone()).unique().collect();
+    limits.into_iter().filter_map(|limit| {
+        let time = limit.parse::<Threshold>().ok()?.time_limit()?;
+        Some((limit, time))
+    })
 }
 
 fn kind(server: &MeasuredServer<'_>) -> Option<FindKind> {
@@ -72,8 +64,9 @@ fn kind(server: &MeasuredServer<'_>) -> Option<FindKind> {
 fn latency(
     profile: &ProfileContent<'_>,
     servers: &[&MeasuredServer<'_>],
-    shown: PointLatency,
+    shown: &ProbeTime,
 ) -> Option<Plot> {
+    let (op, metric) = shown;
     let first = servers.first()?;
     let is_rate = kind(first)?.is_rate();
     let (axis, quantity) = match is_rate {
@@ -93,7 +86,8 @@ fn latency(
                     true => probe.ops_per_s,
                     false => probe.load,
                 };
-                Some(plotted(find, probe, x, (shown.of)(point)?))
+                let time = metric.measured(&[point], op.as_deref())?.value;
+                Some(plotted(find, probe, x, time))
             });
             let mut points: Vec<_> = points.collect();
             points.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -104,24 +98,27 @@ fn latency(
             })
         })
         .collect();
-    let limits = servers.iter().filter_map(|server| server.run.find.as_ref());
-    let limits: Vec<_> = limits.flat_map(|find| &find.limit).unique().collect();
     let ends = lines.iter().flat_map(|line: &Line| &line.points);
     let last = ends.map(|point| point.x).fold(0.0, f64::max);
-    let drawn = limits.iter().enumerate().filter_map(|(number, limit)| {
-        let (metric, at) = limit.parse::<Threshold>().ok()?.time_limit()?;
-        (metric == shown.metric).then(|| limit_line(limit, servers.len() + number, at, last))
+    let drawn = time_limits(servers).enumerate();
+    let drawn = drawn.filter_map(|(number, (text, limit))| {
+        let is_shown = (&limit.op, &limit.metric) == (op, metric);
+        is_shown.then(|| limit_line(&text, servers.len() + number, limit.nanoseconds, last))
     });
     let lines = lines.iter().cloned().chain(drawn).collect();
+    let of_op = op.as_ref().map(|op| format!("{op} "));
+    let time = format!("{}{}", of_op.unwrap_or_default(), metric.name());
+    let limits = servers.iter().filter_map(|server| server.run.find.as_ref());
+    let limits: Vec<_> = limits.flat_map(|find| &find.limit).unique().collect();
     Some(Plot {
-        name: format!("{}-limit-{}", profile.stem, shown.name),
-        title: format!("{}: {} by {axis}", profile.name, shown.title),
+        name: format!("{}-limit-{}", profile.stem, time.replace([' ', '.'], "-")),
+        title: format!("{}: {time} response time by {axis}", profile.name),
         x: Axis::new(axis, quantity),
-        y: Axis::new(shown.title, Quantity::Latency),
+        y: Axis::new(format!("{time} response time"), Quantity::WideLatency),
         lines,
-        notes: match limits.first() {
-            Some(limit) => vec![format!("hollow: the limit did not hold ({limit})")],
-            None => vec!["hollow: the rate was not reached".to_owned()],
+        notes: match limits.is_empty() {
+            true => vec!["limit: the rate is reached".to_owned()],
+            false => vec![format!("limit: {}", limits.iter().join(", "))],
         },
     })
 }
@@ -152,9 +149,8 @@ fn plotted(find: &FindDoc, probe: &ProbeDoc, x: f64, y: f64) -> PlotPoint {
         spread: None,
         validity: match probe.verdict {
             ProbeOutcome::Held => PointValidity::Valid,
-            ProbeOutcome::Broke | ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => {
-                PointValidity::Invalid
-            }
+            ProbeOutcome::Broke => PointValidity::BrokeLimit,
+            ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => PointValidity::Invalid,
         },
         doubt: match probe.verdict {
             ProbeOutcome::ClientLimited => Doubt::ClientLimited,
@@ -164,25 +160,40 @@ fn plotted(find: &FindDoc, probe: &ProbeDoc, x: f64, y: f64) -> PlotPoint {
     }
 }
 
-/// Returns the sessions that stood, and the attempts that had failed, over time.
+/// Returns the open and the failed sessions, from the first attempt to the end of the load.
 fn held(profile: &ProfileContent<'_>, server: &MeasuredServer<'_>) -> Option<Plot> {
     let point = server.run.load_points.last()?;
-    let over_time = &point.setup.attempts.as_ref()?.over_time;
-    let line = |name: &str, style, of: fn((u32, u32)) -> u32| Line {
+    let attempts = point.setup.attempts.as_ref()?;
+    let set_up = attempts.over_time.iter();
+    let mut course: Vec<_> = set_up.map(|at| (at.s, at.stood, at.failed)).collect();
+    // The load begins when the last session is ready.
+    let begins = point.setup.elapsed_s;
+    let (mut open, mut failed) = (
+        attempts.ended.saturating_sub(attempts.failed),
+        attempts.failed,
+    );
+    course.push((begins, open, failed));
+    let lost = point.dropouts.iter().filter_map(|lost| lost.after_s);
+    for after in lost.sorted_by(f64::total_cmp) {
+        course.push((begins + after, open, failed));
+        (open, failed) = (open.saturating_sub(1), failed + 1);
+        course.push((begins + after, open, failed));
+    }
+    let ends = begins + server.run.plan.ramp_up_s + point.window_s;
+    let last = course.last().map_or(ends, |(at, ..)| at.max(ends));
+    course.push((last, open, failed));
+    let line = |name: &str, style, of: fn(&(f64, u32, u32)) -> u32| Line {
         name: name.to_owned(),
         style,
-        points: over_time
+        points: course
             .iter()
-            .map(|at| {
-                let y = of((at.stood, at.failed));
-                PlotPoint {
-                    x: at.s,
-                    y: y.into(),
-                    spread: None,
-                    validity: PointValidity::Valid,
-                    doubt: Doubt::None,
-                    label: format!("after {}: {y}", units::seconds(at.s)),
-                }
+            .map(|at| PlotPoint {
+                x: at.0,
+                y: of(at).into(),
+                spread: None,
+                validity: PointValidity::Valid,
+                doubt: Doubt::None,
+                label: format!("after {}: {}", units::seconds(at.0), of(at)),
             })
             .collect(),
     };
@@ -192,9 +203,12 @@ fn held(profile: &ProfileContent<'_>, server: &MeasuredServer<'_>) -> Option<Plo
         x: Axis::new("time since the first attempt", Quantity::Time),
         y: Axis::new("sessions", Quantity::Index),
         lines: vec![
-            line("sessions that stood", 0, |(stood, _)| stood),
-            line("failed attempts", 1, |(_, failed)| failed),
+            line("open", 0, |(_, open, _)| *open),
+            line("failed", 1, |(.., failed)| *failed),
         ],
-        notes: Vec::new(),
+        notes: vec![format!(
+            "the sessions are held from {} on",
+            units::seconds(begins)
+        )],
     })
 }

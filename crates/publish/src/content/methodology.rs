@@ -7,6 +7,7 @@ use smbench_report::block::Block;
 use smbench_report::doc::PlanDoc;
 use smbench_report::plan;
 use smbench_report::study::Study;
+use smbench_report::units;
 
 use super::profile::ProfileContent;
 use crate::report::Section;
@@ -53,8 +54,13 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     if !doc.load_points.is_empty() {
         let points = doc.load_points.iter().join(", ");
         let passes = plan::passes(doc.passes);
+        let rates = study.rates().into_iter().map(units::rate).join(", ");
+        let rates = match rates.is_empty() {
+            true => rates,
+            false => format!(" at {rates} ops/s"),
+        };
         section.text(format!(
-            "Load points: {points} clients, {passes} on each server."
+            "Load points: {points} clients{rates}, {passes} on each server."
         ));
     }
     for profile in profiles {

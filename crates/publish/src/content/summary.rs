@@ -71,7 +71,8 @@ pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
         scope.push(count(profiles, "profile"));
     }
     if !doc.load_points.is_empty() {
-        scope.push(count(doc.load_points.len(), "load point"));
+        let rates = study.rates().len().max(1);
+        scope.push(count(doc.load_points.len() * rates, "load point"));
     }
     scope.push(smbench_report::plan::passes(doc.passes));
     let scope = scope.join(", ");

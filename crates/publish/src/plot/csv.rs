@@ -3,7 +3,7 @@
 //! Numbers have full precision, units are in the column names, and a missing value
 //! is an empty field.
 
-use super::{Doubt, Plot, PointValidity, Quantity};
+use super::{Doubt, Plot, Quantity};
 
 impl Plot {
     /// Returns a header line and the rows. The columns are the name of the line, x,
@@ -35,7 +35,7 @@ impl Plot {
                     written(y, point.y),
                     point.spread.map(|(low, _)| end(low)).unwrap_or_default(),
                     point.spread.map(|(_, high)| end(high)).unwrap_or_default(),
-                    (point.validity != PointValidity::Invalid).to_string(),
+                    (!point.validity.is_hollow()).to_string(),
                     (point.doubt == Doubt::ClientLimited).to_string(),
                     match point.doubt {
                         Doubt::None | Doubt::ClientLimited => String::new(),

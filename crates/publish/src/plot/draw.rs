@@ -5,6 +5,7 @@
 //! titles or data of elements. Therefore the positions of the points are returned
 //! together with the drawing.
 
+use itertools::Itertools as _;
 use plotters::backend::SVGBackend;
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
@@ -142,9 +143,9 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
     for line in &plot.lines {
         let colour = palette::line(line.style);
         for point in marked(line) {
-            let filling = match point.validity {
-                PointValidity::Invalid => Filling::Hollow,
-                PointValidity::Valid | PointValidity::AfterGap => Filling::Solid,
+            let filling = match point.validity.is_hollow() {
+                true => Filling::Hollow,
+                false => Filling::Solid,
             };
             let marker = Marker {
                 style: line.style,
@@ -179,7 +180,7 @@ fn stretches(points: &[PlotPoint]) -> Vec<Vec<&PlotPoint>> {
     let mut stretches: Vec<Vec<&PlotPoint>> = Vec::new();
     for point in points {
         match (point.validity, stretches.last_mut()) {
-            (PointValidity::Invalid, _) => {}
+            (validity, _) if validity.is_hollow() => {}
             (PointValidity::Valid, Some(stretch)) => stretch.push(point),
             _ => stretches.push(vec![point]),
         }
@@ -199,9 +200,8 @@ fn marked(line: &Line) -> impl Iterator<Item = &PlotPoint> {
     let mut doubts = line.points.iter().map(|point| point.doubt);
     let first_doubt = doubts.next();
     let is_uniform = doubts.all(|doubt| Some(doubt) == first_doubt);
-    let is_special = move |point: &PlotPoint| {
-        point.validity == PointValidity::Invalid || (is_doubtful(point) && !is_uniform)
-    };
+    let is_special =
+        move |point: &PlotPoint| point.validity.is_hollow() || (is_doubtful(point) && !is_uniform);
     points
         .filter(move |(at, point)| is_special(point) || at % every == first)
         .map(|(_, point)| point)
@@ -245,11 +245,11 @@ impl Legend {
             lined: false,
             name: name.to_owned(),
         };
-        if plot
+        let hollow = plot
             .points()
-            .any(|point| point.validity == PointValidity::Invalid)
-        {
-            entries.push(of_points(Filling::Hollow, Surround::Free, "not valid"));
+            .filter_map(|point| point.validity.hollow_name());
+        for name in hollow.unique() {
+            entries.push(of_points(Filling::Hollow, Surround::Free, name));
         }
         for doubt in Doubt::ALL {
             let is_there = plot.points().any(|point| point.doubt == doubt);

@@ -101,6 +101,7 @@ impl Plot {
                 let validity = match point.validity {
                     PointValidity::Valid | PointValidity::AfterGap => "valid",
                     PointValidity::Invalid => "invalid",
+                    PointValidity::BrokeLimit => "broke-limit",
                 };
                 let doubt = point.doubt.name();
                 let circle = html! {

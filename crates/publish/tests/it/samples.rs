@@ -74,6 +74,7 @@ pub(crate) fn dropped(mut point: LoadPointDoc) -> LoadPointDoc {
     point.dropouts.push(Dropout {
         client: 0,
         reason: "connection reset by the server".to_owned(),
+        after_s: None,
     });
     point
 }

@@ -6,8 +6,9 @@ use serde::Serialize;
 use super::difference::{self, Difference};
 use super::error::CompareError;
 use super::points::PointComparison;
+use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::doc::{FindDoc, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
 use crate::load::{Load, loads};
 
 /// A run compared with a baseline.
@@ -63,7 +64,7 @@ pub struct ComparedRun {
     pub outcome: OutcomeDoc,
 }
 
-/// The answers of two searches for the same limit.
+/// The answers of two searches of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FoundComparison {
     /// What was searched for.
@@ -74,8 +75,15 @@ pub struct FoundComparison {
     pub baseline: Option<f64>,
     /// Answer of the other run; `null` without one.
     pub other: Option<f64>,
-    /// Change from the baseline to the other run in percent; `null` without both.
+    /// Change from the baseline to the other run in percent; `null` unless both found the
+    /// same limit.
     pub change_percent: Option<f64>,
+    /// The 95 % interval of the change in percent. Absent unless both have several passes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_percent: Option<(f64, f64)>,
+    /// Why there is no change. Absent if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_change_because: Option<String>,
     /// How far an answer may be below the limit in percent: the larger of both.
     pub precision_percent: f64,
 }
@@ -97,17 +105,34 @@ impl FoundComparison {
             });
         }
         let finds = baseline.1.find.as_ref().zip(other.1.find.as_ref());
-        Ok(finds.map(|(one, two)| {
-            let both = one.result.zip(two.result).filter(|(from, _)| *from > 0.0);
-            Self {
-                kind: one.kind,
-                unit: one.unit.clone(),
-                baseline: one.result,
-                other: two.result,
-                change_percent: both.map(|(from, to)| (to / from - 1.0) * 100.0),
-                precision_percent: one.precision.max(two.precision) * 100.0,
+        Ok(finds.map(|(one, two)| Self::between(one, two)))
+    }
+
+    fn between(one: &FindDoc, two: &FindDoc) -> Self {
+        let change = one.change_to(two);
+        let interval = change.as_ref().and_then(|change| change.interval);
+        let interval = interval.filter(|interval| interval.noise == Noise::Passes);
+        let told = |find: &FindDoc| match find.limit.is_empty() {
+            true => "rate reached".to_owned(),
+            false => find.limit.join(", "),
+        };
+        let because = match one.is_for_same_limit_as(two) {
+            true => "a search did not find the limit".to_owned(),
+            false if one.limit == two.limit => {
+                "the searches differ in precision or confirmations".to_owned()
             }
-        }))
+            false => format!("the limits differ: {} and {}", told(one), told(two)),
+        };
+        Self {
+            kind: one.kind,
+            unit: one.unit.clone(),
+            baseline: one.result,
+            other: two.result,
+            interval_percent: interval.map(|of| (of.low, of.high)),
+            no_change_because: change.is_none().then_some(because),
+            change_percent: change.map(|change| change.percent),
+            precision_percent: one.precision.max(two.precision) * 100.0,
+        }
     }
 }
 

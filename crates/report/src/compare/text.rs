@@ -99,26 +99,32 @@ fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
 /// Returns the answers of two searches.
 fn answers(pair: &Pair, found: &FoundComparison) -> Block {
     let answer = |answer: Option<f64>| Cell::of(answer, |answer| found.kind.print(answer));
-    let row = vec![
+    let mut row = vec![
         answer(found.baseline),
         answer(found.other),
         Cell::of(found.change_percent, change),
         Cell::of(Some(found.precision_percent), percent),
     ];
-    let columns = [
+    let mut columns = vec![
         &*pair.baseline.label,
         &pair.other.label,
         "change",
         "precision",
     ];
+    if let Some((low, high)) = found.interval_percent {
+        row.push(changes(low, high).into());
+        columns.push("95 % interval");
+    }
     let title = format!(
         "limits: {} against {}",
         pair.other.label, pair.baseline.label
     );
-    let mut table = Table::of(&title, columns.map(Column::number).into(), vec![row]);
-    table
-        .notes
-        .push("a change within the precision is no difference".to_owned());
+    let columns = columns.into_iter().map(Column::number).collect();
+    let mut table = Table::of(&title, columns, vec![row]);
+    table.notes.push(match &found.no_change_because {
+        Some(because) => format!("no change: {because}"),
+        None => "a change within the precision is no difference".to_owned(),
+    });
     Block::Table(table)
 }
 

@@ -28,6 +28,9 @@ pub struct FindDoc {
     pub held_at: Option<f64>,
     /// How the search ended.
     pub end: FindEnd,
+    /// Why the server may take more than the answer, as a clause. Absent without a doubt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// The largest distance between the answer and the load that did not hold, as a share
     /// of the answer; 0 for sessions.
     pub precision: f64,

@@ -1,5 +1,6 @@
 //! Several searches for the same limit, one for each pass, as one.
 
+use crate::change::{CONFIDENCE, Change, Measured};
 use crate::doc::{FindDoc, FindEnd, FindPassDoc};
 use crate::statistics::Estimate;
 
@@ -27,6 +28,26 @@ impl FindDoc {
         question(self) == question(other) && self.limit == other.limit
     }
 
+    /// Returns the change from this answer to another; `None` unless both are for the same
+    /// limit, and every search of both found it.
+    pub(crate) fn change_to(&self, other: &Self) -> Option<Change> {
+        let comparable = self.is_for_same_limit_as(other) && self.is_exact() && other.is_exact();
+        let [from, to] = [self, other].map(|find| {
+            let passes: Vec<f64> = find.passes.iter().filter_map(|pass| pass.result).collect();
+            match &passes[..] {
+                [] => Measured::over_passes(&[find.result?]),
+                passes => Measured::over_passes(passes),
+            }
+        });
+        Change::between(&from?, &to?, CONFIDENCE).filter(|_| comparable)
+    }
+
+    /// Returns whether every search found the limit.
+    pub(crate) fn is_exact(&self) -> bool {
+        let mut passes = self.passes.iter();
+        self.end == FindEnd::Found && passes.all(|pass| pass.end == FindEnd::Found)
+    }
+
     /// Joins the searches of several passes, each with the number of its pass. Returns a
     /// single one as it is, and `None` without any.
     ///
@@ -49,7 +70,10 @@ impl FindDoc {
         if passes.len() < 2 {
             return Some(all);
         }
-        all.probes.extend(searches.flat_map(|find| find.probes));
+        for find in searches {
+            all.probes.extend(find.probes);
+            all.doubt = all.doubt.or(find.doubt);
+        }
         let answers: Vec<f64> = passes.iter().filter_map(|pass| pass.result).collect();
         all.estimate = Estimate::of(&answers);
         all.result = all.estimate.map(|estimate| estimate.mean);
@@ -92,6 +116,7 @@ mod tests {
             broke_reason: (end == FindEnd::Found).then(|| format!("errors at {load}")),
             held_at: Some(load),
             end,
+            doubt: None,
             precision: 0.02,
             confirmations: 2,
             confirmations_of: 3,

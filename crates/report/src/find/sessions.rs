@@ -143,6 +143,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         broke_reason: None,
         held_at: None,
         end: FindEnd::Unfinished,
+        doubt: None,
         precision: 0.0,
         confirmations: 1,
         confirmations_of: 1,
@@ -153,13 +154,6 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let Some(point) = doc.load_points.last() else {
         return found;
     };
-    if doc.outcome != OutcomeDoc::Complete {
-        let alive = f64::from(Held::of(point).alive());
-        return FindDoc {
-            held_at: (alive > 0.0).then_some(alive),
-            ..found
-        };
-    }
     let (held, attempts) = (Held::of(point), point.setup.attempts.as_ref());
     let own_limit = attempts.and_then(|attempts| attempts.own_limit.clone());
     let own_limit = own_limit.or_else(|| match most {
@@ -171,15 +165,17 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let is_broken = was_reached || held.failed_share() >= limit.share();
     let told = held.told(attempts);
     let alive = f64::from(held.alive());
+    let is_complete = doc.outcome == OutcomeDoc::Complete;
     let (end, verdict, reason) = match own_limit {
+        _ if !is_complete => (FindEnd::Unfinished, ProbeOutcome::Unknown, told),
         _ if is_broken => (FindEnd::Found, ProbeOutcome::Broke, told),
         Some(why) => (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, why),
         None => (FindEnd::NeverBroke, ProbeOutcome::Held, told),
     };
     FindDoc {
-        result: (end != FindEnd::ClientLimited).then_some(alive),
-        broke_at: is_broken.then(|| held.tried.into()),
-        broke_reason: is_broken.then(|| reason.clone()),
+        result: matches!(end, FindEnd::Found | FindEnd::NeverBroke).then_some(alive),
+        broke_at: (verdict == ProbeOutcome::Broke).then(|| held.tried.into()),
+        broke_reason: (verdict == ProbeOutcome::Broke).then(|| reason.clone()),
         held_at: (alive > 0.0).then_some(alive),
         end,
         probes: vec![ProbeDoc {

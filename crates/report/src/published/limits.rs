@@ -3,7 +3,7 @@
 //! answer of one search in words ([`crate::found::answer`]).
 
 use super::tables::{versus, whole_change};
-use crate::change::{CONFIDENCE, Change, Measured, Noise};
+use crate::change::Noise;
 use crate::doc::{FindDoc, FindEnd, FindKind};
 use crate::found::{answer, answer_in_brief, ended};
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
@@ -74,7 +74,7 @@ pub fn limits(study: &Study) -> Option<Table> {
     notes.extend(legend(&all().filter_map(|(_, _, find)| find)));
     for (name, server, find) in all() {
         let told = match find {
-            Some(find) if !is_alone && find.end != FindEnd::Found => reason(find),
+            Some(find) if !is_alone && !find.is_exact() => reason(find),
             None if study.doc.search(name).is_some() => "not measured".to_owned(),
             _ => continue,
         };
@@ -160,7 +160,7 @@ pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
             };
             let change = before
                 .zip(finds[at])
-                .and_then(|(from, to)| between(from, to));
+                .and_then(|(from, to)| from.change_to(to));
             let interval = change.as_ref().and_then(|change| change.interval);
             let interval = interval.filter(|interval| interval.noise == Noise::Passes);
             has_intervals |= interval.is_some();
@@ -182,7 +182,7 @@ pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
     let mut columns = ["search", "server", "unit"].map(Column::text).to_vec();
     columns.push(Column::number("answer"));
     columns.push(Column::number(versus(part.kind, first)));
-    let mut notes = vec!["no change beside an answer that is only \"at least\"".to_owned()];
+    let mut notes = vec!["no change where a search did not find the limit".to_owned()];
     if has_intervals {
         columns.push(Column::number("95 % interval"));
         notes.push("95 % interval: Welch's over passes, of the percentage".to_owned());
@@ -197,21 +197,6 @@ pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
         rows,
         notes,
     })
-}
-
-/// Returns the change between two answers; `None` if one of them is only a lower bound.
-fn between(from: &FindDoc, to: &FindDoc) -> Option<Change> {
-    let is_exact = |find: &FindDoc| find.end == FindEnd::Found;
-    let [from, to] = [from, to].map(|find| measured(find).filter(|_| is_exact(find)));
-    Change::between(&from?, &to?, CONFIDENCE)
-}
-
-fn measured(find: &FindDoc) -> Option<Measured> {
-    let passes: Vec<f64> = find.passes.iter().filter_map(|pass| pass.result).collect();
-    match &passes[..] {
-        [] => Measured::over_passes(&[find.result?]),
-        passes => Measured::over_passes(passes),
-    }
 }
 
 /// A search of a study.

@@ -2,8 +2,20 @@
 //! not, as in `--fail-if`.
 
 use super::{At, LimitSide, Threshold, ThresholdValue};
-use crate::doc::{ConditionDoc, ConditionOutcome, RunDoc};
+use crate::doc::{ConditionDoc, ConditionOutcome, LoadPointDoc, RunDoc, is_asked_for};
 use crate::metric::Metric;
+use crate::units::latency;
+
+/// The limit of a response time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeLimit {
+    /// The kind of operation; `None` for all operations.
+    pub op: Option<String>,
+    /// The mean, a percentile or the maximum.
+    pub metric: Metric,
+    /// The limit.
+    pub nanoseconds: f64,
+}
 
 impl Threshold {
     /// Judges a condition that must hold: it passes if the value is beyond its limit.
@@ -40,20 +52,56 @@ impl Threshold {
         }
     }
 
+    /// Returns whether one failure more would break a condition on the share of failures. A
+    /// server that refuses every hundredth attempt refuses 5 or 6 of 575.
+    pub(crate) fn breaks_with_one_more(&self, point: &LoadPointDoc) -> bool {
+        if !self.allows_errors() || self.value != ThresholdValue::ErrorShare {
+            return false;
+        }
+        let ops = point.whole.iter().filter(|(name, _)| is_asked_for(name));
+        let totals = ops.fold((0, 0), |(errors, all), (_, op)| {
+            (errors + op.errors, all + op.count + op.errors)
+        });
+        let (errors, all) = totals;
+        errors > 0 && (errors + 1) as f64 * 100.0 >= self.limit * all as f64
+    }
+
+    /// Tells how much the load generator may have added to a response time, if the condition
+    /// would have held without it.
+    pub(crate) fn noise(&self, point: &LoadPointDoc) -> Option<String> {
+        let TimeLimit {
+            op: None,
+            metric,
+            nanoseconds: limit,
+        } = self.time_limit()?
+        else {
+            return None;
+        };
+        let found = metric.latency(point.latency_ns.as_ref()?)?;
+        let key = metric.name().replace('.', "");
+        let noise = *point.latency_noise_ns.get(&key)? as f64;
+        let is_explained = found >= limit && found - noise < limit;
+        is_explained.then(|| {
+            let (name, added) = (metric.name(), latency(noise));
+            format!("smbench or its machine may have added {added} to the {name}")
+        })
+    }
+
     /// Returns whether the condition that must hold allows some operations to fail.
     #[must_use]
     pub fn allows_errors(&self) -> bool {
         self.op.is_none() && self.is_of_errors() && self.side == LimitSide::Below
     }
 
-    /// Returns the metric and the limit in nanoseconds, if the condition is one on a response
-    /// time of all operations.
+    /// Returns the limit, if the condition is one on a response time.
     #[must_use]
-    pub fn time_limit(&self) -> Option<(Metric, f64)> {
-        match (self.value, &self.op) {
-            (ThresholdValue::Metric(metric), None) if metric.is_time() => {
-                Some((metric, self.limit))
-            }
+    pub fn time_limit(&self) -> Option<TimeLimit> {
+        match self.value {
+            ThresholdValue::Metric(metric) if metric.is_time() => Some(TimeLimit {
+                op: self.op.clone(),
+                metric,
+                nanoseconds: self.limit,
+            }),
             _ => None,
         }
     }

@@ -262,6 +262,7 @@ pub(crate) fn dropped(mut point: LoadPointRecord, clients: u32) -> LoadPointReco
         .map(|client| Dropout {
             client,
             reason: "connection reset by the server".to_owned(),
+            after_s: None,
         })
         .collect();
     point
