@@ -1,5 +1,5 @@
-//! Searches: what they ask for ([`loads`], [`logons`], [`held`]), their load points, one
-//! after another, and what these have shown so far.
+//! Searches for limits of a server: their requests ([`loads`], [`logons`], [`held`]), their
+//! load points, and their outcomes so far.
 
 pub(crate) mod held;
 pub(crate) mod loads;
@@ -36,7 +36,7 @@ pub(crate) const fn total(per_second: f64) -> Rate {
 pub(crate) enum Search {
     /// For the highest load at which conditions hold.
     Load(Find),
-    /// For the largest number of sessions until so many fail.
+    /// For the largest number of sessions, until this share of attempts fails.
     Sessions(HeldLimit, HeldMost),
 }
 
@@ -58,8 +58,8 @@ pub(crate) enum ProbeLines<'a> {
     Above(&'a ProgressLine, Option<&'a str>),
 }
 
-/// A search and its probes so far, for all who need them: the course that chooses the next
-/// probe, and the observer that saves the document.
+/// A search and its probes so far. The course that chooses the next probe shares them with
+/// the observer that saves the document.
 #[derive(Clone)]
 pub(crate) struct Searching(Rc<RefCell<SearchState>>);
 
@@ -115,8 +115,8 @@ pub(crate) struct SearchCourse<'a> {
     clients: u32,
     disclosure: Disclosure,
     lines: ProbeLines<'a>,
-    /// Number of probes that were told.
-    told: usize,
+    /// Number of probes whose outcomes were printed.
+    printed: usize,
 }
 
 impl<'a> SearchCourse<'a> {
@@ -132,14 +132,14 @@ impl<'a> SearchCourse<'a> {
             clients: plan.max_clients(),
             disclosure,
             lines,
-            told: 0,
+            printed: 0,
         }
     }
 
-    /// Tells what the probes have decided that were not told yet.
-    fn tell(&mut self, find: &Find) {
-        let before = self.told;
-        self.told = find.probes().len();
+    /// Prints the outcomes of the probes since the last call.
+    fn print_outcomes(&mut self, find: &Find) {
+        let before = self.printed;
+        self.printed = find.probes().len();
         let ProbeLines::Above(line, place) = self.lines else {
             return;
         };
@@ -154,8 +154,8 @@ impl<'a> SearchCourse<'a> {
             let (number, outcome) = (at + 1, probe_outcome(*verdict));
             let load = find.kind().print(*load);
             let reason = plain(reason);
-            let told = format!("{place}probe {number}: {load} {outcome}: {reason}");
-            line.suspended(|| complain(told));
+            let text = format!("{place}probe {number}: {load} {outcome}: {reason}");
+            line.suspended(|| complain(text));
         }
     }
 }
@@ -180,7 +180,7 @@ impl Course for SearchCourse<'_> {
             }
             Search::Load(find) => find,
         };
-        self.tell(find);
+        self.print_outcomes(find);
         let next = find.next_load()?;
         match find.kind() {
             FindKind::Rate | FindKind::Logons => load.rate = Some(total(next)),

@@ -1,4 +1,4 @@
-//! The load of a load point, by which rows of curves and of comparisons are told apart.
+//! The load of a load point. It distinguishes the rows of curves and of comparisons.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -25,8 +25,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
     pub(crate) outstanding: Option<u32>,
     /// Fixed request rate (open loop) in operations per second: 5000 for all clients together,
-    /// 50/client, or a load point for each of 1000..5000:1000 [default: the profile's, else as fast
-    /// as the server answers]
+    /// 50/client, or 1000..5000:1000 for several load points [default: the profile's, else as
+    /// fast as the server answers]
     #[arg(long, value_name = "LIST", conflicts_with = "think_time", help_heading = COMMON)]
     pub(crate) rate: Option<RateList>,
     /// Intervals between operations at a rate [default: the profile's, else constant]

@@ -79,7 +79,7 @@ async fn open_group<E: Encode>(
         if at > 0 {
             match sessions.open_next().await {
                 Ok(()) => {}
-                // The sessions before it go on.
+                // The sessions before it stay.
                 Err(error) if error.is_refusal() => {
                     refused = Some(((clients.len() - at) as u32, error));
                     break;

@@ -1,6 +1,6 @@
-//! The limits of servers that the searches of a study have found: the answers in
-//! sentences, a table of all of them, and the changes that a study asks for. Not here: the
-//! answer of one search in words ([`crate::found::answer`]).
+//! The limits of servers that the searches of a study have found. They are answers in
+//! sentences, a table, and the changes that a study asks for. Not here: the answer of one
+//! search in words ([`crate::found::answer`]).
 
 use super::tables::{versus, whole_change};
 use crate::change::Noise;
@@ -40,7 +40,7 @@ pub fn limits(study: &Study) -> Option<Table> {
             .iter()
             .map(|server| Column::number(study.doc.server_name(*server))),
     );
-    // With several servers, only the ends that are no answer are told, below the table.
+    // With several servers, the notes below the table have the searches without an answer.
     let is_alone = servers.len() == 1;
     if is_alone {
         columns.push(Column::text("ended because"));

@@ -102,7 +102,7 @@ fn a_server_that_goes_away_ends_a_search_for_log_ons() {
     }
 }
 
-/// A share of 1 % is told from the count of failures in each probe.
+/// A share of 1 % shows in the count of failures of each probe.
 #[test]
 fn log_ons_are_too_many_where_every_hundredth_is_refused() {
     let server = server(EmbeddedOptions::default());

@@ -47,8 +47,7 @@ impl SessionError {
         }
     }
 
-    /// Returns whether the server refused a session with a status, so that the connection
-    /// goes on.
+    /// Returns whether the server refused a session with a status, and kept the connection.
     pub(crate) const fn is_refusal(&self) -> bool {
         let Self::Handshake { source, .. } = self else {
             return false;
