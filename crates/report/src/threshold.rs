@@ -246,7 +246,7 @@ impl Threshold {
         }
     }
 
-    const fn is_of_errors(&self) -> bool {
+    pub(crate) const fn is_of_errors(&self) -> bool {
         matches!(
             self.value,
             ThresholdValue::Errors | ThresholdValue::ErrorShare

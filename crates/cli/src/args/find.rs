@@ -156,7 +156,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "K/N", default_value = CONFIRM, value_parser = parse_confirmations,
         help_heading = COMMON)]
     pub(crate) confirm: Confirmations,
-    /// First load to probe [default: 1000 ops/s, 4 clients, or 50 log-ons/s]
+    /// First load to probe [default: 1000 ops/s, 4 clients, or 100 log-ons/s]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) start: Option<f64>,
     /// Highest load to probe [default: 1000000 ops/s or log-ons/s, or 1000 clients]

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const CLIENTS: u32 = 64;
 /// First loads.
 const FIRST_RATE: f64 = 1000.0;
-const FIRST_LOGONS: f64 = 50.0;
+const FIRST_LOGONS: f64 = 100.0;
 const FIRST_CLIENTS: f64 = 4.0;
 /// Clients that a search probes at most.
 const MOST_CLIENTS: f64 = 1000.0;

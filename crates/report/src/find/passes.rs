@@ -1,8 +1,10 @@
 //! Several searches for the same limit, one for each pass, as one.
 
+use super::HeldLimit;
 use crate::change::{CONFIDENCE, Change, Measured};
 use crate::doc::{FindDoc, FindEnd, FindPassDoc};
 use crate::statistics::Estimate;
+use crate::threshold::Threshold;
 
 impl FindPassDoc {
     fn of(pass: u32, find: &FindDoc) -> Self {
@@ -25,7 +27,16 @@ impl FindDoc {
             let confirmations = (find.confirmations, find.confirmations_of);
             (find.kind, find.precision, confirmations)
         };
-        question(self) == question(other) && self.limit == other.limit
+        question(self) == question(other) && self.has_same_limit_as(other)
+    }
+
+    /// Returns whether both have the same conditions, in any order and spelling.
+    pub(crate) fn has_same_limit_as(&self, other: &Self) -> bool {
+        let all_in = |one: &Self, two: &Self| {
+            let mut limits = one.limit.iter();
+            limits.all(|limit| two.limit.iter().any(|of_two| is_same_limit(limit, of_two)))
+        };
+        all_in(self, other) && all_in(other, self)
     }
 
     /// Returns the change from this answer to another; `None` unless both are for the same
@@ -97,6 +108,16 @@ impl FindDoc {
         all.held_at = held.max_by(f64::total_cmp);
         all.passes = passes;
         Some(all)
+    }
+}
+
+fn is_same_limit(one: &str, two: &str) -> bool {
+    match (one.parse::<Threshold>(), two.parse::<Threshold>()) {
+        (Ok(one), Ok(two)) => one.says_the_same_as(&two),
+        _ => match (one.parse::<HeldLimit>(), two.parse::<HeldLimit>()) {
+            (Ok(one), Ok(two)) => one.share() == two.share(),
+            _ => one == two,
+        },
     }
 }
 

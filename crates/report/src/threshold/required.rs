@@ -52,18 +52,27 @@ impl Threshold {
         }
     }
 
-    /// Returns whether one failure more would break a condition on the share of failures. A
-    /// server that refuses every hundredth attempt refuses 5 or 6 of 575.
+    /// Returns whether one failure more would break a condition on the share of failures, if
+    /// some failed.
     pub(crate) fn breaks_with_one_more(&self, point: &LoadPointDoc) -> bool {
-        if !self.allows_errors() || self.value != ThresholdValue::ErrorShare {
-            return false;
-        }
-        let ops = point.whole.iter().filter(|(name, _)| is_asked_for(name));
-        let totals = ops.fold((0, 0), |(errors, all), (_, op)| {
-            (errors + op.errors, all + op.count + op.errors)
-        });
-        let (errors, all) = totals;
-        errors > 0 && (errors + 1) as f64 * 100.0 >= self.limit * all as f64
+        let is_share = self.allows_errors() && self.value == ThresholdValue::ErrorShare;
+        let (failed, _) = failed_of_all(point);
+        is_share && failed > 0 && (failed + 1) as f64 >= self.failures_allowed(point)
+    }
+
+    /// Returns the number of failures at the limit of their share.
+    pub(crate) fn failures_allowed(&self, point: &LoadPointDoc) -> f64 {
+        let (_, all) = failed_of_all(point);
+        self.limit / 100.0 * all as f64
+    }
+
+    /// Returns whether both conditions say the same, however they are written.
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        let same_text = Self {
+            text: self.text.clone(),
+            ..other.clone()
+        };
+        *self == same_text
     }
 
     /// Tells how much the load generator may have added to a response time, if the condition
@@ -105,4 +114,12 @@ impl Threshold {
             _ => None,
         }
     }
+}
+
+/// Returns how many operations of a load point failed, and how many there were.
+fn failed_of_all(point: &LoadPointDoc) -> (u64, u64) {
+    let ops = point.whole.iter().filter(|(name, _)| is_asked_for(name));
+    ops.fold((0, 0), |(failed, all), (_, op)| {
+        (failed + op.errors, all + op.count + op.errors)
+    })
 }

@@ -14,6 +14,7 @@ mod document;
 mod efficiency;
 mod fileio;
 mod files;
+mod find;
 mod hlog;
 mod iometer;
 mod published;

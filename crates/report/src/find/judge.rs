@@ -1,0 +1,202 @@
+//! How a search judges a probe by its load point.
+
+use super::{Find, sessions};
+use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
+use crate::threshold::Threshold;
+use crate::units::{counted, percent};
+
+/// The share of the requests that clients may have in flight, from which on these bound a
+/// rate.
+const BUSY_SHARE: f64 = 0.8;
+
+/// How much longer than at the fastest load point requests take, if a server has no queue.
+const QUEUED: f64 = 1.5;
+
+/// The number of failures at the limit, from which on a probe can tell their share.
+const ENOUGH_FAILURES: f64 = 5.0;
+
+/// The outcome of a probe.
+pub(super) struct ProbeJudgement {
+    pub(super) outcome: ProbeOutcome,
+    pub(super) reason: String,
+    /// Why the server may take more than the outcome says.
+    pub(super) doubt: Option<String>,
+}
+
+impl ProbeJudgement {
+    const fn of(outcome: ProbeOutcome, reason: String) -> Self {
+        Self {
+            outcome,
+            reason,
+            doubt: None,
+        }
+    }
+}
+
+impl Find {
+    /// Judges the last load point of a document.
+    pub(super) fn judgement(&self, doc: &RunDoc, point: &LoadPointDoc) -> ProbeJudgement {
+        if let Some(reason) = own_limit(point) {
+            return ProbeJudgement::of(ProbeOutcome::ClientLimited, reason);
+        }
+        let attempts = point.setup.attempts.as_ref();
+        if let Some(refused) = attempts.filter(|attempts| attempts.failed > 0) {
+            let sessions = counted(refused.ended.into(), "session");
+            let causes: Vec<_> = sessions::causes(refused).collect();
+            let reason = format!(
+                "{} of {sessions} could not be set up: {}",
+                refused.failed,
+                causes.join(", ")
+            );
+            return ProbeJudgement::of(ProbeOutcome::Broke, reason);
+        }
+        let allows_errors = self.limits.iter().any(Threshold::allows_errors);
+        let wrong = point.verification.as_ref().map_or(0, |found| found.wrong);
+        let failed_alone = point.errors > 0
+            && wrong == 0
+            && point.dropouts.is_empty()
+            && point.latency_ns.is_some();
+        let is_judged = point.valid || (allows_errors && failed_alone);
+        if !is_judged {
+            let reason = point.invalid_reason.clone();
+            let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
+            return ProbeJudgement::of(ProbeOutcome::Broke, reason);
+        }
+        self.by_conditions(doc, point)
+    }
+
+    /// Judges the conditions, and whether a rate was reached.
+    fn by_conditions(&self, doc: &RunDoc, point: &LoadPointDoc) -> ProbeJudgement {
+        let alone = RunDoc {
+            load_points: vec![LoadPointDoc {
+                valid: true,
+                ..point.clone()
+            }],
+            outcome: OutcomeDoc::Complete,
+            ..doc.clone()
+        };
+        // The load generator makes nothing fail, but it delays.
+        let delayed = (point.generator_limited == Some(true))
+            .then(|| ProbeJudgement::of(ProbeOutcome::ClientLimited, generator_reason(point)));
+        let mut held = Vec::new();
+        for limit in &self.limits {
+            let judged = limit.required(&alone);
+            let found = format!("{} {}", judged.metric, judged.found);
+            match judged.outcome {
+                ConditionOutcome::Passed => {
+                    if let Some(close) = self.close_to_limit(limit, point, &found) {
+                        return close;
+                    }
+                    held.push(found);
+                }
+                ConditionOutcome::Unknown | ConditionOutcome::Skipped => {
+                    let reason = format!("{}: {}", judged.condition, judged.found);
+                    return ProbeJudgement::of(ProbeOutcome::Unknown, reason);
+                }
+                ConditionOutcome::Failed => {
+                    let broke = ProbeJudgement {
+                        doubt: limit.noise(point),
+                        ..ProbeJudgement::of(ProbeOutcome::Broke, found)
+                    };
+                    return delayed.filter(|_| !limit.is_of_errors()).unwrap_or(broke);
+                }
+            }
+        }
+        if let Some(share) = self.missed(point) {
+            let reason = format!("{} of the rate reached", percent(share * 100.0));
+            return delayed.unwrap_or(ProbeJudgement::of(ProbeOutcome::Broke, reason));
+        }
+        if held.is_empty() {
+            held.push("rate reached".to_owned());
+        }
+        ProbeJudgement {
+            doubt: self.busy(doc, point),
+            ..ProbeJudgement::of(ProbeOutcome::Held, held.join(", "))
+        }
+    }
+
+    /// Judges log-ons of which one more failure would break a limit that holds. A server that
+    /// refuses every hundredth log-on refuses 5 or 6 of 575.
+    fn close_to_limit(
+        &self,
+        limit: &Threshold,
+        point: &LoadPointDoc,
+        found: &str,
+    ) -> Option<ProbeJudgement> {
+        if self.kind != FindKind::Logons || !limit.breaks_with_one_more(point) {
+            return None;
+        }
+        let is_enough = limit.failures_allowed(point) >= ENOUGH_FAILURES;
+        Some(match is_enough {
+            true => ProbeJudgement::of(
+                ProbeOutcome::Broke,
+                format!("{found}, and one more would be too many"),
+            ),
+            false => ProbeJudgement::of(
+                ProbeOutcome::Unknown,
+                format!("{found}: too few log-ons to judge {limit}, give a longer --hold"),
+            ),
+        })
+    }
+
+    /// Tells if nearly all clients were waiting for the server, so that they bounded the
+    /// rate. They also wait if the server is at its limit, but then each request takes
+    /// longer than at lower rates.
+    fn busy(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
+        let slots = u64::from(point.clients) * u64::from(doc.plan.outstanding);
+        let in_flight = point.concurrency.as_ref()?.in_flight_mean;
+        // By Little's law, the mean time that a request is in flight.
+        let time_of = |point: &LoadPointDoc| {
+            let requests = point.concurrency.as_ref()?.in_flight_mean;
+            Some(requests / point.ops_per_s).filter(|time| time.is_finite())
+        };
+        let times = doc.load_points.iter().filter_map(time_of);
+        let is_queue = time_of(point)? > times.fold(f64::INFINITY, f64::min) * QUEUED;
+        let is_busy = self.kind.is_rate() && in_flight >= slots as f64 * BUSY_SHARE;
+        (is_busy && !is_queue).then(|| {
+            let requests = counted(slots, "request");
+            format!("{in_flight:.0} of at most {requests} were in flight: give more clients")
+        })
+    }
+
+    /// Returns the share of a rate that was reached, if the rate was missed. The limit is
+    /// stricter than that of a run, because a load just above what the server takes is missed
+    /// by little. Two operations may always be at the edges of the window.
+    fn missed(&self, point: &LoadPointDoc) -> Option<f64> {
+        let offered = point.rated()?;
+        let share = offered.reached_share()?;
+        let due = offered.operations as f64;
+        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0);
+        ((1.0 - share) * due > allowed).then_some(share)
+    }
+}
+
+/// Returns why the generator, or its machine, was the limit.
+fn own_limit(point: &LoadPointDoc) -> Option<String> {
+    if point.is_client_limited() {
+        return Some(generator_reason(point));
+    }
+    let attempts = point.setup.attempts.as_ref();
+    if let Some(reason) = attempts.and_then(|attempts| attempts.own_limit.clone()) {
+        return Some(reason);
+    }
+    // Of a client that could not open a socket.
+    let mut reasons = point.dropouts.iter().map(|lost| &lost.reason);
+    reasons
+        .find(|reason| reason.contains("this machine is the limit"))
+        .cloned()
+}
+
+fn generator_reason(point: &LoadPointDoc) -> String {
+    let generator = point.generator.as_ref();
+    let reason = generator.and_then(|generator| generator.reason.clone());
+    reason.unwrap_or_else(|| "no reason given".to_owned())
+}
+
+/// Returns the operations per second of a point. Operations of several requests count once
+/// at a rate.
+pub(super) fn achieved(point: &LoadPointDoc) -> f64 {
+    let offered = point.rated();
+    let answered = offered.and_then(|offered| Some(offered.ops_per_s * offered.reached_share()?));
+    answered.unwrap_or(point.ops_per_s)
+}

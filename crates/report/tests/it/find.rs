@@ -1,0 +1,208 @@
+//! Probes of searches: how they are judged, and how their answers are shown and compared.
+
+use smbench_model::record::OpTotals;
+use smbench_model::search::{Confirmations, Grain, SearchSpec};
+use smbench_report::compare::{self, Depth, Input, compare};
+use smbench_report::doc::{FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc};
+use smbench_report::{Find, render};
+
+use crate::samples::{document, point, run};
+
+fn spec() -> SearchSpec {
+    SearchSpec {
+        start: 1000.0,
+        min: 1.0,
+        max: 100_000.0,
+        grain: Grain::Fine,
+        precision: 0.02,
+        confirmations: Confirmations { held: 1, of: 1 },
+        probes_max: 40,
+    }
+}
+
+fn search(kind: FindKind, limit: &str) -> Find {
+    let limits = [limit].into_iter().filter(|limit| !limit.is_empty());
+    let limits = limits.map(|limit| limit.parse().unwrap());
+    Find::new(kind, spec(), limits.collect())
+}
+
+/// Returns a document with these load points, each changed.
+fn probed(reads: &[u64], change: impl Fn(&mut LoadPointDoc)) -> RunDoc {
+    let points = reads.iter().map(|reads| point(64, 1, *reads)).collect();
+    let mut doc = document(&run(points));
+    doc.plan.outstanding = 1;
+    doc.load_points.iter_mut().for_each(change);
+    doc
+}
+
+/// Returns the outcome of the last probe and its reason.
+fn last(find: &Find) -> (ProbeOutcome, &str) {
+    let probe = find.probes().last().unwrap();
+    (probe.verdict, &probe.reason)
+}
+
+fn judged(kind: FindKind, limit: &str, doc: &RunDoc) -> (ProbeOutcome, String) {
+    let mut find = search(kind, limit);
+    find.judge(1000.0, doc);
+    let (outcome, reason) = last(&find);
+    (outcome, reason.to_owned())
+}
+
+/// The load generator delays answers, but refuses nothing.
+#[test]
+fn a_limit_that_broke_on_a_busy_generator_is_not_the_server_s() {
+    let busy = |point: &mut LoadPointDoc| {
+        point.generator_limited = Some(true);
+        // At a rate that was reached, this alone does not make a point client-limited.
+        point.offered = None;
+    };
+    let doc = probed(&[400], busy);
+    let (outcome, _) = judged(FindKind::Clients, "p99 < 1ms", &doc);
+    assert_eq!(outcome, ProbeOutcome::ClientLimited);
+    let doc = probed(&[400], |_| ());
+    let (outcome, reason) = judged(FindKind::Clients, "p99 < 1ms", &doc);
+    assert_eq!(outcome, ProbeOutcome::Broke, "{reason}");
+}
+
+fn with_log_ons(failed: u64, all: u64) -> RunDoc {
+    probed(&[400], |point| {
+        let ops = OpTotals {
+            count: all - failed,
+            errors: failed,
+            ..point.whole["read"].clone()
+        };
+        point.whole = [("session".to_owned(), ops)].into();
+        point.errors = failed;
+        point.valid = failed == 0;
+    })
+}
+
+/// A server that refuses every hundredth log-on refuses 5 or 6 of 575.
+#[test]
+fn a_probe_at_the_edge_of_a_share_of_failures_breaks_or_cannot_tell() {
+    let limit = "errors < 1%";
+    for (failed, all, outcome) in [
+        (0, 50, ProbeOutcome::Held),
+        (2, 275, ProbeOutcome::Unknown),
+        (3, 275, ProbeOutcome::Broke),
+        (4, 575, ProbeOutcome::Held),
+        (5, 575, ProbeOutcome::Broke),
+        (9, 1100, ProbeOutcome::Held),
+        (11, 1100, ProbeOutcome::Broke),
+    ] {
+        let found = judged(FindKind::Logons, limit, &with_log_ons(failed, all));
+        assert_eq!(found.0, outcome, "{failed} of {all}: {}", found.1);
+    }
+}
+
+/// Sets the mean number of requests in flight.
+fn in_flight(doc: &mut RunDoc, means: &[f64]) {
+    for (point, mean) in doc.load_points.iter_mut().zip(means) {
+        point.concurrency.as_mut().unwrap().in_flight_mean = *mean;
+    }
+}
+
+fn doubt(means: &[f64]) -> Option<String> {
+    let mut find = search(FindKind::Rate, "");
+    // 1001 and 4001 operations per second.
+    let mut doc = probed(&[800, 3200], |_| ());
+    in_flight(&mut doc, means);
+    let all = doc.load_points.clone();
+    for (at, load) in [(1, 1000.0), (2, 4000.0)] {
+        doc.load_points = all[..at].to_vec();
+        find.judge(load, &doc);
+    }
+    assert_eq!(find.to_doc().held_at, Some(4000.0));
+    let mut bound = Find::new(
+        FindKind::Rate,
+        SearchSpec {
+            max: 4000.0,
+            ..spec()
+        },
+        vec![],
+    );
+    doc.load_points = all;
+    bound.judge(4000.0, &doc);
+    bound.to_doc().doubt
+}
+
+#[test]
+fn clients_that_all_wait_for_a_fast_server_bound_a_rate() {
+    let told = doubt(&[15.0, 60.0]);
+    assert_eq!(
+        told.as_deref(),
+        Some("60 of at most 64 requests were in flight: give more clients")
+    );
+    // Requests take longer than at the lower rate, so the server has a queue.
+    assert_eq!(doubt(&[5.0, 60.0]), None);
+    assert_eq!(doubt(&[8.0, 32.0]), None);
+}
+
+/// A search that found 1000 operations per second.
+fn found(limit: &[&str], doubt: Option<&str>) -> RunDoc {
+    let mut find = search(FindKind::Rate, "p99 < 10ms");
+    let mut doc = probed(&[800, 3200, 2400, 2000], |_| ());
+    let all = doc.load_points.clone();
+    for at in 1..=all.len() {
+        doc.load_points = all[..at].to_vec();
+        find.judge(1000.0 * at as f64, &doc);
+    }
+    let ended = FindDoc {
+        limit: limit.iter().map(ToString::to_string).collect(),
+        result: Some(1000.0),
+        end: FindEnd::Found,
+        doubt: doubt.map(ToOwned::to_owned),
+        ..find.to_doc()
+    };
+    doc.find = Some(ended);
+    doc
+}
+
+fn change(one: RunDoc, two: RunDoc) -> (Option<f64>, Option<String>, String) {
+    let input = |name: &str, run| Input::of_run(std::path::Path::new(name), run);
+    let all = compare(&[input("before.json", one), input("after.json", two)]).unwrap();
+    let found = all.pairs[0].found.clone().unwrap();
+    (
+        found.change_percent,
+        found.no_change_because,
+        compare::render(&all, Depth::Overview),
+    )
+}
+
+#[test]
+fn limits_are_compared_by_what_they_say() {
+    let one = found(&["p99 < 10ms", "errors < 1%"], None);
+    let same = found(&["errors<1%", "p99 < 0.01s"], None);
+    assert_eq!(change(one.clone(), same).0, Some(0.0));
+    let other = found(&["p99 < 20ms", "errors < 1%"], None);
+    let (percent, because, _) = change(one, other);
+    assert_eq!(percent, None);
+    assert_eq!(
+        because.as_deref(),
+        Some("the limits differ: p99 < 10ms, errors < 1% and p99 < 20ms, errors < 1%")
+    );
+}
+
+#[test]
+fn a_doubt_about_an_answer_stands_beside_its_change() {
+    let one = found(&["p99 < 10ms"], None);
+    let doubtful = found(
+        &["p99 < 10ms"],
+        Some("64 of at most 64 requests were in flight"),
+    );
+    let (_, _, text) = change(one, doubtful);
+    let told = "B: the server may take more: 64 of at most 64 requests were in flight";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn probes_are_plotted_as_characters_with_the_limit() {
+    let text = render(&found(&["p99 < 10ms"], None));
+    let (_, plot) = text
+        .split_once("p99 response time by achieved rate")
+        .unwrap();
+    let rows: Vec<_> = plot.lines().skip(1).take(12).collect();
+    assert!(rows[0].trim_start().starts_with("limit |---"), "{text}");
+    let marks = rows.iter().map(|row| row.matches('o').count());
+    assert_eq!(marks.sum::<usize>(), 4, "{text}");
+}
