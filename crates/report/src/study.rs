@@ -240,12 +240,27 @@ impl Study {
     }
 
     /// Returns the rates of the load points in ascending order; empty unless load points
-    /// differ in them.
+    /// differ in them. `None` if the rates differ between results.
     #[must_use]
-    pub fn rates(&self) -> Vec<f64> {
-        let plans = self.results.iter().map(|result| &result.run.plan);
-        let rates = plans.flat_map(|plan| &plan.rates_per_s).copied();
-        rates.sorted_by(f64::total_cmp).dedup().collect()
+    pub fn rates(&self) -> Option<&[f64]> {
+        let runs = self.results.iter().map(|result| &result.run);
+        let of_runs = runs.filter(|run| run.find.is_none());
+        let rates = of_runs.map(|run| &run.plan.rates_per_s[..]);
+        rates
+            .dedup()
+            .at_most_one()
+            .ok()
+            .map(Option::unwrap_or_default)
+    }
+
+    /// Returns the largest number of load points of a profile.
+    #[must_use]
+    pub fn load_points(&self) -> usize {
+        let rates = self
+            .results
+            .iter()
+            .map(|result| result.run.plan.rates_per_s.len());
+        self.doc.load_points.len() * rates.max().unwrap_or_default().max(1)
     }
 
     fn add(&mut self, path: &Path, run: RunDoc) {

@@ -10,6 +10,7 @@ use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{FindDoc, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
 use crate::load::{Load, loads};
+use crate::units::plain;
 
 /// A run compared with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -84,6 +85,10 @@ pub struct FoundComparison {
     /// Why there is no change. Absent if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_change_because: Option<String>,
+    /// Why the servers may take more than the answers say, of the baseline and of the other
+    /// run. Absent without doubt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
     /// How far an answer may be below the limit in percent: the larger of both.
     pub precision_percent: f64,
 }
@@ -105,10 +110,11 @@ impl FoundComparison {
             });
         }
         let finds = baseline.1.find.as_ref().zip(other.1.find.as_ref());
-        Ok(finds.map(|(one, two)| Self::between(one, two)))
+        let labels = [&baseline.0.label, &other.0.label].map(String::as_str);
+        Ok(finds.map(|(one, two)| Self::between(one, two, labels)))
     }
 
-    fn between(one: &FindDoc, two: &FindDoc) -> Self {
+    fn between(one: &FindDoc, two: &FindDoc, names: [&str; 2]) -> Self {
         let change = one.change_to(two);
         let interval = change.as_ref().and_then(|change| change.interval);
         let interval = interval.filter(|interval| interval.noise == Noise::Passes);
@@ -118,11 +124,19 @@ impl FoundComparison {
         };
         let because = match one.is_for_same_limit_as(two) {
             true => "a search did not find the limit".to_owned(),
-            false if one.limit == two.limit => {
+            false if one.has_same_limit_as(two) => {
                 "the searches differ in precision or confirmations".to_owned()
             }
             false => format!("the limits differ: {} and {}", told(one), told(two)),
         };
+        let doubts = names.into_iter().zip([one, two]);
+        let doubts = doubts.filter_map(|(name, find)| {
+            let doubt = find.doubt.as_ref()?;
+            Some(format!(
+                "{name}: the server may take more: {}",
+                plain(doubt)
+            ))
+        });
         Self {
             kind: one.kind,
             unit: one.unit.clone(),
@@ -130,6 +144,7 @@ impl FoundComparison {
             other: two.result,
             interval_percent: interval.map(|of| (of.low, of.high)),
             no_change_because: change.is_none().then_some(because),
+            doubts: doubts.collect(),
             change_percent: change.map(|change| change.percent),
             precision_percent: one.precision.max(two.precision) * 100.0,
         }

@@ -125,6 +125,7 @@ fn answers(pair: &Pair, found: &FoundComparison) -> Block {
         Some(because) => format!("no change: {because}"),
         None => "a change within the precision is no difference".to_owned(),
     });
+    table.notes.extend(found.doubts.iter().cloned());
     Block::Table(table)
 }
 

@@ -73,15 +73,17 @@ pub fn limits(study: &Study) -> Option<Table> {
     };
     notes.extend(legend(&all().filter_map(|(_, _, find)| find)));
     for (name, server, find) in all() {
-        let told = match find {
-            Some(find) if !is_alone && !find.is_exact() => reason(find),
-            None if study.doc.search(name).is_some() => "not measured".to_owned(),
-            _ => continue,
+        let reasons = match find {
+            Some(find) => {
+                let of_end = (!is_alone && !find.is_exact()).then(|| reason(find));
+                [of_end, doubt(find)].into_iter().flatten().collect()
+            }
+            None if study.doc.search(name).is_some() => vec!["not measured".to_owned()],
+            None => Vec::new(),
         };
-        notes.push(format!(
-            "{name} on {}: {told}",
-            study.doc.server_name(server)
-        ));
+        let server = study.doc.server_name(server);
+        let named = |reason: String| format!("{name} on {server}: {reason}");
+        notes.extend(reasons.into_iter().map(named));
     }
     Some(Table {
         title: "limits".to_owned(),
@@ -89,6 +91,11 @@ pub fn limits(study: &Study) -> Option<Table> {
         rows: cells,
         notes,
     })
+}
+
+fn doubt(find: &FindDoc) -> Option<String> {
+    let doubt = plain(find.doubt.as_ref()?);
+    Some(format!("the server may take more: {doubt}"))
 }
 
 /// Explains the cells of the table.
@@ -137,6 +144,7 @@ fn reason(find: &FindDoc) -> String {
 pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
     let names: Vec<&str> = part.rows().collect();
     let mut rows = Vec::new();
+    let mut notes = vec!["no change where a search did not find the limit".to_owned()];
     let mut has_intervals = false;
     for search in searches(study) {
         let finds: Vec<_> = names
@@ -165,6 +173,8 @@ pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
             let interval = interval.filter(|interval| interval.noise == Noise::Passes);
             has_intervals |= interval.is_some();
             let answer = finds[at].and_then(answer_in_brief);
+            let doubt = finds[at].and_then(doubt);
+            notes.extend(doubt.map(|doubt| format!("{} on {name}: {doubt}", search.name)));
             rows.push(vec![
                 search.name.into(),
                 (*name).into(),
@@ -182,7 +192,6 @@ pub fn limit_changes(study: &Study, part: &ComparisonDoc) -> Option<Table> {
     let mut columns = ["search", "server", "unit"].map(Column::text).to_vec();
     columns.push(Column::number("answer"));
     columns.push(Column::number(versus(part.kind, first)));
-    let mut notes = vec!["no change where a search did not find the limit".to_owned()];
     if has_intervals {
         columns.push(Column::number("95 % interval"));
         notes.push("95 % interval: Welch's over passes, of the percentage".to_owned());

@@ -14,6 +14,7 @@ const LABEL: usize = 10;
 
 const HELD: char = 'o';
 const BROKE: char = 'x';
+const UNKNOWN: char = '?';
 
 /// Marks at places.
 struct Scatter {
@@ -81,7 +82,7 @@ fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
         let mark = match probe.verdict {
             ProbeOutcome::Held => HELD,
             ProbeOutcome::Broke => BROKE,
-            ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => '?',
+            ProbeOutcome::ClientLimited | ProbeOutcome::Unknown => UNKNOWN,
         };
         Some((load, time, mark))
     });
@@ -94,7 +95,7 @@ fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
     };
     Scatter {
         title: format!(
-            "{of_op}{} response time by {axis} ({HELD} held, {BROKE} broke the limit)",
+            "{of_op}{} response time by {axis} ({HELD} held, {BROKE} broke the limit, {UNKNOWN} not judged)",
             metric.name()
         ),
         across: (axis.to_owned(), find.kind.print(last)),
