@@ -53,8 +53,7 @@ pub(super) async fn measure(
         }
         let measured = point::measure(context, point, load, observer).await?;
         let lost = lost(context, &measured);
-        let is_success = measured.ops.answered() > measured.ops.errors();
-        let is_doubtful = course.is_search() && (lost.is_some() || !is_success);
+        let is_doubtful = course.is_search() && (lost.is_some() || measured.invalid.is_some());
         record.load_points.push(measured);
         if let Some(share) = &mut share
             && is_doubtful

@@ -88,8 +88,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         };
         let (opened, refused) = match opened.unwrap_or_else(resume) {
             Ok(mut opened) => {
-                // One attempt failed, and no further ones were made.
-                let refused = opened.refused.take().map(|(_, error)| (1, error));
+                let refused = opened.refused.take();
                 (Some(opened), refused)
             }
             Err(refused) => (None, Some(refused)),

@@ -233,9 +233,9 @@ fn sessions_that_stand_on_a_connection_count_if_the_next_is_refused() {
     let record = execute_course(&plan, &mut course, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     let attempts = point.setup.attempts.as_ref().unwrap();
-    // The ninth to 14th session stand, the 15th is refused, and then a whole connection.
+    // Six of the sessions of the second connection stand. Two do not, nor any of the third.
     assert_eq!(point.setup.session.len(), 14, "{attempts:?}");
-    assert_eq!((attempts.ended, attempts.failed()), (14 + 1 + 8, 9));
+    assert_eq!((attempts.ended, attempts.failed()), (24, 10));
     assert_eq!(point.clients_served, 14);
     assert_eq!(point.dropouts, []);
 }

@@ -116,8 +116,12 @@ impl Session {
         self.credentials = self.endpoint.credentials().await?;
         let config = self.endpoint.config(self.credentials.clone());
         let mut out = Vec::with_capacity(1024);
+        let is_further = binding.is_none();
         let begun = SessionSetup::start(config, binding, &mut self.connection, FIRST_TAG, &mut out);
         let mut opening = begun.map_err(|source| self.not_logged_on(source))?;
+        if is_further {
+            opening = opening.or_logged_off();
+        }
         let opened = self
             .exchange(SET_UP, out, |connection, event, out| match event {
                 Event::Completed(done) if done.tag == FIRST_TAG => {
