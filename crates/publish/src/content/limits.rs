@@ -166,12 +166,14 @@ fn held(profile: &ProfileContent<'_>, server: &MeasuredServer<'_>) -> Option<Plo
     let attempts = point.setup.attempts.as_ref()?;
     let set_up = attempts.over_time.iter();
     let mut course: Vec<_> = set_up.map(|at| (at.s, at.stood, at.failed)).collect();
-    // The load begins when the last session is ready.
-    let begins = point.setup.elapsed_s;
-    let (mut open, mut failed) = (
-        attempts.ended.saturating_sub(attempts.failed),
-        attempts.failed,
-    );
+    // The load begins when the last attempt has ended.
+    let last = attempts.over_time.last().map_or(0.0, |last| last.s);
+    let begins = last.max(point.setup.elapsed_s);
+    // Clients that were lost before the load, and those whose time is unknown.
+    let known = point.dropouts.iter().filter(|lost| lost.after_s.is_some());
+    let lost_before = (point.dropouts.len() - known.count()) as u32;
+    let mut failed = attempts.failed + lost_before;
+    let mut open = attempts.ended.saturating_sub(failed);
     course.push((begins, open, failed));
     let lost = point.dropouts.iter().filter_map(|lost| lost.after_s);
     for after in lost.sorted_by(f64::total_cmp) {

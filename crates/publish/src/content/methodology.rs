@@ -54,10 +54,13 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     if !doc.load_points.is_empty() {
         let points = doc.load_points.iter().join(", ");
         let passes = plan::passes(doc.passes);
-        let rates = study.rates().into_iter().map(units::rate).join(", ");
-        let rates = match rates.is_empty() {
-            true => rates,
-            false => format!(" at {rates} ops/s"),
+        let rates = match study.rates() {
+            Some([]) => String::new(),
+            Some(rates) => {
+                let rates = rates.iter().copied().map(units::rate).join(", ");
+                format!(" at {rates} ops/s")
+            }
+            None => " at the rates of each profile".to_owned(),
         };
         section.text(format!(
             "Load points: {points} clients{rates}, {passes} on each server."

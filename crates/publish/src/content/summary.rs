@@ -71,8 +71,11 @@ pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
         scope.push(count(profiles, "profile"));
     }
     if !doc.load_points.is_empty() {
-        let rates = study.rates().len().max(1);
-        scope.push(count(doc.load_points.len() * rates, "load point"));
+        let points = count(study.load_points(), "load point");
+        scope.push(match study.rates() {
+            Some(_) => points,
+            None => format!("up to {points}"),
+        });
     }
     scope.push(smbench_report::plan::passes(doc.passes));
     let scope = scope.join(", ");
