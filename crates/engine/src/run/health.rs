@@ -166,9 +166,10 @@ pub(super) fn judge(generator: &GeneratorRecord, users: CpuUsers) -> GeneratorVe
         CpuTaker::Generator => (Some(format!("{shortage}; its other threads had it")), None),
         CpuTaker::Others => {
             let used = users.shares.map(|shares| percent(shares.others));
-            let used = used.map(|used| format!(", which used {used} of all CPUs"));
+            let used = used.map(|used| format!(" ({used} of all CPUs)"));
             let used = used.unwrap_or_default();
-            let reason = format!("{shortage}; cause: programs other than the server{used}");
+            let reason =
+                format!("{shortage}; cause: programs other than smbench and the server{used}");
             (Some(reason), None)
         }
         CpuTaker::Server => (None, Some(format!("{shortage}; the server had it"))),

@@ -79,7 +79,7 @@ fn a_starved_worker_is_judged_by_who_had_the_cpu() {
     // The second has the least time to spare, the first waited most.
     let workers = || vec![worker(0.24, Some(0.49)), worker(0.85, Some(0.02))];
     let waited = "thread 0 lacked a CPU 49 % of the time";
-    let others = format!("{waited}; cause: programs other than the server");
+    let others = format!("{waited}; cause: programs other than smbench and the server");
     for (users, used) in [
         (ELSEWHERE, ""),
         (here(0.5, 0.34), ", which used 34 % of all CPUs"),
@@ -118,7 +118,7 @@ fn a_worker_without_time_to_spare_is_found_beside_one_that_waited_longer() {
     let workers = vec![worker(0.85, Some(0.06)), worker(0.10, Some(0.09))];
     let (limited, _) = verdict(workers, Some(0.6), ELSEWHERE);
     let reason = "thread 0 ran or lacked a CPU 91 % of the time; \
-                  cause: programs other than the server";
+                  cause: programs other than smbench and the server";
     assert_eq!(limited.unwrap(), reason);
 }
 
