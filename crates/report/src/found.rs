@@ -61,7 +61,7 @@ fn several(doc: &FindDoc) -> (Tone, String) {
         FindKind::Clients | FindKind::Sessions => doc.kind.print(estimate.mean.round()),
     };
     let mut text = format!("{at_least}{mean} {limited}: {of}");
-    if let Some(half) = estimate.ci95 {
+    if let Some(half) = estimate.ci95.filter(|_| at_least.is_empty()) {
         let [low, high] = [estimate.mean - half, estimate.mean + half];
         let [low, high] = [low.max(0.0), high].map(|at| number(doc.kind, at));
         text += &format!(", 95 % interval {low} to {high}");
@@ -123,9 +123,7 @@ fn number(kind: FindKind, load: f64) -> String {
 pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
     let found = match (doc.result, doc.held_at) {
         (None, held) => {
-            return least(doc)
-                .and(held)
-                .map(|held| at_least(doc.kind, held, ""));
+            return least(doc).and(held).map(|held| at_least(doc.kind, held));
         }
         (Some(result), _) => result,
     };
@@ -133,13 +131,13 @@ pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
     let half = half.map(|half| format!(" ± {}", number(doc.kind, half)));
     let half = half.unwrap_or_default();
     Some(match doc.end {
-        FindEnd::NeverBroke => at_least(doc.kind, found, &half),
+        FindEnd::NeverBroke => at_least(doc.kind, found),
         _ => Cell::number(found, number(doc.kind, found) + &half),
     })
 }
 
-fn at_least(kind: FindKind, load: f64, half: &str) -> Cell {
-    Cell::number(load, format!("at least {}{half}", number(kind, load)))
+fn at_least(kind: FindKind, load: f64) -> Cell {
+    Cell::number(load, format!("at least {}", number(kind, load)))
 }
 
 /// Returns why a search ended, in a few words.
@@ -189,7 +187,7 @@ fn load(doc: &FindDoc) -> (Tone, String) {
     let broke = doc.broke_at.map(|at| format!("{}: {reason}", load(at)));
     let broke = broke.unwrap_or_else(|| "none".to_owned());
     let known = match (doc.held_at, doc.broke_at) {
-        (None, None) => "no probe ended".to_owned(),
+        (None, None) => "no probe held or broke the limit".to_owned(),
         (Some(held), None) => format!("{} held, and nothing broke it", load(held)),
         (None, Some(_)) => format!("nothing held; broken at {broke}"),
         (Some(held), Some(_)) => format!("{} held; broken at {broke}", load(held)),
@@ -215,7 +213,8 @@ fn load(doc: &FindDoc) -> (Tone, String) {
         (FindEnd::ClientLimited, _) => {
             let last = doc.probes.last().map(|probe| plain(&probe.reason));
             let text = format!(
-                "none: smbench was the bottleneck, not the server ({}); {known}",
+                "none: smbench or its machine was the limit, not the server ({}); {known}; close \
+                 other programs, or use a faster machine",
                 last.unwrap_or_default()
             );
             (Tone::Problem, text)
@@ -235,6 +234,9 @@ fn load(doc: &FindDoc) -> (Tone, String) {
         }
     }
 }
+
+/// Explains a mark beside response times.
+const NOISE: &str = "latency noise: smbench or its machine delayed answers, see --details";
 
 /// Returns the probes of a search in their order.
 #[must_use]
@@ -259,6 +261,8 @@ pub fn probes(doc: &FindDoc) -> Table {
         cells.push(plain(&probe.reason).into());
         cells
     };
+    let mut reasons = doc.probes.iter().map(|probe| &probe.reason);
+    let noisy = reasons.any(|reason| reason.contains("latency noise"));
     let mut columns = vec![Column::number("probe"), Column::number(load)];
     columns.extend(achieved.map(Column::number));
     columns.extend(["limit", "because"].map(Column::text));
@@ -266,7 +270,7 @@ pub fn probes(doc: &FindDoc) -> Table {
         title: String::new(),
         columns,
         rows: doc.probes.iter().zip(1..).map(row).collect(),
-        notes: Vec::new(),
+        notes: noisy.then(|| NOISE.to_owned()).into_iter().collect(),
     }
 }
 

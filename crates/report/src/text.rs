@@ -48,10 +48,16 @@ pub fn render(doc: &RunDoc) -> String {
     if curve.rows.is_empty() {
         sections.push("no load point was measured\n".to_owned());
     } else {
-        sections.push(load_points(&curve).to_text() + &footnotes(&curve) + &rate_lines(doc));
+        let is_search = doc.find.is_some();
+        let notes = match is_search {
+            // The probes have their reasons.
+            true => String::new(),
+            false => footnotes(&curve) + &rate_lines(doc),
+        };
+        sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
-        let peak = peak_line(doc.pacing, &curve);
+        let peak = peak_line(doc.pacing, &curve).filter(|_| !is_search);
         let curve_line = doc.curve.as_ref().map(overall);
         let curve_line = curve_line.map(|words| format!("curve: {words}"));
         let lines = peak.into_iter().chain(curve_line);

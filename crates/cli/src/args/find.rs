@@ -32,11 +32,15 @@ pub(crate) enum FindCommand {
     /// Find the highest rate at which conditions hold
     #[command(after_help = super::examples::FIND_RATE,
         mut_arg("rate", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
-        mut_arg("think_time", |arg| arg.hide(true)), mut_arg("clients", |arg| arg.help(CLIENTS)))]
+        mut_arg("think_time", |arg| arg.hide(true)), mut_arg("profiles", |arg| arg.help(PROFILE)),
+        mut_arg("clients", |arg| arg.help(CLIENTS).value_name("NUMBER")),
+        mut_arg("long", |arg| arg.help(LONG)))]
     Rate(Box<FindArgs>),
     /// Find the largest number of clients at which conditions hold
     #[command(after_help = super::examples::FIND_CLIENTS,
-        mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)))]
+        mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
+        mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
+        mut_arg("rate", |arg| arg.help(RATE).value_name("RATE")))]
     Clients(Box<FindArgs>),
     /// Find the highest rate of complete log-ons
     #[command(after_help = super::examples::FIND_LOGONS)]
@@ -128,7 +132,12 @@ pub(crate) struct FindSessionsArgs {
     pub(crate) details: bool,
 }
 
-/// Help of `--clients` where it is one number.
+/// Help of options of a run that a search has in another form.
+const PROFILE: &str = "Built-in profile (see `smbench profiles`), .toml file, or loadfile of dbench \
+                       to replay [default: file-server]";
+const LONG: &str = "Measure 60 s per load point after 5 s of warm-up";
+const RATE: &str = "Fixed request rate (open loop) in operations per second: 5000 for all clients \
+                    together, or 50/client [default: the profile's, else as fast as the server answers]";
 const CLIENTS: &str = "Number of clients that share the rate [default: 64]";
 
 /// Options of a search.

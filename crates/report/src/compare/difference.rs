@@ -92,13 +92,20 @@ const UNTOLD_BEFORE: [&str; 9] = [
 pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Vec<Difference>) {
     let [one, two] = [baseline, other].map(facts);
     let keys: BTreeSet<_> = one.keys().chain(two.keys()).collect();
+    // A search for a rate chooses no clients: another number of them is other work.
+    let finds = [baseline, other].map(|run| run.find.as_ref());
+    let are_at_rates = finds
+        .iter()
+        .all(|find| find.is_some_and(|find| find.kind.is_rate()));
+    let is_not_compared =
+        |key: &str| NOT_COMPARED.contains(&key) && !(are_at_rates && key == "plan.load_points");
     let mut differences = Vec::new();
     for key in keys {
         let [baseline, other] =
             [&one, &two].map(|facts| facts.get(key).cloned().unwrap_or_default());
         let may_be_untold = UNTOLD_BEFORE.contains(&&key[..]) || is_of_machine(key);
         let is_untold = may_be_untold && (baseline.is_null() || other.is_null());
-        if baseline != other && !is_untold && !NOT_COMPARED.contains(&&key[..]) {
+        if baseline != other && !is_untold && !is_not_compared(key) {
             differences.push(Difference {
                 key: key.clone(),
                 baseline,

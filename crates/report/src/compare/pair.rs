@@ -8,7 +8,8 @@ use super::error::CompareError;
 use super::points::PointComparison;
 use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{FindDoc, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::doc::{FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::found::ended;
 use crate::load::{Load, loads};
 use crate::units::plain;
 
@@ -76,6 +77,10 @@ pub struct FoundComparison {
     pub baseline: Option<f64>,
     /// Answer of the other run; `null` without one.
     pub other: Option<f64>,
+    /// How the search of the baseline ended. With `never_broke`, its answer is the least.
+    pub baseline_end: FindEnd,
+    /// The same of the other run.
+    pub other_end: FindEnd,
     /// Change from the baseline to the other run in percent; `null` unless both found the
     /// same limit.
     pub change_percent: Option<f64>,
@@ -123,7 +128,14 @@ impl FoundComparison {
             false => find.limit.join(", "),
         };
         let because = match one.is_for_same_limit_as(two) {
-            true => "a search did not find the limit".to_owned(),
+            true => {
+                let mut sides = names.into_iter().zip([one, two]);
+                let side = sides.find(|(_, find)| !find.is_exact());
+                side.map_or_else(String::new, |(name, find)| match find.end {
+                    FindEnd::NeverBroke => format!("{name} did not break the limit"),
+                    end => format!("{name} did not find the limit: {}", ended(end)),
+                })
+            }
             false if one.has_same_limit_as(two) => {
                 "the searches differ in precision or confirmations".to_owned()
             }
@@ -142,6 +154,8 @@ impl FoundComparison {
             unit: one.unit.clone(),
             baseline: one.result,
             other: two.result,
+            baseline_end: one.end,
+            other_end: two.end,
             interval_percent: interval.map(|of| (of.low, of.high)),
             no_change_because: change.is_none().then_some(because),
             doubts: doubts.collect(),

@@ -12,7 +12,7 @@ use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
-use crate::doc::{NO_FLUSH, OutcomeDoc};
+use crate::doc::{FindEnd, NO_FLUSH, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, percent, plain};
@@ -98,10 +98,18 @@ fn of_pair(pair: &Pair, depth: Depth) -> Vec<Block> {
 
 /// Returns the answers of two searches.
 fn answers(pair: &Pair, found: &FoundComparison) -> Block {
-    let answer = |answer: Option<f64>| Cell::of(answer, |answer| found.kind.print(answer));
+    let answer = |answer: Option<f64>, end: FindEnd| {
+        let least = match end {
+            FindEnd::NeverBroke => "at least ",
+            _ => "",
+        };
+        Cell::of(answer, |answer| {
+            format!("{least}{}", found.kind.print(answer))
+        })
+    };
     let mut row = vec![
-        answer(found.baseline),
-        answer(found.other),
+        answer(found.baseline, found.baseline_end),
+        answer(found.other, found.other_end),
         Cell::of(found.change_percent, change),
         Cell::of(Some(found.precision_percent), percent),
     ];
@@ -122,7 +130,7 @@ fn answers(pair: &Pair, found: &FoundComparison) -> Block {
     let columns = columns.into_iter().map(Column::number).collect();
     let mut table = Table::of(&title, columns, vec![row]);
     table.notes.push(match &found.no_change_because {
-        Some(because) => format!("no change: {because}"),
+        Some(because) => format!("the change is not known: {because}"),
         None => "a change within the precision is no difference".to_owned(),
     });
     table.notes.extend(found.doubts.iter().cloned());

@@ -76,12 +76,17 @@ impl Find {
             ..doc.clone()
         };
         // The load generator makes nothing fail, but it delays.
-        let delayed = (point.generator_limited == Some(true))
-            .then(|| ProbeJudgement::of(ProbeOutcome::ClientLimited, generator_reason(point)));
+        let is_delayed = point.generator_limited == Some(true);
+        let delayed = |found: &str| {
+            let reason = format!("{found}; {}", generator_reason(point));
+            ProbeJudgement::of(ProbeOutcome::ClientLimited, reason)
+        };
         let mut held = Vec::new();
         for limit in &self.limits {
             let judged = limit.required(&alone);
-            let found = format!("{} {}", judged.metric, judged.found);
+            // A probe has one load point, so its place says nothing.
+            let place = format!(" at {}", point.load());
+            let found = format!("{} {}", judged.metric, judged.found.replace(&place, ""));
             match judged.outcome {
                 ConditionOutcome::Passed => {
                     if let Some(close) = self.close_to_limit(limit, point, &found) {
@@ -93,18 +98,22 @@ impl Find {
                     let reason = format!("{}: {}", judged.condition, judged.found);
                     return ProbeJudgement::of(ProbeOutcome::Unknown, reason);
                 }
+                ConditionOutcome::Failed if is_delayed && !limit.is_of_errors() => {
+                    return delayed(&found);
+                }
                 ConditionOutcome::Failed => {
-                    let broke = ProbeJudgement {
+                    return ProbeJudgement {
                         doubt: limit.noise(point),
                         ..ProbeJudgement::of(ProbeOutcome::Broke, found)
                     };
-                    return delayed.filter(|_| !limit.is_of_errors()).unwrap_or(broke);
                 }
             }
         }
-        if let Some(share) = self.missed(point) {
-            let reason = format!("{} of the rate reached", percent(share * 100.0));
-            return delayed.unwrap_or(ProbeJudgement::of(ProbeOutcome::Broke, reason));
+        if let Some(reason) = self.missed(point) {
+            return match is_delayed {
+                true => delayed(&reason),
+                false => ProbeJudgement::of(ProbeOutcome::Broke, reason),
+            };
         }
         if held.is_empty() {
             held.push("rate reached".to_owned());
@@ -159,15 +168,18 @@ impl Find {
         })
     }
 
-    /// Returns the share of a rate that was reached, if the rate was missed. The limit is
+    /// Tells which share of a rate was reached, if the rate was missed. The limit is
     /// stricter than that of a run, because a load just above what the server takes is missed
     /// by little. Two operations may always be at the edges of the window.
-    fn missed(&self, point: &LoadPointDoc) -> Option<f64> {
+    fn missed(&self, point: &LoadPointDoc) -> Option<String> {
         let offered = point.rated()?;
         let share = offered.reached_share()?;
         let due = offered.operations as f64;
         let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0);
-        ((1.0 - share) * due > allowed).then_some(share)
+        ((1.0 - share) * due > allowed).then(|| {
+            let [reached, needed] = [share, 1.0 - allowed / due].map(|of| percent(of * 100.0));
+            format!("{reached} of the rate reached, {needed} needed")
+        })
     }
 }
 

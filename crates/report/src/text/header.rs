@@ -46,6 +46,8 @@ fn run(doc: &RunDoc) -> String {
 /// Says how a run ended.
 pub(super) fn outcome(doc: &RunDoc) -> String {
     let outcome = match doc.outcome {
+        // A search breaks some load points on purpose.
+        OutcomeDoc::Complete if doc.find.is_some() => "complete".to_owned(),
         OutcomeDoc::Complete => complete(&doc.load_points),
         OutcomeDoc::Interrupted => "interrupted".to_owned(),
         OutcomeDoc::Aborted => "aborted".to_owned(),

@@ -2,6 +2,7 @@
 //! and what a reader must know before quoting it. [`super::render`] prints everything.
 
 use itertools::Itertools as _;
+use smbench_model::plan::Scope;
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
@@ -13,7 +14,8 @@ use super::wrap::wrapped_to;
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
-    ConditionOutcome, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, RunDoc, ServerLocation,
+    ConditionOutcome, FindDoc, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, PlanDoc, RunDoc,
+    ServerLocation,
 };
 use crate::found::{answer, probes};
 use crate::plan;
@@ -79,7 +81,7 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     if curve.rows.is_empty() {
         all.push(Passage::new(Tone::Problem, "no load point was measured\n"));
     } else if let Some(find) = &doc.find {
-        if find.kind != FindKind::Sessions {
+        if find.kind != FindKind::Sessions && !find.probes.is_empty() {
             all.push(Passage::new(Tone::Plain, probes(find).to_text()));
             all.push(Passage::blank());
         }
@@ -226,8 +228,23 @@ fn until_steady(doc: &RunDoc) -> Option<String> {
     (!told.is_empty()).then_some(told)
 }
 
+/// Returns the plan. That of a search for clients has only the data that was written, which
+/// is that of the most clients so far.
+fn with_written_data(doc: &RunDoc) -> PlanDoc {
+    let mut plan = doc.plan.clone();
+    let is_for_clients = |find: &FindDoc| find.kind == FindKind::Clients;
+    let most = doc.load_points.iter().map(|point| point.clients).max();
+    if doc.find.as_ref().is_some_and(is_for_clients)
+        && plan.workload.scope == Scope::Private
+        && let (Some(planned), Some(most)) = (plan.load_points.iter().max(), most)
+    {
+        plan.bytes_on_share = plan.bytes_on_share / u64::from(*planned).max(1) * u64::from(most);
+    }
+    plan
+}
+
 fn settings(doc: &RunDoc) -> Vec<Fact> {
-    let [profile, _, data, _] = plan::facts(&doc.plan, doc.pacing);
+    let [profile, _, data, _] = plan::facts(&with_written_data(doc), doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
     let server = match is_embedded {
         true => "built-in test server on this machine, files in memory: not for quoting".to_owned(),
@@ -296,8 +313,10 @@ fn table(doc: &RunDoc, curve: &Curve<'_>) -> Vec<Passage> {
 /// last load point if the clock set the load.
 fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
     let peak = curve.peak_row().filter(|_| doc.pacing == LoopDoc::Closed);
-    let found = doc.find.as_ref().and_then(|find| curve.row_of(find));
-    let row = found.or(peak).or(curve.rows.last())?;
+    let row = match &doc.find {
+        Some(find) if find.kind != FindKind::Sessions => curve.row_of(find)?,
+        _ => peak.or(curve.rows.last())?,
+    };
     let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),

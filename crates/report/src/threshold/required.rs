@@ -96,6 +96,21 @@ impl Threshold {
         })
     }
 
+    /// Returns whether the condition asks for slow answers, errors or a low throughput, so
+    /// that more load does not break it.
+    #[must_use]
+    pub fn holds_under_more_load(&self) -> bool {
+        let is_better_low = self.is_of_errors() || self.time_limit().is_some();
+        let is_better_high = matches!(
+            self.value,
+            ThresholdValue::Metric(Metric::Throughput | Metric::Operations)
+        );
+        match self.side {
+            LimitSide::Above => is_better_low,
+            LimitSide::Below => is_better_high,
+        }
+    }
+
     /// Returns whether the condition that must hold allows some operations to fail.
     #[must_use]
     pub fn allows_errors(&self) -> bool {

@@ -69,7 +69,7 @@ fn with_log_ons(failed: u64, all: u64) -> RunDoc {
         let ops = OpTotals {
             count: all - failed,
             errors: failed,
-            ..point.whole["read"].clone()
+            ..point.whole["read"]
         };
         point.whole = [("session".to_owned(), ops)].into();
         point.errors = failed;
