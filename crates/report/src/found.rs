@@ -236,7 +236,7 @@ fn load(doc: &FindDoc) -> (Tone, String) {
 }
 
 /// Explains a mark beside response times.
-const NOISE: &str = "latency noise: smbench or its machine delayed answers, see --details";
+const NOISE: &str = "latency noise: smbench or its machine delayed answers";
 
 /// Returns the probes of a search in their order.
 #[must_use]
