@@ -246,15 +246,15 @@ const SUITES: [(&str, &[(&str, &str)]); 4] = [
             ),
             (
                 "plain log-ons",
-                "15155dd9c0b2dcf5bd047ef8445186d26dac317126da0447d67593672f280016",
+                "42fddb7355316ce9f8a93f74f821ec82a9007af8de7acef85facdf6129a0e3e1",
             ),
             (
                 "signed log-ons",
-                "525552b25caea31bf654095e7262f25cc02f8f5f3480290a28c11bcdefa8b3bb",
+                "f83dcca0a287fa7d42aa16d2509823b5f2970ed427e6e893b35d9bc94f69d80e",
             ),
             (
                 "encrypted log-ons",
-                "59787e564aabbcc595f3206c286ab763cb49f8186fec846574ba51705d2829a3",
+                "82fdaa6fea27794b44e37499b6ef0824b1440447adaea58bd26089d41f85a063",
             ),
         ],
     ),
