@@ -82,8 +82,8 @@ fn a_starved_worker_is_judged_by_who_had_the_cpu() {
     let others = format!("{waited}; cause: programs other than smbench and the server");
     for (users, used) in [
         (ELSEWHERE, ""),
-        (here(0.5, 0.34), ", which used 34 % of all CPUs"),
-        (here(0.1, 0.15), ", which used 15 % of all CPUs"),
+        (here(0.5, 0.34), " (34 % of all CPUs)"),
+        (here(0.1, 0.15), " (15 % of all CPUs)"),
     ] {
         let (limited, shared) = verdict(workers(), Some(0.77), users);
         assert_eq!(limited.unwrap(), format!("{others}{used}"));
