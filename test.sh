@@ -66,14 +66,9 @@ export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-never}"
 step "format"
 cargo fmt --all --check
 
-# Beside lints and tests: the program that counts instructions. Documentation, and lints
-# of the command without the second driver, take what they leave of the CPUs.
+# Beside lints: the program that counts instructions. It has a build folder of its own.
 gate() { cargo "$1" --locked --quiet --release -p smbench-benches --bin smbench-gate "${@:2}"; }
-{
-  gate build
-  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
-  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
-} &
+gate build &
 building=$!
 trap 'pkill -P "$building" || true; kill "$building" 2>/dev/null || true' EXIT
 
@@ -89,6 +84,18 @@ linted() {
 
 step "lints"
 linted build --locked --workspace --all-targets
+wait "$building"
+
+linted test --locked --workspace --quiet --no-run
+
+# Beside tests: documentation, and lints of the command without the second driver. They
+# need the build folder, which cargo gives free when the first tests run.
+{
+  sleep 30
+  RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
+  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
+} &
+building=$!
 
 step "tests"
 # They wait for windows to end and for servers about as much as they compute.
