@@ -20,7 +20,7 @@ pub trait Course {
     /// Returns the largest number of load points that the run can have.
     fn at_most(&self) -> u32;
 
-    /// Returns whether the run goes on after a load point that lost all its clients, as
+    /// Returns whether the run has further load points after one that lost all its clients, as
     /// long as the server is there; `false` by default. A search learns from it.
     fn is_search(&self) -> bool {
         false
