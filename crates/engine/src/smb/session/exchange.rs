@@ -136,7 +136,7 @@ impl Session {
             })
             .await?;
         self.current = opened.map_err(|source| {
-                    // After a refusal the exchange is complete, and the other sessions stay.
+            // After a refusal the exchange is complete, and the other sessions stay.
             if !matches!(source, HandshakeError::Refused { .. }) {
                 self.state = StreamState::Lost;
             }
