@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 use itertools::Itertools as _;
 
 use crate::calibration::CALIBRATION_FILE;
-use crate::doc::{CalibrationDoc, FindDoc, FindKind, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
-use crate::units::counted;
+use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
 
 pub use doc::{
     ComparisonDoc, ComparisonKind, StudyDoc, StudySearchDoc, StudyServerDoc, TransferDoc,
@@ -269,15 +268,6 @@ impl Study {
         if doc.started.is_empty() || run.started < doc.started {
             doc.started.clone_from(&run.started);
         }
-        let name = match &run.find {
-            Some(find) => search_name(&self.results, &doc.profiles, &run, find),
-            None => run.plan.profile.clone(),
-        };
-        let profile = doc.profiles.iter().position(|known| *known == name);
-        let profile = profile.unwrap_or_else(|| {
-            doc.profiles.push(name);
-            doc.profiles.len() - 1
-        });
         // The load points of a search are its probes.
         let points = run.load_points.iter().filter(|_| run.find.is_none());
         doc.load_points.extend(points.map(|point| point.clients));
@@ -290,6 +280,15 @@ impl Study {
             doc.passes = doc.passes.max(known.run.passes());
             return;
         }
+        let mut results = self.results.iter();
+        let alike = results.find(|known| known.run.has_same_question_as(&run));
+        let profile = alike.map_or_else(
+            || {
+                doc.profiles.push(run.question());
+                doc.profiles.len() - 1
+            },
+            |known| known.profile,
+        );
         // Another profile on the same server.
         let is_beside = |known: &&StudyResult| {
             let is_same = known.run.label.is_some() && known.run.label == run.label;
@@ -338,31 +337,4 @@ impl Study {
 
 fn left_out(error: &LoadError) -> String {
     format!("failed to {error}")
-}
-
-/// Names a search after its question. Only searches with the same question are compared.
-fn search_name(
-    results: &[StudyResult],
-    profiles: &[String],
-    run: &RunDoc,
-    find: &FindDoc,
-) -> String {
-    let plan = &run.plan;
-    let clients = plan.load_points.iter().copied().max().unwrap_or_default();
-    let clients = counted(clients.into(), "client");
-    let name = match find.kind {
-        FindKind::Rate => format!("{}: rate with {clients}", plan.profile),
-        FindKind::Clients => format!("{}: clients", plan.profile),
-        FindKind::Logons => format!("log-ons with {clients}"),
-        FindKind::Sessions => "sessions".to_owned(),
-    };
-    let has_other_limit = |known: &StudyResult| {
-        let of_known = known.run.find.as_ref();
-        profiles.get(known.profile) == Some(&name)
-            && of_known.is_some_and(|of_known| !of_known.has_same_limit_as(find))
-    };
-    match results.iter().any(has_other_limit) {
-        true => format!("{name}, {}", find.limit.iter().join(", ")),
-        false => name,
-    }
 }

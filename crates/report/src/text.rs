@@ -50,8 +50,8 @@ pub fn render(doc: &RunDoc) -> String {
     } else {
         let is_search = doc.find.is_some();
         let notes = match is_search {
-            // The probes have their reasons.
-            true => String::new(),
+            // The probes tell which rates were missed.
+            true => footnotes(&curve),
             false => footnotes(&curve) + &rate_lines(doc),
         };
         sections.push(load_points(&curve).to_text() + &notes);

@@ -163,7 +163,7 @@ pub(crate) fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failur
     if let Some(limit) = limits.iter().find(|limit| limit.holds_under_more_load()) {
         return Err(Failure::Usage(format!(
             "`{limit}` holds as soon as the load is too high: a search needs the opposite, such as \
-             'p99 < 10ms', 'errors < 1%' or 'throughput > 800'"
+             'p99 < 10ms' or 'errors < 1%'"
         )));
     }
     let checked = limits.iter().try_for_each(|limit| limit.check(plan));

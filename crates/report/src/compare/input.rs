@@ -109,7 +109,7 @@ impl Input {
             servers: Vec::new(),
             results: vec![InputResult {
                 server: None,
-                profile: run.plan.profile.clone(),
+                profile: run.question(),
                 baselines: Vec::new(),
                 run: Some(run),
             }],
@@ -132,7 +132,7 @@ impl Input {
     /// Returns whether the input has other results with the same profile.
     fn has_others(&self, result: &InputResult) -> bool {
         let results = self.results.iter();
-        results.filter(|of| of.profile == result.profile).count() > 1
+        results.filter(|of| of.is_alike(result)).count() > 1
     }
 
     fn measured(&self) -> impl Iterator<Item = MeasuredResult<'_>> {
@@ -187,6 +187,14 @@ fn baselines(
 type MeasuredResult<'a> = (&'a InputResult, &'a RunDoc);
 
 impl InputResult {
+    /// Returns whether both results are of the same profile. Searches of one profile have
+    /// different names in a suite and in separate documents.
+    fn is_alike(&self, other: &Self) -> bool {
+        let runs = self.run.as_ref().zip(other.run.as_ref());
+        let mut searches = runs.filter(|(one, _)| one.find.is_some()).into_iter();
+        self.profile == other.profile || searches.any(|(one, two)| one.has_same_question_as(two))
+    }
+
     fn name(&self) -> String {
         match &self.server {
             Some(server) => format!("{} with {}", plain(server), plain(&self.profile)),
@@ -254,7 +262,7 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
     for of @ (result, run) in study.measured() {
         let baselines = study.measured().filter(|(other, _)| {
             let mut names = result.baselines.iter();
-            other.profile == result.profile && names.any(|name| other.server.as_ref() == Some(name))
+            other.is_alike(result) && names.any(|name| other.server.as_ref() == Some(name))
         });
         let before = found.len();
         found.extend(baselines.map(|held| Pair::of((subject(held), held.1), (subject(of), run))));
@@ -323,7 +331,7 @@ fn matches<'a>(
     // decides.
     let by_server = baseline.servers.len() > 1 && other.servers.len() > 1;
     let belong = |one: &InputResult, two: &InputResult| {
-        is_one_each || (one.profile == two.profile && (!by_server || one.server == two.server))
+        is_one_each || (one.is_alike(two) && (!by_server || one.server == two.server))
     };
     for (several, single) in [(other, baseline), (baseline, other)] {
         let is_ambiguous = |of: &InputResult| {

@@ -129,12 +129,16 @@ impl FoundComparison {
         };
         let because = match one.is_for_same_limit_as(two) {
             true => {
-                let mut sides = names.into_iter().zip([one, two]);
-                let side = sides.find(|(_, find)| !find.is_exact());
-                side.map_or_else(String::new, |(name, find)| match find.end {
-                    FindEnd::NeverBroke => format!("{name} did not break the limit"),
-                    end => format!("{name} did not find the limit: {}", ended(end)),
-                })
+                let sides = names.into_iter().zip([one, two]);
+                let open = sides.filter_map(|(name, find)| match find.first_open_end()? {
+                    FindEnd::NeverBroke => Some(format!("{name} did not break the limit")),
+                    end => Some(format!("{name} did not find the limit: {}", ended(end))),
+                });
+                let open = open.collect_vec();
+                match open.is_empty() {
+                    true => "an answer is 0".to_owned(),
+                    false => open.join(", "),
+                }
             }
             false if one.has_same_limit_as(two) => {
                 "the searches differ in precision or confirmations".to_owned()

@@ -85,8 +85,14 @@ impl Find {
         for limit in &self.limits {
             let judged = limit.required(&alone);
             // A probe has one load point, so its place says nothing.
-            let place = format!(" at {}", point.load());
-            let found = format!("{} {}", judged.metric, judged.found.replace(&place, ""));
+            let places = [
+                format!(" at {}", point.load()),
+                " at all load points".to_owned(),
+            ];
+            let found = places.iter().fold(judged.found.clone(), |found, place| {
+                found.replace(place.as_str(), "")
+            });
+            let found = format!("{} {found}", judged.metric);
             match judged.outcome {
                 ConditionOutcome::Passed => {
                     if let Some(close) = self.close_to_limit(limit, point, &found) {

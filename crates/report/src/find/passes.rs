@@ -2,9 +2,10 @@
 
 use super::HeldLimit;
 use crate::change::{CONFIDENCE, Change, Measured};
-use crate::doc::{FindDoc, FindEnd, FindPassDoc};
+use crate::doc::{FindDoc, FindEnd, FindKind, FindPassDoc, RunDoc};
 use crate::statistics::Estimate;
 use crate::threshold::Threshold;
+use crate::units::counted;
 
 impl FindPassDoc {
     fn of(pass: u32, find: &FindDoc) -> Self {
@@ -53,10 +54,21 @@ impl FindDoc {
         Change::between(&from?, &to?, CONFIDENCE).filter(|_| comparable)
     }
 
+    /// Returns whether the number of clients is a part of the question.
+    const fn has_given_clients(&self) -> bool {
+        matches!(self.kind, FindKind::Rate | FindKind::Logons)
+    }
+
     /// Returns whether every search found the limit.
     pub(crate) fn is_exact(&self) -> bool {
-        let mut passes = self.passes.iter();
-        self.end == FindEnd::Found && passes.all(|pass| pass.end == FindEnd::Found)
+        self.first_open_end().is_none()
+    }
+
+    /// Returns the end of the first search that did not find the limit.
+    pub(crate) fn first_open_end(&self) -> Option<FindEnd> {
+        let passes = self.passes.iter().map(|pass| pass.end);
+        let mut ends = passes.chain([self.end]);
+        ends.find(|end| *end != FindEnd::Found)
     }
 
     /// Joins the searches of several passes, each with the number of its pass. Returns a
@@ -108,6 +120,55 @@ impl FindDoc {
         all.held_at = held.max_by(f64::total_cmp);
         all.passes = passes;
         Some(all)
+    }
+}
+
+impl RunDoc {
+    /// Names the result after its profile, and after its question if it is a search.
+    pub(crate) fn question(&self) -> String {
+        let profile = &self.plan.profile;
+        let Some(find) = &self.find else {
+            return profile.clone();
+        };
+        let (kind, own_profile) = match find.kind {
+            FindKind::Rate => ("rate", None),
+            FindKind::Clients => ("clients", None),
+            FindKind::Logons => ("log-ons", Some("logons")),
+            FindKind::Sessions => ("sessions", Some("sessions")),
+        };
+        let of_profile = match own_profile == Some(profile.as_str()) {
+            true => String::new(),
+            false => format!("{profile}: "),
+        };
+        let with_clients = match find.has_given_clients() {
+            true => format!(" with {}", counted(self.most_clients().into(), "client")),
+            false => String::new(),
+        };
+        let limit = match find.limit.is_empty() {
+            true => "rate reached".to_owned(),
+            false => find.limit.join(", "),
+        };
+        format!("{of_profile}{kind}{with_clients}, {limit}")
+    }
+
+    /// Returns whether both results are of one profile, and of the same question if they are
+    /// searches.
+    pub(crate) fn has_same_question_as(&self, other: &Self) -> bool {
+        let is_alike = match (&self.find, &other.find) {
+            (None, None) => true,
+            (Some(one), Some(two)) => {
+                one.kind == two.kind
+                    && one.has_same_limit_as(two)
+                    && (!one.has_given_clients() || self.most_clients() == other.most_clients())
+            }
+            _ => false,
+        };
+        is_alike && self.plan.profile == other.plan.profile
+    }
+
+    fn most_clients(&self) -> u32 {
+        let points = self.plan.load_points.iter().copied();
+        points.max().unwrap_or_default()
     }
 }
 

@@ -101,7 +101,10 @@ fn doubt(find: &FindDoc) -> Option<String> {
 /// Explains the cells of the table.
 fn legend<'a>(finds: &(impl Iterator<Item = &'a FindDoc> + Clone)) -> Vec<String> {
     let mut notes = Vec::new();
-    let has_interval = |find: &FindDoc| find.estimate.is_some_and(|of| of.ci95.is_some());
+    let has_interval = |find: &FindDoc| {
+        let is_shown = find.end != FindEnd::NeverBroke;
+        is_shown && find.estimate.is_some_and(|of| of.ci95.is_some())
+    };
     if finds.clone().any(has_interval) {
         notes.push("the answer is the mean over passes; ±: half its 95 % interval".to_owned());
     }

@@ -4,6 +4,7 @@ use smbench_model::record::OpTotals;
 use smbench_model::search::{Confirmations, Grain, SearchSpec};
 use smbench_report::compare::{self, Depth, Input, compare};
 use smbench_report::doc::{FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc};
+use smbench_report::study::Study;
 use smbench_report::{Find, render};
 
 use crate::samples::{document, point, run};
@@ -205,4 +206,83 @@ fn probes_are_plotted_as_characters_with_the_limit() {
     assert!(rows[0].trim_start().starts_with("limit |---"), "{text}");
     let marks = rows.iter().map(|row| row.matches('o').count());
     assert_eq!(marks.sum::<usize>(), 4, "{text}");
+}
+
+/// A pass that did not find the limit is the reason, even if another pass found it.
+#[test]
+fn both_sides_without_an_answer_are_named() {
+    let never = |mut doc: RunDoc| {
+        doc.find.as_mut().unwrap().end = FindEnd::NeverBroke;
+        doc
+    };
+    let limited = |mut doc: RunDoc| {
+        let find = doc.find.as_mut().unwrap();
+        (find.result, find.end) = (None, FindEnd::ClientLimited);
+        doc
+    };
+    let one = || found(&["p99 < 10ms"], None);
+    let (_, because, _) = change(never(one()), limited(one()));
+    let because = because.unwrap();
+    let told = "A did not break the limit, B did not find the limit: ";
+    assert!(because.starts_with(told), "{because}");
+    let finds = [one(), limited(one())].map(|doc| doc.find.unwrap());
+    let mut joined = one();
+    joined.find = FindDoc::pooled((1..).zip(finds).collect());
+    let (_, because, _) = change(one(), joined);
+    let because = because.unwrap();
+    assert!(
+        because.starts_with("B did not find the limit: "),
+        "{because}"
+    );
+    assert!(!because.contains("broke"), "{because}");
+}
+
+/// Files of one folder: a result is named after its profile and its question, in any order.
+#[test]
+fn searches_with_different_questions_are_different_results() {
+    let named = |profile: &str, limit: &str| {
+        let mut doc = found(&[limit], None);
+        doc.plan.profile = profile.to_owned();
+        doc
+    };
+    let docs = [
+        named("plain", "p99 < 10ms"),
+        named("plain", "p99 < 20ms"),
+        named("signed", "p99 < 10ms"),
+        named("plain", "p99<0.01s"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (at, doc) in docs.iter().enumerate() {
+        doc.save(&folder.path().join(format!("{at}.json"))).unwrap();
+    }
+    let study = Study::load(folder.path()).unwrap();
+    let names = [
+        "plain: rate with 64 clients, p99 < 10ms",
+        "plain: rate with 64 clients, p99 < 20ms",
+        "signed: rate with 64 clients, p99 < 10ms",
+    ];
+    assert_eq!(study.doc.profiles, names);
+    let profiles: Vec<_> = study.results.iter().map(|of| of.profile).collect();
+    assert_eq!(profiles, [0, 1, 2, 0]);
+    // One of the files belongs to the results of the same question in the folder.
+    let all = Input::load(folder.path()).unwrap();
+    let one = Input::of_run(std::path::Path::new("one.json"), docs[2].clone());
+    let pairs = compare(&[one, all]).unwrap().pairs;
+    assert_eq!(pairs.len(), 1);
+}
+
+#[test]
+fn a_condition_that_more_load_fulfils_is_recognised() {
+    for (condition, holds) in [
+        ("p99 > 20ms", true),
+        ("errors > 1%", true),
+        ("throughput < 100", true),
+        ("ops/s < 1k", true),
+        ("p99 < 20ms", false),
+        ("errors < 1%", false),
+        ("throughput > 100", false),
+    ] {
+        let threshold: smbench_report::Threshold = condition.parse().unwrap();
+        assert_eq!(threshold.holds_under_more_load(), holds, "{condition}");
+    }
 }
