@@ -32,13 +32,13 @@ use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, Session, SessionError, random_u64, unless};
 use crate::smb::share::{self, Workspace};
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{Operations, Supplies};
+use crate::worker::supply::{Indirect, Operations, Source};
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
     plan: &Plan,
-    operations: Operations<impl Supplies>,
+    operations: Operations<impl Source>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
@@ -153,7 +153,7 @@ async fn claim(
 
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
-fn context<'a, T: Supplies>(
+fn context<'a, T: Source>(
     plan: &Plan,
     operations: Operations<T>,
     endpoint: Endpoint,
@@ -172,16 +172,16 @@ fn context<'a, T: Supplies>(
         make_workers: match plan.generator.driver {
             _ if let Some(connector) = logons => worker_maker(WorkerParts {
                 connector,
-                supplies,
+                supplies: Indirect::new(supplies),
             }),
             DriverKind::Native => worker_maker(WorkerParts {
                 connector: native::NativeConnect(site, T::Encoder::new),
-                supplies,
+                supplies: supplies.native(),
             }),
             #[cfg(feature = "smb-rs")]
             DriverKind::SmbRs => worker_maker(WorkerParts {
                 connector: smb_rs::SmbRsConnect(site, T::Caller::new),
-                supplies,
+                supplies: Indirect::new(supplies),
             }),
         },
         server_cpu,

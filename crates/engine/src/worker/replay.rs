@@ -19,16 +19,24 @@ use crate::drivers::native::replay::TraceEncoder;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::replay::TraceCaller;
 use crate::worker::slot::{Judged, Slot, WrongAnswer, ends_session};
-use crate::worker::supply::{Supplies, Supply};
+use crate::worker::supply::{Indirect, Source, Supplies, Supply};
 
 impl Supplies for Replays {
     type Supply = TracePosition;
+
+    fn of_client(&self, client: u32) -> TracePosition {
+        self.player(client)
+    }
+}
+
+impl Source for Replays {
+    type Native = Indirect;
     type Encoder = TraceEncoder;
     #[cfg(feature = "smb-rs")]
     type Caller = TraceCaller;
 
-    fn of_client(&self, client: u32) -> TracePosition {
-        self.player(client)
+    fn native(self) -> Indirect {
+        Indirect::new(self)
     }
 }
 

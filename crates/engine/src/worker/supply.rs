@@ -1,6 +1,8 @@
 //! Sources of operations for the loop: drawn from the plan's workload, or from
 //! streams of an embedding program, which are untrusted.
 
+mod indirect;
+
 use std::sync::Arc;
 
 use smbench_model::action::Range;
@@ -22,6 +24,7 @@ use crate::drivers::native::request::MixEncoder;
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::drivers::untrusted::{ForeignPart, in_embedding};
 use crate::worker::slot::{self, Judged, Slot};
+pub(crate) use indirect::Indirect;
 
 /// The operations of one client.
 pub(crate) trait Supply: 'static {
@@ -56,11 +59,6 @@ pub(crate) trait Supply: 'static {
 /// The operations of all clients.
 pub(crate) trait Supplies: Clone + Send + 'static {
     type Supply: Supply;
-    /// Encodes its operations for the native driver.
-    type Encoder: Encode;
-    /// Makes the calls of its operations for the smb-rs driver.
-    #[cfg(feature = "smb-rs")]
-    type Caller: Caller;
 
     /// Returns the source for the clients of one load point, shared by all workers.
     fn of_load_point(&self) -> Self {
@@ -68,6 +66,19 @@ pub(crate) trait Supplies: Clone + Send + 'static {
     }
 
     fn of_client(&self, client: u32) -> Self::Supply;
+}
+
+/// A source of operations, and how drivers carry them out.
+pub(crate) trait Source: Supplies {
+    /// The operations in the form for the loop of the native driver.
+    type Native: Supplies;
+    /// Encodes its operations for the native driver.
+    type Encoder: Encode;
+    /// Makes the calls of its operations for the smb-rs driver.
+    #[cfg(feature = "smb-rs")]
+    type Caller: Caller;
+
+    fn native(self) -> Self::Native;
 }
 
 impl Supply for OpStream {
@@ -86,12 +97,20 @@ impl Supply for OpStream {
 
 impl Supplies for Drawn {
     type Supply = OpStream;
+
+    fn of_client(&self, client: u32) -> OpStream {
+        Streams::of_client(self, client)
+    }
+}
+
+impl Source for Drawn {
+    type Native = Self;
     type Encoder = MixEncoder;
     #[cfg(feature = "smb-rs")]
     type Caller = MixCaller;
 
-    fn of_client(&self, client: u32) -> OpStream {
-        Streams::of_client(self, client)
+    fn native(self) -> Self {
+        self
     }
 }
 
@@ -119,9 +138,6 @@ impl Supply for fileio::SequenceCursor {
 
 impl Supplies for Sequences {
     type Supply = fileio::SequenceCursor;
-    type Encoder = MixEncoder;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
 
     fn of_load_point(&self) -> Self {
         Self::of_load_point(self)
@@ -129,6 +145,17 @@ impl Supplies for Sequences {
 
     fn of_client(&self, _: u32) -> fileio::SequenceCursor {
         self.player()
+    }
+}
+
+impl Source for Sequences {
+    type Native = Indirect;
+    type Encoder = MixEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = MixCaller;
+
+    fn native(self) -> Indirect {
+        Indirect::new(self)
     }
 }
 
@@ -246,9 +273,6 @@ impl<T: Streams> Foreign<T> {
 
 impl<T: Streams> Supplies for Foreign<T> {
     type Supply = Checked<T::Stream>;
-    type Encoder = MixEncoder;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
 
     fn of_client(&self, client: u32) -> Self::Supply {
         Checked {
@@ -256,6 +280,17 @@ impl<T: Streams> Supplies for Foreign<T> {
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
+    }
+}
+
+impl<T: Streams> Source for Foreign<T> {
+    type Native = Indirect;
+    type Encoder = MixEncoder;
+    #[cfg(feature = "smb-rs")]
+    type Caller = MixCaller;
+
+    fn native(self) -> Indirect {
+        Indirect::new(self)
     }
 }
 

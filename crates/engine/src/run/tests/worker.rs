@@ -31,7 +31,7 @@ use crate::worker::schedule::Schedule;
 use crate::worker::setup::open_group;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
-use crate::worker::supply::Supplies;
+use crate::worker::supply::Source;
 use crate::worker::timeline::EndedInterval;
 use crate::worker::work::{put_load_on, runtime};
 
@@ -100,7 +100,7 @@ async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspa
 
 /// Returns the number of allocations of the worker's thread after the warm-up, and
 /// the number of operations counted.
-pub(super) fn allocations_with<T: Supplies>(
+pub(super) fn allocations_with<T: Source>(
     plan: &Arc<Plan>,
     mix: &Arc<Mix>,
     supplies: T,
@@ -115,7 +115,7 @@ pub(super) fn allocations_with<T: Supplies>(
     let worker = assignment(&site, &exchange, &cancel);
     let means = WorkerParts {
         connector: native::NativeConnect(site, T::Encoder::new),
-        supplies,
+        supplies: supplies.native(),
     };
     let groups = runtime.block_on(async {
         let mut groups = Vec::new();
