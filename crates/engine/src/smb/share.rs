@@ -200,14 +200,15 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unc
             access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
     };
-    let made = session
-        .create(&doing, &request)
-        .await
-        .map_err(|error| match error.is_undone() {
-            true => Unclaimed::NotMade(error),
-            false => Unclaimed::PerhapsMade(error),
-        })?;
-    session.close(&doing, made.file_id).await?;
+    let made =
+        session
+            .open_file(&doing, &request)
+            .await
+            .map_err(|error| match error.is_undone() {
+                true => Unclaimed::NotMade(error),
+                false => Unclaimed::PerhapsMade(error),
+            })?;
+    session.close(&doing, made).await?;
     let marker = join(directory, MARKER);
     let doing = format!("create file '{marker}'");
     Ok(hold_marker(session, &doing, &marker, Disposition::Create).await?)
@@ -226,5 +227,5 @@ async fn hold_marker(
         share_access: 0,
         ..CreateRequest::open(marker, access::FILE_WRITE_DATA | access::DELETE)
     };
-    Ok(session.create(doing, &request).await?.file_id)
+    session.open_file(doing, &request).await
 }

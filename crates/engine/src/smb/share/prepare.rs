@@ -11,10 +11,7 @@ use smbench_model::files::{FileSet, WorkFile};
 use smbench_model::plan::Plan;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::command::flush::FlushRequest;
-use smbench_protocol::command::write::{WriteRequest, WriteResponse};
-use smbench_protocol::credit::{CREDIT_UNIT, charge_for};
-use smbench_protocol::header::Command;
+use smbench_protocol::credit::charge_for;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -193,7 +190,7 @@ async fn fill_file(
             access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
         )
     };
-    let id = session.create(&doing, &request).await?.file_id;
+    let id = session.open_file(&doing, &request).await?;
     let stamp = Stamp {
         client: file.client,
         file: file.file,
@@ -210,10 +207,7 @@ async fn fill_file(
         let _ = report.send(written).await;
     }
     if jobs.treatment == FileTreatment::GoOn {
-        let flush = FlushRequest { file_id: id };
-        session
-            .expect(&doing, Command::Flush, 0, |out| flush.encode(out))
-            .await?;
+        session.flush(&doing, id).await?;
     }
     session.close(&doing, id).await
 }
@@ -227,24 +221,13 @@ pub(super) async fn write_some(
     (offset, end): (u64, u64),
     (stamp, salt): (Stamp, Salt),
 ) -> Result<u32, SessionError> {
-    let limit = PREPARE_WRITE_LEN.min(session.connection.negotiated().max_write);
-    let paid_for = session.connection.credits().saturating_mul(CREDIT_UNIT);
-    let length = u64::from(limit.min(paid_for)).min(end - offset) as u32;
-    let request = WriteRequest {
-        file_id,
-        offset,
-        length,
-        flags: 0,
-    };
-    let message = session
-        .expect(doing, Command::Write, length, |out| {
-            request.encode(out);
+    let limit = PREPARE_WRITE_LEN.min(session.write_limit());
+    let length = u64::from(limit).min(end - offset) as u32;
+    let written = session
+        .write_at(doing, file_id, (offset, length), |out| {
             pattern::append(out, length as usize, offset, stamp, salt);
         })
         .await?;
-    let written = WriteResponse::decode(&message)
-        .map_err(|error| session.malformed(doing, error))?
-        .count;
     // A server that cannot take all of the data must answer with an error status.
     // Accepting a partial write could mean one byte per request, without end.
     match written == length {

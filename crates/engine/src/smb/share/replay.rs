@@ -54,8 +54,8 @@ pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<
         options: options::FILE_DIRECTORY_FILE,
         ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
     };
-    let made = session.create(&doing, &request).await?;
-    session.close(&doing, made.file_id).await
+    let made = session.open_file(&doing, &request).await?;
+    session.close(&doing, made).await
 }
 
 async fn make_file(
@@ -70,14 +70,14 @@ async fn make_file(
         options: options::FILE_NON_DIRECTORY_FILE,
         ..CreateRequest::open(path, access::FILE_WRITE_DATA | access::FILE_APPEND_DATA)
     };
-    let made = session.create(&doing, &request).await?;
+    let made = session.open_file(&doing, &request).await?;
     let mut offset = 0;
     while offset < size {
         let range = (offset, size);
-        let written = write_some(session, &doing, made.file_id, range, contents).await?;
+        let written = write_some(session, &doing, made, range, contents).await?;
         offset += u64::from(written);
     }
-    session.close(&doing, made.file_id).await
+    session.close(&doing, made).await
 }
 
 /// Deletes a directory with all its contents, or a file of that name. Entries that

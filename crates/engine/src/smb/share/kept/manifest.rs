@@ -1,11 +1,7 @@
 //! Reads and writes the manifest on the share.
 
 use smbench_model::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, Manifest};
-use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::command::read::{ReadRequest, ReadResponse};
-use smbench_protocol::command::write::WriteRequest;
-use smbench_protocol::header::Command;
 
 use super::FileSizes;
 use crate::smb::session::{Session, SessionError};
@@ -47,29 +43,8 @@ async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, Ses
         options: options::FILE_NON_DIRECTORY_FILE,
         ..CreateRequest::open(path, access::FILE_READ_DATA)
     };
-    let id = session.create(&doing, &request).await?.file_id;
-    let request = ReadRequest {
-        file_id: id,
-        offset: 0,
-        length: MANIFEST_BYTES_MAX,
-        minimum_count: 0,
-        flags: 0,
-    };
-    let reply = session
-        .call(&doing, Command::Read, MANIFEST_BYTES_MAX, |out| {
-            request.encode(out);
-        })
-        .await?;
-    let data = match reply.status {
-        NtStatus::SUCCESS => ReadResponse::decode(&reply.message, reply.message.len())
-            .map_err(|error| session.malformed(&doing, error))?
-            .data
-            .unwrap_or_default()
-            .to_vec(),
-        // An empty file is not a valid manifest.
-        NtStatus::END_OF_FILE => Vec::new(),
-        status => return Err(session.refused(&doing, status)),
-    };
+    let id = session.open_file(&doing, &request).await?;
+    let data = session.read_start(&doing, id, MANIFEST_BYTES_MAX).await?;
     session.close(&doing, id).await?;
     Ok(data)
 }
@@ -91,17 +66,11 @@ pub(super) async fn write_manifest(
             access::FILE_WRITE_DATA | access::FILE_APPEND_DATA,
         )
     };
-    let id = session.create(&doing, &request).await?.file_id;
+    let id = session.open_file(&doing, &request).await?;
     let json = manifest.to_json();
-    let request = WriteRequest {
-        file_id: id,
-        offset: 0,
-        length: json.len() as u32,
-        flags: 0,
-    };
+    let range = (0, json.len() as u32);
     session
-        .expect(&doing, Command::Write, request.length, |out| {
-            request.encode(out);
+        .write_at(&doing, id, range, |out| {
             out.extend_from_slice(json.as_bytes());
         })
         .await?;

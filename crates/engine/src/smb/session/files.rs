@@ -1,0 +1,168 @@
+//! Calls on files and directories, one request at a time.
+
+use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::command::flush::FlushRequest;
+use smbench_protocol::command::query_info::{
+    InfoType, QueryInfoRequest, QueryInfoResponse, file_system_class,
+};
+use smbench_protocol::command::read::{ReadRequest, ReadResponse};
+use smbench_protocol::command::write::{WriteRequest, WriteResponse};
+use smbench_protocol::credit::CREDIT_UNIT;
+use smbench_protocol::directory::{self, Entry};
+use smbench_protocol::header::Command;
+use smbench_protocol::{FileId, NtStatus};
+
+use super::{Session, SessionError, StepFailure};
+
+const LISTING_LEN: u32 = 64 * 1024;
+/// Maximum number of answers to one listing.
+pub(crate) const LISTING_ANSWERS_MAX: u32 = 10_000;
+/// Maximum number of names in one listing: far more than a run makes, and some
+/// hundred MiB of memory.
+pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
+
+impl Session {
+    /// Opens or creates a file or a directory.
+    pub(crate) async fn open_file(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<FileId, SessionError> {
+        let (created, _) = self.create_with(doing, request).await?;
+        Ok(created.file_id)
+    }
+
+    /// Returns up to `length` bytes from the start of a file.
+    pub(crate) async fn read_start(
+        &mut self,
+        doing: &str,
+        file_id: FileId,
+        length: u32,
+    ) -> Result<Vec<u8>, SessionError> {
+        let request = ReadRequest {
+            file_id,
+            offset: 0,
+            length,
+            minimum_count: 0,
+            flags: 0,
+        };
+        let reply = self
+            .call(doing, Command::Read, length, |out| request.encode(out))
+            .await?;
+        match reply.status {
+            NtStatus::SUCCESS => {
+                let answer = ReadResponse::decode(&reply.message, reply.message.len())
+                    .map_err(|error| self.malformed(doing, error))?;
+                Ok(answer.data.unwrap_or_default().to_vec())
+            }
+            NtStatus::END_OF_FILE => Ok(Vec::new()),
+            status => Err(self.refused(doing, status)),
+        }
+    }
+
+    /// Returns the largest WRITE in bytes that the server and the credits allow now.
+    pub(crate) fn write_limit(&self) -> u32 {
+        let paid_for = self.connection.credits().saturating_mul(CREDIT_UNIT);
+        self.connection.negotiated().max_write.min(paid_for)
+    }
+
+    /// Writes the `length` bytes that `data` appends. Returns how many the server took.
+    pub(crate) async fn write_at(
+        &mut self,
+        doing: &str,
+        file_id: FileId,
+        (offset, length): (u64, u32),
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u32, SessionError> {
+        let request = WriteRequest {
+            file_id,
+            offset,
+            length,
+            flags: 0,
+        };
+        let message = self
+            .expect(doing, Command::Write, length, |out| {
+                request.encode(out);
+                data(out);
+            })
+            .await?;
+        let answer = WriteResponse::decode(&message);
+        let answer = answer.map_err(|error| self.malformed(doing, error))?;
+        Ok(answer.count)
+    }
+
+    pub(crate) async fn flush(&mut self, doing: &str, file_id: FileId) -> Result<(), SessionError> {
+        let request = FlushRequest { file_id };
+        self.expect(doing, Command::Flush, 0, |out| request.encode(out))
+            .await
+            .map(|_| ())
+    }
+
+    /// Returns the entries of a directory, without `.` and `..`.
+    pub(crate) async fn list(
+        &mut self,
+        doing: &str,
+        path: &str,
+    ) -> Result<Vec<Entry>, SessionError> {
+        let request = CreateRequest {
+            options: options::FILE_DIRECTORY_FILE,
+            ..CreateRequest::open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
+        };
+        let id = self.open_file(doing, &request).await?;
+        let len = LISTING_LEN.min(self.connection.negotiated().max_transact);
+        let mut entries = Vec::new();
+        for _ in 0..LISTING_ANSWERS_MAX {
+            let reply = self
+                .call(doing, Command::QueryDirectory, len, |out| {
+                    directory::encode_request(id, len, out);
+                })
+                .await?;
+            match reply.status {
+                NtStatus::SUCCESS => {
+                    let some = directory::decode_response(&reply.message)
+                        .map_err(|error| self.malformed(doing, error))?;
+                    entries.extend(some);
+                    if entries.len() > LISTING_NAMES_MAX {
+                        break;
+                    }
+                }
+                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => {
+                    self.close(doing, id).await?;
+                    return Ok(entries);
+                }
+                status => return Err(self.refused(doing, status)),
+            }
+        }
+        Err(self.failed_on_share(doing, StepFailure::EndlessListing))
+    }
+
+    /// Returns the bytes free for this user at the place of an open file; `None` if the
+    /// server refuses the query.
+    pub(crate) async fn free_bytes(&mut self, file: FileId) -> Result<Option<u64>, SessionError> {
+        const DOING: &str = "ask how much space is free";
+        let request = QueryInfoRequest {
+            info_type: InfoType::FileSystem,
+            class: file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
+            output_length: 32,
+            additional: 0,
+            file_id: file,
+        };
+        let reply = self
+            .call(DOING, Command::QueryInfo, 0, |out| request.encode(out))
+            .await?;
+        if reply.status != NtStatus::SUCCESS {
+            return Ok(None);
+        }
+        let answer = QueryInfoResponse::decode(&reply.message)
+            .map_err(|error| self.malformed(DOING, error))?;
+        Ok(caller_available(answer.data))
+    }
+}
+
+/// Returns CallerAvailableAllocationUnits times the unit (MS-FSCC 2.5.4), in bytes.
+pub(crate) fn caller_available(data: &[u8]) -> Option<u64> {
+    let u64_at = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
+    let u32_at = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));
+    let unit = u64::from(u32_at(24)?) * u64::from(u32_at(28)?);
+    u64_at(8)?.checked_mul(unit)
+}
