@@ -123,7 +123,7 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
     let channels = two_channels(endpoint).await;
     found.channels = channels.map_err(|error| error.to_string());
     let options = SessionOptions::default();
-    for dialect in Dialect::ALL {
+    for dialect in Dialect::SMB2 {
         let options = SessionOptions {
             dialects: dialect.into(),
             ..options

@@ -20,7 +20,7 @@ mod statistics;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use smbench_model::random::finalise;
-use smbench_model::trace::{Builder, Handle, Step, Trace};
+use smbench_model::trace::{Builder, Handle, InfoLevel, Step, Trace};
 use smbench_model::workload::NetbenchCapture;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{Disposition, options};
@@ -63,6 +63,8 @@ const LARGE_WRITE: u32 = 65_536;
 
 /// The information class FileAttributeTag (MS-FSCC 2.4).
 const ATTRIBUTE_TAG: u8 = 35;
+/// SMB_FIND_FILE_BOTH_DIRECTORY_INFO (MS-CIFS 2.2.8.1.7).
+const FIND_BOTH_DIRECTORY: u16 = 0x104;
 /// The largest number of names that a listing asks for.
 const NAMES: u32 = 1366;
 
@@ -185,7 +187,10 @@ impl OfficeClient {
             };
             let step = Step::Find {
                 pattern: &path(directory, name),
-                class: DirectoryClass::BothDirectory as u8,
+                level: InfoLevel {
+                    level: FIND_BOTH_DIRECTORY,
+                    class: DirectoryClass::BothDirectory as u8,
+                },
                 most: NAMES,
             };
             self.push(&step, status);
@@ -218,7 +223,13 @@ impl OfficeClient {
                 0 => (missing.as_str(), NtStatus::OBJECT_NAME_NOT_FOUND),
                 _ => (there, NtStatus::SUCCESS),
             };
-            self.push(&Step::QueryPath { path, class }, status);
+            self.push(
+                &Step::QueryPath {
+                    path,
+                    level: InfoLevel::of_class(class),
+                },
+                status,
+            );
         }
     }
 
@@ -241,11 +252,16 @@ impl OfficeClient {
                 2 => file_class::FILE_BASIC_INFORMATION,
                 _ => file_class::FILE_STANDARD_INFORMATION,
             };
-            self.done(&Step::QueryFile { handle, class });
+            self.done(&Step::QueryFile {
+                handle,
+                level: InfoLevel::of_class(class),
+            });
         }
         for _ in 0..space {
             let class = file_system_class::FILE_FS_SIZE_INFORMATION;
-            self.done(&Step::QueryFs { class });
+            self.done(&Step::QueryFs {
+                level: InfoLevel::of_class(class),
+            });
         }
     }
 

@@ -87,6 +87,10 @@ impl PreparedSamba {
 }
 
 impl ScratchSamba {
+    /// The line of smb.conf that serves CIFS beside SMB2, for
+    /// [`SambaOptions::extra_global`].
+    pub const CIFS: &str = "server min protocol = NT1";
+
     /// Checks that the programs of a scratch Samba are installed.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use crate::kind::OpKind;
 pub use builder::Builder;
 pub use path::Template;
 pub use population::{Population, PreparedName};
-pub use step::{Handle, Step, StepError};
+pub use step::{Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 
 /// The largest number of records in a trace: 400 MB.
@@ -44,9 +44,10 @@ pub struct Record {
     pub status: u16,
     /// Index of a path or of a handle.
     pub subject: u32,
-    /// First byte; the new size where a record sets the end of a file.
+    /// First byte; the new size where a record sets the end of a file; level of a listing.
     pub offset: u64,
-    /// Bytes; options of a create; number of names that a listing asks for.
+    /// Bytes; options of a create; level of a query or a set; number of names that a
+    /// listing asks for.
     pub length: u32,
     /// Bytes that were moved; handle that a create makes; new path of a rename;
     /// pattern of a listing.
@@ -54,6 +55,25 @@ pub struct Record {
 }
 
 impl Record {
+    /// Records the information that a query, a set or a listing is about.
+    fn set_level(&mut self, InfoLevel { level, class }: InfoLevel) {
+        self.class = class;
+        match self.verb {
+            Verb::Find => self.offset = level.into(),
+            _ => self.length = level.into(),
+        }
+    }
+
+    /// Returns the recorded SMB1 level of a query, a set or a listing.
+    #[must_use]
+    pub const fn level(&self) -> u16 {
+        // The cast is safe, because `set_level` wrote the value.
+        match self.verb {
+            Verb::Find => self.offset as u16,
+            _ => self.length as u16,
+        }
+    }
+
     /// Returns the handle that it uses or makes; [`NO_HANDLE`] if there is none.
     pub(crate) const fn handle(&self) -> u32 {
         match self.verb {

@@ -6,10 +6,13 @@ use std::str::FromStr;
 use crate::algorithm::SigningAlgorithm;
 
 named! {
-    /// An SMB2 dialect revision (MS-SMB2 2.2.3). The oldest is the least.
+    /// A dialect: an SMB2 dialect revision (MS-SMB2 2.2.3), or CIFS. The oldest is the
+    /// least.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u16)]
     pub enum Dialect {
+        /// NT LM 0.12, also called SMB1 (MS-CIFS, MS-SMB). It has no revision number.
+        Cifs = 0 => "cifs",
         /// SMB 2.0.2.
         Smb202 = 0x0202 => "2.0.2",
         /// SMB 2.1.
@@ -24,22 +27,32 @@ named! {
 }
 
 impl Dialect {
-    /// Returns the dialect with this revision number, if this build supports it.
+    /// The dialects of SMB2 and SMB3, oldest first.
+    pub const SMB2: [Self; 5] = [
+        Self::Smb202,
+        Self::Smb21,
+        Self::Smb30,
+        Self::Smb302,
+        Self::Smb311,
+    ];
+
+    /// Returns the SMB2 dialect with this revision number, if this build supports it.
     #[must_use]
     pub fn from_revision(revision: u16) -> Option<Self> {
-        Self::ALL
+        Self::SMB2
             .into_iter()
             .find(|dialect| *dialect as u16 == revision)
     }
 
     /// Returns the signing algorithm that the dialect fixes (MS-SMB2 3.1.4.1).
-    /// It is `None` for 3.1.1, which negotiates the algorithm.
+    /// It is `None` for 3.1.1, which negotiates the algorithm, and for CIFS, which signs
+    /// in its own way.
     #[must_use]
     pub const fn fixed_signing(self) -> Option<SigningAlgorithm> {
         match self {
             Self::Smb202 | Self::Smb21 => Some(SigningAlgorithm::HmacSha256),
             Self::Smb30 | Self::Smb302 => Some(SigningAlgorithm::AesCmac),
-            Self::Smb311 => None,
+            Self::Cifs | Self::Smb311 => None,
         }
     }
 }
@@ -57,7 +70,7 @@ impl FromStr for Dialect {
 
 /// Error for a text that names neither a supported dialect nor a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2")]
+#[error("expected one of cifs, 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2")]
 pub struct UnknownDialect;
 
 /// A range of dialects to offer, both ends included. Its text form is `3.0` or
@@ -69,7 +82,8 @@ pub struct DialectRange {
 }
 
 impl DialectRange {
-    /// The range of all dialects that this build supports.
+    /// The range of all SMB2 dialects, which is offered by default. CIFS is offered only
+    /// where it is asked for.
     pub const ALL: Self = Self {
         oldest: Dialect::Smb202,
         newest: Dialect::Smb311,
@@ -94,6 +108,19 @@ impl DialectRange {
     #[must_use]
     pub const fn newest(self) -> Dialect {
         self.newest
+    }
+
+    /// Returns whether CIFS is offered.
+    #[must_use]
+    pub fn has_cifs(self) -> bool {
+        self.oldest == Dialect::Cifs
+    }
+
+    /// Returns the range without CIFS; `None` if it has no other dialect.
+    #[must_use]
+    pub fn smb2(self) -> Option<Self> {
+        let oldest = self.oldest.max(Dialect::Smb202);
+        (self.newest >= oldest).then_some(Self { oldest, ..self })
     }
 
     /// Returns every dialect in the range, oldest first.
@@ -150,7 +177,9 @@ mod tests {
     #[test]
     fn ranges_read_as_they_are_written() {
         for (text, dialects) in [
-            ("3.0", &["3.0"][..]),
+            ("cifs", &["cifs"][..]),
+            ("cifs..2.1", &["cifs", "2.0.2", "2.1"]),
+            ("3.0", &["3.0"]),
             ("2.1..3.0.2", &["2.1", "3.0", "3.0.2"]),
             ("2.0.2..3.1.1", &["2.0.2", "2.1", "3.0", "3.0.2", "3.1.1"]),
         ] {
@@ -162,6 +191,11 @@ mod tests {
             );
         }
         assert_eq!("2.0.2..3.1.1".parse(), Ok(DialectRange::ALL));
+        assert!(!DialectRange::ALL.has_cifs());
+        let range: DialectRange = "cifs..2.1".parse().unwrap();
+        assert!(range.has_cifs());
+        assert_eq!(range.smb2().unwrap().to_string(), "2.0.2..2.1");
+        assert_eq!(DialectRange::only(Dialect::Cifs).smb2(), None);
         for text in ["", "9", "3", "3.0..", "..3.0", "3.0.2..2.1", "2.1...3.0"] {
             assert_eq!(text.parse::<DialectRange>(), Err(UnknownDialect), "{text}");
         }
@@ -169,10 +203,11 @@ mod tests {
 
     #[test]
     fn revisions_and_dialects_agree() {
-        for dialect in Dialect::ALL {
+        for dialect in Dialect::SMB2 {
             assert_eq!(Dialect::from_revision(dialect as u16), Some(dialect));
         }
         // The wildcard of SMB1's multi-protocol negotiation is not a dialect.
         assert_eq!(Dialect::from_revision(0x02FF), None);
+        assert_eq!(Dialect::from_revision(0), None);
     }
 }

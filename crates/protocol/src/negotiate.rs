@@ -155,7 +155,7 @@ impl Offer {
     /// Returns the cipher for the dialect of `answer`, if both sides have one.
     pub(crate) fn cipher(&self, answer: &NegotiateResponse, dialect: Dialect) -> Option<Cipher> {
         let cipher = match dialect {
-            Dialect::Smb202 | Dialect::Smb21 => None,
+            Dialect::Cifs | Dialect::Smb202 | Dialect::Smb21 => None,
             Dialect::Smb30 | Dialect::Smb302 => {
                 (answer.capabilities & ENCRYPTION != 0).then_some(Cipher::Aes128Ccm)
             }
@@ -199,6 +199,7 @@ const VALIDATION_LEN: u32 = 24;
 
 fn wire_dialect(dialect: Dialect) -> smb_msg::Dialect {
     match dialect {
+        Dialect::Cifs => unreachable!("CIFS has a negotiation of its own"),
         Dialect::Smb202 => smb_msg::Dialect::Smb0202,
         Dialect::Smb21 => smb_msg::Dialect::Smb021,
         Dialect::Smb30 => smb_msg::Dialect::Smb030,

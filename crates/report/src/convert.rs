@@ -129,10 +129,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
             .dialect
             .map_or("none", |dialect| dialect.name())
             .to_owned(),
-        signing: facts
-            .signing
-            .map_or("off", |algorithm| algorithm.name())
-            .to_owned(),
+        signing: facts.signing.unwrap_or("off").to_owned(),
         encryption: facts
             .encryption
             .map_or("off", |cipher| cipher.name())

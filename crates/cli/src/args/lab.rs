@@ -67,6 +67,9 @@ pub(crate) struct SambaArgs {
     /// Line for the global section of smb.conf, for example 'strict sync = no'; can be repeated
     #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
     pub(crate) options: Vec<String>,
+    /// Serve CIFS as well, for clients that offer nothing newer
+    #[arg(long)]
+    pub(crate) cifs: bool,
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
     pub(crate) signing: Signing,

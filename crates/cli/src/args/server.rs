@@ -134,7 +134,8 @@ pub(crate) enum Auth {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Dialects to offer, 2.0.2 to 3.1.1: one, or a range such as 2.1..3.0.2 [default: all]
+    /// Dialects to offer: one, or a range such as 2.1..3.0.2. cifs, which is SMB1, must be named
+    /// [default: 2.0.2..3.1.1]
     #[arg(long, value_name = "DIALECT[..DIALECT]", hide_short_help = true)]
     pub(crate) dialect: Option<DialectRange>,
     /// Message signing; auto: sign if the server requires it [default: auto]

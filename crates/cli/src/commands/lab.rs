@@ -117,16 +117,18 @@ fn embedded(
 }
 
 fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Failure> {
+    let cifs = args.cifs.then(|| ScratchSamba::CIFS.to_owned());
+    let lines: Vec<_> = args.options.iter().cloned().chain(cifs).collect();
     let server = ScratchSamba::start(SambaOptions {
         signing: args.signing,
         listen: args.listen,
-        extra_global: args.options.clone(),
+        extra_global: lines.clone(),
         ..SambaOptions::default()
     })?;
     let access = RunningServer {
         name: "A temporary Samba",
         password: server.password(),
-        facts: LabFacts::of_samba(&server, &args.options),
+        facts: LabFacts::of_samba(&server, &lines),
         url: server.url(),
     };
     let still_runs = || match server.has_exited() {

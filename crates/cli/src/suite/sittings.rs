@@ -30,8 +30,10 @@ pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc
             let terms = |run: &RunDoc| {
                 let server = &run.server;
                 format!(
-                    "SMB {}, signing {}, encryption {}",
-                    server.dialect, server.signing, server.encryption
+                    "{}, signing {}, encryption {}",
+                    server.protocol(),
+                    server.signing,
+                    server.encryption
                 )
             };
             let (old, new) = (terms(&before), terms(&now));

@@ -26,7 +26,7 @@ use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, random, unless};
-use crate::smb::share::{Workspace, join, leftover};
+use crate::smb::share::{ShareSession, Workspace, join, leftover};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.
 const TRIES: usize = 32;
@@ -107,14 +107,15 @@ pub(super) async fn try_out(
     let interrupted = |left| Err(RunError::from(SessionError::Interrupted).with_leftover(left));
     // A cancel does not interrupt this step, because the directory may already
     // exist on the share.
+    let session = ShareSession::Smb2(Box::new(session));
     let mut workspace = match Workspace::create(endpoint, session).await {
         Ok(workspace) => workspace,
         Err((_, leftover)) if cancel.is_cancelled() => return interrupted(leftover),
         Err((error, leftover)) => return Ok((Err(error.to_string()), leftover)),
     };
     let directory = workspace.directory.clone();
-    let trying = on_a_file(&directory, &mut workspace.session);
-    let tried = unless(cancel, trying).await;
+    let ShareSession::Smb2(session) = &mut workspace.session;
+    let tried = unless(cancel, on_a_file(&directory, session)).await;
     if tried.is_err() {
         workspace.lose_patience();
     }

@@ -15,6 +15,7 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
+use smbench_protocol::SigningAlgorithm;
 
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::{self, encode::Encode};
@@ -29,8 +30,8 @@ use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
-use crate::smb::session::{Endpoint, Session, SessionError, random_u64, unless};
-use crate::smb::share::{self, Workspace};
+use crate::smb::session::{Endpoint, SessionError, random_u64, unless};
+use crate::smb::share::{self, ShareSession, Workspace};
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Indirect, Operations, Source};
 
@@ -102,7 +103,7 @@ impl RunShare<'_> {
 /// The server of a run, and the first session on it.
 struct Connected {
     endpoint: Endpoint,
-    session: Session,
+    session: ShareSession,
     server: ServerFacts,
 }
 
@@ -111,7 +112,7 @@ struct Connected {
 async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected, RunError> {
     let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
-    let mut session = unless(cancel, Session::open(&endpoint)).await?;
+    let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
     check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
@@ -138,7 +139,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
 async fn claim(
     plan: &Plan,
     endpoint: &Endpoint,
-    session: Session,
+    session: ShareSession,
     observer: &mut dyn Observer,
 ) -> Result<Workspace, RunError> {
     if let Some(test) = prepared_files(plan) {
@@ -261,7 +262,8 @@ fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> boo
     is_told && !points.is_empty() && points.iter().all(is_whole)
 }
 
-fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &Session) -> ServerFacts {
+fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> ServerFacts {
+    let ShareSession::Smb2(session) = session;
     let negotiated = session.connection.negotiated();
     let terms = session.terms();
     ServerFacts {
@@ -269,7 +271,7 @@ fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &Session) -> ServerFa
         is_here: endpoint.here().is_some(),
         logon: Some(terms.logon),
         dialect: Some(negotiated.dialect),
-        signing: terms.signing,
+        signing: terms.signing.map(SigningAlgorithm::name),
         encryption: terms.encryption,
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
@@ -307,10 +309,15 @@ pub(super) async fn prepare(
 }
 
 /// Checks whether sessions can have the planned number of connections.
-fn check_channels(plan: &Plan, endpoint: &Endpoint, session: &Session) -> Result<(), SessionError> {
+fn check_channels(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    session: &ShareSession,
+) -> Result<(), SessionError> {
     if plan.sessions.connections.connections_per_session == 1 {
         return Ok(());
     }
+    let ShareSession::Smb2(session) = session;
     let at = endpoint.at();
     let negotiated = session.connection.negotiated();
     if !negotiated.multi_channel() {

@@ -6,7 +6,7 @@ pub(crate) mod caching;
 mod endpoint;
 mod error;
 mod exchange;
-pub(crate) mod files;
+mod files;
 mod reauthentication;
 mod steps;
 mod who;

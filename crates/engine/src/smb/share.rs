@@ -17,13 +17,15 @@ mod names;
 mod prepare;
 mod remove;
 mod replay;
+mod session;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use crate::smb::session::{Endpoint, Session, SessionError};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
@@ -32,10 +34,11 @@ pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 use remove::{remove_afresh, remove_claimed};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
+pub(crate) use session::ShareSession;
 
 /// The directory of one run, and the session that holds it.
 pub(crate) struct Workspace {
-    pub(crate) session: Session,
+    pub(crate) session: ShareSession,
     endpoint: Endpoint,
     pub(crate) directory: String,
     marker: FileId,
@@ -58,7 +61,7 @@ impl Workspace {
     /// removed is reported with the error.
     pub(crate) async fn create(
         endpoint: &Endpoint,
-        mut session: Session,
+        mut session: ShareSession,
     ) -> Result<Self, (SessionError, Option<String>)> {
         let name = format!(
             "{DIRECTORY_PREFIX}{:016x}",
@@ -112,7 +115,7 @@ impl Workspace {
             ..
         } = self;
         if fate == Fate::Kept {
-            let closed = session.close("close the run's marker", marker).await;
+            let closed = session.close_file("close the run's marker", marker).await;
             session.log_off().await;
             // If the connection is gone, the server closes the marker.
             return closed.or(Ok(()));
@@ -134,7 +137,7 @@ impl Workspace {
 /// figures. `directory` is a path from the share's root, and the root is the empty
 /// path. Writes nothing.
 pub(crate) async fn check_space(
-    session: &mut Session,
+    session: &mut ShareSession,
     directory: &str,
     needed: u64,
 ) -> Result<(), SessionError> {
@@ -151,7 +154,7 @@ pub(crate) async fn check_space(
 /// Returns the bytes free in `directory` if `needed` bytes do not fit there after
 /// `given_back` bytes are freed.
 async fn too_little(
-    session: &mut Session,
+    session: &mut ShareSession,
     directory: &str,
     (needed, given_back): (u64, u64),
 ) -> Result<Option<u64>, SessionError> {
@@ -190,7 +193,7 @@ impl From<SessionError> for Unclaimed {
 
 /// Makes a directory and in it the marker, which stays open, shared with
 /// nobody.
-async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unclaimed> {
+async fn claim_new(session: &mut ShareSession, directory: &str) -> Result<FileId, Unclaimed> {
     let doing = format!("create directory '{directory}'");
     let request = CreateRequest {
         disposition: Disposition::Create,
@@ -208,7 +211,7 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unc
                 true => Unclaimed::NotMade(error),
                 false => Unclaimed::PerhapsMade(error),
             })?;
-    session.close(&doing, made).await?;
+    session.close_file(&doing, made).await?;
     let marker = join(directory, MARKER);
     let doing = format!("create file '{marker}'");
     Ok(hold_marker(session, &doing, &marker, Disposition::Create).await?)
@@ -216,7 +219,7 @@ async fn claim_new(session: &mut Session, directory: &str) -> Result<FileId, Unc
 
 /// Opens the marker of a directory without sharing it.
 async fn hold_marker(
-    session: &mut Session,
+    session: &mut ShareSession,
     doing: &str,
     marker: &str,
     disposition: Disposition,

@@ -336,7 +336,7 @@ fn outcome(server: &Target, options: RunOptions) -> Result<RunRecord, String> {
 
 /// Checks that every dialect runs signed and encrypted, and is reported correctly.
 fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher) {
-    for dialect in Dialect::ALL {
+    for dialect in Dialect::SMB2 {
         // smb-rs sends one request at a time in SMB 2.0.2.
         let outstanding = Some(if dialect == Dialect::Smb202 { 1 } else { 3 });
         let options = |sign, encrypt| RunOptions {
@@ -352,7 +352,7 @@ fn check_dialects(server: &Target, in_311: SigningAlgorithm, cipher_311: Cipher)
             },
             ..short()
         };
-        let signed = Some(dialect.fixed_signing().unwrap_or(in_311));
+        let signed = Some(dialect.fixed_signing().unwrap_or(in_311).name());
         for (sign, encrypt) in [(Mode::Auto, Mode::Auto), (Mode::Required, Mode::Off)] {
             let facts = outcome(server, options(sign, encrypt)).unwrap().server;
             assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use smbench_model::trace::{Handle, Step, StepError, Verb};
+use smbench_model::trace::{Handle, InfoLevel, Step, StepError, Verb};
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 
@@ -310,11 +310,13 @@ impl<'a> Arguments<'a, '_> {
         }
     }
 
-    fn class(&self, at: usize, class: fn(u32) -> Option<u8>) -> Result<u8, LineError> {
-        let level = self.u32(at, "level")?;
-        class(level).ok_or(LineError::Level {
+    fn level(&self, at: usize, class: fn(u32) -> Option<u8>) -> Result<InfoLevel, LineError> {
+        let number = self.u32(at, "level")?;
+        let level = u16::try_from(number).ok().zip(class(number));
+        let level = level.map(|(level, class)| InfoLevel { level, class });
+        level.ok_or(LineError::Level {
             verb: self.verb,
-            level,
+            level: number,
         })
     }
 }
@@ -367,18 +369,18 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
         Verb::Deltree => Step::Deltree(given.words[0]),
         Verb::QueryPath => Step::QueryPath {
             path: given.words[0],
-            class: given.class(1, level::query)?,
+            level: given.level(1, level::query)?,
         },
         Verb::QueryFile => Step::QueryFile {
             handle: given.handle(0)?,
-            class: given.class(1, level::query)?,
+            level: given.level(1, level::query)?,
         },
         Verb::QueryFs => Step::QueryFs {
-            class: given.class(0, level::file_system)?,
+            level: given.level(0, level::file_system)?,
         },
         Verb::SetFile => Step::SetFile {
             handle: given.handle(0)?,
-            class: given.class(1, level::set)?,
+            level: given.level(1, level::set)?,
         },
         Verb::Find => {
             // The number of names found depends on the recorded server, so it is
@@ -386,7 +388,7 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             given.u32(3, "count")?;
             Step::Find {
                 pattern: given.words[0],
-                class: given.class(1, level::listing)?,
+                level: given.level(1, level::listing)?,
                 most: given.u32(2, "maxcount")?,
             }
         }

@@ -34,13 +34,29 @@ pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
         } => ("unbuffered", "3.0.2 or later", |dialect| {
             dialect >= Dialect::Smb302
         }),
+        // CIFS has WritethroughMode (MS-CIFS 2.2.4.43.1).
         Action::Write {
             write_through: true,
             ..
         } => ("write_through", "2.1 or later", |dialect| {
-            dialect >= Dialect::Smb21
+            dialect >= Dialect::Smb21 || dialect == Dialect::Cifs
         }),
+        Action::CopyChunk => ("operation copy_chunk", "2.0.2 or later", is_smb2),
+        // A frame of related requests (MS-SMB2 3.2.4.1.4).
+        Action::CreateReadClose
+        | Action::CreateQueryClose { .. }
+        | Action::CreateSetClose { .. } => {
+            ("a frame of several requests", "2.0.2 or later", is_smb2)
+        }
+        Action::Create(opening) if opening.durable => ("durable", "2.0.2 or later", is_smb2),
+        Action::Create(opening) if opening.query_on_disk_id => {
+            ("query_on_disk_id", "2.0.2 or later", is_smb2)
+        }
         _ => return None,
     };
     Some(DialectNeed { what, needs, has })
+}
+
+fn is_smb2(dialect: Dialect) -> bool {
+    dialect >= Dialect::Smb202
 }

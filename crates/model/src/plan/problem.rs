@@ -206,6 +206,9 @@ pub enum Problem {
     /// A problem with the connections.
     #[error(transparent)]
     Connections(#[from] ConnectionsProblem),
+    /// CIFS does not have the option.
+    #[error("CIFS {0}")]
+    Cifs(&'static str),
     /// The driver has no setting for the option.
     #[error("the driver {driver} {why}")]
     Driver {

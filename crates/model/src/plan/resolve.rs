@@ -4,8 +4,8 @@
 //! built-in default. Every error says in one line where the value is, what is wrong
 //! with it and how to correct it.
 
+mod cifs;
 mod driver;
-
 mod fileio;
 mod operations;
 mod pattern;
@@ -121,6 +121,7 @@ impl Plan {
         written.check_share(&plan)?;
         written.check_verify(&plan)?;
         written.check_dialects(&plan)?;
+        written.check_cifs(&plan)?;
         Ok(plan)
     }
 }

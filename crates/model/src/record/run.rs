@@ -21,8 +21,8 @@ pub struct ServerFacts {
     pub logon: Option<smbench_protocol::Logon>,
     /// Negotiated dialect; `None` for a server without SMB.
     pub dialect: Option<smbench_protocol::Dialect>,
-    /// Signing algorithm in use, `None` when messages are not signed.
-    pub signing: Option<smbench_protocol::SigningAlgorithm>,
+    /// Name of the signing algorithm in use, `None` when messages are not signed.
+    pub signing: Option<&'static str>,
     /// Cipher in use, `None` when messages are not encrypted. Encrypted messages
     /// are not signed in addition.
     pub encryption: Option<smbench_protocol::Cipher>,

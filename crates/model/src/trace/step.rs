@@ -19,6 +19,30 @@ pub(super) const PAUSE_MAX: Duration = Duration::from_secs(86_400);
 #[doc(hidden)]
 pub type Handle = i64;
 
+/// The information that a request asks for or sets.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InfoLevel {
+    /// The information level of SMB1 (MS-CIFS 2.2.2.3).
+    pub level: u16,
+    /// The class of SMB2 with the same information (MS-FSCC 2.4, 2.5).
+    pub class: u8,
+}
+
+impl InfoLevel {
+    /// Levels from here on pass a class through to the file system (MS-SMB 2.2.2.3.5).
+    pub const PASS_THROUGH: u16 = 1000;
+
+    /// Returns the level that passes a class through.
+    #[must_use]
+    pub const fn of_class(class: u8) -> Self {
+        Self {
+            level: Self::PASS_THROUGH + class as u16,
+            class,
+        }
+    }
+}
+
 /// A recorded operation.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,22 +87,22 @@ pub enum Step<'a> {
     Deltree(&'a str),
     QueryPath {
         path: &'a str,
-        class: u8,
+        level: InfoLevel,
     },
     QueryFile {
         handle: Handle,
-        class: u8,
+        level: InfoLevel,
     },
     QueryFs {
-        class: u8,
+        level: InfoLevel,
     },
     SetFile {
         handle: Handle,
-        class: u8,
+        level: InfoLevel,
     },
     Find {
         pattern: &'a str,
-        class: u8,
+        level: InfoLevel,
         most: u32,
     },
     Sleep(Duration),

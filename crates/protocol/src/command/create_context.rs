@@ -88,9 +88,9 @@ impl CreateContext {
     /// Asks for a lease, in the version of the dialect.
     #[must_use]
     pub fn lease(dialect: Dialect, key: LeaseKey, state: LeaseState) -> Self {
-        match dialect {
-            Dialect::Smb202 | Dialect::Smb21 => Self::Lease { key, state },
-            _ => Self::LeaseV2 {
+        match dialect >= Dialect::Smb30 {
+            false => Self::Lease { key, state },
+            true => Self::LeaseV2 {
                 key,
                 state,
                 parent: None,

@@ -95,6 +95,19 @@ pub struct StorageDoc {
 }
 
 impl ServerDoc {
+    /// Returns the protocol with its dialect: `SMB 3.1.1` or `CIFS`.
+    #[must_use]
+    pub fn protocol(&self) -> String {
+        match self.is_cifs() {
+            true => "CIFS".to_owned(),
+            false => format!("SMB {}", self.dialect),
+        }
+    }
+
+    pub(crate) fn is_cifs(&self) -> bool {
+        self.dialect == "cifs"
+    }
+
     /// Adds the software and storage of another pass.
     pub(crate) fn add_pass(&mut self, pass: &Self) {
         for ground in pass.grounds() {

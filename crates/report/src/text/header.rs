@@ -86,9 +86,14 @@ pub(super) fn session(server: &ServerDoc) -> String {
         "off" => format!("not {done}"),
         algorithm => format!("{done} ({})", plain(algorithm)),
     };
+    // Nothing in CIFS shows whether someone changed the NEGOTIATE.
+    let negotiation = match server.is_cifs() {
+        true => ", negotiation not protected",
+        false => "",
+    };
     format!(
-        "SMB {}{}, {}, {}",
-        plain(&server.dialect),
+        "{}{}, {}, {}{negotiation}",
+        plain(&server.protocol()),
         auth.unwrap_or_default(),
         protection("signed", &server.signing),
         protection("encrypted", &server.encryption)

@@ -282,7 +282,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
             is_here: true,
             logon: Some(Logon::Ntlm),
             dialect: Some(Dialect::Smb311),
-            signing: Some(SigningAlgorithm::AesCmac),
+            signing: Some(SigningAlgorithm::AesCmac.name()),
             encryption: None,
             max_read: 8 << 20,
             max_write: 8 << 20,

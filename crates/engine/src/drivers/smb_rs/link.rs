@@ -238,7 +238,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
         // smb-rs refuses guest sessions.
         logon: Some(Logon::Ntlm),
         dialect: Some(dialect),
-        signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo)),
+        signing: (form == Form::Signed).then(|| signing(dialect, negotiation.signing_algo).name()),
         encryption: (form == Form::Encrypted).then(|| cipher(negotiation.encryption_cipher)),
         max_read: negotiation.max_read_size,
         max_write: negotiation.max_write_size,

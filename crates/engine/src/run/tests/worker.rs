@@ -23,8 +23,8 @@ use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::run::{Unobserved, site};
-use crate::smb::session::{Endpoint, Session};
-use crate::smb::share::{self, Workspace};
+use crate::smb::session::Endpoint;
+use crate::smb::share::{self, ShareSession, Workspace};
 use crate::worker::assignment::{Assignment, WorkerParts, WorkerResult};
 use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
 use crate::worker::schedule::Schedule;
@@ -87,13 +87,13 @@ impl Seen {
 /// Makes the directory of a run, or prepares files and claims theirs.
 async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
     let Some(test) = plan.work.workload.fileio() else {
-        let session = Session::open(endpoint).await.unwrap();
+        let session = ShareSession::open(endpoint).await.unwrap();
         let workspace = Workspace::create(endpoint, session).await;
         return workspace.map_err(|(error, _)| error).unwrap();
     };
     let prepared = share::prepare_kept(endpoint, test, cancel, &mut |_, _| {}).await;
     prepared.unwrap();
-    let session = Session::open(endpoint).await.unwrap();
+    let session = ShareSession::open(endpoint).await.unwrap();
     let workspace = Workspace::of_prepared(endpoint, session, test).await;
     workspace.unwrap()
 }

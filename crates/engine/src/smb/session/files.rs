@@ -1,4 +1,4 @@
-//! Calls on files and directories, one request at a time.
+//! The calls on files and directories in SMB2.
 
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::flush::FlushRequest;
@@ -13,17 +13,12 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
+use crate::smb::calls::{FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
 
 const LISTING_LEN: u32 = 64 * 1024;
-/// Maximum number of answers to one listing.
-pub(crate) const LISTING_ANSWERS_MAX: u32 = 10_000;
-/// Maximum number of names in one listing: far more than a run makes, and some
-/// hundred MiB of memory.
-pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
-
-impl Session {
-    /// Opens or creates a file or a directory.
-    pub(crate) async fn open_file(
+const ASKING: &str = "ask how much space is free";
+impl FileCalls for Session {
+    async fn open_file(
         &mut self,
         doing: &str,
         request: &CreateRequest<'_>,
@@ -32,8 +27,11 @@ impl Session {
         Ok(created.file_id)
     }
 
-    /// Returns up to `length` bytes from the start of a file.
-    pub(crate) async fn read_start(
+    async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
+        self.close(doing, file).await
+    }
+
+    async fn read_start(
         &mut self,
         doing: &str,
         file_id: FileId,
@@ -60,14 +58,12 @@ impl Session {
         }
     }
 
-    /// Returns the largest WRITE in bytes that the server and the credits allow now.
-    pub(crate) fn write_limit(&self) -> u32 {
+    fn write_limit(&self) -> u32 {
         let paid_for = self.connection.credits().saturating_mul(CREDIT_UNIT);
         self.connection.negotiated().max_write.min(paid_for)
     }
 
-    /// Writes the `length` bytes that `data` appends. Returns how many the server took.
-    pub(crate) async fn write_at(
+    async fn write_at(
         &mut self,
         doing: &str,
         file_id: FileId,
@@ -91,19 +87,14 @@ impl Session {
         Ok(answer.count)
     }
 
-    pub(crate) async fn flush(&mut self, doing: &str, file_id: FileId) -> Result<(), SessionError> {
+    async fn flush(&mut self, doing: &str, file_id: FileId) -> Result<(), SessionError> {
         let request = FlushRequest { file_id };
         self.expect(doing, Command::Flush, 0, |out| request.encode(out))
             .await
             .map(|_| ())
     }
 
-    /// Returns the entries of a directory, without `.` and `..`.
-    pub(crate) async fn list(
-        &mut self,
-        doing: &str,
-        path: &str,
-    ) -> Result<Vec<Entry>, SessionError> {
+    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
         let request = CreateRequest {
             options: options::FILE_DIRECTORY_FILE,
             ..CreateRequest::open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
@@ -136,26 +127,36 @@ impl Session {
         Err(self.failed_on_share(doing, StepFailure::EndlessListing))
     }
 
-    /// Returns the bytes free for this user at the place of an open file; `None` if the
-    /// server refuses the query.
-    pub(crate) async fn free_bytes(&mut self, file: FileId) -> Result<Option<u64>, SessionError> {
-        const DOING: &str = "ask how much space is free";
-        let request = QueryInfoRequest {
+    async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {
+        let request = CreateRequest {
+            options: options::FILE_DIRECTORY_FILE,
+            ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
+        };
+        let directory = self.open_file(doing, &request).await?;
+        let query = QueryInfoRequest {
             info_type: InfoType::FileSystem,
             class: file_system_class::FILE_FS_FULL_SIZE_INFORMATION,
             output_length: 32,
             additional: 0,
-            file_id: file,
+            file_id: directory,
         };
         let reply = self
-            .call(DOING, Command::QueryInfo, 0, |out| request.encode(out))
+            .call(ASKING, Command::QueryInfo, 0, |out| query.encode(out))
             .await?;
-        if reply.status != NtStatus::SUCCESS {
-            return Ok(None);
-        }
-        let answer = QueryInfoResponse::decode(&reply.message)
-            .map_err(|error| self.malformed(DOING, error))?;
-        Ok(caller_available(answer.data))
+        let free = match reply.status {
+            NtStatus::SUCCESS => {
+                let answer = QueryInfoResponse::decode(&reply.message)
+                    .map_err(|error| self.malformed(ASKING, error))?;
+                caller_available(answer.data)
+            }
+            _ => None,
+        };
+        self.close(doing, directory).await?;
+        Ok(free)
+    }
+
+    fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError {
+        self.failed_on_share(doing, source)
     }
 }
 

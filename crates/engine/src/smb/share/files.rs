@@ -4,7 +4,8 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 
-use crate::smb::session::{Session, SessionError};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::SessionError;
 
 /// Type of the entry to delete.
 #[derive(Clone, Copy)]
@@ -16,7 +17,7 @@ pub(super) enum EntryKind {
 /// Deletes a name. Succeeds if the name is gone already, and leaves it to a later
 /// try if another open holds it.
 pub(super) async fn delete(
-    session: &mut Session,
+    session: &mut impl FileCalls,
     path: &str,
     kind: EntryKind,
 ) -> Result<(), SessionError> {
@@ -31,7 +32,7 @@ pub(super) async fn delete(
     };
     let opened = session.open_file(&doing, &request).await;
     match opened {
-        Ok(opened) => session.close(&doing, opened).await,
+        Ok(opened) => session.close_file(&doing, opened).await,
         Err(error) => match error.status() {
             Some(
                 NtStatus::OBJECT_NAME_NOT_FOUND
@@ -46,7 +47,10 @@ pub(super) async fn delete(
 
 /// Returns the entries of a directory, without `.` and `..`. The empty path is the share's
 /// root.
-pub(super) async fn list(session: &mut Session, path: &str) -> Result<Vec<Entry>, SessionError> {
+pub(super) async fn list(
+    session: &mut impl FileCalls,
+    path: &str,
+) -> Result<Vec<Entry>, SessionError> {
     let doing = match path {
         "" => "list the share".to_owned(),
         path => format!("list directory '{path}'"),
@@ -64,26 +68,21 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
 }
 
 /// Returns the bytes free for this user on the share.
-pub(crate) async fn free_bytes_at_root(session: &mut Session) -> Result<Option<u64>, SessionError> {
+pub(crate) async fn free_bytes_at_root(
+    session: &mut impl FileCalls,
+) -> Result<Option<u64>, SessionError> {
     free_bytes_in(session, "").await
 }
 
 /// Returns the bytes free for this user in a directory; the empty path is the
 /// share's root.
 pub(super) async fn free_bytes_in(
-    session: &mut Session,
+    session: &mut impl FileCalls,
     path: &str,
 ) -> Result<Option<u64>, SessionError> {
     let doing = match path {
         "" => "open the share's root".to_owned(),
         path => format!("open directory '{path}'"),
     };
-    let request = CreateRequest {
-        options: options::FILE_DIRECTORY_FILE,
-        ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
-    };
-    let directory = session.open_file(&doing, &request).await?;
-    let free = session.free_bytes(directory).await?;
-    session.close(&doing, directory).await?;
-    Ok(free)
+    session.free_bytes(&doing, path).await
 }

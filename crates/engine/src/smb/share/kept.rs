@@ -26,7 +26,8 @@ use super::remove::{own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
-use crate::smb::session::{Endpoint, Session, SessionError, random_u64};
+use crate::smb::session::{Endpoint, SessionError, random_u64};
+use crate::smb::share::ShareSession;
 use manifest::{manifest, write_manifest};
 
 /// Whether a missing directory is created.
@@ -65,15 +66,12 @@ pub(crate) async fn prepare_kept(
     cancel: &Cancel,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Prepared, SessionError> {
-    let mut session = Session::open(endpoint).await?;
+    let mut session = ShareSession::open(endpoint).await?;
     let directory = directory_of(endpoint);
     let files = files(test);
     // These limits must suffice for any test mode that follows.
-    let negotiated = session.connection.negotiated();
-    let limits = [
-        ("read", negotiated.max_read),
-        ("write", negotiated.max_write),
-    ];
+    let (max_read, max_write) = session.limits();
+    let limits = [("read", max_read), ("write", max_write)];
     test.check_requests(limits, &session.share())?;
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let mut missing = missing(&files, &found, &directory, endpoint)?;
@@ -122,7 +120,7 @@ pub(crate) async fn prepare_kept(
 
 /// Removes the files and their directory; returns its name if it existed.
 pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
-    let mut session = Session::open(endpoint).await?;
+    let mut session = ShareSession::open(endpoint).await?;
     let directory = directory_of(endpoint);
     let Some(found) = sizes(&mut session, &directory).await? else {
         session.log_off().await;
@@ -145,7 +143,7 @@ impl Workspace {
     /// also creates the directory.
     pub(crate) async fn of_prepared(
         endpoint: &Endpoint,
-        mut session: Session,
+        mut session: ShareSession,
         test: &Fileio,
     ) -> Result<Self, SessionError> {
         let directory = directory_of(endpoint);
@@ -234,7 +232,7 @@ impl Workspace {
 /// Fails if `needed` bytes do not fit after `given_back` bytes are freed.
 async fn check_room(
     endpoint: &Endpoint,
-    session: &mut Session,
+    session: &mut ShareSession,
     (needed, given_back): (u64, u64),
 ) -> Result<(), SessionError> {
     let path = &endpoint.target.path;
@@ -262,7 +260,10 @@ fn from_the_beginning(files: &FileSet) -> VecDeque<Job> {
 }
 
 /// Returns the sizes of the files in a directory; `None` if it does not exist.
-async fn sizes(session: &mut Session, directory: &str) -> Result<Option<FileSizes>, SessionError> {
+async fn sizes(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<Option<FileSizes>, SessionError> {
     match list(session, directory).await {
         Ok(entries) => Ok(Some(
             entries
@@ -331,7 +332,7 @@ fn refuse_foreign(
 /// Claims the directory of prepared files.
 async fn claim(
     endpoint: &Endpoint,
-    mut session: Session,
+    mut session: ShareSession,
     missing: Missing,
     salt: Salt,
 ) -> Result<Workspace, SessionError> {

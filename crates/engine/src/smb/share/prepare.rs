@@ -18,7 +18,9 @@ use tokio::task::JoinSet;
 use super::Workspace;
 use super::files::join;
 use crate::machine::cancel::Cancel;
-use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::{Endpoint, SessionError, StepFailure};
+use crate::smb::share::ShareSession;
 
 /// Number of sessions that fill files in parallel.
 const PREPARE_SESSIONS: usize = 8;
@@ -165,7 +167,7 @@ async fn fill_files(
     jobs: Arc<Jobs>,
     report: mpsc::Sender<u32>,
 ) -> Result<(), SessionError> {
-    let mut session = Session::open(&endpoint).await?;
+    let mut session = ShareSession::open(&endpoint).await?;
     while let Some(job) = jobs.next() {
         fill_file(&mut session, &job, &jobs, &report).await?;
     }
@@ -174,7 +176,7 @@ async fn fill_files(
 }
 
 async fn fill_file(
-    session: &mut Session,
+    session: &mut ShareSession,
     &Job { file, from }: &Job,
     jobs: &Jobs,
     report: &mpsc::Sender<u32>,
@@ -209,13 +211,13 @@ async fn fill_file(
     if jobs.treatment == FileTreatment::GoOn {
         session.flush(&doing, id).await?;
     }
-    session.close(&doing, id).await
+    session.close_file(&doing, id).await
 }
 
 /// Writes the first part of a range, as much as one request carries. Returns the
 /// number of bytes.
 pub(super) async fn write_some(
-    session: &mut Session,
+    session: &mut impl FileCalls,
     doing: &str,
     file_id: FileId,
     (offset, end): (u64, u64),
@@ -235,7 +237,7 @@ pub(super) async fn write_some(
         false => {
             let taken = written;
             let failure = StepFailure::ShortWrite { taken, length };
-            Err(session.failed_on_share(doing, failure))
+            Err(session.failed_call(doing, failure))
         }
     }
 }

@@ -13,7 +13,9 @@ use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
-use crate::smb::session::{Endpoint, Session, SessionError};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::{Endpoint, SessionError};
+use crate::smb::share::ShareSession;
 
 /// Number of retries, and the delay between them, while a directory is not empty
 /// yet.
@@ -35,7 +37,7 @@ pub struct Cleanup {
 
 /// Removes the directories that killed runs left below the target's path.
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
-    let mut session = Session::open(endpoint).await?;
+    let mut session = ShareSession::open(endpoint).await?;
     let base = endpoint.target.path.clone();
     let mut found = Cleanup::default();
     for entry in list(&mut session, &base).await? {
@@ -59,7 +61,7 @@ pub(crate) async fn remove_remains(
     endpoint: &Endpoint,
     directory: &str,
 ) -> Result<Cleanup, SessionError> {
-    let mut session = Session::open(endpoint).await?;
+    let mut session = ShareSession::open(endpoint).await?;
     let mut found = Cleanup::default();
     let name = directory.rsplit('\\').next().unwrap_or_default();
     match is_run_directory(name) {
@@ -74,7 +76,7 @@ impl Cleanup {
     /// Removes a directory if it belongs to a killed run, and records the result.
     async fn look_into(
         &mut self,
-        session: &mut Session,
+        session: &mut ShareSession,
         directory: String,
     ) -> Result<(), SessionError> {
         match clean(session, &directory).await {
@@ -101,7 +103,10 @@ enum DirectoryOwner {
 }
 
 /// Removes a directory if it belongs to a killed run.
-async fn clean(session: &mut Session, directory: &str) -> Result<DirectoryOwner, SessionError> {
+async fn clean(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<DirectoryOwner, SessionError> {
     let inside = list(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
         return Ok(DirectoryOwner::Foreign);
@@ -121,7 +126,10 @@ async fn clean(session: &mut Session, directory: &str) -> Result<DirectoryOwner,
 
 /// Opens the marker of a killed run without sharing; returns `None` if the run was
 /// killed before it created one.
-async fn claim(session: &mut Session, directory: &str) -> Result<Option<FileId>, SessionError> {
+async fn claim(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<Option<FileId>, SessionError> {
     let doing = format!("claim directory '{directory}'");
     let marker = join(directory, MARKER);
     match hold_marker(session, &doing, &marker, Disposition::Open).await {
@@ -136,7 +144,7 @@ pub(super) async fn remove_afresh(
     endpoint: &Endpoint,
     directory: &str,
 ) -> Result<(), SessionError> {
-    let mut session = Session::open(endpoint).await?;
+    let mut session = ShareSession::open(endpoint).await?;
     remove_claimed(&mut session, directory, None).await?;
     session.log_off().await;
     Ok(())
@@ -147,7 +155,7 @@ pub(super) async fn remove_afresh(
 /// were cut off hold their opens until the server notices. A request of theirs may
 /// also still be in progress.
 pub(super) async fn remove_claimed(
-    session: &mut Session,
+    session: &mut ShareSession,
     directory: &str,
     mut claim: Option<FileId>,
 ) -> Result<(), SessionError> {
@@ -174,7 +182,7 @@ enum Removal {
 }
 
 async fn try_remove(
-    session: &mut Session,
+    session: &mut ShareSession,
     directory: &str,
     claim: &mut Option<FileId>,
 ) -> Result<Removal, SessionError> {
@@ -205,7 +213,7 @@ async fn try_remove(
         return Ok(Removal::Held);
     }
     if let Some(marker) = claim.take() {
-        session.close("close the run's marker", marker).await?;
+        session.close_file("close the run's marker", marker).await?;
     }
     delete(session, &join(directory, MARKER), EntryKind::File).await?;
     delete(session, directory, EntryKind::Directory).await?;

@@ -8,7 +8,8 @@ use smbench_protocol::command::create::{CreateRequest, Disposition, access, opti
 
 use super::files::{EntryKind, delete, join, list};
 use super::prepare::write_some;
-use crate::smb::session::{Session, SessionError};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::SessionError;
 
 /// Name of the directory. No other entry in the run's directory can have it.
 pub(crate) const REPLAY_DIRECTORY: &str = "replay";
@@ -17,7 +18,7 @@ pub(crate) const REPLAY_DIRECTORY: &str = "replay";
 /// an earlier replay of this client left, then makes the files that the trace
 /// expects.
 pub(crate) async fn populate(
-    session: &mut Session,
+    session: &mut impl FileCalls,
     root: &str,
     client: u32,
     trace: &Trace,
@@ -47,7 +48,10 @@ pub(crate) async fn populate(
 }
 
 /// Creates a directory if it does not exist yet.
-pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<(), SessionError> {
+pub(super) async fn make_directory(
+    session: &mut impl FileCalls,
+    path: &str,
+) -> Result<(), SessionError> {
     let doing = format!("create directory '{path}'");
     let request = CreateRequest {
         disposition: Disposition::OpenIf,
@@ -55,11 +59,11 @@ pub(super) async fn make_directory(session: &mut Session, path: &str) -> Result<
         ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
     };
     let made = session.open_file(&doing, &request).await?;
-    session.close(&doing, made).await
+    session.close_file(&doing, made).await
 }
 
 async fn make_file(
-    session: &mut Session,
+    session: &mut impl FileCalls,
     path: &str,
     size: u64,
     contents: (Stamp, Salt),
@@ -77,12 +81,15 @@ async fn make_file(
         let written = write_some(session, &doing, made, range, contents).await?;
         offset += u64::from(written);
     }
-    session.close(&doing, made).await
+    session.close_file(&doing, made).await
 }
 
 /// Deletes a directory with all its contents, or a file of that name. Entries that
 /// others have open stay, and missing entries are no error.
-pub(super) async fn delete_tree(session: &mut Session, path: &str) -> Result<(), SessionError> {
+pub(super) async fn delete_tree(
+    session: &mut impl FileCalls,
+    path: &str,
+) -> Result<(), SessionError> {
     enum Visit {
         Empty,
         Leave,

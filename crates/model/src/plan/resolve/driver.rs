@@ -219,7 +219,7 @@ mod tests {
     use crate::profile::Profile;
     use crate::spec::{RunOptions, Spec};
     use crate::target::Target;
-    use crate::trace::{Builder, Step};
+    use crate::trace::{Builder, InfoLevel, Step};
 
     /// Resolves a plan for smb-rs with this mix, and returns the error message if
     /// it fails.
@@ -319,15 +319,23 @@ mod tests {
             length,
             returned: length,
         };
-        let query = |class| Step::QueryFile { handle, class };
+        let query = |class| Step::QueryFile {
+            handle,
+            level: InfoLevel::of_class(class),
+        };
         let fine = [
             create,
             write,
             read,
             Step::Flush(handle),
             query(18),
-            Step::QueryFs { class: 3 },
-            Step::SetFile { handle, class: 13 },
+            Step::QueryFs {
+                level: InfoLevel::of_class(3),
+            },
+            Step::SetFile {
+                handle,
+                level: InfoLevel::of_class(13),
+            },
             Step::Sleep(Duration::from_millis(1)),
             Step::Close(handle),
         ];
@@ -343,7 +351,9 @@ mod tests {
             (Step::Deltree(r"\b"), "verb Deltree"),
             (query(28), "class 28 of verb QUERY_FILE_INFORMATION"),
             (
-                Step::QueryFs { class: 6 },
+                Step::QueryFs {
+                    level: InfoLevel::of_class(6),
+                },
                 "class 6 of verb QUERY_FS_INFORMATION",
             ),
         ] {

@@ -80,26 +80,30 @@ impl Builder {
             Step::Rename { from, to } => self.rename(record, from, to, status),
             Step::Mkdir(path) => self.of_path(record, path, status, Names::created),
             Step::Deltree(path) => self.deltree(record, path, status),
-            Step::QueryPath { path, class } => {
-                record.class = class;
+            Step::QueryPath { path, level } => {
+                record.set_level(level);
                 let found = |names: &mut Names, node| names.found(node, PreparedName::File(0));
                 self.of_path(record, path, status, found)
             }
-            Step::QueryFile { handle, class } => {
-                record.class = class;
+            Step::QueryFile { handle, level } => {
+                record.set_level(level);
                 self.of_handle(record, handle, status)
             }
-            Step::QueryFs { class } => Ok(Record { class, ..record }),
-            Step::SetFile { handle, class } => {
-                record.class = class;
+            Step::QueryFs { level } => {
+                record.set_level(level);
+                Ok(record)
+            }
+            Step::SetFile { handle, level } => {
+                record.set_level(level);
                 self.set_file(record, handle, status)
             }
             Step::Find {
                 pattern,
-                class,
+                level,
                 most,
             } => {
-                (record.class, record.length) = (class, most);
+                record.set_level(level);
+                record.length = most;
                 self.find(record, pattern, status)
             }
             Step::Sleep(pause) => self.pause(pause).map(|()| record),

@@ -147,9 +147,9 @@ pub(super) fn contexts(
     };
     let mut len = usize::from(opening.query_on_disk_id);
     if opening.durable {
-        contexts[len] = match dialect {
-            Dialect::Smb202 | Dialect::Smb21 => CreateContext::Durable,
-            _ => CreateContext::DurableV2 {
+        contexts[len] = match dialect >= Dialect::Smb30 {
+            false => CreateContext::Durable,
+            true => CreateContext::DurableV2 {
                 timeout_ms: 0,
                 flags: 0,
                 create_guid: unique(),

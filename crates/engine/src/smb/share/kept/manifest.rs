@@ -4,14 +4,16 @@ use smbench_model::fileio::{Contents, Fileio, FileioError, MANIFEST_BYTES_MAX, M
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
 use super::FileSizes;
-use crate::smb::session::{Session, SessionError};
+use crate::smb::calls::FileCalls;
+use crate::smb::session::SessionError;
+use crate::smb::share::ShareSession;
 use crate::smb::share::names::{MANIFEST, MARKER};
 use crate::smb::share::{Workspace, join};
 
 /// Reads the manifest. Fails if it is missing, or if it describes other files than
 /// those of `test`. A directory without any written file has no manifest.
 pub(super) async fn manifest(
-    session: &mut Session,
+    session: &mut ShareSession,
     directory: &str,
     found: &FileSizes,
     test: &Fileio,
@@ -37,7 +39,7 @@ pub(super) async fn manifest(
 }
 
 /// Returns the start of a file.
-async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, SessionError> {
+async fn read_manifest(session: &mut ShareSession, path: &str) -> Result<Vec<u8>, SessionError> {
     let doing = format!("read file '{path}'");
     let request = CreateRequest {
         options: options::FILE_NON_DIRECTORY_FILE,
@@ -45,7 +47,7 @@ async fn read_manifest(session: &mut Session, path: &str) -> Result<Vec<u8>, Ses
     };
     let id = session.open_file(&doing, &request).await?;
     let data = session.read_start(&doing, id, MANIFEST_BYTES_MAX).await?;
-    session.close(&doing, id).await?;
+    session.close_file(&doing, id).await?;
     Ok(data)
 }
 
@@ -74,5 +76,5 @@ pub(super) async fn write_manifest(
             out.extend_from_slice(json.as_bytes());
         })
         .await?;
-    session.close(&doing, id).await
+    session.close_file(&doing, id).await
 }

@@ -1,0 +1,60 @@
+//! Calls on files and directories that SMB2 and CIFS have in common, one request at a time.
+
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::directory::Entry;
+
+use crate::smb::session::{SessionError, StepFailure};
+
+/// Maximum number of answers to one listing.
+pub(crate) const LISTING_ANSWERS_MAX: u32 = 10_000;
+/// Maximum number of names in one listing: far more than a run makes, and some
+/// hundred MiB of memory.
+pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
+
+/// A session that is connected to a share.
+pub(crate) trait FileCalls {
+    /// Opens or creates a file or a directory.
+    async fn open_file(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<FileId, SessionError>;
+
+    /// Closes a file or a directory.
+    async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError>;
+
+    /// Returns up to `length` bytes from the start of a file.
+    async fn read_start(
+        &mut self,
+        doing: &str,
+        file: FileId,
+        length: u32,
+    ) -> Result<Vec<u8>, SessionError>;
+
+    /// Returns the largest WRITE in bytes that the server accepts now.
+    fn write_limit(&self) -> u32;
+
+    /// Writes the `length` bytes that `data` appends. Returns how many the server took.
+    async fn write_at(
+        &mut self,
+        doing: &str,
+        file: FileId,
+        range: (u64, u32),
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u32, SessionError>;
+
+    /// Has the server write the file's data to stable storage.
+    async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError>;
+
+    /// Returns the entries of a directory, without `.` and `..`. The empty path is the
+    /// share's root.
+    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError>;
+
+    /// Returns the bytes free for this user in a directory; `None` if the server refuses
+    /// the query.
+    async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError>;
+
+    /// Returns the error for a request about the share that failed.
+    fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError;
+}

@@ -1,0 +1,113 @@
+//! A session on a share in the protocol of the run.
+
+use smbench_protocol::FileId;
+use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::directory::Entry;
+
+use crate::smb::calls::FileCalls;
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
+
+/// A session for requests on files, one at a time.
+pub(crate) enum ShareSession {
+    /// A session in SMB2 or SMB3.
+    Smb2(Box<Session>),
+}
+
+/// Calls the same method on either session.
+macro_rules! either {
+    ($self:expr, $session:ident => $call:expr) => {
+        match $self {
+            ShareSession::Smb2($session) => $call,
+        }
+    };
+}
+
+impl ShareSession {
+    /// Connects, authenticates and connects to the share.
+    pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        Ok(Self::Smb2(Box::new(Session::open(endpoint).await?)))
+    }
+
+    /// Returns the largest READ and WRITE in bytes.
+    pub(super) fn limits(&self) -> (u32, u32) {
+        match self {
+            Self::Smb2(session) => {
+                let negotiated = session.connection.negotiated();
+                (negotiated.max_read, negotiated.max_write)
+            }
+        }
+    }
+
+    /// Waits for the answer to an ECHO.
+    pub(crate) async fn ask_whether_alive(&mut self) -> Result<(), SessionError> {
+        either!(self, session => session.ask_whether_alive().await)
+    }
+
+    /// Shortens the limits; see [`Endpoint::impatient`].
+    pub(super) fn lose_patience(&mut self) {
+        either!(self, session => session.lose_patience());
+    }
+
+    /// Host, port and share, for messages.
+    pub(crate) fn share(&self) -> String {
+        either!(self, session => session.share())
+    }
+
+    /// Logs off; failures are ignored.
+    pub(crate) async fn log_off(self) {
+        either!(self, session => session.log_off().await);
+    }
+}
+
+impl FileCalls for ShareSession {
+    async fn open_file(
+        &mut self,
+        doing: &str,
+        request: &CreateRequest<'_>,
+    ) -> Result<FileId, SessionError> {
+        either!(self, session => session.open_file(doing, request).await)
+    }
+
+    async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
+        either!(self, session => session.close_file(doing, file).await)
+    }
+
+    async fn read_start(
+        &mut self,
+        doing: &str,
+        file: FileId,
+        length: u32,
+    ) -> Result<Vec<u8>, SessionError> {
+        either!(self, session => session.read_start(doing, file, length).await)
+    }
+
+    fn write_limit(&self) -> u32 {
+        either!(self, session => session.write_limit())
+    }
+
+    async fn write_at(
+        &mut self,
+        doing: &str,
+        file: FileId,
+        range: (u64, u32),
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u32, SessionError> {
+        either!(self, session => session.write_at(doing, file, range, data).await)
+    }
+
+    async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
+        either!(self, session => session.flush(doing, file).await)
+    }
+
+    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
+        either!(self, session => session.list(doing, path).await)
+    }
+
+    async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {
+        either!(self, session => session.free_bytes(doing, path).await)
+    }
+
+    fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError {
+        either!(self, session => session.failed_call(doing, source))
+    }
+}

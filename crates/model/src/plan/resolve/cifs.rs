@@ -1,0 +1,119 @@
+//! Options that CIFS cannot honour.
+//!
+//! A range that begins with CIFS also offers SMB2. Its options are checked again when
+//! the server has chosen.
+
+use smbench_protocol::CipherList;
+
+use super::PlanSources;
+use crate::generator::DriverKind;
+use crate::plan::{Plan, PlanError, Problem};
+use crate::sessions::{Caching, Mode};
+
+impl PlanSources<'_> {
+    pub(super) fn check_cifs(&self, plan: &Plan) -> Result<(), PlanError> {
+        let dialects = plan.sessions.options.dialects;
+        if !dialects.has_cifs() {
+            return Ok(());
+        }
+        if plan.generator.driver != DriverKind::Native {
+            let problem = Problem::Cifs("is spoken by the native driver only: leave it out");
+            return Err(self.in_option("driver", problem));
+        }
+        match (dialects.smb2(), objection(plan)) {
+            (None, Some((option, why))) => Err(self.in_option(option, Problem::Cifs(why))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the first option that CIFS does not have, and the advice.
+fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
+    let (sessions, options) = (&plan.sessions, &plan.sessions.options);
+    let objections = [
+        (
+            options.encryption == Mode::Required,
+            "encrypt",
+            "cannot encrypt: leave it out, or offer SMB 3.0 or later",
+        ),
+        (
+            options.ciphers != CipherList::default(),
+            "cipher",
+            "cannot encrypt: leave it out, or offer SMB 3.0 or later",
+        ),
+        (
+            options.signing_algorithm.is_some(),
+            "signing_algorithm",
+            "signs with MD5 only: leave it out",
+        ),
+        (
+            matches!(sessions.caching, Caching::Lease(_)),
+            "oplock",
+            "has oplocks, but no leases: give a level such as batch, or offer SMB 2.1 or later",
+        ),
+        (
+            sessions.connections.credits.is_some(),
+            "credits",
+            "has no credits, the server limits the requests in flight: leave it out",
+        ),
+    ];
+    let mut objections = objections.into_iter();
+    let (_, option, why) = objections.find(|(applies, ..)| *applies)?;
+    Some((option, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::Plan;
+    use crate::profile::Profile;
+    use crate::target::Target;
+
+    fn problem(options: &str) -> Option<String> {
+        let text = format!(
+            "read_percent = 70\nsizes = [{{ size = \"4KiB\", weight = 100 }}]\n[run]\ndialect = \"cifs\"\n{options}\n"
+        );
+        let profile = Profile::parse("here", &text).unwrap();
+        let plan = Plan::of(&profile, Target::none());
+        plan.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_cifs_cannot_do_is_refused_by_name() {
+        assert_eq!(problem("oplock = \"batch\"\nsign = \"required\""), None);
+        for (options, told) in [
+            ("encrypt = \"required\"", "CIFS cannot encrypt"),
+            ("cipher = \"aes-128-gcm\"", "CIFS cannot encrypt"),
+            (
+                "signing_algorithm = \"aes-128-cmac\"",
+                "CIFS signs with MD5",
+            ),
+            ("oplock = \"lease-rh\"", "CIFS has oplocks, but no leases"),
+            ("credits = 8", "CIFS has no credits"),
+            (
+                "connections_per_session = 2",
+                "several connections need 3.0",
+            ),
+        ] {
+            let problem = problem(options).unwrap();
+            assert!(problem.contains(told), "{problem}");
+        }
+    }
+
+    #[test]
+    fn operations_that_cifs_lacks_are_refused_by_name() {
+        const SIZES: &str = "sizes = [{ size = \"4KiB\", weight = 100 }]";
+        for (operation, sizes) in [
+            ("op = \"copy_chunk\"", SIZES),
+            ("op = \"create_read_close\"", SIZES),
+            ("op = \"query_interfaces\"", ""),
+            ("op = \"create\", durable = true", ""),
+        ] {
+            let text = format!(
+                "operations = [{{ {operation}, weight = 100 }}]\n{sizes}\n[run]\ndialect = \"cifs\"\n"
+            );
+            let profile = Profile::parse("here", &text).unwrap();
+            let problem = Plan::of(&profile, Target::none()).unwrap_err().to_string();
+            assert!(problem.contains("but the dialects are cifs"), "{problem}");
+        }
+    }
+}
