@@ -1,6 +1,4 @@
 //! SPNEGO (RFC 4178, MS-SPNG) around the tokens of a mechanism.
-//!
-//! Not here: NTLM with a password, because `sspi` wraps its tokens itself.
 
 use super::der::{self, Der, ENUMERATED};
 use crate::decode::DecodeError;

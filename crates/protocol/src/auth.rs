@@ -120,7 +120,7 @@ impl AuthClient {
     pub(crate) fn new(credentials: &Credentials, now: SystemTime) -> Result<Self, AuthError> {
         Ok(Self(match credentials {
             Credentials::Ntlm(account) | Credentials::Guest(account) => {
-                Mechanism::Ntlm(Box::new(Ntlm::new(account)?))
+                Mechanism::Ntlm(Box::new(Ntlm::new(account, now)?))
             }
             Credentials::Anonymous => Mechanism::Anonymous(Anonymous::default()),
             Credentials::Kerberos(ticket) => {
@@ -143,7 +143,7 @@ impl AuthClient {
     pub(crate) fn conclude(&mut self, token: &[u8]) -> Result<(), AuthError> {
         match &mut self.0 {
             // If NTLM is complete, a last token only confirms that.
-            Mechanism::Ntlm(ntlm) if ntlm.is_complete || token.is_empty() => Ok(()),
+            Mechanism::Ntlm(ntlm) if ntlm.is_complete() || token.is_empty() => Ok(()),
             Mechanism::Ntlm(ntlm) => ntlm.step(token).map(|_| ()),
             Mechanism::Anonymous(_) => Ok(()),
             Mechanism::Kerberos(kerberos) => kerberos.conclude(token),

@@ -1,91 +1,98 @@
-//! NTLMv2 inside SPNEGO, implemented by `sspi`.
+//! NTLMv2 inside SPNEGO (MS-NLMP). LM and NTLMv1 are never used.
 
-use sspi::{
-    AuthIdentity, BufferType, ClientRequestFlags, CredentialUse, CredentialsBuffers,
-    DataRepresentation, Negotiate, NegotiateConfig, SecurityBuffer, SecurityStatus, Sspi, SspiImpl,
-    Username, ntlm::NtlmConfig,
-};
+mod message;
+mod proof;
 
+use std::time::SystemTime;
+
+use smbench_kerberos::spnego::{self, NTLM, NegState, Response};
+
+use self::message::{Challenge, authenticate, negotiate};
+use self::proof::{Proof, seal_key};
 use super::{Account, AuthError};
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
-fn token_error(error: sspi::Error) -> AuthError {
-    // The description is a fixed text. The error's context could quote buffers,
-    // so it is left out.
-    AuthError::Token(format!("{:?}: {}", error.error_type, error.description))
-}
+pub(crate) use self::proof::NtlmNames;
+
+/// Length of a session key in bytes.
+const KEY_LEN: usize = 16;
 
 /// The client's side of one exchange.
 pub(super) struct Ntlm {
-    package: Negotiate,
-    credentials: Option<CredentialsBuffers>,
-    pub(super) is_complete: bool,
+    account: Account,
+    /// The time, for servers that send none.
+    now: SystemTime,
+    /// The NEGOTIATE message that was sent; empty before.
+    negotiate: Vec<u8>,
+    session_key: Option<[u8; KEY_LEN]>,
 }
 
 impl Ntlm {
-    pub(super) fn new(account: &Account) -> Result<Self, AuthError> {
-        let domain = Some(account.domain.as_str()).filter(|domain| !domain.is_empty());
-        let identity = AuthIdentity {
-            username: Username::new(&account.user, domain).map_err(|_| AuthError::UserName)?,
-            password: account.password.clone().into(),
-        };
-        let mut package = Negotiate::new_client(NegotiateConfig::new(
-            Box::new(NtlmConfig::default()),
-            Some("ntlm,!kerberos,!pku2u".to_owned()),
-            "smbench".to_owned(),
-        ))
-        .map_err(token_error)?;
-        let acquired = package
-            .acquire_credentials_handle()
-            .with_credential_use(CredentialUse::Outbound)
-            .with_auth_data(&sspi::Credentials::AuthIdentity(identity))
-            .execute(&mut package)
-            .map_err(token_error)?;
+    pub(super) fn new(account: &Account, now: SystemTime) -> Result<Self, AuthError> {
+        NtlmNames::of(account)?;
         Ok(Self {
-            package,
-            credentials: acquired.credentials_handle,
-            is_complete: false,
+            account: account.clone(),
+            now,
+            negotiate: Vec::new(),
+            session_key: None,
         })
+    }
+
+    /// Returns whether everything has been sent.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.session_key.is_some()
     }
 
     /// Returns the token to send after receiving `token`, which is empty at first.
     pub(super) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
-        let mut output = [SecurityBuffer::new(Vec::new(), BufferType::Token)];
-        let mut input = [SecurityBuffer::new(token.to_vec(), BufferType::Token)];
-        let mut builder = self
-            .package
-            .initialize_security_context()
-            .with_credentials_handle(&mut self.credentials)
-            .with_context_requirements(
-                ClientRequestFlags::INTEGRITY | ClientRequestFlags::USE_SESSION_KEY,
-            )
-            .with_target_data_representation(DataRepresentation::Native)
-            .with_input(&mut input)
-            .with_output(&mut output);
-        let result = self
-            .package
-            .initialize_security_context_impl(&mut builder)
-            .map_err(token_error)?
-            .resolve_to_result()
-            .map_err(token_error)?;
-        self.is_complete = result.status == SecurityStatus::Ok;
-        let [token] = output;
-        Ok(token.buffer)
+        if self.negotiate.is_empty() {
+            self.negotiate = negotiate();
+            let mechanisms = spnego::mechanisms(&[NTLM]);
+            return Ok(spnego::init(&mechanisms, &self.negotiate));
+        }
+        let response = Response::decode(token)?;
+        let is_other = response.mechanism.is_some_and(|it| it != NTLM);
+        if response.state == Some(NegState::Rejected) || is_other {
+            return Err(AuthError::Token("it does not accept NTLM".to_owned()));
+        }
+        let bytes = response
+            .token
+            .ok_or_else(|| AuthError::Token("it has no challenge".to_owned()))?;
+        let (answer, mic) = self.answer(bytes)?;
+        Ok(spnego::response(
+            Some(&answer),
+            mic.as_ref().map(|mic| &mic[..]),
+        ))
     }
 
-    /// Returns the whole exchanged key, which has at least 16 bytes (MS-SMB2
-    /// 3.2.5.3).
-    pub(super) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
-        let keys = self
-            .package
-            .query_context_session_key()
-            .map_err(token_error)?;
-        let key = keys.session_key.as_ref();
-        if key.len() < 16 {
-            return Err(AuthError::Token(
-                "session key shorter than 16 bytes".to_owned(),
-            ));
+    /// Returns the AUTHENTICATE message that answers a CHALLENGE message (MS-NLMP
+    /// 3.1.5.1.2), and the signature of the offered mechanisms (RFC 4178 5), which some
+    /// servers require.
+    fn answer(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Option<[u8; 16]>), AuthError> {
+        let challenge = Challenge::decode(bytes)?;
+        let names = NtlmNames::of(&self.account)?;
+        let proof = Proof::of(&names, &self.account.password, &challenge, self.now);
+        let (session_key, sealed_key) = match challenge.exchanges_key() {
+            true => seal_key(&proof.session_key),
+            false => (proof.session_key, Vec::new()),
+        };
+        let mut message = authenticate(&challenge, &names, &proof, &sealed_key);
+        if challenge.needs_mic() {
+            message::sign(&mut message, &session_key, [&self.negotiate, bytes]);
         }
-        Ok(key.to_vec())
+        self.session_key = Some(session_key);
+        let mechanisms = spnego::mechanisms(&[NTLM]);
+        let mic = challenge
+            .can_sign()
+            .then(|| proof::signature(&session_key, challenge.exchanges_key(), &mechanisms));
+        Ok((message, mic))
+    }
+
+    /// Returns the exchanged key, which has 16 bytes (MS-SMB2 3.2.5.3).
+    pub(super) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
+        let key = self.session_key.map(Vec::from);
+        key.ok_or_else(|| AuthError::Token("it came before the challenge".to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests;
