@@ -101,7 +101,7 @@ impl CreateContext {
 
     /// Appends all contexts, and pads each but the last to 8 bytes. Returns
     /// their total length.
-    #[inline]
+    #[inline(always)]
     pub(super) fn encode_all(contexts: &[Self], out: &mut Vec<u8>) -> u32 {
         let start = out.len();
         let mut latest = start;
