@@ -19,6 +19,7 @@ use thiserror::Error;
 use self::anonymous::Anonymous;
 use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
+pub(crate) use self::ntlm::NtlmProof;
 
 /// An account that logs on with a password. `Debug` does not show the password.
 #[derive(Clone)]

@@ -105,6 +105,17 @@ impl<'a> Frame<'a> {
         })
     }
 
+    /// Returns the frame as one message, as CIFS has it.
+    #[must_use]
+    #[inline]
+    pub fn into_message(self) -> Message<'a> {
+        Message {
+            bytes: self.bytes,
+            total_len: self.total_len,
+            secrecy: Secrecy::Plain,
+        }
+    }
+
     #[inline]
     fn decrypt(
         self,

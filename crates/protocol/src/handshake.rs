@@ -18,6 +18,7 @@ use crate::header::UNSOLICITED;
 pub use crate::negotiate::Channels;
 pub use config::{Policy, SessionConfig};
 pub use error::{Demand, HandshakeError};
+pub(crate) use logon::{LogonRights, judge as judge_logon};
 use negotiation::Negotiation;
 pub use opening::{SessionSetup, SetupProgress};
 

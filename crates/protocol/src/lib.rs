@@ -11,12 +11,15 @@
 //! 3. [`Connection`] encodes the requests in [`command`], and turns messages into
 //!    [`Event`]s.
 //! 4. [`handshake::SessionSetup`] adds sessions to a connection.
+//!
+//! [`cifs`] has the same for CIFS.
 
 #[macro_use]
 mod named;
 
 pub mod algorithm;
 mod auth;
+pub mod cifs;
 pub mod command;
 pub mod connection;
 pub mod credit;

@@ -8,10 +8,11 @@ use std::time::SystemTime;
 use smbench_kerberos::spnego::{self, NTLM, NegState, Response};
 
 use self::message::{Challenge, authenticate, negotiate};
-use self::proof::{Proof, seal_key};
+use self::proof::seal_key;
 use super::{Account, AuthError};
 
-pub(crate) use self::proof::NtlmNames;
+use self::proof::NtlmNames;
+pub(crate) use self::proof::NtlmProof;
 
 /// Length of a session key in bytes.
 const KEY_LEN: usize = 16;
@@ -70,7 +71,7 @@ impl Ntlm {
     fn answer(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Option<[u8; 16]>), AuthError> {
         let challenge = Challenge::decode(bytes)?;
         let names = NtlmNames::of(&self.account)?;
-        let proof = Proof::of(&names, &self.account.password, &challenge, self.now);
+        let proof = NtlmProof::answer(&names, &self.account.password, &challenge, self.now);
         let (session_key, sealed_key) = match challenge.exchanges_key() {
             true => seal_key(&proof.session_key),
             false => (proof.session_key, Vec::new()),

@@ -23,13 +23,13 @@ impl SessionIndex {
     pub const FIRST: Self = Self(0);
 
     /// Returns the index after `count` other sessions.
-    pub(super) const fn after(count: usize) -> Self {
+    pub(crate) const fn after(count: usize) -> Self {
         // The cast is safe: each session takes a SESSION_SETUP, and memory runs
         // out long before 65,536 of them.
         Self(count as u16)
     }
 
-    pub(super) const fn at(self) -> usize {
+    pub(crate) const fn at(self) -> usize {
         self.0 as usize
     }
 }

@@ -186,6 +186,9 @@ fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
 /// starts with another protocol id, so its header does not decode.
 #[inline]
 fn discardable(fixed: &[u8]) -> bool {
+    if fixed.first_chunk() == Some(&CIFS_PROTOCOL_ID) {
+        return is_plain_read(fixed);
+    }
     Header::decode(fixed).is_ok_and(|header| {
         header.command == Command::Read
             && header.status == NtStatus::SUCCESS
@@ -193,4 +196,25 @@ fn discardable(fixed: &[u8]) -> bool {
             && header.flags.contains(Flags::RESPONSE)
             && !header.flags.contains(Flags::SIGNED)
     })
+}
+
+/// The four bytes at the start of every CIFS message (MS-CIFS 2.2.3.1).
+const CIFS_PROTOCOL_ID: [u8; 4] = *b"\xFFSMB";
+/// Command READ_ANDX with STATUS_SUCCESS (MS-CIFS 2.2.4.42.2).
+const CIFS_READ: [u8; 5] = [0x2E, 0, 0, 0, 0];
+/// SMB_FLAGS_REPLY, SMB_FLAGS2_SMB_SECURITY_SIGNATURE, and no further command.
+const CIFS_REPLY: u8 = 0x80;
+const CIFS_SIGNED: u8 = 0x04;
+const CIFS_NO_ANDX: u8 = 0xFF;
+
+/// Returns whether these are the first bytes of an unsigned, successful READ_ANDX response.
+#[inline]
+fn is_plain_read(fixed: &[u8]) -> bool {
+    let Some(&head) = fixed.first_chunk::<34>() else {
+        return false;
+    };
+    head[4..9] == CIFS_READ
+        && head[9] & CIFS_REPLY != 0
+        && head[10] & CIFS_SIGNED == 0
+        && head[33] == CIFS_NO_ANDX
 }

@@ -61,9 +61,24 @@ pub enum HandshakeError {
     /// The server does not confirm its NEGOTIATE response.
     #[error("someone between client and server has tampered with the negotiation")]
     Tampered,
-    /// The answer to NEGOTIATE is an SMB 1 message.
-    #[error("the server answers in SMB 1, which smbench does not speak")]
+    /// The answer to NEGOTIATE is a CIFS message.
+    #[error("the server answers in CIFS, which was not offered")]
     Smb1,
+    /// The server does not speak CIFS.
+    #[error("the server does not speak CIFS")]
+    NoCifs,
+    /// The server lacks something that every CIFS server since 1996 has.
+    #[error("the server has no Unicode, NTSTATUS codes or large files in CIFS")]
+    CifsCapabilities,
+    /// The server wants passwords as plain text.
+    #[error("the server wants the password as plain text, which smbench never sends")]
+    PlainPassword,
+    /// Signing was requested, but the server cannot sign.
+    #[error("the server does not sign in CIFS")]
+    NoSigning,
+    /// The server has no extended security, which Kerberos needs.
+    #[error("the server has no extended security, which Kerberos needs")]
+    NoExtendedSecurity,
     /// The server granted no credit for the next request.
     #[error("the server granted no credit for the {}", .0.name())]
     NoCredit(Command),

@@ -9,23 +9,45 @@ use crate::auth::{Credentials, Logon};
 /// The user name of guests.
 const GUEST: &str = "guest";
 
+/// The rights of a session, as the server says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogonRights {
+    /// Those of the user.
+    User,
+    /// Those of a guest, or of nobody.
+    Guest,
+}
+
+impl From<SessionFlags> for LogonRights {
+    fn from(flags: SessionFlags) -> Self {
+        match flags.is_guest_or_null_session() {
+            true => Self::Guest,
+            false => Self::User,
+        }
+    }
+}
+
 /// Returns the kind of log-on that the server accepted (MS-SMB2 2.2.6).
-pub(super) fn judge(
+pub(crate) fn judge(
     credentials: &Credentials,
-    flags: SessionFlags,
+    rights: LogonRights,
 ) -> Result<Logon, HandshakeError> {
-    match (credentials, flags.is_guest_or_null_session()) {
-        (Credentials::Ntlm(_), false) => Ok(Logon::Ntlm),
-        (Credentials::Kerberos(_), false) => Ok(Logon::Kerberos),
-        (Credentials::Guest(_), true) => Ok(Logon::Guest),
-        (Credentials::Ntlm(account), true) if account.user.eq_ignore_ascii_case(GUEST) => {
+    match (credentials, rights) {
+        (Credentials::Ntlm(_), LogonRights::User) => Ok(Logon::Ntlm),
+        (Credentials::Kerberos(_), LogonRights::User) => Ok(Logon::Kerberos),
+        (Credentials::Guest(_), LogonRights::Guest) => Ok(Logon::Guest),
+        (Credentials::Ntlm(account), LogonRights::Guest)
+            if account.user.eq_ignore_ascii_case(GUEST) =>
+        {
             Ok(Logon::Guest)
         }
         // Some servers report an anonymous session as a guest session, and some
         // set no flag. Without an account, no other log-on is possible.
         (Credentials::Anonymous, _) => Ok(Logon::Anonymous),
-        (Credentials::Ntlm(_) | Credentials::Kerberos(_), true) => Err(HandshakeError::OnlyAsGuest),
-        (Credentials::Guest(_), false) => Err(HandshakeError::NotAsGuest),
+        (Credentials::Ntlm(_) | Credentials::Kerberos(_), LogonRights::Guest) => {
+            Err(HandshakeError::OnlyAsGuest)
+        }
+        (Credentials::Guest(_), LogonRights::User) => Err(HandshakeError::NotAsGuest),
     }
 }
 
@@ -64,7 +86,7 @@ mod tests {
             (Credentials::Anonymous, guest, Some(Logon::Anonymous)),
             (Credentials::Anonymous, user, Some(Logon::Anonymous)),
         ] {
-            let found = judge(&credentials, flags).ok();
+            let found = judge(&credentials, flags.into()).ok();
             assert_eq!(found, expected, "{credentials:?}");
         }
     }

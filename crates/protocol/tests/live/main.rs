@@ -8,6 +8,7 @@
 
 mod breaks;
 mod chains;
+mod cifs;
 mod commands;
 mod peer;
 

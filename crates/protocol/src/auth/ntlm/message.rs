@@ -3,7 +3,7 @@
 use smbench_kerberos::DecodeError;
 
 use super::KEY_LEN;
-use super::proof::{NtlmNames, Proof, hmac_md5};
+use super::proof::{NtlmNames, NtlmProof, hmac_md5};
 use crate::wire::Reader;
 
 const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
@@ -80,6 +80,17 @@ impl<'a> Challenge<'a> {
         })
     }
 
+    /// Returns the challenge of a server that has no extended security (MS-CIFS
+    /// 2.2.4.52.2).
+    pub(super) const fn bare(challenge: [u8; 8]) -> Self {
+        Self {
+            flags: 0,
+            challenge,
+            attributes: &[],
+            timestamp: None,
+        }
+    }
+
     /// Returns whether the client chooses the session key.
     pub(super) const fn exchanges_key(&self) -> bool {
         self.flags & KEY_EXCH != 0
@@ -132,7 +143,7 @@ fn attributes(info: &[u8]) -> Result<(&[u8], Option<[u8; 8]>), DecodeError> {
 pub(super) fn authenticate(
     challenge: &Challenge<'_>,
     names: &NtlmNames,
-    proof: &Proof,
+    proof: &NtlmProof,
     sealed_key: &[u8],
 ) -> Vec<u8> {
     let payload: [&[u8]; 6] = [

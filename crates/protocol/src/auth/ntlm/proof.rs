@@ -15,16 +15,16 @@ use super::{Account, AuthError, KEY_LEN};
 const EPOCH: u64 = 116_444_736_000_000_000;
 
 /// Names of the user and the domain, in UTF-16.
-pub(crate) struct NtlmNames {
-    pub(crate) user: Vec<u8>,
-    pub(crate) domain: Vec<u8>,
+pub(super) struct NtlmNames {
+    pub(super) user: Vec<u8>,
+    pub(super) domain: Vec<u8>,
     upper_user: Vec<u8>,
 }
 
 impl NtlmNames {
     /// # Errors
     /// If the account has a domain, and its user names one as well.
-    pub(crate) fn of(account: &Account) -> Result<Self, AuthError> {
+    pub(super) fn of(account: &Account) -> Result<Self, AuthError> {
         let Account { user, domain, .. } = account;
         let has_realm = user.contains(['\\', '@']);
         let is_mixed = (has_realm && !domain.is_empty()) || domain.contains(['\\', '@']);
@@ -44,16 +44,31 @@ impl NtlmNames {
 }
 
 /// The responses to a challenge, and the key that follows from them.
-pub(crate) struct Proof {
+#[derive(Default)]
+pub(crate) struct NtlmProof {
+    /// Names of the user and the domain, in UTF-16.
+    pub(crate) user: Vec<u8>,
+    pub(crate) domain: Vec<u8>,
     pub(crate) lm_response: Vec<u8>,
     pub(crate) nt_response: Vec<u8>,
     /// SessionBaseKey.
     pub(crate) session_key: [u8; KEY_LEN],
 }
 
-impl Proof {
-    /// Proves the password of a user.
+impl NtlmProof {
+    /// Answers the challenge of a server without extended security (MS-CIFS 3.2.4.2.4).
     pub(crate) fn of(
+        account: &Account,
+        challenge: [u8; 8],
+        now: SystemTime,
+    ) -> Result<Self, AuthError> {
+        let names = NtlmNames::of(account)?;
+        let challenge = Challenge::bare(challenge);
+        Ok(Self::answer(&names, &account.password, &challenge, now))
+    }
+
+    /// Proves the password of a user.
+    pub(super) fn answer(
         names: &NtlmNames,
         password: &str,
         challenge: &Challenge<'_>,
@@ -85,6 +100,8 @@ impl Proof {
             }
         };
         Self {
+            user: names.user.clone(),
+            domain: names.domain.clone(),
             lm_response,
             nt_response: [&proof[..], &temp].concat(),
             session_key: hmac_md5(&key, &[&proof]),
@@ -209,7 +226,7 @@ mod tests {
         message.extend_from_slice(&48u32.to_le_bytes());
         message.extend_from_slice(&target);
         let challenge = Challenge::decode(&message).unwrap();
-        let proof = Proof::with(&names, "Password", &challenge, ([0; 8], [0xaa; 8]));
+        let proof = NtlmProof::with(&names, "Password", &challenge, ([0; 8], [0xaa; 8]));
         assert_eq!(
             proof.nt_response[..16],
             hex("68cd0ab851e51c96aabc927bebef6a1c")

@@ -55,7 +55,7 @@ impl SessionSetup {
             return Ok(SetupProgress::Unfinished);
         }
         self.is_let_in = true;
-        let logon = logon::judge(&self.config.credentials, response.session_flags)?;
+        let logon = logon::judge(&self.config.credentials, response.session_flags.into())?;
         if logon.has_key() {
             self.authenticated(connection, header, bytes, &response.buffer)?;
         }

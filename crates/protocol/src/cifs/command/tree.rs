@@ -1,0 +1,29 @@
+//! TREE_CONNECT_ANDX (MS-CIFS 2.2.4.55).
+
+use super::{CIFS_HEADER_LEN, NO_ANDX, align, body, push_bytes};
+use crate::command::WireName;
+use crate::wire::DecodeError;
+
+/// Appends the body of a request for a share, as `\\host\share`. Any service is accepted,
+/// so that the answer tells what the share is.
+pub fn encode_tree_connect(share: &WireName, out: &mut Vec<u8>) {
+    let start = out.len() - CIFS_HEADER_LEN;
+    // The password of a share, which user-level servers do not have, is one zero.
+    out.extend_from_slice(&[4, NO_ANDX, 0, 0, 0, 0, 0, 1, 0]);
+    push_bytes(out, |out| {
+        out.push(0);
+        align(2, start, out);
+        out.extend_from_slice(share.as_bytes());
+        out.extend_from_slice(b"\0\0?????\0");
+    });
+}
+
+/// Returns whether the share of the response is a disk.
+///
+/// # Errors
+/// If the body is cut off.
+pub fn decode_is_disk(message: &[u8]) -> Result<bool, DecodeError> {
+    const WHAT: &str = "TREE_CONNECT_ANDX response";
+    let mut bytes = body(message, 2, WHAT)?.bytes;
+    Ok(bytes.bytes(2, WHAT)? == b"A:")
+}

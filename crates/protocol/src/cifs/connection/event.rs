@@ -1,0 +1,85 @@
+//! The events that received messages cause.
+
+use super::parts::Joined;
+use crate::NtStatus;
+use crate::cifs::command::lock::CifsBreak;
+use crate::cifs::command::read::decode_read;
+use crate::cifs::command::transaction::TransactionPart;
+use crate::cifs::command::write::decode_write;
+use crate::cifs::header::CifsCommand;
+use crate::command::read::ReadResponse;
+use crate::connection::SessionIndex;
+use crate::wire::DecodeError;
+
+/// An event that a received message caused.
+#[derive(Debug)]
+pub enum CifsEvent<'a> {
+    /// A request was answered.
+    Completed(CifsCompletion<'a>),
+    /// A part of an answer arrived; others follow.
+    Part,
+    /// The server takes back an oplock. The sender is not verified.
+    Break {
+        /// The session of the open; `None` if the connection has no such session.
+        session: Option<SessionIndex>,
+        /// The open and the level.
+        broken: CifsBreak,
+    },
+}
+
+/// The final answer to a request.
+#[derive(Debug)]
+pub struct CifsCompletion<'a> {
+    /// The tag that the request was sent with.
+    pub tag: u32,
+    /// The command of the request.
+    pub command: CifsCommand,
+    /// The status of the answer.
+    pub status: NtStatus,
+    pub(super) bytes: &'a [u8],
+    pub(super) total_len: usize,
+    /// The parts of an answer that came in several messages.
+    pub(super) joined: Option<Box<Joined>>,
+}
+
+impl<'a> CifsCompletion<'a> {
+    /// Returns the message as received; the last one if there were several.
+    #[must_use]
+    #[inline]
+    pub const fn message(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Decodes the body of a successful READ.
+    ///
+    /// # Errors
+    /// If the body is malformed.
+    #[inline]
+    pub fn read(&self) -> Result<ReadResponse<'a>, DecodeError> {
+        decode_read(self.bytes, self.total_len)
+    }
+
+    /// Decodes the body of a successful WRITE: the number of bytes written.
+    ///
+    /// # Errors
+    /// If the body is malformed.
+    #[inline]
+    pub fn write(&self) -> Result<u32, DecodeError> {
+        decode_write(self.bytes)
+    }
+
+    /// Returns parameters and data of the answer to a transaction.
+    ///
+    /// # Errors
+    /// If the body is malformed.
+    pub fn transaction(&self) -> Result<(&[u8], &[u8]), DecodeError> {
+        if let Some(joined) = &self.joined {
+            return Ok((&joined.parameters, &joined.data));
+        }
+        let part = match self.command {
+            CifsCommand::NtTransact => TransactionPart::decode_nt(self.bytes),
+            _ => TransactionPart::decode2(self.bytes),
+        }?;
+        Ok((part.parameters, part.data))
+    }
+}

@@ -1,0 +1,81 @@
+//! Signatures of CIFS messages (MS-CIFS 3.1.4.1, 3.1.5.1).
+//!
+//! A connection has one key, of its first log-on with a key. The signature of a message is
+//! made with a sequence number, which a request and its answer have one after the other.
+
+use std::fmt;
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use md5::{Digest as _, Md5};
+
+use crate::cifs::header::{CIFS_SIGNATURE_AT, CIFS_SIGNATURE_LEN};
+
+/// The key of a connection and the number of its next request.
+pub(crate) struct CifsSigner {
+    key: Vec<u8>,
+    next: u32,
+}
+
+impl fmt::Debug for CifsSigner {
+    /// Leaves the key out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CifsSigner")
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a request gets an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answered {
+    Yes,
+    No,
+}
+
+/// Sequence number of the answer to the log-on that activates signing.
+pub(crate) const FIRST_ANSWER: u32 = 1;
+
+impl CifsSigner {
+    /// Makes the signer for the requests after the log-on.
+    pub(crate) const fn new(key: Vec<u8>) -> Self {
+        Self { key, next: 2 }
+    }
+
+    /// Signs a request. Returns the sequence number of its answer.
+    pub(crate) fn sign(&mut self, message: &mut [u8], answered: Answered) -> u32 {
+        let sequence = self.next;
+        self.next = self.next.wrapping_add(match answered {
+            Answered::Yes => 2,
+            Answered::No => 1,
+        });
+        let signature = self.signature(message, sequence);
+        if let Some(field) = message.get_mut(FIELD) {
+            field.copy_from_slice(&signature);
+        }
+        sequence.wrapping_add(1)
+    }
+
+    /// Returns whether a message has the signature of a sequence number.
+    pub(crate) fn verify(&self, message: &[u8], sequence: u32) -> bool {
+        let signature = self.signature(message, sequence);
+        message
+            .get(FIELD)
+            .is_some_and(|field| verify_slices_are_equal(field, &signature).is_ok())
+    }
+
+    fn signature(&self, message: &[u8], sequence: u32) -> [u8; CIFS_SIGNATURE_LEN] {
+        let mut hash = Md5::new();
+        hash.update(&self.key);
+        hash.update(message.get(..FIELD.start).unwrap_or_default());
+        hash.update(sequence.to_le_bytes());
+        hash.update([0; 4]);
+        hash.update(message.get(FIELD.end..).unwrap_or_default());
+        let hash: [u8; 16] = hash.finalize().into();
+        let mut signature = [0; CIFS_SIGNATURE_LEN];
+        signature.copy_from_slice(&hash[..CIFS_SIGNATURE_LEN]);
+        signature
+    }
+}
+
+/// The place of the signature in a message.
+const FIELD: std::ops::Range<usize> = CIFS_SIGNATURE_AT..CIFS_SIGNATURE_AT + CIFS_SIGNATURE_LEN;

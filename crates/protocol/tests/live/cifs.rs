@@ -1,0 +1,530 @@
+//! CIFS on a real Samba: every command, signed and not.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, SystemTime};
+
+use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
+use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
+use smbench_protocol::cifs::command::find::{
+    CifsFind, CifsFound, FIND_BOTH_DIRECTORY_INFO, decode_entries, find_flags,
+};
+use smbench_protocol::cifs::command::info::{
+    PASS_THROUGH, QUERY_FS_SIZE_INFO, encode_query_file, encode_query_fs, encode_query_path,
+    encode_set_file,
+};
+use smbench_protocol::cifs::command::lock::{CifsLock, encode_lock};
+use smbench_protocol::cifs::command::name::{encode_delete, encode_directory, encode_rename};
+use smbench_protocol::cifs::command::nt_transact::{
+    WatchDepth, encode_notify, encode_query_security, encode_set_security,
+};
+use smbench_protocol::cifs::command::read::CifsRead;
+use smbench_protocol::cifs::command::session::encode_logoff;
+use smbench_protocol::cifs::command::write::{CifsWrite, WriteMode};
+use smbench_protocol::cifs::command::{FileNumber, encode_empty};
+use smbench_protocol::cifs::handshake::{
+    CifsHandshake, CifsProgress, CifsSetup, CifsSetupProgress,
+};
+use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::{CifsConnection, CifsEvent};
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{
+    CreateRequest, Disposition, OplockLevel, access, options, share,
+};
+use smbench_protocol::frame::{Inbound, Payload};
+use smbench_protocol::{
+    Account, Channels, CipherList, Credentials, Dialect, HandshakeError, Logon, NtStatus, Policy,
+    SessionConfig, SessionIndex,
+};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn samba(signing: &str) -> Option<ScratchSamba> {
+    ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![
+            ScratchSamba::CIFS.to_owned(),
+            format!("server signing = {signing}"),
+        ],
+        extra_share: vec!["kernel oplocks = no".to_owned()],
+        ..SambaOptions::default()
+    })
+}
+
+fn config(server: &ScratchSamba, signing: Policy) -> SessionConfig {
+    SessionConfig {
+        dialects: Dialect::Cifs.into(),
+        signing,
+        signing_algorithm: None,
+        encryption: Policy::Off,
+        ciphers: CipherList::default(),
+        credentials: Credentials::Ntlm(Account {
+            domain: String::new(),
+            user: server.user().to_owned(),
+            password: server.password().to_owned(),
+        }),
+        now: SystemTime::now(),
+        host: "127.0.0.1".to_owned(),
+        share: "bench".to_owned(),
+        credit_target: 1,
+        credit_cap: None,
+        channels: Channels::One,
+        client_guid: [1; 16],
+        salt: [2; 32],
+        nonce_seed: [3; 12],
+    }
+}
+
+/// The answer to a request, with owned data.
+#[derive(Debug)]
+struct Told {
+    tag: u32,
+    status: NtStatus,
+    message: Vec<u8>,
+    data: Vec<u8>,
+    parameters: Vec<u8>,
+}
+
+/// A blocking client.
+struct CifsPeer {
+    stream: TcpStream,
+    inbound: Inbound,
+    connection: CifsConnection,
+    out: Vec<u8>,
+    session: SessionIndex,
+    broken: Vec<(FileNumber, OplockLevel)>,
+    told: Vec<Told>,
+}
+
+impl CifsPeer {
+    fn open(server: &ScratchSamba, signing: Policy) -> Result<Self, HandshakeError> {
+        Self::with(server, config(server, signing))
+    }
+
+    fn with(server: &ScratchSamba, config: SessionConfig) -> Result<Self, HandshakeError> {
+        let mut stream = TcpStream::connect_timeout(&server.address(), LIMIT).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut out = Vec::new();
+        let mut handshake = CifsHandshake::start(config, &mut out)?;
+        let mut inbound = Inbound::default();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            stream.write_all(&out).unwrap();
+            out.clear();
+            let len = stream.read(&mut buffer).unwrap();
+            assert!(len > 0, "the server hung up");
+            let mut input = &mut buffer[..len];
+            while let Some(frame) = inbound.next(&mut input, Payload::Keep).unwrap() {
+                if let CifsProgress::Ready(connection) =
+                    handshake.receive(frame.into_message(), &mut out)?
+                {
+                    return Ok(Self {
+                        stream,
+                        inbound,
+                        connection: *connection,
+                        out,
+                        session: SessionIndex::FIRST,
+                        broken: Vec::new(),
+                        told: Vec::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Sends and receives once. `take` gets every completion first.
+    fn exchange<T>(
+        &mut self,
+        mut take: impl FnMut(&mut CifsConnection, &CifsEvent<'_>, &mut Vec<u8>) -> Option<T>,
+    ) -> Option<T> {
+        self.stream.write_all(&self.out).unwrap();
+        self.out.clear();
+        let mut buffer = vec![0; 1 << 16];
+        let len = match self.stream.read(&mut buffer) {
+            Ok(len) => len,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("no answer"),
+            Err(error) => panic!("{error}"),
+        };
+        assert!(len > 0, "the server hung up");
+        let mut input = &mut buffer[..len];
+        let mut result = None;
+        while let Some(frame) = self.inbound.next(&mut input, Payload::Keep).unwrap() {
+            let event = self.connection.receive(frame.into_message()).unwrap();
+            if let CifsEvent::Break { session, broken } = &event {
+                assert_eq!(*session, Some(self.session));
+                self.broken.push((broken.file, broken.level));
+            }
+            result = result.or(take(&mut self.connection, &event, &mut self.out));
+        }
+        result
+    }
+
+    fn begin(&mut self, command: CifsCommand, tag: u32, body: impl FnOnce(&mut Vec<u8>)) {
+        self.connection
+            .request(self.session, command, tag, &mut self.out, body)
+            .unwrap();
+    }
+
+    fn answer(&mut self, tag: u32) -> Told {
+        loop {
+            if let Some(at) = self.told.iter().position(|told| told.tag == tag) {
+                return self.told.swap_remove(at);
+            }
+            let mut told = Vec::new();
+            self.exchange(|_, event, _| {
+                if let CifsEvent::Completed(done) = event {
+                    let parts = done.transaction().ok();
+                    let parts = parts.map(|(it, data)| (it.to_vec(), data.to_vec()));
+                    let (parameters, data) = parts.unwrap_or_default();
+                    told.push(Told {
+                        tag: done.tag,
+                        status: done.status,
+                        message: done.message().to_vec(),
+                        data,
+                        parameters,
+                    });
+                }
+                None::<()>
+            });
+            self.told.extend(told);
+        }
+    }
+
+    fn call(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> Told {
+        self.begin(command, 7, body);
+        self.answer(7)
+    }
+
+    fn expect(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> Told {
+        let told = self.call(command, body);
+        assert_eq!(told.status, NtStatus::SUCCESS, "{}", command.name());
+        told
+    }
+
+    fn create(&mut self, request: &CreateRequest<'_, WireName>) -> CifsCreated {
+        let told = self.expect(CifsCommand::NtCreateAndX, |out| encode_create(request, out));
+        CifsCreated::decode(&told.message).unwrap()
+    }
+
+    fn close(&mut self, file: FileNumber) {
+        self.expect(CifsCommand::Close, |out| encode_close(file, out));
+    }
+}
+
+fn name(text: &str) -> WireName {
+    WireName::new(text).unwrap()
+}
+
+fn new_file(name: &WireName) -> CreateRequest<'_, WireName> {
+    CreateRequest {
+        disposition: Disposition::OverwriteIf,
+        options: options::FILE_NON_DIRECTORY_FILE,
+        share_access: share::FILE_SHARE_READ | share::FILE_SHARE_WRITE | share::FILE_SHARE_DELETE,
+        ..CreateRequest::open(
+            name,
+            access::FILE_READ_DATA
+                | access::FILE_WRITE_DATA
+                | access::FILE_READ_ATTRIBUTES
+                | access::FILE_WRITE_ATTRIBUTES
+                | access::READ_CONTROL
+                | access::WRITE_DAC
+                | access::DELETE,
+        )
+    }
+}
+
+/// Every request on files and names.
+fn every_command(peer: &mut CifsPeer) {
+    let path = name("a file é");
+    let file = peer.create(&new_file(&path)).file;
+    let max = peer.connection.max_write();
+    let written: Vec<u8> = (0..max).map(|at| (at % 251) as u8).collect();
+    let request = CifsWrite {
+        file,
+        offset: 5_000_000_000,
+        length: max,
+        mode: WriteMode::Through,
+    };
+    peer.connection
+        .write(peer.session, 7, &request, &mut peer.out, |out| {
+            out.extend_from_slice(&written);
+        })
+        .unwrap();
+    let told = peer.answer(7);
+    assert_eq!(told.status, NtStatus::SUCCESS);
+    peer.expect(CifsCommand::Flush, |out| encode_flush(file, out));
+    let length = max.min(peer.connection.max_read());
+    let request = CifsRead {
+        file,
+        offset: 5_000_000_000,
+        length,
+    };
+    peer.connection
+        .read(peer.session, 9, &request, &mut peer.out)
+        .unwrap();
+    let read = loop {
+        let read = peer.exchange(|_, event, _| match event {
+            CifsEvent::Completed(done) => {
+                let read = done.read().unwrap();
+                Some(read.data.unwrap().to_vec())
+            }
+            _ => None,
+        });
+        if let Some(read) = read {
+            break read;
+        }
+    };
+    assert_eq!(read, written[..length as usize]);
+    for what in [
+        CifsLock::Exclusive,
+        CifsLock::Unlock,
+        CifsLock::Shared,
+        CifsLock::Unlock,
+    ] {
+        peer.expect(CifsCommand::LockingAndX, |out| {
+            encode_lock(file, what, (1 << 40, 10), out);
+        });
+    }
+    infos(peer, file, &path);
+    peer.connection
+        .echo(peer.session, 7, &mut peer.out)
+        .unwrap();
+    assert_eq!(peer.answer(7).status, NtStatus::SUCCESS);
+    peer.close(file);
+    peer.expect(CifsCommand::Rename, |out| {
+        encode_rename(&path, &name("b"), out)
+    });
+    peer.expect(CifsCommand::Delete, |out| encode_delete(&name("b"), out));
+    let gone = peer.call(CifsCommand::Delete, |out| encode_delete(&name("b"), out));
+    assert_eq!(gone.status, NtStatus::OBJECT_NAME_NOT_FOUND);
+}
+
+fn infos(peer: &mut CifsPeer, file: FileNumber, path: &WireName) {
+    let standard = PASS_THROUGH + 5;
+    let of_file = peer.expect(CifsCommand::Transaction2, |out| {
+        encode_query_file(file, standard, 1000, out);
+    });
+    let of_path = peer.expect(CifsCommand::Transaction2, |out| {
+        encode_query_path(path, 0x102, 1000, out);
+    });
+    assert_eq!(of_file.data[8..16], of_path.data[8..16]);
+    let size = peer.expect(CifsCommand::Transaction2, |out| {
+        encode_query_fs(QUERY_FS_SIZE_INFO, 1000, out);
+    });
+    assert_eq!(size.data.len(), 24);
+    peer.expect(CifsCommand::Transaction2, |out| {
+        encode_set_file(file, 0x104, out, |out| {
+            out.extend_from_slice(&123u64.to_le_bytes())
+        });
+    });
+    let of_file = peer.expect(CifsCommand::Transaction2, |out| {
+        encode_query_file(file, 0x102, 1000, out);
+    });
+    assert_eq!(of_file.data[8..16], 123u64.to_le_bytes());
+    const DACL: u32 = 4;
+    let descriptor = peer.expect(CifsCommand::NtTransact, |out| {
+        encode_query_security(file, DACL, 64 * 1024, out);
+    });
+    assert!(descriptor.data.len() >= 20);
+    peer.expect(CifsCommand::NtTransact, |out| {
+        encode_set_security(file, DACL, &descriptor.data, out);
+    });
+}
+
+/// Lists a directory of many names, with answers of several parts and several requests.
+fn listings(peer: &mut CifsPeer) {
+    const FILES: usize = 300;
+    peer.expect(CifsCommand::CreateDirectory, |out| {
+        encode_directory(&name("many"), out)
+    });
+    for at in 0..FILES {
+        let path = name(&format!(r"many\a rather long name of a file {at}"));
+        let file = peer.create(&new_file(&path)).file;
+        peer.close(file);
+    }
+    let mut find = CifsFind {
+        count: 1366,
+        flags: find_flags::CLOSE_AT_EOS,
+        level: FIND_BOTH_DIRECTORY_INFO,
+        data_max: 20_000,
+    };
+    let told = peer.expect(CifsCommand::Transaction2, |out| {
+        find.encode_first(&name(r"many\*"), out);
+    });
+    let (mut names, mut last) = decode_entries(&told.data).unwrap();
+    let mut state = CifsFound::decode_first(&told.parameters).unwrap();
+    assert!(!state.is_end);
+    find.flags |= find_flags::CONTINUE_FROM_LAST;
+    while !state.is_end {
+        let from = name(&last.unwrap());
+        let told = peer.expect(CifsCommand::Transaction2, |out| {
+            find.encode_next(state.search, &from, out);
+        });
+        let more = decode_entries(&told.data).unwrap();
+        names.extend(more.0);
+        last = more.1;
+        state = CifsFound::decode_next(state.search, &told.parameters).unwrap();
+    }
+    let mut found: Vec<_> = names.iter().map(|entry| entry.name.clone()).collect();
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), FILES);
+    for entry in names {
+        let path = name(&format!(r"many\{}", entry.name));
+        peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+    }
+    peer.expect(CifsCommand::CheckDirectory, |out| {
+        encode_directory(&name("many"), out)
+    });
+    peer.expect(CifsCommand::DeleteDirectory, |out| {
+        encode_directory(&name("many"), out)
+    });
+}
+
+/// A notification that a change answers, and one that a cancel does.
+fn notifications(peer: &mut CifsPeer) {
+    const FILE_NAMES: u32 = 1;
+    let root = name("");
+    let directory = peer.create(&CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(&root, access::FILE_LIST_DIRECTORY)
+    });
+    let watch = |out: &mut Vec<u8>| {
+        encode_notify(directory.file, FILE_NAMES, WatchDepth::Directory, 4096, out);
+    };
+    peer.begin(CifsCommand::NtTransact, 1, watch);
+    let path = name("noticed");
+    let file = peer.create(&new_file(&path)).file;
+    let told = peer.answer(1);
+    assert_eq!(told.status, NtStatus::SUCCESS);
+    assert!(told.parameters[12..].starts_with(path.as_bytes()), "{told:?}");
+    peer.close(file);
+    peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+    peer.begin(CifsCommand::NtTransact, 2, watch);
+    // The deletion may have been noted for the watch of before.
+    peer.connection
+        .cancel(peer.session, 2, &mut peer.out)
+        .unwrap();
+    let told = peer.answer(2);
+    assert!(
+        [NtStatus::CANCELLED, NtStatus::SUCCESS].contains(&told.status),
+        "{told:?}"
+    );
+    peer.close(directory.file);
+}
+
+/// Another client opens a file with a batch oplock.
+fn breaks(peer: &mut CifsPeer, other: &mut CifsPeer) {
+    let path = name("wanted");
+    let created = peer.create(&CreateRequest {
+        oplock: OplockLevel::Batch,
+        ..new_file(&path)
+    });
+    assert_eq!(created.oplock, OplockLevel::Batch);
+    other.begin(CifsCommand::NtCreateAndX, 3, |out| {
+        let request = CreateRequest::open(&path, access::FILE_READ_DATA);
+        encode_create(&request, out);
+    });
+    other.stream.write_all(&other.out).unwrap();
+    other.out.clear();
+    while peer.broken.is_empty() {
+        peer.exchange(|_, _, _| None::<()>);
+    }
+    let (file, level) = peer.broken.remove(0);
+    assert_eq!(file, created.file);
+    peer.connection
+        .release(peer.session, file, level, &mut peer.out);
+    // The next request has the right sequence number.
+    peer.connection
+        .echo(peer.session, 7, &mut peer.out)
+        .unwrap();
+    assert_eq!(peer.answer(7).status, NtStatus::SUCCESS);
+    let told = other.answer(3);
+    assert_eq!(told.status, NtStatus::SUCCESS);
+    other.close(CifsCreated::decode(&told.message).unwrap().file);
+    peer.close(file);
+    peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+}
+
+/// A further session on the connection, with a tree connect of its own.
+fn further_session(peer: &mut CifsPeer, config: SessionConfig) {
+    let setup = CifsSetup::start(config, &mut peer.connection, 5, &mut peer.out);
+    let mut setup = setup.unwrap();
+    let second = loop {
+        let progress = peer.exchange(|connection, event, out| match event {
+            CifsEvent::Completed(done) => Some(setup.receive(connection, done, out).unwrap()),
+            _ => None,
+        });
+        if let Some(CifsSetupProgress::Ready(session)) = progress {
+            break session;
+        }
+    };
+    assert_ne!(second, peer.session);
+    let first = std::mem::replace(&mut peer.session, second);
+    every_command(peer);
+    peer.expect(CifsCommand::TreeDisconnect, encode_empty);
+    peer.expect(CifsCommand::LogoffAndX, encode_logoff);
+    peer.connection.forget(second);
+    peer.session = first;
+    peer.connection.echo(first, 7, &mut peer.out).unwrap();
+    assert_eq!(peer.answer(7).status, NtStatus::SUCCESS);
+}
+
+#[test]
+fn every_command_works_signed_and_unsigned() {
+    for (of_server, signing, is_signed) in [
+        ("default", Policy::AsServerRequires, false),
+        ("auto", Policy::AsServerRequires, false),
+        ("auto", Policy::Required, true),
+        ("mandatory", Policy::AsServerRequires, true),
+    ] {
+        let Some(samba) = samba(of_server) else {
+            return;
+        };
+        let mut peer = CifsPeer::open(&samba, signing).unwrap();
+        assert_eq!(peer.connection.is_signed(), is_signed, "{of_server}");
+        assert_eq!(peer.connection.logon(peer.session), Logon::Ntlm);
+        every_command(&mut peer);
+        listings(&mut peer);
+        notifications(&mut peer);
+        let mut other = CifsPeer::open(&samba, signing).unwrap();
+        breaks(&mut peer, &mut other);
+        further_session(&mut peer, config(&samba, signing));
+        peer.expect(CifsCommand::TreeDisconnect, encode_empty);
+        peer.expect(CifsCommand::LogoffAndX, encode_logoff);
+    }
+}
+
+#[test]
+fn what_cannot_be_agreed_on_is_refused_with_its_reason() {
+    let Some(samba) = samba("disabled") else {
+        return;
+    };
+    let refused = |change: &dyn Fn(&mut SessionConfig)| {
+        let mut config = config(&samba, Policy::AsServerRequires);
+        change(&mut config);
+        let error = CifsPeer::with(&samba, config).err();
+        error.map_or_else(String::new, |error| error.to_string())
+    };
+    assert_eq!(
+        refused(&|config| config.signing = Policy::Required),
+        "the server does not sign in CIFS"
+    );
+    assert_eq!(
+        refused(&|config| config.share = "nowhere".to_owned()),
+        "TREE_CONNECT refused with STATUS_BAD_NETWORK_NAME"
+    );
+    assert_eq!(
+        refused(&|config| config.share = "IPC$".to_owned()),
+        "the share is not a disk share"
+    );
+    let wrong = Account {
+        domain: String::new(),
+        user: samba.user().to_owned(),
+        password: "wrong".to_owned(),
+    };
+    assert_eq!(
+        refused(&|config| config.credentials = Credentials::Ntlm(wrong.clone())),
+        "SESSION_SETUP refused with STATUS_LOGON_FAILURE"
+    );
+}
