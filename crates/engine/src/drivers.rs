@@ -1,6 +1,8 @@
 //! The interface between the worker loop and a server, and the drivers behind it.
 
 pub(crate) mod backlog;
+pub(crate) mod cifs;
+mod deltree;
 pub(crate) mod driver;
 pub(crate) mod dropped;
 pub(crate) mod links;

@@ -16,4 +16,4 @@ pub mod handshake;
 pub mod header;
 
 pub use command::FileNumber;
-pub use connection::{CifsCompletion, CifsConnection, CifsEvent};
+pub use connection::{CifsCompletion, CifsConnection, CifsEvent, CifsTree};

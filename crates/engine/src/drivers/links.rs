@@ -333,7 +333,12 @@ impl Links {
                     let whole = RecvFlags::empty();
                     poll_receive(&session.stream, context, &mut scratch.input, whole)
                 }
-                Payloads::Dropped => drops::receive(session, context, &mut scratch.input),
+                Payloads::Dropped => {
+                    let Session {
+                        stream, inbound, ..
+                    } = session;
+                    drops::receive(stream, inbound, context, &mut scratch.input)
+                }
             };
             if let Poll::Ready(received) = received {
                 return Poll::Ready(received);

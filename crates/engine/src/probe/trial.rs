@@ -114,8 +114,10 @@ pub(super) async fn try_out(
         Err((error, leftover)) => return Ok((Err(error.to_string()), leftover)),
     };
     let directory = workspace.directory.clone();
-    let ShareSession::Smb2(session) = &mut workspace.session;
-    let tried = unless(cancel, on_a_file(&directory, session)).await;
+    let tried = match &mut workspace.session {
+        ShareSession::Smb2(session) => unless(cancel, on_a_file(&directory, session)).await,
+        ShareSession::Cifs(_) => unreachable!("the trials are of SMB2"),
+    };
     if tried.is_err() {
         workspace.lose_patience();
     }

@@ -15,8 +15,9 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
-use smbench_protocol::SigningAlgorithm;
+use smbench_protocol::{Dialect, SigningAlgorithm};
 
+use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
@@ -30,6 +31,7 @@ use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
+use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 use crate::worker::assignment::WorkerParts;
@@ -113,6 +115,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
+    let endpoint = session.settle(&endpoint);
     check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
@@ -166,6 +169,7 @@ fn context<'a, T: Source>(
     let plan = Arc::new(plan.clone());
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
     let server_cpu = Meter::new(&plan.generator.server_cpu, endpoint.here());
+    let is_cifs = endpoint.options.dialects.has_cifs();
     let is_logons = plan.work.workload.actions().contains(&Action::Session);
     let logons = is_logons.then(|| LogonConnect(endpoint.clone()));
     let site = site(&plan, &mix, endpoint, workspace);
@@ -173,6 +177,10 @@ fn context<'a, T: Source>(
         make_workers: match plan.generator.driver {
             _ if let Some(connector) = logons => worker_maker(WorkerParts {
                 connector,
+                supplies: Indirect::new(supplies),
+            }),
+            DriverKind::Native if is_cifs => worker_maker(WorkerParts {
+                connector: cifs::CifsConnect(site, T::CifsEncoder::new),
                 supplies: Indirect::new(supplies),
             }),
             DriverKind::Native => worker_maker(WorkerParts {
@@ -263,7 +271,10 @@ fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> boo
 }
 
 fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> ServerFacts {
-    let ShareSession::Smb2(session) = session;
+    let session = match session {
+        ShareSession::Smb2(session) => session,
+        ShareSession::Cifs(session) => return cifs_facts(plan, endpoint, session),
+    };
     let negotiated = session.connection.negotiated();
     let terms = session.terms();
     ServerFacts {
@@ -276,6 +287,22 @@ fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> Ser
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
         max_transact: negotiated.max_transact,
+    }
+}
+
+fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> ServerFacts {
+    let connection = &session.connection;
+    ServerFacts {
+        url: plan.sessions.target.redacted(),
+        is_here: endpoint.here().is_some(),
+        logon: Some(connection.logon(session.current)),
+        dialect: Some(Dialect::Cifs),
+        signing: connection.is_signed().then_some("md5"),
+        encryption: None,
+        max_read: connection.max_read(),
+        max_write: connection.max_write(),
+        // Parameters and data of a TRANSACTION2 have 16-bit lengths.
+        max_transact: u16::MAX.into(),
     }
 }
 
@@ -317,7 +344,10 @@ fn check_channels(
     if plan.sessions.connections.connections_per_session == 1 {
         return Ok(());
     }
-    let ShareSession::Smb2(session) = session;
+    let ShareSession::Smb2(session) = session else {
+        let (at, dialect) = (endpoint.at(), Dialect::Cifs);
+        return Err(SessionError::OneChannel { at, dialect });
+    };
     let at = endpoint.at();
     let negotiated = session.connection.negotiated();
     if !negotiated.multi_channel() {

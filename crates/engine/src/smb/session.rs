@@ -3,6 +3,7 @@
 //! which takes over the parts of a [`Session`].
 
 pub(crate) mod caching;
+pub(crate) mod cifs;
 mod endpoint;
 mod error;
 mod exchange;

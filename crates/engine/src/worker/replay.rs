@@ -13,6 +13,7 @@ use smbench_model::record::{OperationFailure, Phase, ReplayDifference};
 use smbench_model::trace::{NO_HANDLE, Record, Verb};
 use smbench_protocol::NtStatus;
 
+use crate::drivers::cifs::replay::CifsTrace;
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::replay::TraceEncoder;
@@ -32,6 +33,7 @@ impl Supplies for Replays {
 impl Source for Replays {
     type Native = Indirect;
     type Encoder = TraceEncoder;
+    type CifsEncoder = CifsTrace;
     #[cfg(feature = "smb-rs")]
     type Caller = TraceCaller;
 

@@ -16,6 +16,8 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, Phase};
 use smbench_protocol::NtStatus;
 
+use crate::drivers::cifs::CifsEncode;
+use crate::drivers::cifs::mix::CifsMix;
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::encode::Encode;
@@ -74,6 +76,8 @@ pub(crate) trait Source: Supplies {
     type Native: Supplies;
     /// Encodes its operations for the native driver.
     type Encoder: Encode;
+    /// Encodes its operations for the driver in CIFS.
+    type CifsEncoder: CifsEncode;
     /// Makes the calls of its operations for the smb-rs driver.
     #[cfg(feature = "smb-rs")]
     type Caller: Caller;
@@ -106,6 +110,7 @@ impl Supplies for Drawn {
 impl Source for Drawn {
     type Native = Self;
     type Encoder = MixEncoder;
+    type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
     type Caller = MixCaller;
 
@@ -151,6 +156,7 @@ impl Supplies for Sequences {
 impl Source for Sequences {
     type Native = Indirect;
     type Encoder = MixEncoder;
+    type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
     type Caller = MixCaller;
 
@@ -286,6 +292,7 @@ impl<T: Streams> Supplies for Foreign<T> {
 impl<T: Streams> Source for Foreign<T> {
     type Native = Indirect;
     type Encoder = MixEncoder;
+    type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
     type Caller = MixCaller;
 

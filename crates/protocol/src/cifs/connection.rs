@@ -38,6 +38,13 @@ const OVERHEAD: u32 = 64;
 /// accept above it.
 const LARGE_MAX: u32 = 65_536;
 
+/// The number of acknowledgements whose MIDs are kept.
+const RELEASED_MAX: usize = 64;
+
+/// A further tree connect of a session (TID).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CifsTree(pub(super) u16);
+
 /// What the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CifsNegotiated {
@@ -85,6 +92,9 @@ pub struct CifsConnection {
     users: Vec<CifsUser>,
     pub(crate) signer: Option<CifsSigner>,
     joining: Vec<Joining>,
+    /// MIDs of the last acknowledgements. A server that finds the file closed answers with
+    /// an error.
+    released: Vec<u16>,
     /// Value of the SessionKey field of each log-on.
     pub(crate) session_key: u32,
     /// [`cifs_flags2`] bits of requests.
@@ -103,6 +113,7 @@ impl CifsConnection {
             users: Vec::with_capacity(1),
             signer: None,
             joining: Vec::new(),
+            released: Vec::new(),
             session_key,
             flags2: cifs_flags2::REQUEST,
             challenge: None,
@@ -307,7 +318,26 @@ impl CifsConnection {
         Ok(())
     }
 
-    /// Appends the acknowledgement of an oplock break. It gets no answer.
+    /// Appends a TREE_DISCONNECT of another tree connect than the session's own.
+    ///
+    /// # Errors
+    /// As [`CifsConnection::request`].
+    pub fn tree_disconnect(
+        &mut self,
+        session: SessionIndex,
+        tag: u32,
+        tree: CifsTree,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoCredit> {
+        let own = std::mem::replace(&mut self.user_mut(session).tid, tree.0);
+        let command = CifsCommand::TreeDisconnect;
+        let sent = self.request(session, command, tag, out, encode_empty);
+        self.user_mut(session).tid = own;
+        sent
+    }
+
+    /// Appends the acknowledgement of an oplock break. It gets no answer, unless the file
+    /// is closed meanwhile.
     pub fn release(
         &mut self,
         session: SessionIndex,
@@ -316,6 +346,10 @@ impl CifsConnection {
         out: &mut Vec<u8>,
     ) {
         let mid = self.take_mid();
+        if self.released.len() == RELEASED_MAX {
+            self.released.remove(0);
+        }
+        self.released.push(mid);
         let header = self.header(session, CifsCommand::LockingAndX, mid);
         // Samba reserves the sequence number of an answer, unlike for an NT_CANCEL.
         self.append(&header, Answered::Yes, out, |out| {

@@ -397,7 +397,10 @@ fn notifications(peer: &mut CifsPeer) {
     let file = peer.create(&new_file(&path)).file;
     let told = peer.answer(1);
     assert_eq!(told.status, NtStatus::SUCCESS);
-    assert!(told.parameters[12..].starts_with(path.as_bytes()), "{told:?}");
+    assert!(
+        told.parameters[12..].starts_with(path.as_bytes()),
+        "{told:?}"
+    );
     peer.close(file);
     peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
     peer.begin(CifsCommand::NtTransact, 2, watch);

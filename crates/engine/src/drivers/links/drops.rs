@@ -10,10 +10,11 @@ use std::task::{Context, Poll, ready};
 use rustix::net::RecvFlags;
 use smbench_model::kind::Direction;
 use smbench_model::plan::Plan;
+use smbench_protocol::frame::Inbound;
+use tokio::net::TcpStream;
 
 use crate::drivers::dropped::Dropped;
 use crate::drivers::socket::poll_receive;
-use crate::smb::session::Session;
 
 /// Bytes received before their kind is known: a whole answer to a READ of 4 KiB.
 const HEAD_LEN: usize = 4096 + 256;
@@ -32,25 +33,26 @@ pub(crate) fn is_worth_while(plan: &Plan) -> bool {
 
 /// Waits for bytes to process, or for the end of a dropped payload. In the second
 /// case the number of bytes may be 0.
-pub(super) fn receive(
-    session: &mut Session,
+pub(crate) fn receive(
+    stream: &TcpStream,
+    inbound: &mut Inbound,
     context: &mut Context<'_>,
     input: &mut [u8],
 ) -> Poll<Result<usize, Dropped>> {
     loop {
-        let skippable = session.inbound.skippable();
-        let (len, flags) = match session.inbound.is_collecting() {
+        let skippable = inbound.skippable();
+        let (len, flags) = match inbound.is_collecting() {
             _ if skippable >= DROPPED_MIN => (skippable.min(input.len()), RecvFlags::TRUNC),
             true => (input.len(), RecvFlags::empty()),
             false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
         };
         let room = &mut input[..len];
-        let received = ready!(poll_receive(&session.stream, context, room, flags))?;
+        let received = ready!(poll_receive(stream, context, room, flags))?;
         if flags.is_empty() {
             return Poll::Ready(Ok(received));
         }
-        session.inbound.skip(received);
-        if session.inbound.skippable() == 0 {
+        inbound.skip(received);
+        if inbound.skippable() == 0 {
             return Poll::Ready(Ok(0));
         }
     }

@@ -16,6 +16,7 @@ use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::group::{ClientSession, SlotObjects};
 use crate::drivers::site::Site;
+use crate::smb::calls::FileCalls;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
 
@@ -29,7 +30,8 @@ pub(super) async fn hold(
     session: &mut Session,
 ) -> Result<(ClientSession, Vec<Caching>), SessionError> {
     let actions = site.mix.actions();
-    check_dialect(actions, session)?;
+    let dialect = session.connection.negotiated().dialect;
+    check_dialect(actions, dialect, || session.share())?;
     check_leases(site.plan.sessions.caching, session)?;
     let mut held = ClientSession {
         session: index,
@@ -60,7 +62,7 @@ pub(super) async fn hold(
 }
 
 /// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
-pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
+pub(crate) fn share(site: &Site) -> Result<WireName, SessionError> {
     let target = &site.endpoint.target;
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
         true => format!(r"\\{}\{}", target.host, target.share),
@@ -109,7 +111,7 @@ pub(super) async fn places(
 }
 
 /// Returns whether an action is a single request that needs no state.
-fn is_plain(action: &Action) -> bool {
+pub(crate) fn is_plain(action: &Action) -> bool {
     matches!(
         action.first(),
         OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush
@@ -149,10 +151,10 @@ pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32
 }
 
 /// Creates the entries that must exist.
-async fn make_kept(
+pub(crate) async fn make_kept(
     actions: &[Action],
     paths: &[String],
-    session: &mut Session,
+    session: &mut impl FileCalls,
 ) -> Result<(), SessionError> {
     for (name, kind) in kept(actions) {
         let path = paths[name as usize].as_str();
@@ -162,8 +164,8 @@ async fn make_kept(
             options: kind,
             ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
         };
-        let made = session.create(&doing, &request).await?;
-        session.close(&doing, made.file_id).await?;
+        let made = session.open_file(&doing, &request).await?;
+        session.close_file(&doing, made).await?;
     }
     Ok(())
 }
@@ -285,8 +287,11 @@ pub(super) const fn set_access(class: SetClass) -> u32 {
 }
 
 /// Refuses commands that the negotiated dialect does not have.
-fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionError> {
-    let dialect = session.connection.negotiated().dialect;
+pub(crate) fn check_dialect(
+    actions: &[Action],
+    dialect: Dialect,
+    share: impl Fn() -> String,
+) -> Result<(), SessionError> {
     for action in actions {
         if let Some(need) = dialect_needed(action)
             && !(need.has)(dialect)
@@ -295,7 +300,7 @@ fn check_dialect(actions: &[Action], session: &Session) -> Result<(), SessionErr
                 what: need.what,
                 needs: need.needs,
                 dialect,
-                at: session.share(),
+                at: share(),
             });
         }
     }
@@ -324,11 +329,11 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
     Ok(())
 }
 
-fn path(site: &Site, name: &str) -> String {
+pub(crate) fn path(site: &Site, name: &str) -> String {
     format!(r"{}\{name}", site.directory)
 }
 
-fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
+pub(crate) fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
     let encode = |path: &String| {
         WireName::new(path).map_err(|_| SessionError::Path {
             doing: format!("open '{path}'"),

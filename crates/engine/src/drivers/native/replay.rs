@@ -9,7 +9,6 @@
 //! A server may leave the rest of a frame undone after a failure. The CLOSE is then
 //! sent once more, so that nothing stays open.
 
-mod deltree;
 pub(crate) mod wire;
 
 use std::sync::Arc;
@@ -23,11 +22,12 @@ use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
-use smbench_protocol::{Completion, Connection, FileId, NtStatus};
+use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
 use super::encode::{Encode, To};
 use super::group::{ClientSession, GroupState, SlotObjects};
 use super::open::open_directory;
+use crate::drivers::deltree::{Deltree, DeltreeStep};
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
@@ -35,12 +35,11 @@ use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
-use deltree::{Deltree, DeltreeStep};
 use wire::{deletion, existing, listing, query, recorded, set};
 
 /// Maximum length of the directory's name in UTF-16 units. It leaves room for any
 /// name below it.
-const ROOT_UNITS_MAX: usize = 16_000;
+pub(crate) const ROOT_UNITS_MAX: usize = 16_000;
 
 /// Encodes the operations of a trace.
 pub(crate) struct TraceEncoder {
@@ -76,7 +75,7 @@ struct Current {
     status: NtStatus,
 }
 
-fn wire_name(name: &str) -> Result<WireName, SessionError> {
+pub(crate) fn wire_name(name: &str) -> Result<WireName, SessionError> {
     WireName::new(name).map_err(|_| SessionError::Path {
         doing: format!("open '{name}'"),
     })
@@ -187,7 +186,8 @@ impl Encode for TraceEncoder {
         if let (Some(deltree), Command::QueryDirectory) = (&mut player.deltree, done.command)
             && answer.status == NtStatus::SUCCESS
         {
-            deltree.found(done.message())?;
+            let found = directory::decode_response(done.message());
+            deltree.found(found.map_err(ProtocolError::from)?);
         }
         if answer.extent == Extent::Part {
             return Ok(None);
@@ -214,7 +214,7 @@ impl Encode for TraceEncoder {
         if let Some(deltree) = &mut player.deltree {
             match deltree.go_on(current.status) {
                 DeltreeStep::Send => {
-                    let sent = deltree.send(to, &mut encoder.name);
+                    let sent = to.delete_from(deltree, &mut encoder.name);
                     place.due = sent.map_err(|NoCredit| Dropped::NoCredits)?;
                     current.status = NtStatus::SUCCESS;
                     current.is_closing = false;
@@ -251,7 +251,12 @@ impl Encode for TraceEncoder {
 }
 
 /// Composes a name below `root` for the client with this number.
-fn compose(name: &mut WireName, template: &Template, root: &WireName, number: &WireName) {
+pub(crate) fn compose(
+    name: &mut WireName,
+    template: &Template,
+    root: &WireName,
+    number: &WireName,
+) {
     name.set_joined(template.parts(root, number))
         .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
 }
@@ -335,7 +340,7 @@ impl GroupState<TraceEncoder> {
             }
             OpKind::Deltree => {
                 let begun = Box::new(Deltree::of(name.to_string()));
-                let sent = begun.send(to, name);
+                let sent = to.delete_from(&begun, name);
                 player.deltree = Some(begun);
                 sent
             }

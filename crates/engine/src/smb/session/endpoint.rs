@@ -13,7 +13,9 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
-use smbench_protocol::{Account, Channels, Credentials, HandshakeError, Policy, SessionConfig};
+use smbench_protocol::{
+    Account, Channels, Credentials, DialectRange, HandshakeError, Policy, SessionConfig,
+};
 use tokio::time::timeout;
 
 use super::{LogonIdentity, SessionError, StepFailure};
@@ -174,6 +176,14 @@ impl Endpoint {
             credit_target: credit_target.min(self.credit_cap.unwrap_or(u16::MAX)),
             ..self.clone()
         }
+    }
+
+    /// Returns this endpoint with other dialects to offer.
+    pub(crate) fn with_dialects(&self, dialects: DialectRange) -> Self {
+        self.with_options(SessionOptions {
+            dialects,
+            ..self.options
+        })
     }
 
     /// Returns this endpoint with other session options.

@@ -1,16 +1,20 @@
 //! A session on a share in the protocol of the run.
 
-use smbench_protocol::FileId;
+use smbench_model::record::SetupPhase;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::directory::Entry;
+use smbench_protocol::{Dialect, FileId};
 
 use crate::smb::calls::FileCalls;
+use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
 
 /// A session for requests on files, one at a time.
 pub(crate) enum ShareSession {
     /// A session in SMB2 or SMB3.
     Smb2(Box<Session>),
+    /// A session in CIFS.
+    Cifs(Box<CifsSession>),
 }
 
 /// Calls the same method on either session.
@@ -18,6 +22,7 @@ macro_rules! either {
     ($self:expr, $session:ident => $call:expr) => {
         match $self {
             ShareSession::Smb2($session) => $call,
+            ShareSession::Cifs($session) => $call,
         }
     };
 }
@@ -25,7 +30,33 @@ macro_rules! either {
 impl ShareSession {
     /// Connects, authenticates and connects to the share.
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
-        Ok(Self::Smb2(Box::new(Session::open(endpoint).await?)))
+        let dialects = endpoint.options.dialects;
+        let Some(smb2) = dialects.smb2() else {
+            return Self::open_cifs(endpoint).await;
+        };
+        let narrowed = endpoint.with_dialects(smb2);
+        match Session::open(&narrowed).await {
+            Ok(session) => Ok(Self::Smb2(Box::new(session))),
+            // A server without SMB2 closes the connection, or answers in CIFS.
+            Err(error) if dialects.has_cifs() && error.phase() == SetupPhase::Negotiate => {
+                let cifs = endpoint.with_dialects(Dialect::Cifs.into());
+                Self::open_cifs(&cifs).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn open_cifs(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        Ok(Self::Cifs(Box::new(CifsSession::open(endpoint).await?)))
+    }
+
+    /// Returns the endpoint for further sessions in the same protocol.
+    pub(crate) fn settle(&self, endpoint: &Endpoint) -> Endpoint {
+        let dialects = endpoint.options.dialects;
+        endpoint.with_dialects(match (self, dialects.smb2()) {
+            (Self::Smb2(_), Some(smb2)) => smb2,
+            _ => Dialect::Cifs.into(),
+        })
     }
 
     /// Returns the largest READ and WRITE in bytes.
@@ -34,6 +65,10 @@ impl ShareSession {
             Self::Smb2(session) => {
                 let negotiated = session.connection.negotiated();
                 (negotiated.max_read, negotiated.max_write)
+            }
+            Self::Cifs(session) => {
+                let connection = &session.connection;
+                (connection.max_read(), connection.max_write())
             }
         }
     }

@@ -1,12 +1,13 @@
 //! The events that received messages cause.
 
+use super::CifsTree;
 use super::parts::Joined;
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::read::decode_read;
 use crate::cifs::command::transaction::TransactionPart;
 use crate::cifs::command::write::decode_write;
-use crate::cifs::header::CifsCommand;
+use crate::cifs::header::{CifsCommand, CifsHeader};
 use crate::command::read::ReadResponse;
 use crate::connection::SessionIndex;
 use crate::wire::DecodeError;
@@ -16,7 +17,8 @@ use crate::wire::DecodeError;
 pub enum CifsEvent<'a> {
     /// A request was answered.
     Completed(CifsCompletion<'a>),
-    /// A part of an answer arrived; others follow.
+    /// Nothing to report: a part of an answer, of which others follow, or an answer that
+    /// does not matter.
     Part,
     /// The server takes back an oplock. The sender is not verified.
     Break {
@@ -66,6 +68,14 @@ impl<'a> CifsCompletion<'a> {
     #[inline]
     pub fn write(&self) -> Result<u32, DecodeError> {
         decode_write(self.bytes)
+    }
+
+    /// Returns the tree connect of a successful TREE_CONNECT_ANDX.
+    ///
+    /// # Errors
+    /// If the header is malformed.
+    pub fn tree(&self) -> Result<CifsTree, DecodeError> {
+        Ok(CifsTree(CifsHeader::decode(self.bytes)?.tid))
     }
 
     /// Returns parameters and data of the answer to a transaction.

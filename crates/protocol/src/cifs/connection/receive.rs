@@ -29,9 +29,10 @@ impl CifsConnection {
             return self.unsolicited(&header, bytes);
         }
         let mut in_flight = self.in_flight.iter();
-        let at = in_flight
-            .position(|entry| entry.mid == header.mid)
-            .ok_or(ProtocolError::Unasked(header.mid.into()))?;
+        let Some(at) = in_flight.position(|entry| entry.mid == header.mid) else {
+            hint::cold_path();
+            return self.unasked(&header);
+        };
         let entry = self.in_flight[at];
         if entry.command != header.command {
             hint::cold_path();
@@ -92,6 +93,20 @@ impl CifsConnection {
             true => Collected::Joined(self.joining.swap_remove(at).into_joined()),
             false => Collected::More,
         })
+    }
+
+    /// Judges an answer to no request: that to an acknowledgement is an error of no
+    /// importance.
+    #[cold]
+    fn unasked<'a>(&mut self, header: &CifsHeader) -> Result<CifsEvent<'a>, ProtocolError> {
+        let known = self.released.iter().position(|mid| *mid == header.mid);
+        match known.filter(|_| header.command == CifsCommand::LockingAndX) {
+            Some(at) => {
+                self.released.remove(at);
+                Ok(CifsEvent::Part)
+            }
+            None => Err(ProtocolError::Unasked(header.mid.into())),
+        }
     }
 
     /// Decodes a request of the server, which can only be an oplock break.

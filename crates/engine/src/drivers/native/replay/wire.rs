@@ -13,6 +13,7 @@ use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
 
+use crate::drivers::deltree::{Deltree, DeltreeRequest};
 use crate::drivers::native::encode::To;
 use crate::drivers::native::request::info;
 use crate::drivers::native::request::info::ANSWER_LEN;
@@ -35,6 +36,28 @@ impl To<'_> {
     pub(super) fn touch(self, create: &CreateRequest<'_, Name>) -> Result<u8, NoCredit> {
         self.frame(create, |chain| chain)?;
         Ok(2)
+    }
+
+    /// Sends the next frame of the deletion of a tree.
+    pub(super) fn delete_from(self, deltree: &Deltree, name: &mut Name) -> Result<u8, NoCredit> {
+        let (DeltreeRequest::Listing(path)
+        | DeltreeRequest::File(path)
+        | DeltreeRequest::Directory(path)) = deltree.request();
+        // `set` cannot fail: each name came from a listing, so it is short enough.
+        let _ = name.set(path);
+        match deltree.request() {
+            DeltreeRequest::File(_) => {
+                self.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE))
+            }
+            DeltreeRequest::Directory(_) => {
+                self.touch(&deletion(name, options::FILE_DIRECTORY_FILE))
+            }
+            DeltreeRequest::Listing(_) => {
+                let every = Name::every();
+                let query = info::list(DirectoryClass::Directory, FileId::RELATED, &every);
+                self.list_by_name(name, &query)
+            }
+        }
     }
 
     /// Sends CREATE, QUERY_DIRECTORY and CLOSE.
@@ -116,7 +139,7 @@ pub(crate) const fn set_class(record: &Record) -> Option<SetClass> {
 }
 
 /// Returns the SET_INFO of a trace.
-pub(super) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
+pub(crate) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
     match set_class(record) {
         Some(class) => info::set(class, file_id, record.offset, None),
         None => SetInfoRequest {

@@ -41,7 +41,7 @@ pub(crate) const fn name(action: &Action) -> Name {
 
 /// Returns whether the CREATE of an action may request an oplock or a lease. It may
 /// do so only for a file, and not with a durable handle, which has its own oplock.
-pub(super) const fn may_cache(action: &Action) -> bool {
+pub(crate) const fn may_cache(action: &Action) -> bool {
     !matches!(
         action,
         Action::Create(

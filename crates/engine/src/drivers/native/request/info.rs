@@ -19,6 +19,11 @@ pub(crate) const LISTING_LEN: u32 = 64 * 1024;
 /// Maximum bytes of an answer with changes; only the first few changes matter.
 const CHANGES_LEN: u32 = 4 * 1024;
 
+/// Parts of a security descriptor that are queried.
+pub(crate) const SECURITY_PARTS: u32 = security::OWNER_SECURITY_INFORMATION
+    | security::GROUP_SECURITY_INFORMATION
+    | security::DACL_SECURITY_INFORMATION;
+
 /// 2020-01-01 UTC: a time to set. A time of 0 would mean that the server keeps its
 /// own (MS-FSCC 2.4.7).
 pub(crate) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
@@ -40,12 +45,7 @@ const DESCRIPTOR: [u8; 48] = [
 pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
     let (info_type, additional) = match class.kind() {
         OpKind::QueryFs => (InfoType::FileSystem, 0),
-        OpKind::QuerySecurity => (
-            InfoType::Security,
-            security::OWNER_SECURITY_INFORMATION
-                | security::GROUP_SECURITY_INFORMATION
-                | security::DACL_SECURITY_INFORMATION,
-        ),
+        OpKind::QuerySecurity => (InfoType::Security, SECURITY_PARTS),
         _ => (InfoType::File, 0),
     };
     QueryInfoRequest {

@@ -4,17 +4,9 @@
 //! This allocates, because the names are not known before. Traces have this
 //! operation only at the start and at the end of a client's work.
 
-use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::options;
-use smbench_protocol::command::query_directory::DirectoryClass;
-use smbench_protocol::connection::NoCredit;
-use smbench_protocol::directory::{self, Entry};
-use smbench_protocol::{FileId, NtStatus, ProtocolError};
+use smbench_protocol::NtStatus;
+use smbench_protocol::directory::Entry;
 
-use super::wire::deletion;
-use crate::drivers::dropped::Dropped;
-use crate::drivers::native::encode::To;
-use crate::drivers::native::request::info;
 use crate::smb::share::join;
 
 /// Maximum number of listings for one tree. It ends the operation if the server
@@ -44,6 +36,16 @@ enum DeltreeStage {
     Directory,
 }
 
+/// A request for a name.
+pub(super) enum DeltreeRequest<'a> {
+    /// Lists a directory.
+    Listing(&'a str),
+    /// Deletes a file.
+    File(&'a str),
+    /// Deletes an empty directory.
+    Directory(&'a str),
+}
+
 /// The next step.
 pub(super) enum DeltreeStep {
     Send,
@@ -62,33 +64,24 @@ impl Deltree {
         }
     }
 
-    /// Appends the next frame; returns the number of its answers.
-    pub(super) fn send(&self, to: To<'_>, name: &mut WireName) -> Result<u8, NoCredit> {
-        let path = match self.stage {
-            DeltreeStage::File => self.files.last(),
-            DeltreeStage::Listing | DeltreeStage::Directory => self.directories.last(),
-        };
-        let path = path.map_or("", String::as_str);
-        // `set` cannot fail: each name came from a listing, so it is short enough.
-        let _ = name.set(path);
+    /// Returns the next request.
+    pub(super) fn request(&self) -> DeltreeRequest<'_> {
+        let directory = || self.directories.last().map_or("", String::as_str);
         match self.stage {
-            DeltreeStage::File => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
-            DeltreeStage::Directory => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
-            DeltreeStage::Listing => {
-                let every = WireName::every();
-                let query = info::list(DirectoryClass::Directory, FileId::RELATED, &every);
-                to.list_by_name(name, &query)
+            DeltreeStage::File => {
+                DeltreeRequest::File(self.files.last().map_or("", String::as_str))
             }
+            DeltreeStage::Listing => DeltreeRequest::Listing(directory()),
+            DeltreeStage::Directory => DeltreeRequest::Directory(directory()),
         }
     }
 
     /// Keeps the entries of a listing.
-    pub(super) fn found(&mut self, message: &[u8]) -> Result<(), Dropped> {
-        self.listed = directory::decode_response(message).map_err(ProtocolError::from)?;
-        Ok(())
+    pub(super) fn found(&mut self, entries: Vec<Entry>) {
+        self.listed = entries;
     }
 
-    /// Continues after a frame that ended with `status`.
+    /// Continues after a request that ended with `status`.
     pub(super) fn go_on(&mut self, status: NtStatus) -> DeltreeStep {
         let is_gone = matches!(
             status,

@@ -1,0 +1,259 @@
+//! The driver in CIFS: a session for each client of the group, on one connection.
+//!
+//! [`open`] opens files before the load, [`mix`] and [`replay`] encode operations, and
+//! [`answer`] converts answers.
+
+mod answer;
+mod group;
+pub(crate) mod mix;
+mod open;
+pub(crate) mod replay;
+mod to;
+
+use std::hint;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustix::net::RecvFlags;
+use smbench_model::Nanos;
+use smbench_model::contents::Verify;
+use smbench_protocol::ProtocolError;
+use smbench_protocol::cifs::CifsEvent;
+use smbench_protocol::frame::Payload;
+
+use crate::drivers::backlog::{self, Backlog};
+use crate::drivers::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::links::Payloads;
+use crate::drivers::links::drops;
+use crate::drivers::site::Site;
+use crate::drivers::socket::poll_receive;
+use crate::machine::clock;
+use crate::smb::session::SessionError;
+use crate::smb::session::cifs::CifsSession;
+use group::{CifsClient, CifsGroup, CifsPlace};
+
+/// The sessions of a group on their connection, with their open files.
+pub(crate) struct Cifs<E> {
+    session: CifsSession,
+    backlog: Backlog,
+    group: CifsGroup<E>,
+    payload: Payload,
+    payloads: Payloads,
+}
+
+/// Encodes the operations of one source, and follows their answers.
+pub(crate) trait CifsEncode: Sized + 'static {
+    /// Makes the encoder of a group of clients.
+    fn new(site: &Site) -> Result<Self, SessionError>;
+
+    /// Prepares the share for a client, and makes a place for each of its slots.
+    async fn prepare(
+        &mut self,
+        site: &Site,
+        client: u32,
+        session: &mut CifsSession,
+        held: &mut CifsClient,
+    ) -> Result<Vec<CifsPlace>, SessionError>;
+
+    /// Appends the request of a call.
+    fn encode(
+        group: &mut CifsGroup<Self>,
+        session: &mut CifsSession,
+        call: &Call,
+        out: &mut Vec<u8>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy>;
+
+    /// Processes an answer, and sends the requests that follow from it. Returns the answer
+    /// for the loop, if there is one yet.
+    fn answered<'a>(
+        group: &mut CifsGroup<Self>,
+        answered: answer::Answered<'a, '_>,
+        session: &mut CifsSession,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<crate::drivers::driver::Answer<'a>>, Dropped>;
+}
+
+/// Sets up the sessions of a run's groups. The second value makes the encoder of a group.
+#[derive(Clone)]
+pub(crate) struct CifsConnect<F>(pub(crate) Arc<Site>, pub(crate) F);
+
+impl<F, E> Connector for CifsConnect<F>
+where
+    F: Fn(&Site) -> Result<E, SessionError> + Clone + Send + 'static,
+    E: CifsEncode,
+{
+    type Driver = Cifs<E>;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Cifs<E>>, SessionError> {
+        let Self(site, encoder) = self;
+        let opened = open_group(site, encoder(site)?, clients).await;
+        opened.map_err(SessionError::of_own_file)
+    }
+}
+
+async fn open_group<E: CifsEncode>(
+    site: &Site,
+    mut encoder: E,
+    clients: &[u32],
+) -> Result<Opened<Cifs<E>>, SessionError> {
+    let connections = &site.plan.sessions.connections;
+    let first = clients.first().copied().unwrap_or(0);
+    let number = first / connections.sessions_per_connection;
+    let begin = clock::now();
+    let mut session = CifsSession::open(&site.endpoint.of_connection(number)).await?;
+    let mut took = vec![clock::now().since(begin)];
+    let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
+    let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
+    for (at, &client) in clients.iter().enumerate() {
+        if at > 0 {
+            let begin = clock::now();
+            match session.open_another().await {
+                Ok(_) => took.push(clock::now().since(begin)),
+                // The sessions before it stay.
+                Err(error) if error.is_refusal() => {
+                    refused = Some(((clients.len() - at) as u32, error));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut of_client =
+            open::hold(site, client, &mut session, &mut granted, &mut oplocks).await?;
+        let prepared = encoder.prepare(site, client, &mut session, &mut of_client);
+        places.extend(prepared.await?);
+        held.push(of_client);
+    }
+    let is_unseen = site.plan.work.verify == Verify::Off && !session.connection.is_signed();
+    let driver = Cifs {
+        session,
+        backlog: Backlog::default(),
+        group: CifsGroup::new(site, encoder, held, places, oplocks),
+        payload: match site.plan.work.verify {
+            Verify::Off => Payload::Discard,
+            Verify::ReadBack => Payload::Keep,
+        },
+        payloads: match is_unseen && drops::is_worth_while(&site.plan) {
+            true => Payloads::Dropped,
+            false => Payloads::Received,
+        },
+    };
+    Ok(Opened {
+        granted,
+        refused,
+        ..Opened::new(driver, 1, took)
+    })
+}
+
+impl<E: CifsEncode> Driver for Cifs<E> {
+    fn has_room(&self, scratch: &Scratch) -> bool {
+        self.backlog.len() + scratch.output.len() < backlog::FULL_LEN
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        let Self { session, group, .. } = self;
+        E::encode(group, session, call, &mut scratch.output, data)
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        let stream = &self.session.stream;
+        Ok(self.backlog.flush(stream, context, &mut scratch.output)?)
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        let CifsSession {
+            stream, inbound, ..
+        } = &mut self.session;
+        match self.payloads {
+            Payloads::Received => {
+                poll_receive(stream, context, &mut scratch.input, RecvFlags::empty())
+            }
+            Payloads::Dropped => drops::receive(stream, inbound, context, &mut scratch.input),
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        _: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let Self {
+            session,
+            group,
+            payload,
+            ..
+        } = self;
+        let Scratch { input, output } = scratch;
+        let mut input = &mut input[..received];
+        loop {
+            // Taken out, because following an answer needs the whole session.
+            let mut inbound = std::mem::take(&mut session.inbound);
+            let next = inbound
+                .next(&mut input, *payload)
+                .map_err(ProtocolError::from);
+            let taken = match next {
+                Ok(Some(frame)) => {
+                    let event = session.connection.receive(frame.into_message());
+                    event
+                        .map_err(Dropped::from)
+                        .and_then(|event| follow(event, session, group, output, sink))
+                        .map(|()| true)
+                }
+                Ok(None) => Ok(false),
+                Err(error) => Err(error.into()),
+            };
+            session.inbound = inbound;
+            if !taken? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.session.connection.in_flight() > 0
+    }
+
+    async fn close(self) {
+        let sessions = self.group.sessions();
+        self.session.log_off_all(sessions).await;
+    }
+}
+
+fn follow<E: CifsEncode>(
+    event: CifsEvent<'_>,
+    session: &mut CifsSession,
+    group: &mut CifsGroup<E>,
+    out: &mut Vec<u8>,
+    sink: &mut impl Sink,
+) -> Result<(), Dropped> {
+    match event {
+        CifsEvent::Completed(done) => group.completed(&done, session, out, sink),
+        CifsEvent::Part => Ok(()),
+        CifsEvent::Break {
+            session: of,
+            broken,
+        } => {
+            hint::cold_path();
+            sink.broken();
+            let of = of.unwrap_or(session.current);
+            if group.is_to_be_released(&broken) {
+                session
+                    .connection
+                    .release(of, broken.file, broken.level, out);
+            }
+            Ok(())
+        }
+    }
+}

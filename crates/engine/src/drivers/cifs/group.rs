@@ -1,0 +1,205 @@
+//! State of the clients of a group, and what answers and breaks change in it.
+
+use std::hint;
+
+use smbench_model::sessions::Caching;
+use smbench_protocol::cifs::command::lock::CifsBreak;
+use smbench_protocol::cifs::handshake::{CifsSetup, CifsSetupProgress};
+use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::{CifsCompletion, CifsTree, FileNumber};
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
+
+use super::CifsEncode;
+use super::answer::{self, Answered};
+use crate::drivers::driver::{Answer, Call, Extent, Sink};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::site::Site;
+use crate::smb::session::cifs::CifsSession;
+
+/// State of the clients of a group.
+pub(crate) struct CifsGroup<E> {
+    pub(super) encoder: E,
+    /// State of each member.
+    pub(super) held: Box<[CifsClient]>,
+    /// State of each slot, in the order of the members.
+    pub(super) places: Box<[CifsPlace]>,
+    /// The oplock that opens ask for.
+    pub(super) asked: OplockLevel,
+    /// The opens with oplocks.
+    oplocks: Vec<(FileNumber, OplockLevel)>,
+}
+
+/// The session of a client and its open files.
+pub(crate) struct CifsClient {
+    pub(super) session: SessionIndex,
+    /// Open files, private or shared; empty if no action uses them.
+    pub(super) files: Box<[FileNumber]>,
+    /// Paths of the files; empty if no action opens them.
+    pub(super) paths: Box<[WireName]>,
+    /// The run's directory, if any action uses it.
+    pub(super) directory: FileNumber,
+}
+
+/// State of a slot.
+#[derive(Default)]
+pub(crate) struct CifsPlace {
+    /// The open that the NT_CREATE_ANDX of its action created.
+    pub(super) open: FileNumber,
+    /// The tree that the TREE_CONNECT_ANDX of its action connected.
+    pub(super) tree: CifsTree,
+    /// Whether its NT_CREATE_ANDX asked for an oplock.
+    pub(super) asks_to_cache: bool,
+    /// A further session that is set up or being set up.
+    pub(super) further: Option<CifsFurther>,
+    /// Paths of its scratch names, in the order of
+    /// [`ScratchName::ALL`](smbench_model::files::ScratchName::ALL).
+    pub(super) paths: Box<[WireName]>,
+}
+
+/// A session of a slot, in addition to that of its client.
+pub(super) enum CifsFurther {
+    Opening(Box<CifsSetup>),
+    LoggedOn(SessionIndex),
+}
+
+/// Returns the oplock of a kind of caching. CIFS has no leases, and no request for level
+/// II; a plan has neither.
+pub(super) const fn oplock_of(caching: Caching) -> OplockLevel {
+    match caching {
+        Caching::Oplock(level) => level,
+        Caching::None | Caching::Lease(_) => OplockLevel::None,
+    }
+}
+
+impl<E> CifsGroup<E> {
+    pub(super) fn new(
+        site: &Site,
+        encoder: E,
+        held: Vec<CifsClient>,
+        places: Vec<CifsPlace>,
+        oplocks: Vec<(FileNumber, OplockLevel)>,
+    ) -> Self {
+        Self {
+            encoder,
+            held: held.into_boxed_slice(),
+            places: places.into_boxed_slice(),
+            asked: oplock_of(site.plan.sessions.caching),
+            oplocks,
+        }
+    }
+
+    /// Returns the sessions of all members.
+    pub(super) fn sessions(&self) -> Vec<SessionIndex> {
+        self.held.iter().map(|held| held.session).collect()
+    }
+
+    /// Returns the held-open file of a call.
+    pub(super) fn held_file(&self, call: &Call) -> FileNumber {
+        self.held[call.member].files[call.operation.file as usize]
+    }
+
+    /// Returns whether the break of an oplock is to be acknowledged (MS-CIFS 3.2.5.42).
+    /// Notes the level that is left.
+    #[cold]
+    pub(super) fn is_to_be_released(&mut self, broken: &CifsBreak) -> bool {
+        let mut oplocks = self.oplocks.iter_mut();
+        // The break of a file that was closed meanwhile needs no answer.
+        let Some((_, level)) = oplocks.find(|(file, _)| *file == broken.file) else {
+            return false;
+        };
+        let before = std::mem::replace(level, broken.level);
+        matches!(before, OplockLevel::Exclusive | OplockLevel::Batch)
+    }
+
+    /// Notes the oplocks of opens, and their ends.
+    fn note(&mut self, done: &CifsCompletion<'_>, created: Option<(FileNumber, OplockLevel)>) {
+        match done.command {
+            CifsCommand::NtCreateAndX => {
+                let granted = created.filter(|(_, level)| *level != OplockLevel::None);
+                self.oplocks.extend(granted);
+            }
+            CifsCommand::Close if !self.oplocks.is_empty() => {
+                let Some(place) = self.places.get(done.tag as usize) else {
+                    return;
+                };
+                let closed = place.open;
+                self.oplocks.retain(|(file, _)| *file != closed);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<E: CifsEncode> CifsGroup<E> {
+    /// Processes the answer to a request of a slot.
+    #[inline]
+    pub(super) fn completed(
+        &mut self,
+        done: &CifsCompletion<'_>,
+        session: &mut CifsSession,
+        out: &mut Vec<u8>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let slot = done.tag as usize;
+        if self
+            .places
+            .get(slot)
+            .is_some_and(|place| place.further.is_some())
+        {
+            hint::cold_path();
+            return self.further_answered(done, session, out, sink);
+        }
+        let (answer, created) = answer::of(done).map_err(ProtocolError::from)?;
+        let asked = self
+            .places
+            .get(slot)
+            .is_some_and(|place| place.asks_to_cache);
+        if asked && let Some((_, level)) = created {
+            sink.granted(Caching::granted(level, None));
+        }
+        self.note(done, created);
+        if let Some(place) = self.places.get_mut(slot) {
+            answer::keep(done, created, place).map_err(ProtocolError::from)?;
+        }
+        let answered = Answered { answer, done };
+        if let Some(answer) = E::answered(self, answered, session, out)? {
+            sink.answer(&answer)?;
+        }
+        Ok(())
+    }
+
+    /// Processes an answer for the further session of a slot.
+    #[cold]
+    fn further_answered(
+        &mut self,
+        done: &CifsCompletion<'_>,
+        session: &mut CifsSession,
+        out: &mut Vec<u8>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let place = &mut self.places[done.tag as usize];
+        let connection = &mut session.connection;
+        let status = match place.further.take() {
+            Some(CifsFurther::Opening(mut setup)) => match setup.receive(connection, done, out) {
+                Ok(CifsSetupProgress::NotYet) => {
+                    place.further = Some(CifsFurther::Opening(setup));
+                    return Ok(());
+                }
+                Ok(CifsSetupProgress::Ready(further)) => {
+                    place.further = Some(CifsFurther::LoggedOn(further));
+                    NtStatus::SUCCESS
+                }
+                Err(HandshakeError::Refused { status, .. }) => status,
+                Err(error) => return Err(Dropped::LogOn(error.to_string())),
+            },
+            Some(CifsFurther::LoggedOn(further)) => {
+                connection.forget(further);
+                done.status
+            }
+            None => done.status,
+        };
+        sink.answer(&Answer::bare(done.tag, Extent::Final, status))
+    }
+}

@@ -1,0 +1,314 @@
+//! Encodes the operations of a mix as requests. Nothing here allocates: names are encoded
+//! and files are opened before the load begins.
+
+use std::sync::Arc;
+
+use smbench_model::action::{Action, QueryClass};
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Mix;
+use smbench_protocol::cifs::command::find::{CifsFind, find_flags};
+use smbench_protocol::cifs::command::info::{PASS_THROUGH, encode_query_file, encode_query_fs};
+use smbench_protocol::cifs::command::lock::CifsLock;
+use smbench_protocol::cifs::command::nt_transact::{
+    WatchDepth, encode_notify, encode_query_security,
+};
+use smbench_protocol::cifs::command::session::encode_logoff;
+use smbench_protocol::cifs::command::tree::encode_tree_connect;
+use smbench_protocol::cifs::command::write::WriteMode;
+use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::query_directory::DirectoryClass;
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::{FileId, HandshakeError};
+
+use super::CifsEncode;
+use super::answer::Answered;
+use super::group::{CifsClient, CifsFurther, CifsGroup, CifsPlace};
+use super::open;
+use super::to::CifsTo;
+use crate::drivers::driver::{Answer, Busy, Call};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::native::open::share;
+use crate::drivers::native::request::create::{self, Name};
+use crate::drivers::native::request::info::{self, ANSWER_LEN, LISTING_LEN};
+use crate::drivers::site::Site;
+use crate::smb::session::SessionError;
+use crate::smb::session::cifs::CifsSession;
+
+/// Largest answer with changes, in bytes.
+const CHANGES_LEN: u32 = 4096;
+/// Number of names that a listing asks for at most: as many as fit the answer.
+const NAMES: u16 = u16::MAX;
+/// Largest data of a transaction: what fits the client's buffer beside the words.
+const DATA_MAX: u16 = (LISTING_LEN - 512) as u16;
+
+/// Encodes the operations of a mix.
+pub(crate) struct CifsMix {
+    mix: Arc<Mix>,
+    /// Search pattern of each action of the mix.
+    patterns: Box<[WireName]>,
+    /// Name of the share, for further tree connects.
+    share: WireName,
+    /// Size of each file in bytes.
+    file_size: u64,
+}
+
+impl CifsEncode for CifsMix {
+    fn new(site: &Site) -> Result<Self, SessionError> {
+        Ok(Self {
+            mix: Arc::clone(&site.mix),
+            patterns: open::patterns(site)?,
+            share: share(site)?,
+            file_size: site.plan.work.workload.files.size,
+        })
+    }
+
+    async fn prepare(
+        &mut self,
+        site: &Site,
+        client: u32,
+        session: &mut CifsSession,
+        _: &mut CifsClient,
+    ) -> Result<Vec<CifsPlace>, SessionError> {
+        open::places(site, client, session).await
+    }
+
+    #[inline]
+    fn encode(
+        group: &mut CifsGroup<Self>,
+        session: &mut CifsSession,
+        call: &Call,
+        out: &mut Vec<u8>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        let operation = &call.operation;
+        if operation.kind == OpKind::LogOn {
+            return group.log_on(session, call, out);
+        }
+        let to = CifsTo {
+            connection: &mut session.connection,
+            session: group.held[call.member].session,
+            tag: call.slot,
+            out,
+        };
+        match operation.kind {
+            OpKind::Read => to.read(group.held_file(call), operation),
+            OpKind::Write => {
+                let mode = match group.encoder.mix.action(operation) {
+                    Action::Write {
+                        write_through: true,
+                        ..
+                    } => WriteMode::Through,
+                    _ => WriteMode::Buffered,
+                };
+                to.write(group.held_file(call), operation, mode, data)
+            }
+            OpKind::Flush | OpKind::FinalFlush => to.flush(group.held_file(call)),
+            _ => group.encode_rest(call, to),
+        }
+        .map_err(|NoCredit| Busy::Credits)
+    }
+
+    #[inline]
+    fn answered<'a>(
+        _: &mut CifsGroup<Self>,
+        answered: Answered<'a, '_>,
+        _: &mut CifsSession,
+        _: &mut Vec<u8>,
+    ) -> Result<Option<Answer<'a>>, Dropped> {
+        Ok(Some(answered.answer))
+    }
+}
+
+impl CifsGroup<CifsMix> {
+    /// Returns the action of a call.
+    fn action(&self, call: &Call) -> &Action {
+        self.encoder.mix.action(&call.operation)
+    }
+
+    /// Encodes operations that carry no data of their own.
+    fn encode_rest(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
+        let place = call.slot as usize;
+        match call.operation.kind {
+            OpKind::Create => self.create(call, to),
+            OpKind::Close => to.close(self.places[place].open),
+            OpKind::Lock | OpKind::Unlock => {
+                let what = match (call.operation.kind, self.action(call)) {
+                    (OpKind::Unlock, _) => CifsLock::Unlock,
+                    (
+                        _,
+                        Action::Lock {
+                            exclusive: true, ..
+                        },
+                    ) => CifsLock::Exclusive,
+                    _ => CifsLock::Shared,
+                };
+                to.lock(self.held_file(call), what, &call.operation)
+            }
+            OpKind::QueryFile
+            | OpKind::QueryFs
+            | OpKind::QuerySecurity
+            | OpKind::SetFile
+            | OpKind::Rename
+            | OpKind::Delete
+            | OpKind::SetSecurity => self.info(call, to),
+            OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, to),
+            OpKind::Cancel => {
+                let (session, tag) = (to.session, to.tag);
+                let cancelled = to.connection.cancel(session, tag, to.out);
+                cancelled.unwrap_or_else(|_| {
+                    unreachable!("the loop knows of every answer before it cancels")
+                });
+                Ok(())
+            }
+            OpKind::Echo => to.connection.echo(to.session, to.tag, to.out),
+            OpKind::TreeConnect => {
+                let share = &self.encoder.share;
+                to.request(CifsCommand::TreeConnectAndX, |out| {
+                    encode_tree_connect(share, out);
+                })
+            }
+            OpKind::TreeDisconnect => {
+                let tree = self.places[place].tree;
+                to.connection
+                    .tree_disconnect(to.session, to.tag, tree, to.out)
+            }
+            OpKind::LogOff => {
+                let Some(CifsFurther::LoggedOn(further)) = self.places[place].further else {
+                    unreachable!("only a session that stands is logged off");
+                };
+                let to = CifsTo {
+                    session: further,
+                    ..to
+                };
+                to.request(CifsCommand::LogoffAndX, encode_logoff)
+            }
+            other => unreachable!("a plan of CIFS has no {}", other.name()),
+        }
+    }
+
+    /// Begins a log-on with the credentials of the client's own session.
+    #[cold]
+    fn log_on(
+        &mut self,
+        session: &mut CifsSession,
+        call: &Call,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Busy> {
+        if session.connection.room() == 0 {
+            return Err(Busy::Credits);
+        }
+        let credentials = session.credentials.clone();
+        match session.begin_log_on(&credentials, call.slot, out) {
+            Ok(setup) => {
+                let further = CifsFurther::Opening(Box::new(setup));
+                self.places[call.slot as usize].further = Some(further);
+                Ok(())
+            }
+            Err(HandshakeError::NoCredit(_)) => Err(Busy::Credits),
+            Err(_) => Err(Busy::Session),
+        }
+    }
+
+    fn create(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
+        let action = self.encoder.mix.action(&call.operation);
+        let name = match create::name(action) {
+            Name::File => &self.held[call.member].paths[call.operation.file as usize],
+            Name::Scratch(name) => &self.places[call.slot as usize].paths[name as usize],
+        };
+        let mut request = create::request(action, name, &[]);
+        let asks = self.asked != OplockLevel::None && create::may_cache(action);
+        if asks {
+            request.oplock = self.asked;
+        }
+        let sent = to.create(&request);
+        self.places[call.slot as usize].asks_to_cache = asks;
+        sent
+    }
+
+    /// Encodes queries and changes of an open file.
+    fn info(&self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
+        let file = self.held_file_or_open(call);
+        match self.action(call) {
+            Action::QueryInfo { class } => query(*class, call, self, to),
+            Action::SetInfo { class } => {
+                let renamed = match class.is_chain() {
+                    true => {
+                        let place = &self.places[call.slot as usize];
+                        Some(&place.paths[ScratchName::Renamed as usize])
+                    }
+                    false => None,
+                };
+                let set = info::set(*class, FileId::default(), self.encoder.file_size, renamed);
+                to.set(file, &set.info, None)
+            }
+            other => unreachable!("{other:?} asks and sets nothing"),
+        }
+    }
+
+    /// Returns the file that a change is about.
+    fn held_file_or_open(&self, call: &Call) -> smbench_protocol::cifs::FileNumber {
+        match self.action(call) {
+            Action::SetInfo { class } if class.is_chain() => self.places[call.slot as usize].open,
+            _ => self.held_file(call),
+        }
+    }
+
+    fn directory(&self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
+        match self.action(call) {
+            Action::QueryDirectory { class, .. } => {
+                let pattern = &self.encoder.patterns[call.operation.action as usize];
+                let find = CifsFind {
+                    count: NAMES,
+                    flags: find_flags::CLOSE_AFTER_REQUEST,
+                    level: find_level(*class),
+                    data_max: DATA_MAX,
+                };
+                to.transaction2(|out| find.encode_first(pattern, out))
+            }
+            Action::ChangeNotify { filter, recursive } => {
+                let filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
+                let depth = match recursive {
+                    true => WatchDepth::Tree,
+                    false => WatchDepth::Directory,
+                };
+                let directory = self.held[call.member].directory;
+                to.request(CifsCommand::NtTransact, |out| {
+                    encode_notify(directory, filter, depth, CHANGES_LEN, out);
+                })
+            }
+            other => unreachable!("{other:?} is about no directory"),
+        }
+    }
+}
+
+fn query(
+    class: QueryClass,
+    call: &Call,
+    group: &CifsGroup<CifsMix>,
+    to: CifsTo<'_>,
+) -> Result<(), NoCredit> {
+    let file = group.held_file(call);
+    let level = PASS_THROUGH + u16::from(class.number());
+    match class.kind() {
+        OpKind::QueryFs => to.transaction2(|out| encode_query_fs(level, ANSWER_LEN as u16, out)),
+        OpKind::QuerySecurity => to.request(CifsCommand::NtTransact, |out| {
+            encode_query_security(file, info::SECURITY_PARTS, ANSWER_LEN, out);
+        }),
+        _ => to.transaction2(|out| encode_query_file(file, level, ANSWER_LEN as u16, out)),
+    }
+}
+
+/// Returns the level of a listing (MS-CIFS 2.2.2.3.1, MS-SMB 2.2.2.3.1).
+const fn find_level(class: DirectoryClass) -> u16 {
+    match class {
+        DirectoryClass::Directory => 0x101,
+        DirectoryClass::FullDirectory => 0x102,
+        DirectoryClass::Names => 0x103,
+        DirectoryClass::BothDirectory => 0x104,
+        DirectoryClass::IdFullDirectory => 0x105,
+        DirectoryClass::IdBothDirectory => 0x106,
+    }
+}

@@ -1,0 +1,110 @@
+//! Opens, creates and names everything before the load begins, so that no operation has to.
+
+use smbench_model::action::Action;
+use smbench_model::files::ScratchName;
+use smbench_model::sessions::Caching;
+use smbench_protocol::Dialect;
+use smbench_protocol::cifs::FileNumber;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{CreateRequest, OplockLevel, access, options};
+
+use super::group::{CifsClient, CifsPlace, oplock_of};
+use crate::drivers::native::open::{
+    check_dialect, held_access, is_plain, make_kept, path, wire_names,
+};
+use crate::drivers::site::Site;
+use crate::smb::session::SessionError;
+use crate::smb::session::cifs::CifsSession;
+
+/// Opens, in the client's session, the files that it uses during the load point.
+pub(super) async fn hold(
+    site: &Site,
+    client: u32,
+    session: &mut CifsSession,
+    granted: &mut Vec<Caching>,
+    oplocks: &mut Vec<(FileNumber, OplockLevel)>,
+) -> Result<CifsClient, SessionError> {
+    let actions = site.mix.actions();
+    check_dialect(actions, Dialect::Cifs, || session.share())?;
+    let paths: Vec<_> = (0..site.plan.work.workload.files.count)
+        .map(|file| path(site, &site.plan.file_name(client, file)))
+        .collect();
+    let mut files = Vec::new();
+    if actions.iter().any(Action::holds_file) {
+        let caching = site.plan.sessions.caching;
+        for path in &paths {
+            let request = CreateRequest {
+                options: options::FILE_NON_DIRECTORY_FILE,
+                oplock: oplock_of(caching),
+                ..CreateRequest::open(path.as_str(), held_access(actions))
+            };
+            let doing = format!("open file '{path}'");
+            let created = session.create(&doing, &request).await?;
+            if caching != Caching::None {
+                oplocks.push((created.file, created.oplock));
+                granted.push(Caching::granted(created.oplock, None));
+            }
+            files.push(created.file);
+        }
+    }
+    Ok(CifsClient {
+        session: session.current,
+        files: files.into_boxed_slice(),
+        paths: match actions.iter().any(Action::opens_file) {
+            true => wire_names(&paths)?,
+            false => Box::default(),
+        },
+        directory: match actions.iter().any(Action::holds_directory) {
+            true => open_directory(session, &site.directory).await?,
+            false => FileNumber::default(),
+        },
+    })
+}
+
+pub(super) async fn open_directory(
+    session: &mut CifsSession,
+    path: &str,
+) -> Result<FileNumber, SessionError> {
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        ..CreateRequest::open(
+            path,
+            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
+        )
+    };
+    let doing = format!("open directory '{path}'");
+    Ok(session.create(&doing, &request).await?.file)
+}
+
+/// Returns the search pattern of each action, with the path of the run's directory.
+pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
+    let pattern = |action: &Action| match action {
+        Action::QueryDirectory { pattern, .. } => path(site, pattern),
+        _ => String::new(),
+    };
+    let patterns: Vec<_> = site.mix.actions().iter().map(pattern).collect();
+    wire_names(&patterns)
+}
+
+/// Makes a place for each slot of a client; none if no action needs it.
+pub(super) async fn places(
+    site: &Site,
+    client: u32,
+    session: &mut CifsSession,
+) -> Result<Vec<CifsPlace>, SessionError> {
+    let actions = site.mix.actions();
+    let mut places = Vec::new();
+    if actions.iter().all(is_plain) {
+        return Ok(places);
+    }
+    for slot in 0..site.plan.work.outstanding {
+        let mut place = CifsPlace::default();
+        if actions.iter().any(Action::uses_scratch) {
+            let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
+            make_kept(actions, &paths, session).await?;
+            place.paths = wire_names(&paths)?;
+        }
+        places.push(place);
+    }
+    Ok(places)
+}

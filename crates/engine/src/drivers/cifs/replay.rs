@@ -1,0 +1,308 @@
+//! Encodes the operations of a trace as requests, and follows their answers.
+//!
+//! Each operation is the one request that was recorded, with its information level. Only
+//! the deletion of a tree takes several requests, and only it allocates. A client has one
+//! operation in flight, so the number of its slot is that of the member.
+
+use std::sync::Arc;
+
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::trace::{NO_HANDLE, Record, Trace};
+use smbench_protocol::cifs::FileNumber;
+use smbench_protocol::cifs::command::find::{
+    CifsFind, FIND_BOTH_DIRECTORY_INFO, decode_entries, find_flags,
+};
+use smbench_protocol::cifs::command::info::{
+    encode_query_file, encode_query_fs, encode_query_path,
+};
+use smbench_protocol::cifs::command::lock::CifsLock;
+use smbench_protocol::cifs::command::name::{encode_delete, encode_directory, encode_rename};
+use smbench_protocol::cifs::command::write::WriteMode;
+use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::{FileId, NtStatus, ProtocolError};
+
+use super::CifsEncode;
+use super::answer::Answered;
+use super::group::{CifsClient, CifsGroup, CifsPlace};
+use super::to::CifsTo;
+use crate::drivers::deltree::{Deltree, DeltreeRequest, DeltreeStep};
+use crate::drivers::driver::{Answer, Busy, Call};
+use crate::drivers::dropped::Dropped;
+use crate::drivers::native::replay::wire::{recorded, set};
+use crate::drivers::native::replay::{ROOT_UNITS_MAX, compose, wire_name};
+use crate::drivers::site::Site;
+use crate::smb::session::SessionError;
+use crate::smb::session::cifs::CifsSession;
+use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
+
+/// Largest data of an answer: what fits the client's buffer beside the words.
+const DATA_MAX: u16 = 65_024;
+/// A listing of the deletion of a tree.
+const TREE_LISTING: CifsFind = CifsFind {
+    count: 1000,
+    flags: find_flags::CLOSE_AFTER_REQUEST,
+    level: FIND_BOTH_DIRECTORY_INFO,
+    data_max: DATA_MAX,
+};
+
+/// Encodes the operations of a trace.
+pub(crate) struct CifsTrace {
+    trace: Arc<Trace>,
+    /// The directory of all clients, with a backslash at the end.
+    root: WireName,
+    /// State of each member.
+    players: Vec<CifsPlayer>,
+    /// Buffers for the names in a request.
+    name: WireName,
+    other: WireName,
+    backslash: WireName,
+}
+
+/// State of one client.
+struct CifsPlayer {
+    /// The number that replaces the 1 in `client1`.
+    number: WireName,
+    current: Option<Operation>,
+    /// The tree that the operation in flight deletes.
+    deltree: Option<Box<Deltree>>,
+}
+
+impl CifsEncode for CifsTrace {
+    fn new(site: &Site) -> Result<Self, SessionError> {
+        let root = join(&site.directory, REPLAY_DIRECTORY) + "\\";
+        match root.encode_utf16().count() <= ROOT_UNITS_MAX {
+            true => Ok(Self {
+                trace: site.trace(),
+                root: wire_name(&root)?,
+                players: Vec::new(),
+                name: WireName::default(),
+                other: WireName::default(),
+                backslash: wire_name("\\")?,
+            }),
+            false => Err(SessionError::Path {
+                doing: format!("work in '{root}'"),
+            }),
+        }
+    }
+
+    /// Creates the files that a client needs at the start.
+    async fn prepare(
+        &mut self,
+        site: &Site,
+        client: u32,
+        session: &mut CifsSession,
+        held: &mut CifsClient,
+    ) -> Result<Vec<CifsPlace>, SessionError> {
+        let root = join(&site.directory, REPLAY_DIRECTORY);
+        populate(session, &root, client, &self.trace, site.salt).await?;
+        // The last place is for operations without a handle. At most a file that was opened
+        // against the record is open there, until its own close.
+        let handles = self.trace.handles as usize + 1;
+        held.files = vec![FileNumber::default(); handles].into_boxed_slice();
+        let number = (u64::from(client) + 1).to_string();
+        self.players.push(CifsPlayer {
+            number: wire_name(&number)?,
+            current: None,
+            deltree: None,
+        });
+        Ok(vec![CifsPlace::default()])
+    }
+
+    fn encode(
+        group: &mut CifsGroup<Self>,
+        session: &mut CifsSession,
+        call: &Call,
+        out: &mut Vec<u8>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        let operation = &call.operation;
+        let record = group.encoder.trace.records[operation.action as usize];
+        let file = group.held_file(call);
+        let place = &mut group.places[call.slot as usize];
+        (place.asks_to_cache, place.open) = (false, file);
+        let to = CifsTo {
+            connection: &mut session.connection,
+            session: group.held[call.member].session,
+            tag: call.slot,
+            out,
+        };
+        match operation.kind {
+            OpKind::Read => to.read(file, operation),
+            OpKind::Write => to.write(file, operation, WriteMode::Buffered, data),
+            OpKind::Flush => to.flush(file),
+            OpKind::Close => to.close(file),
+            OpKind::Lock => to.lock(file, CifsLock::Exclusive, operation),
+            OpKind::Unlock => to.lock(file, CifsLock::Unlock, operation),
+            OpKind::QueryFile => {
+                to.transaction2(|out| encode_query_file(file, record.level(), DATA_MAX, out))
+            }
+            OpKind::QueryFs => {
+                to.transaction2(|out| encode_query_fs(record.level(), DATA_MAX, out))
+            }
+            OpKind::SetFile => {
+                let set = set(&record, FileId::default());
+                to.set(file, &set.info, Some(record.level()))
+            }
+            _ => group.by_name(call, &record, to),
+        }
+        .map_err(|NoCredit| Busy::Credits)?;
+        group.encoder.players[call.member].current = Some(*operation);
+        Ok(())
+    }
+
+    fn answered<'a>(
+        group: &mut CifsGroup<Self>,
+        answered: Answered<'a, '_>,
+        session: &mut CifsSession,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Answer<'a>>, Dropped> {
+        let Answered { mut answer, done } = answered;
+        // A client has one slot.
+        let member = done.tag as usize;
+        let CifsTrace {
+            players,
+            name,
+            other,
+            ..
+        } = &mut group.encoder;
+        let Some(player) = players.get_mut(member) else {
+            return Ok(Some(answer));
+        };
+        if let Some(deltree) = &mut player.deltree {
+            let is_listing = matches!(deltree.request(), DeltreeRequest::Listing(_));
+            if is_listing && done.status == NtStatus::SUCCESS {
+                let (_, data) = done.transaction().map_err(ProtocolError::from)?;
+                deltree.found(decode_entries(data).map_err(ProtocolError::from)?.0);
+            }
+            match deltree.go_on(done.status) {
+                DeltreeStep::Send => {
+                    let to = CifsTo {
+                        connection: &mut session.connection,
+                        session: group.held[member].session,
+                        tag: done.tag,
+                        out,
+                    };
+                    let sent = to.delete_from(deltree, name, other);
+                    sent.map_err(|NoCredit| Dropped::NoCredits)?;
+                    return Ok(None);
+                }
+                DeltreeStep::End(status) => answer.status = status,
+            }
+            player.deltree = None;
+        }
+        let Some(Operation { kind, file, .. }) = player.current.take() else {
+            return Ok(Some(answer));
+        };
+        let handle = &mut group.held[member].files[file as usize];
+        match (kind, answer.status) {
+            (OpKind::Create, NtStatus::SUCCESS) => *handle = group.places[member].open,
+            (OpKind::Create | OpKind::Close, _) => *handle = FileNumber::default(),
+            _ => {}
+        }
+        Ok(Some(answer))
+    }
+}
+
+impl CifsGroup<CifsTrace> {
+    /// Encodes an operation by name.
+    fn by_name(&mut self, call: &Call, record: &Record, to: CifsTo<'_>) -> Result<(), NoCredit> {
+        let CifsTrace {
+            trace,
+            root,
+            players,
+            name,
+            other,
+            backslash,
+        } = &mut self.encoder;
+        let player = &mut players[call.member];
+        let paths = |path: u32| &trace.paths[path as usize];
+        compose(name, paths(record.subject), root, &player.number);
+        match call.operation.kind {
+            OpKind::Create => {
+                let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
+                let asks = is_file && record.extra != NO_HANDLE;
+                let oplock = match asks {
+                    true => self.asked,
+                    false => OplockLevel::None,
+                };
+                self.places[call.slot as usize].asks_to_cache = oplock != OplockLevel::None;
+                to.create(&CreateRequest {
+                    oplock,
+                    ..recorded(record, name)
+                })
+            }
+            OpKind::QueryPath => to.transaction2(|out| {
+                encode_query_path(name, record.level(), DATA_MAX, out);
+            }),
+            OpKind::FindFirst => {
+                // The root ends with a backslash already.
+                let between = match name.as_bytes().ends_with(backslash.as_bytes()) {
+                    true => None,
+                    false => Some(&*backslash),
+                };
+                let pattern = paths(record.extra).pattern(&player.number);
+                let parts = [&*name].into_iter().chain(between).chain(pattern);
+                other
+                    .set_joined(parts)
+                    .unwrap_or_else(|_| unreachable!("its length has been looked at"));
+                let find = CifsFind {
+                    count: u16::try_from(record.length).unwrap_or(u16::MAX),
+                    flags: find_flags::CLOSE_AFTER_REQUEST,
+                    level: record.level(),
+                    data_max: DATA_MAX,
+                };
+                to.transaction2(|out| find.encode_first(other, out))
+            }
+            OpKind::Unlink => to.request(CifsCommand::Delete, |out| encode_delete(name, out)),
+            OpKind::Rmdir => to.request(CifsCommand::DeleteDirectory, |out| {
+                encode_directory(name, out);
+            }),
+            OpKind::Mkdir => to.request(CifsCommand::CreateDirectory, |out| {
+                encode_directory(name, out);
+            }),
+            OpKind::RenamePath => {
+                compose(other, paths(record.extra), root, &player.number);
+                to.request(CifsCommand::Rename, |out| encode_rename(name, other, out))
+            }
+            OpKind::Deltree => {
+                let begun = Box::new(Deltree::of(name.to_string()));
+                let sent = to.delete_from(&begun, name, other);
+                player.deltree = Some(begun);
+                sent
+            }
+            other => unreachable!("no trace holds a {}", other.name()),
+        }
+    }
+}
+
+impl CifsTo<'_> {
+    /// Sends the next request of the deletion of a tree.
+    fn delete_from(
+        self,
+        deltree: &Deltree,
+        name: &mut WireName,
+        pattern: &mut WireName,
+    ) -> Result<(), NoCredit> {
+        // Setting a name cannot fail: each came from a listing, so it is short enough.
+        match deltree.request() {
+            DeltreeRequest::Listing(path) => {
+                let _ = pattern.set(&join(path, "*"));
+                self.transaction2(|out| TREE_LISTING.encode_first(pattern, out))
+            }
+            DeltreeRequest::File(path) => {
+                let _ = name.set(path);
+                self.request(CifsCommand::Delete, |out| encode_delete(name, out))
+            }
+            DeltreeRequest::Directory(path) => {
+                let _ = name.set(path);
+                self.request(CifsCommand::DeleteDirectory, |out| {
+                    encode_directory(name, out);
+                })
+            }
+        }
+    }
+}
