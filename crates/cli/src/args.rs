@@ -136,7 +136,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Delete files that a killed run left on a share
-    Cleanup(UrlArgs),
+    Cleanup(ProbeArgs),
     /// Start a temporary SMB server on this machine
     #[command(subcommand, after_help = examples::LAB)]
     Lab(LabCommand),

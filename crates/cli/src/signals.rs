@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use smbench_engine::Cancel;
+use smbench_protocol::DialectRange;
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -145,16 +146,19 @@ fn ignores_hang_up(status: &str) -> bool {
 }
 
 /// Returns advice about files left on a share, for [`stop_on_interrupt`].
-pub(crate) fn left_behind(url: &str) -> String {
+pub(crate) fn left_behind(url: &str, dialects: DialectRange) -> String {
     format!(
         "; files may be left on the share, remove them with: {}",
-        cleanup_command(url)
+        cleanup_command(url, dialects)
     )
 }
 
 /// Returns the command that removes left-over files from a share.
-pub(crate) fn cleanup_command(url: &str) -> String {
-    format!("smbench cleanup '{url}'")
+pub(crate) fn cleanup_command(url: &str, dialects: DialectRange) -> String {
+    match dialects.has_cifs() {
+        true => format!("smbench cleanup '{url}' --dialect {dialects}"),
+        false => format!("smbench cleanup '{url}'"),
+    }
 }
 
 /// Stops the run in good order on the first signal. On the second, ends the process

@@ -14,6 +14,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
+use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, unless};
 use crate::smb::share;
 pub use crate::smb::share::Cleanup;
@@ -131,6 +132,8 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
         let accepted = accepts(&endpoint.with_options(options)).await;
         found.dialects.push((dialect, accepted));
     }
+    let cifs = accepts_cifs(&endpoint.with_options(options)).await;
+    found.dialects.insert(0, (Dialect::Cifs, cifs));
     for algorithm in SigningAlgorithm::ALL {
         let options = SessionOptions {
             dialects: Dialect::Smb311.into(),
@@ -199,6 +202,18 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
     }
 }
 
+/// The same in CIFS.
+async fn accepts_cifs(endpoint: &Endpoint) -> Result<(), String> {
+    let endpoint = endpoint.with_dialects(Dialect::Cifs.into());
+    match CifsSession::open(&endpoint).await {
+        Ok(session) => {
+            session.log_off().await;
+            Ok(())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Removes the files that killed runs left below the target's path, blocking the
 /// thread. Directories of living runs are left in place and reported. So are
 /// directories that only look like those of a run.
@@ -206,8 +221,11 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
 /// # Errors
 /// If the server cannot be reached or refuses. Files removed before that stay
 /// removed.
-pub fn cleanup(target: &Target, limits: Limits) -> Result<Cleanup, SessionError> {
-    let options = SessionOptions::default();
+pub fn cleanup(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+) -> Result<Cleanup, SessionError> {
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::cleanup(&endpoint).await
@@ -223,10 +241,10 @@ pub fn cleanup(target: &Target, limits: Limits) -> Result<Cleanup, SessionError>
 /// If the server cannot be reached or refuses.
 pub fn remove_remains(
     target: &Target,
+    options: SessionOptions,
     limits: Limits,
     directory: &str,
 ) -> Result<Cleanup, SessionError> {
-    let options = SessionOptions::default();
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
         share::remove_remains(&endpoint, directory).await

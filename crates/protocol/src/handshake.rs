@@ -69,6 +69,9 @@ impl Handshake {
         binding: Option<Binding>,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
+        if config.dialects.smb2().is_none() {
+            return Err(HandshakeError::OnlyCifs);
+        }
         let authenticator = AuthClient::new(&config.credentials, config.now)?;
         let negotiation = Negotiation::start(&config, out)?;
         Ok(Self {

@@ -6,19 +6,23 @@ use smbench_engine::probe::{self, Cleanup};
 use smbench_engine::run::Progress;
 use smbench_report::units::plain;
 
-use crate::args::UrlArgs;
+use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::ServerAccess;
 use crate::signals;
 
-pub(super) fn cleanup(args: &UrlArgs) -> Result<Exit, Failure> {
-    let access = ServerAccess::resolve(args)?;
+pub(super) fn cleanup(args: &ProbeArgs) -> Result<Exit, Failure> {
+    let access = ServerAccess::resolve(&args.url)?;
     let line = ProgressLine::new(Visibility::Terminal);
     signals::leave_on_interrupt(&line)?;
     line.show(&Progress::CleaningUp);
-    let found = probe::cleanup(&access.target, access.limits);
+    let found = probe::cleanup(
+        &access.target,
+        args.session.options().session(),
+        access.limits,
+    );
     line.clear();
     print(&describe(&found?))?;
     Ok(Exit::Done)

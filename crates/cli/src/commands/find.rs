@@ -46,7 +46,10 @@ fn carry_out_one(
 ) -> Result<Exit, Failure> {
     let remedy = match &request.server {
         RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(&server.target.redacted()),
+        RunServer::Given(server) => left_behind(
+            &server.target.redacted(),
+            request.draft.sessions.options.dialects,
+        ),
     };
     let show = |doc: &RunDoc| match (details, output.quiet) {
         (true, _) => print(&render(doc)),

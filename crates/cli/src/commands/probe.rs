@@ -35,18 +35,18 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let access = ServerAccess::resolve(&args.url)?;
     let url = access.target.redacted();
     let cancel = Cancel::default();
-    let remedy = left_behind(&url);
+    let options = args.session.options().session();
+    let remedy = left_behind(&url, options.dialects);
     signals::stop_on_interrupt(
         &cancel,
         &progress::ProgressLine::new(Visibility::Hidden),
         remedy,
     )?;
-    let options = args.session.options().session();
     let probe = probe::probe(&access.target, options, access.limits, &cancel)?;
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {
-            let cleanup = cleanup_command(&url);
+            let cleanup = cleanup_command(&url, options.dialects);
             complain(format_args!("{leftover}; remove it with: {cleanup}"));
             Ok(Exit::Setup)
         }

@@ -72,7 +72,10 @@ fn run_requests(
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
         RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(&server.target.redacted()),
+        RunServer::Given(server) => left_behind(
+            &server.target.redacted(),
+            requests[0].draft.sessions.options.dialects,
+        ),
     };
     let gate = Gate {
         thresholds: &args.fail_if,

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use smbench_engine::probe;
 use smbench_lab::ScratchSamba;
+use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
+use smbench_protocol::DialectRange;
 
 use super::folder::{Folder, Remains};
 use super::resolve::Suite;
@@ -49,7 +51,7 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     let remedy = |url: &str| {
         format!(
             "directory '{directory}'; remove it with: {}",
-            cleanup_command(url)
+            cleanup_command(url, DialectRange::ALL)
         )
     };
     let mut hosts = suite.hosts.iter();
@@ -66,8 +68,9 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
     };
     let deadline = Instant::now() + NOTICE_LIMIT;
     loop {
-        let found = probe::remove_remains(target, suite.limits, directory)
-            .map_err(|error| format!("directory '{directory}': {error}"))?;
+        let found =
+            probe::remove_remains(target, SessionOptions::default(), suite.limits, directory)
+                .map_err(|error| format!("directory '{directory}': {error}"))?;
         let is_left = !found.in_use.is_empty() || !found.foreign.is_empty();
         if !is_left {
             return Ok(());

@@ -17,12 +17,14 @@ use std::task::{Context, Poll};
 use rustix::net::RecvFlags;
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
-use smbench_protocol::ProtocolError;
 use smbench_protocol::cifs::CifsEvent;
 use smbench_protocol::frame::Payload;
+use smbench_protocol::{NtStatus, ProtocolError};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
+use crate::drivers::driver::{
+    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
+};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
@@ -72,7 +74,7 @@ pub(crate) trait CifsEncode: Sized + 'static {
         answered: answer::Answered<'a, '_>,
         session: &mut CifsSession,
         out: &mut Vec<u8>,
-    ) -> Result<Option<crate::drivers::driver::Answer<'a>>, Dropped>;
+    ) -> Result<Option<Answer<'a>>, Dropped>;
 }
 
 /// Sets up the sessions of a run's groups. The second value makes the encoder of a group.
@@ -171,6 +173,9 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
+        if !self.group.watching.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
         let CifsSession {
             stream, inbound, ..
         } = &mut self.session;
@@ -195,6 +200,9 @@ impl<E: CifsEncode> Driver for Cifs<E> {
             payload,
             ..
         } = self;
+        for slot in group.watching.drain(..) {
+            sink.answer(&Answer::bare(slot, Extent::Interim, NtStatus::PENDING))?;
+        }
         let Scratch { input, output } = scratch;
         let mut input = &mut input[..received];
         loop {

@@ -22,7 +22,8 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
-use crate::smb::session::{Endpoint, LOGOFF_LIMIT, Session, SessionError, StepFailure};
+use crate::smb::session::{Endpoint, LOGOFF_LIMIT, SessionError, StepFailure};
+use crate::smb::share::ShareSession;
 
 /// Sets up clients that log on to this endpoint.
 #[derive(Clone)]
@@ -35,14 +36,14 @@ pub(crate) struct Logons {
     next: u32,
     running: JoinSet<(u32, LogonEnd)>,
     /// Sessions that stand, by slot.
-    standing: Vec<Option<Session>>,
+    standing: Vec<Option<ShareSession>>,
     /// Calls that have ended but are not reported yet.
     done: Vec<(u32, LogonEnd)>,
 }
 
 /// The end of a call.
 enum LogonEnd {
-    LoggedOn(Box<Session>),
+    LoggedOn(ShareSession),
     Refused(SessionError),
     LoggedOff,
 }
@@ -79,8 +80,8 @@ impl Driver for Logons {
                 let endpoint = self.endpoint.of_connection(self.next);
                 self.next = self.next.wrapping_add(1);
                 self.running.spawn_local(async move {
-                    match Session::open(&endpoint).await {
-                        Ok(session) => (slot, LogonEnd::LoggedOn(Box::new(session))),
+                    match ShareSession::open(&endpoint).await {
+                        Ok(session) => (slot, LogonEnd::LoggedOn(session)),
                         Err(error) => (slot, LogonEnd::Refused(error)),
                     }
                 });
@@ -124,10 +125,10 @@ impl Driver for Logons {
         for (slot, ended) in mem::take(&mut self.done) {
             let status = match ended {
                 LogonEnd::LoggedOn(session) => {
-                    for (phase, took) in session.steps.took() {
+                    for (phase, took) in session.steps().took() {
                         sink.part(part(phase), took);
                     }
-                    self.standing[slot as usize] = Some(*session);
+                    self.standing[slot as usize] = Some(session);
                     NtStatus::SUCCESS
                 }
                 LogonEnd::Refused(error) if error.is_of_this_machine() => {
@@ -154,9 +155,9 @@ impl Driver for Logons {
     }
 }
 
-async fn log_off(session: Session) {
+async fn log_off(session: ShareSession) {
     // If the system refuses, the port is only free later.
-    let _ = SockRef::from(&session.stream).set_linger(Some(Duration::ZERO));
+    let _ = SockRef::from(session.stream()).set_linger(Some(Duration::ZERO));
     session.log_off().await;
 }
 

@@ -35,7 +35,7 @@ use crate::machine::cancel::Cancel;
 use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::{SessionError, StepFailure};
-use steps::SetupSteps;
+pub(crate) use steps::SetupSteps;
 pub use who::LogonIdentity;
 
 /// Size of the receive buffer in bytes; holds any set-up answer in one piece.

@@ -32,7 +32,7 @@ fn cleanup_removes_leftovers_and_nothing_else() {
     std::fs::write(foreign.join("thesis.doc"), "x").unwrap();
     std::fs::write(data.join("smbench.txt"), "x").unwrap();
     let target = target(&samba.url(), samba.password());
-    let done = cleanup(&target, Limits::default()).unwrap();
+    let done = cleanup(&target, SessionOptions::default(), Limits::default()).unwrap();
     assert_eq!(
         done,
         Cleanup {
@@ -60,7 +60,7 @@ fn cleanup_leaves_a_foreign_file_in_our_directory() {
         memory.put(&format!("{LEFTOVER}/{name}"), b"x").unwrap();
     }
     let target = target(&server.url(), server.password());
-    let error = cleanup(&target, Limits::default()).unwrap_err();
+    let error = cleanup(&target, SessionOptions::default(), Limits::default()).unwrap_err();
     assert!(error.to_string().contains(LEFTOVER), "{error}");
     assert!(memory.contents(&format!("{LEFTOVER}/thesis.doc")).is_some());
 }
@@ -98,7 +98,9 @@ impl smbench_engine::run::Observer for CleanUpMeanwhile {
     fn load_point_ended(&mut self, _: &smbench_model::record::RunRecord) {
         let target = self.target.clone();
         // The engine's runtime is on this thread, so the clean-up needs another.
-        let done = std::thread::spawn(move || cleanup(&target, Limits::default()).unwrap());
+        let done = std::thread::spawn(move || {
+            cleanup(&target, SessionOptions::default(), Limits::default()).unwrap()
+        });
         self.seen = Some(done.join().unwrap());
     }
 }

@@ -64,6 +64,9 @@ pub enum HandshakeError {
     /// The answer to NEGOTIATE is a CIFS message.
     #[error("the server answers in CIFS, which was not offered")]
     Smb1,
+    /// SMB2 is needed, but only CIFS was offered.
+    #[error("this needs SMB2, but only CIFS was offered")]
+    OnlyCifs,
     /// The server does not speak CIFS.
     #[error("the server does not speak CIFS")]
     NoCifs,

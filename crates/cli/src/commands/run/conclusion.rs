@@ -75,7 +75,10 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
         (Some(leftover), RunServer::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",
-                cleanup_command(&server.target.redacted())
+                cleanup_command(
+                    &server.target.redacted(),
+                    request.draft.sessions.options.dialects,
+                )
             ));
             Exit::Setup
         }

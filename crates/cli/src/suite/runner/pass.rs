@@ -71,7 +71,10 @@ impl Runner<'_> {
             }
         };
         let is_scratch = server.samba.is_some();
-        let cleanup = cleanup_command(&server.target.redacted());
+        let cleanup = cleanup_command(
+            &server.target.redacted(),
+            work.plan.sessions.options.dialects,
+        );
         self.warn_about_exporter(&place, &work.plan);
         let disclosure = server.disclosure.clone();
         let (record, closed) = self.measure(pass, &work, server, &place, left);

@@ -29,6 +29,9 @@ pub(crate) struct CifsGroup<E> {
     pub(super) asked: OplockLevel,
     /// The opens with oplocks.
     oplocks: Vec<(FileNumber, OplockLevel)>,
+    /// Slots whose NOTIFY_CHANGE was sent. A server says nothing when it accepts one, so it
+    /// counts as accepted then.
+    pub(super) watching: Vec<u32>,
 }
 
 /// The session of a client and its open files.
@@ -87,6 +90,7 @@ impl<E> CifsGroup<E> {
             places: places.into_boxed_slice(),
             asked: oplock_of(site.plan.sessions.caching),
             oplocks,
+            watching: Vec::new(),
         }
     }
 

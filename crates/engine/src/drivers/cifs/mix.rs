@@ -256,7 +256,7 @@ impl CifsGroup<CifsMix> {
         }
     }
 
-    fn directory(&self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
+    fn directory(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
         match self.action(call) {
             Action::QueryDirectory { class, .. } => {
                 let pattern = &self.encoder.patterns[call.operation.action as usize];
@@ -277,7 +277,9 @@ impl CifsGroup<CifsMix> {
                 let directory = self.held[call.member].directory;
                 to.request(CifsCommand::NtTransact, |out| {
                     encode_notify(directory, filter, depth, CHANGES_LEN, out);
-                })
+                })?;
+                self.watching.push(call.slot);
+                Ok(())
             }
             other => unreachable!("{other:?} is about no directory"),
         }

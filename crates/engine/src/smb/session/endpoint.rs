@@ -308,7 +308,8 @@ impl Endpoint {
             options, target, ..
         } = self;
         SessionConfig {
-            dialects: options.dialects,
+            // A session in SMB2 offers no CIFS; one in CIFS offers nothing else.
+            dialects: options.dialects.smb2().unwrap_or(options.dialects),
             signing: policy(options.signing),
             signing_algorithm: options.signing_algorithm,
             encryption: policy(options.encryption),

@@ -4,10 +4,11 @@ use smbench_model::record::SetupPhase;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{Dialect, FileId};
+use tokio::net::TcpStream;
 
 use crate::smb::calls::FileCalls;
 use crate::smb::session::cifs::CifsSession;
-use crate::smb::session::{Endpoint, Session, SessionError, StepFailure};
+use crate::smb::session::{Endpoint, Session, SessionError, SetupSteps, StepFailure};
 
 /// A session for requests on files, one at a time.
 pub(crate) enum ShareSession {
@@ -57,6 +58,15 @@ impl ShareSession {
             (Self::Smb2(_), Some(smb2)) => smb2,
             _ => Dialect::Cifs.into(),
         })
+    }
+
+    /// Returns how long the steps of the set-up took.
+    pub(crate) const fn steps(&self) -> &SetupSteps {
+        either!(self, session => &session.steps)
+    }
+
+    pub(crate) const fn stream(&self) -> &TcpStream {
+        either!(self, session => &session.stream)
     }
 
     /// Returns the largest READ and WRITE in bytes.

@@ -7,7 +7,7 @@ use smbench_engine::probe::cleanup;
 use smbench_engine::run::{Observer, Progress, execute};
 use smbench_formats::profile;
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::plan::Limits;
+use smbench_model::plan::{Limits, SessionOptions};
 use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
 
@@ -70,7 +70,7 @@ fn cleanup_removes_what_a_dead_replay_left() {
         std::fs::write(path, "x").unwrap();
     }
     let target = target(&samba.url(), samba.password());
-    let done = cleanup(&target, Limits::default()).unwrap();
+    let done = cleanup(&target, SessionOptions::default(), Limits::default()).unwrap();
     assert_eq!(done.removed, ["smbench-0123456789abcdef"]);
     assert!(is_clean(&samba));
 }

@@ -67,6 +67,10 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &
         HandshakeError::EncryptionRequired => "; leave out --encrypt off",
         HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
         HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
+        HandshakeError::Smb1 => "; offer it with --dialect cifs, in a network that you trust",
+        HandshakeError::NoCifs | HandshakeError::OnlyCifs => "; leave out --dialect cifs",
+        HandshakeError::NoSigning => "; leave out --sign required",
+        HandshakeError::NoExtendedSecurity => "; log on with --auth ntlm",
         HandshakeError::Dialect(_) => "; see --dialect",
         _ => "",
     }
