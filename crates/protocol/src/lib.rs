@@ -17,6 +17,7 @@ mod named;
 
 pub mod algorithm;
 mod auth;
+pub mod cifs;
 pub mod command;
 pub mod connection;
 pub mod credit;
