@@ -70,7 +70,7 @@ fn write_parts(fid: u16, parts: u32) -> impl FnOnce(&mut Vec<u8>) {
 
 /// The directories that a [`NotifyChangeRequest`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Watched {
+pub enum WatchScope {
     /// The open directory.
     Directory = 0,
     /// The open directory and everything below it.
@@ -89,7 +89,7 @@ pub struct NotifyChangeRequest {
     /// bits.
     pub completion_filter: u32,
     /// The directories to watch.
-    pub watched: Watched,
+    pub watched: WatchScope,
     /// Largest length of the changes in bytes.
     pub max_parameters: u32,
 }

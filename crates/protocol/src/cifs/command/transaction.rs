@@ -225,9 +225,14 @@ impl<'a> TransactionPart<'a> {
         Ok(Self {
             total_parameters,
             total_data,
-            parameters: parameters.of(message, bytes_at, total_parameters, "parameters")?,
+            parameters: parameters.of(
+                message,
+                bytes_at,
+                total_parameters,
+                "transaction parameters",
+            )?,
             parameter_displacement: parameters.displacement,
-            data: data.of(message, bytes_at, total_data, "data")?,
+            data: data.of(message, bytes_at, total_data, "transaction data")?,
             data_displacement: data.displacement,
         })
     }

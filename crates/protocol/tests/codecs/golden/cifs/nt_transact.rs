@@ -1,7 +1,7 @@
 //! Security descriptors and changes in directories.
 
 use smbench_protocol::cifs::command::nt_transact::{
-    NotifyChangeRequest, QuerySecurityRequest, SetSecurityRequest, Watched,
+    NotifyChangeRequest, QuerySecurityRequest, SetSecurityRequest, WatchScope,
 };
 use smbench_protocol::cifs::command::transaction::TransactionPart;
 use smbench_protocol::command::change_notify::completion_filter;
@@ -80,13 +80,13 @@ fn changes_in_a_directory() {
     let request = NotifyChangeRequest {
         fid: 0xD188,
         completion_filter: completion_filter::ALL,
-        watched: Watched::Tree,
+        watched: WatchScope::Tree,
         max_parameters: 1000,
     };
     let captured = captured!("cifs", "notify-request");
     check(&captured, |out| request.encode(out));
     let directory = message(|out| {
-        let watched = Watched::Directory;
+        let watched = WatchScope::Directory;
         NotifyChangeRequest { watched, ..request }.encode(out);
     });
     assert_eq!((directory[77], captured[77]), (0, 1));
