@@ -3,7 +3,7 @@
 //! A request's `encode` appends the body to a header that the caller has
 //! already written. Offsets inside bodies count from the start of that header.
 //!
-//! A request must fit the server's MaxBufferSize (MS-CIFS 3.2.4.1.1), which is at
+//! A request must fit the server's MaxBufferSize (MS-CIFS 2.2.4.52.2), which is at
 //! most 65,535 bytes. Its encoder does not check this, because the limit holds for
 //! every command. A longer message has wrong lengths, and is not to be sent.
 

@@ -26,8 +26,9 @@ pub mod find_flags {
     pub const SMB_FIND_WITH_BACKUP_INTENT: u16 = 0x0010;
 }
 
-/// Values of [`FindFirst2Request::level`] (MS-CIFS 2.2.2.3.1).
-#[expect(missing_docs, reason = "the names are those of MS-CIFS 2.2.2.3.1")]
+/// Values of [`FindFirst2Request::level`] (MS-CIFS 2.2.2.3.1, MS-SMB
+/// 2.2.2.3.1).
+#[expect(missing_docs, reason = "the names are those of MS-CIFS and MS-SMB")]
 pub mod find_level {
     pub const SMB_FIND_FILE_DIRECTORY_INFO: u16 = 0x0101;
     pub const SMB_FIND_FILE_FULL_DIRECTORY_INFO: u16 = 0x0102;
@@ -222,7 +223,8 @@ impl<'a> FoundNames<'a> {
             .take(self.search_count.into())
     }
 
-    /// Returns all names as text, without `.` and `..`.
+    /// Returns all names as text, without `.` and `..`. `class` has details of each
+    /// name, so it is not [`DirectoryClass::Names`].
     ///
     /// # Errors
     /// Returns an error if an entry lies outside the data.

@@ -107,8 +107,8 @@ pub enum CifsChange<'a> {
         /// [`attributes`](crate::command::create::attributes) bits.
         file_attributes: u32,
     },
-    /// A new name in the same directory, at the pass-through level 1010 (MS-SMB
-    /// 2.2.8.4). The open needs DELETE access.
+    /// A new name in the same directory, at the pass-through level 1010 (MS-FSCC
+    /// 2.4.42.1). The open needs DELETE access.
     Rename {
         /// The new name, without a path.
         to: &'a WireName,
@@ -140,7 +140,7 @@ impl CifsChange<'_> {
             Self::Allocation(bytes) => SetInfo::Allocation(bytes),
             Self::EndOfFile(bytes) => SetInfo::EndOfFile(bytes),
             Self::Rename { to, existing } => {
-                // RootDirectory has 4 bytes here (MS-FSCC 2.4.42.1). It stays zero.
+                // RootDirectory has 4 bytes here, and 8 in SMB2. It stays zero.
                 let mut info = [0; 12];
                 info[0] = existing as u8;
                 info[8..12].copy_from_slice(&u32::from(to.wire_len()).to_le_bytes());

@@ -3,8 +3,8 @@
 //! NT_TRANSACT_NOTIFY_CHANGE (MS-CIFS 2.2.7.6, 2.2.7.3, 2.2.7.4).
 //!
 //! The answer to a query is the transaction's data. Changes are the transaction's
-//! parameters, in the layout of MS-FSCC 2.7.1. An empty list of changes says that
-//! the changes did not fit.
+//! parameters, in the layout of MS-FSCC 2.7.1. If they do not fit, the status is
+//! STATUS_NOTIFY_ENUM_DIR and the parameters are empty.
 
 use super::transaction::NtTransact;
 
