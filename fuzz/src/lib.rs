@@ -14,6 +14,7 @@
 //!   them
 //! - [`peer`]: the server's side, for targets that need one
 //! - [`document`]: result documents
+//! - [`transaction`]: responses of CIFS
 //!
 //! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
 //! `fuzz_targets/`. `tests/replay.rs` checks that these agree, and replays the
@@ -29,6 +30,7 @@ pub mod kerberos;
 pub mod peer;
 pub mod stream;
 pub mod text;
+pub mod transaction;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
@@ -81,4 +83,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("manifest", foreign::manifest),
     ("exposition", foreign::exposition),
     ("result_document", document::result_document),
+    ("cifs_transaction_part", transaction::cifs_transaction_part),
+    ("cifs_found_names", transaction::cifs_found_names),
+    ("cifs_confirmation", transaction::cifs_confirmation),
 ];

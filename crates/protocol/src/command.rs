@@ -41,7 +41,7 @@ pub struct EncodeError {
 }
 
 impl EncodeError {
-    fn fit<T: TryFrom<usize>>(what: &'static str, len: usize) -> Result<T, Self> {
+    pub(crate) fn fit<T: TryFrom<usize>>(what: &'static str, len: usize) -> Result<T, Self> {
         T::try_from(len).map_err(|_| Self { what, len })
     }
 }

@@ -9,7 +9,7 @@ use crate::command::WireName;
 use crate::command::create::attributes::FILE_ATTRIBUTE_DIRECTORY;
 use crate::command::name;
 use crate::command::query_directory::{
-    DirectoryClass, QueryDirectoryRequest, QueryDirectoryResponse,
+    DirectoryClass, DirectoryEntry, QueryDirectoryRequest, QueryDirectoryResponse,
 };
 use crate::wire::DecodeError;
 
@@ -41,9 +41,17 @@ pub fn encode_request(directory: FileId, output_len_max: u32, out: &mut Vec<u8>)
 /// # Errors
 /// Returns an error if a length or offset points out of the message.
 pub fn decode_response(message: &[u8]) -> Result<Vec<Entry>, DecodeError> {
-    let mut entries = Vec::new();
     let response = QueryDirectoryResponse::decode(message)?;
-    for entry in response.entries(DirectoryClass::Directory) {
+    names(response.entries(DirectoryClass::Directory))
+}
+
+/// Collects the entries of a listing and leaves out `.` and `..`. It also leaves out
+/// entries without details.
+pub(crate) fn names<'a>(
+    listing: impl Iterator<Item = Result<DirectoryEntry<'a>, DecodeError>>,
+) -> Result<Vec<Entry>, DecodeError> {
+    let mut entries = Vec::new();
+    for entry in listing {
         let entry = entry?;
         let name = name::decode(entry.name);
         if let Some(details) = entry.details.filter(|_| name != "." && name != "..") {

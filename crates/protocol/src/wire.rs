@@ -164,10 +164,11 @@ impl<'a> Linked<'a> {
         let (entry, len) = read(start)?;
         if next != 0 {
             let after = at.saturating_add(next);
-            if next < len || after >= self.bytes.len() {
+            if next < len || after > self.bytes.len() {
                 return Err(start.error("next entry offset"));
             }
-            self.next = Some(after);
+            // In the last entry Samba's CIFS has its length instead of zero.
+            self.next = Some(after).filter(|&after| after < self.bytes.len());
         }
         Ok(entry)
     }

@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use smbench_fuzz::peer::{self, framed};
+use smbench_protocol::cifs::command::transaction::TransactionPart;
 use smbench_protocol::fuzzing::SESSION_ID;
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header, UNSOLICITED};
 use smbench_report::RunDoc;
@@ -178,6 +179,39 @@ fn breaks() -> [Vec<u8>; 2] {
     })
 }
 
+/// Writes seeds for the decoders of CIFS, whose header has 32 bytes.
+fn cifs() {
+    for name in [
+        "find-first-one-response",
+        "find-next-part-1",
+        "find-next-part-2",
+        "notify-response",
+        "query-security-response",
+    ] {
+        seed("cifs_transaction_part", name, &captured("cifs", name)[32..]);
+    }
+    for name in [
+        "find-first-response",
+        "find-names-response",
+        "find-id-both-response",
+    ] {
+        let message = captured("cifs", name);
+        let part = TransactionPart::decode_trans2(&message).expect("a response");
+        let len = [part.parameters.len() as u8];
+        seed(
+            "cifs_found_names",
+            name,
+            &[&len, part.parameters, part.data].concat(),
+        );
+    }
+    let confirmation = captured("cifs", "create-directory-response");
+    seed(
+        "cifs_confirmation",
+        "create-directory-response",
+        &confirmation[32..],
+    );
+}
+
 fn connections() {
     // The ids are the message ids of `Busy`, where each read costs four credits.
     let mut answers: Vec<_> = [
@@ -290,6 +324,7 @@ fn documents() {
 fn main() {
     decoders();
     entries();
+    cifs();
     connections();
     handshakes();
     kerberos::seeds();

@@ -7,9 +7,9 @@
 pub mod close;
 pub mod create;
 pub mod find;
-pub mod info;
+pub mod information;
 pub mod lock;
-pub mod name;
+pub mod names;
 pub mod nt_transact;
 pub mod read;
 pub mod session;
@@ -85,17 +85,26 @@ pub(crate) fn encode_words<const N: usize>(words: &[u8; N], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 2]);
 }
 
-/// Appends a path below the share, which begins with a backslash and ends with a zero, at
-/// an even offset. `start` is the position of the message's first byte.
+/// Appends a path with `\` in front and a null at its end. A [`WireName`] has
+/// none in front, but some servers of CIFS need it.
 #[inline]
-pub(crate) fn push_path(path: &WireName, start: usize, out: &mut Vec<u8>) {
-    align(2, start, out);
-    // A pattern or a recorded path may have the backslash already.
-    if !path.as_bytes().starts_with(&[b'\\', 0]) {
-        out.extend_from_slice(&[b'\\', 0]);
-    }
-    out.extend_from_slice(path.as_bytes());
-    out.extend_from_slice(&[0; 2]);
+fn write_path(path: &WireName, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[b'\\', 0]);
+    write_name(path.as_bytes(), out);
+}
+
+/// Appends a name in UTF-16 with a null at its end.
+#[inline]
+fn write_name(name: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Fills in the ByteCount at `at`, which counts everything behind it.
+#[inline]
+fn close_body(out: &mut [u8], at: usize) {
+    let byte_count = (out.len() - at - 2) as u16;
+    out[at..at + 2].copy_from_slice(&byte_count.to_le_bytes());
 }
 
 /// Pads the message that begins at `start` to a multiple of `unit` bytes.

@@ -69,7 +69,7 @@ impl WireName {
     }
 
     /// Returns the length of the name in bytes.
-    pub(super) fn wire_len(&self) -> u16 {
+    pub(crate) fn wire_len(&self) -> u16 {
         // The cast is safe, because `set` has checked the length.
         self.0.len() as u16
     }

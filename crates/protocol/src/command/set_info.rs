@@ -118,7 +118,7 @@ impl SetInfo<'_> {
 
     /// Appends the buffer to `out`.
     #[inline]
-    fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Basic {
                 times,

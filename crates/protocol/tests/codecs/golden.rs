@@ -2,6 +2,7 @@
 //! 3.1.1 signed and unsigned. See `fixtures/captures/README.md` for its provenance.
 
 mod breaks;
+mod cifs;
 mod create;
 mod create_context;
 mod data;

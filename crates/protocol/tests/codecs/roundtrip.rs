@@ -1,6 +1,7 @@
 //! Properties of the codecs: encoded values decode to the same values, at any
 //! place of their parts.
 
+mod cifs;
 mod create_context;
 mod hostile;
 mod lists;

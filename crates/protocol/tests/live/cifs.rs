@@ -8,16 +8,18 @@ use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::find::{
-    CifsFind, CifsFound, FIND_BOTH_DIRECTORY_INFO, decode_entries, find_flags,
+    FindFirst2Request, FindFirst2Response, FindNext2Request, FoundNames, find_flags, find_level,
 };
-use smbench_protocol::cifs::command::info::{
-    PASS_THROUGH, QUERY_FS_SIZE_INFO, encode_query_file, encode_query_fs, encode_query_path,
-    encode_set_file,
+use smbench_protocol::cifs::command::information::{
+    CifsChange, CifsTarget, QueryFsInformationRequest, QueryInformationRequest,
+    SetInformationRequest, level,
 };
 use smbench_protocol::cifs::command::lock::{CifsLock, encode_lock};
-use smbench_protocol::cifs::command::name::{encode_delete, encode_directory, encode_rename};
+use smbench_protocol::cifs::command::names::{
+    CifsDeleteRequest, CifsRenameRequest, DirectoryPathRequest,
+};
 use smbench_protocol::cifs::command::nt_transact::{
-    WatchDepth, encode_notify, encode_query_security, encode_set_security,
+    NotifyChangeRequest, QuerySecurityRequest, SetSecurityRequest, WatchScope,
 };
 use smbench_protocol::cifs::command::read::CifsRead;
 use smbench_protocol::cifs::command::session::encode_logoff;
@@ -32,6 +34,7 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{
     CreateRequest, Disposition, OplockLevel, access, options, share,
 };
+use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::{
     Account, Channels, CipherList, Credentials, Dialect, HandshakeError, Logon, NtStatus, Policy,
@@ -291,94 +294,137 @@ fn every_command(peer: &mut CifsPeer) {
         .unwrap();
     assert_eq!(peer.answer(7).status, NtStatus::SUCCESS);
     peer.close(file);
-    peer.expect(CifsCommand::Rename, |out| {
-        encode_rename(&path, &name("b"), out)
-    });
-    peer.expect(CifsCommand::Delete, |out| encode_delete(&name("b"), out));
-    let gone = peer.call(CifsCommand::Delete, |out| encode_delete(&name("b"), out));
+    let (from, to) = (&path, &name("b"));
+    let rename = CifsRenameRequest {
+        search_attributes: ALL,
+        from,
+        to,
+    };
+    peer.expect(CifsCommand::Rename, |out| rename.encode(out));
+    peer.expect(CifsCommand::Delete, |out| delete(to, out));
+    let gone = peer.call(CifsCommand::Delete, |out| delete(to, out));
     assert_eq!(gone.status, NtStatus::OBJECT_NAME_NOT_FOUND);
 }
 
+/// Hidden and system files, and directories.
+const ALL: u16 = 0x16;
+
+fn delete(path: &WireName, out: &mut Vec<u8>) {
+    let request = CifsDeleteRequest {
+        search_attributes: ALL,
+        path,
+    };
+    request.encode(out);
+}
+
+fn directory(path: &WireName, out: &mut Vec<u8>) {
+    DirectoryPathRequest { path }.encode(out);
+}
+
 fn infos(peer: &mut CifsPeer, file: FileNumber, path: &WireName) {
-    let standard = PASS_THROUGH + 5;
-    let of_file = peer.expect(CifsCommand::Transaction2, |out| {
-        encode_query_file(file, standard, 1000, out);
-    });
-    let of_path = peer.expect(CifsCommand::Transaction2, |out| {
-        encode_query_path(path, 0x102, 1000, out);
-    });
-    assert_eq!(of_file.data[8..16], of_path.data[8..16]);
-    let size = peer.expect(CifsCommand::Transaction2, |out| {
-        encode_query_fs(QUERY_FS_SIZE_INFO, 1000, out);
-    });
+    let target = CifsTarget::Fid(file.0);
+    let mut query = |target, level| {
+        let request = QueryInformationRequest {
+            target,
+            level,
+            max_data: 1000,
+        };
+        let told = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
+        told.data[8..16].to_vec()
+    };
+    let of_file = query(target, level::SMB_INFO_PASSTHROUGH + 5);
+    let standard = level::SMB_QUERY_FILE_STANDARD_INFO;
+    assert_eq!(of_file, query(CifsTarget::Path(path), standard));
+    let size = QueryFsInformationRequest {
+        level: level::SMB_QUERY_FS_SIZE_INFO,
+        max_data: 1000,
+    };
+    let size = peer.expect(CifsCommand::Transaction2, |out| size.encode(out));
     assert_eq!(size.data.len(), 24);
-    peer.expect(CifsCommand::Transaction2, |out| {
-        encode_set_file(file, 0x104, out, |out| {
-            out.extend_from_slice(&123u64.to_le_bytes())
-        });
-    });
-    let of_file = peer.expect(CifsCommand::Transaction2, |out| {
-        encode_query_file(file, 0x102, 1000, out);
-    });
-    assert_eq!(of_file.data[8..16], 123u64.to_le_bytes());
+    let set = SetInformationRequest {
+        target,
+        level: level::SMB_SET_FILE_END_OF_FILE_INFO,
+        change: CifsChange::EndOfFile(123),
+    };
+    peer.expect(CifsCommand::Transaction2, |out| set.encode(out));
+    let request = QueryInformationRequest {
+        target,
+        level: standard,
+        max_data: 1000,
+    };
+    let told = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
+    assert_eq!(told.data[8..16], 123u64.to_le_bytes());
+    security(peer, file);
+}
+
+fn security(peer: &mut CifsPeer, file: FileNumber) {
     const DACL: u32 = 4;
-    let descriptor = peer.expect(CifsCommand::NtTransact, |out| {
-        encode_query_security(file, DACL, 64 * 1024, out);
-    });
+    let query = QuerySecurityRequest {
+        fid: file.0,
+        parts: DACL,
+        max_data: 64 * 1024,
+    };
+    let descriptor = peer.expect(CifsCommand::NtTransact, |out| query.encode(out));
     assert!(descriptor.data.len() >= 20);
-    peer.expect(CifsCommand::NtTransact, |out| {
-        encode_set_security(file, DACL, &descriptor.data, out);
-    });
+    let set = SetSecurityRequest {
+        fid: file.0,
+        parts: DACL,
+        descriptor: &descriptor.data,
+    };
+    peer.expect(CifsCommand::NtTransact, |out| set.encode(out));
 }
 
 /// Lists a directory of many names, with answers of several parts and several requests.
 fn listings(peer: &mut CifsPeer) {
     const FILES: usize = 300;
-    peer.expect(CifsCommand::CreateDirectory, |out| {
-        encode_directory(&name("many"), out)
-    });
+    const LEVEL: u16 = find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO;
+    const CLASS: DirectoryClass = DirectoryClass::BothDirectory;
+    let many = name("many");
+    peer.expect(CifsCommand::CreateDirectory, |out| directory(&many, out));
     for at in 0..FILES {
         let path = name(&format!(r"many\a rather long name of a file {at}"));
         let file = peer.create(&new_file(&path)).file;
         peer.close(file);
     }
-    let mut find = CifsFind {
-        count: 1366,
-        flags: find_flags::CLOSE_AT_EOS,
-        level: FIND_BOTH_DIRECTORY_INFO,
-        data_max: 20_000,
+    let first = FindFirst2Request {
+        search_attributes: ALL,
+        search_count: 1366,
+        flags: find_flags::SMB_FIND_CLOSE_AT_EOS,
+        level: LEVEL,
+        pattern: &name(r"many\*"),
+        max_data: 20_000,
     };
-    let told = peer.expect(CifsCommand::Transaction2, |out| {
-        find.encode_first(&name(r"many\*"), out);
-    });
-    let (mut names, mut last) = decode_entries(&told.data).unwrap();
-    let mut state = CifsFound::decode_first(&told.parameters).unwrap();
-    assert!(!state.is_end);
-    find.flags |= find_flags::CONTINUE_FROM_LAST;
-    while !state.is_end {
-        let from = name(&last.unwrap());
-        let told = peer.expect(CifsCommand::Transaction2, |out| {
-            find.encode_next(state.search, &from, out);
-        });
-        let more = decode_entries(&told.data).unwrap();
-        names.extend(more.0);
-        last = more.1;
-        state = CifsFound::decode_next(state.search, &told.parameters).unwrap();
+    let told = peer.expect(CifsCommand::Transaction2, |out| first.encode(out));
+    let FindFirst2Response { sid, found } =
+        FindFirst2Response::decode(&told.parameters, &told.data).unwrap();
+    assert!(!found.end_of_search);
+    let mut names = found.names(CLASS).unwrap();
+    let mut is_over = false;
+    while !is_over {
+        let last = name(&names.last().unwrap().name);
+        let next = FindNext2Request {
+            sid,
+            search_count: 1366,
+            level: LEVEL,
+            flags: first.flags | find_flags::SMB_FIND_CONTINUE_FROM_LAST,
+            resume_name: last.as_bytes(),
+            max_data: 20_000,
+        };
+        let told = peer.expect(CifsCommand::Transaction2, |out| next.encode(out));
+        let found = FoundNames::decode(&told.parameters, &told.data).unwrap();
+        names.extend(found.names(CLASS).unwrap());
+        is_over = found.end_of_search;
     }
-    let mut found: Vec<_> = names.iter().map(|entry| entry.name.clone()).collect();
-    found.sort();
-    found.dedup();
-    assert_eq!(found.len(), FILES);
+    let mut unique: Vec<_> = names.iter().map(|entry| entry.name.clone()).collect();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), FILES);
     for entry in names {
         let path = name(&format!(r"many\{}", entry.name));
-        peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+        peer.expect(CifsCommand::Delete, |out| delete(&path, out));
     }
-    peer.expect(CifsCommand::CheckDirectory, |out| {
-        encode_directory(&name("many"), out)
-    });
-    peer.expect(CifsCommand::DeleteDirectory, |out| {
-        encode_directory(&name("many"), out)
-    });
+    peer.expect(CifsCommand::CheckDirectory, |out| directory(&many, out));
+    peer.expect(CifsCommand::DeleteDirectory, |out| directory(&many, out));
 }
 
 /// A notification that a change answers, and one that a cancel does.
@@ -389,9 +435,13 @@ fn notifications(peer: &mut CifsPeer) {
         options: options::FILE_DIRECTORY_FILE,
         ..CreateRequest::open(&root, access::FILE_LIST_DIRECTORY)
     });
-    let watch = |out: &mut Vec<u8>| {
-        encode_notify(directory.file, FILE_NAMES, WatchDepth::Directory, 4096, out);
+    let watch = NotifyChangeRequest {
+        fid: directory.file.0,
+        completion_filter: FILE_NAMES,
+        watched: WatchScope::Directory,
+        max_parameters: 4096,
     };
+    let watch = |out: &mut Vec<u8>| watch.encode(out);
     peer.begin(CifsCommand::NtTransact, 1, watch);
     let path = name("noticed");
     let file = peer.create(&new_file(&path)).file;
@@ -402,7 +452,7 @@ fn notifications(peer: &mut CifsPeer) {
         "{told:?}"
     );
     peer.close(file);
-    peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+    peer.expect(CifsCommand::Delete, |out| delete(&path, out));
     peer.begin(CifsCommand::NtTransact, 2, watch);
     // The deletion may have been noted for the watch of before.
     peer.connection
@@ -446,7 +496,7 @@ fn breaks(peer: &mut CifsPeer, other: &mut CifsPeer) {
     assert_eq!(told.status, NtStatus::SUCCESS);
     other.close(CifsCreated::decode(&told.message).unwrap().file);
     peer.close(file);
-    peer.expect(CifsCommand::Delete, |out| encode_delete(&path, out));
+    peer.expect(CifsCommand::Delete, |out| delete(&path, out));
 }
 
 /// A further session on the connection, with a tree connect of its own.

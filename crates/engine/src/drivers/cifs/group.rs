@@ -59,6 +59,8 @@ pub(crate) struct CifsPlace {
     /// Paths of its scratch names, in the order of
     /// [`ScratchName::ALL`](smbench_model::files::ScratchName::ALL).
     pub(super) paths: Box<[WireName]>,
+    /// The new name of a rename, without its path: servers rename within a directory.
+    pub(super) renamed: WireName,
 }
 
 /// A session of a slot, in addition to that of its client.

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use smbench_model::action::{Action, QueryClass};
-use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
-use smbench_protocol::cifs::command::find::{CifsFind, find_flags};
-use smbench_protocol::cifs::command::info::{PASS_THROUGH, encode_query_file, encode_query_fs};
+use smbench_protocol::cifs::command::find::{FindFirst2Request, find_flags, find_level};
+use smbench_protocol::cifs::command::information::{CifsTarget, level};
 use smbench_protocol::cifs::command::lock::CifsLock;
 use smbench_protocol::cifs::command::nt_transact::{
-    WatchDepth, encode_notify, encode_query_security,
+    NotifyChangeRequest, QuerySecurityRequest, WatchScope,
 };
 use smbench_protocol::cifs::command::session::encode_logoff;
 use smbench_protocol::cifs::command::tree::encode_tree_connect;
@@ -35,7 +34,7 @@ use crate::drivers::native::request::create::{self, Name};
 use crate::drivers::native::request::info::{self, ANSWER_LEN, LISTING_LEN};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
-use crate::smb::session::cifs::CifsSession;
+use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 
 /// Largest answer with changes, in bytes.
 const CHANGES_LEN: u32 = 4096;
@@ -237,7 +236,7 @@ impl CifsGroup<CifsMix> {
                 let renamed = match class.is_chain() {
                     true => {
                         let place = &self.places[call.slot as usize];
-                        Some(&place.paths[ScratchName::Renamed as usize])
+                        Some(&place.renamed)
                     }
                     false => None,
                 };
@@ -260,24 +259,28 @@ impl CifsGroup<CifsMix> {
         match self.action(call) {
             Action::QueryDirectory { class, .. } => {
                 let pattern = &self.encoder.patterns[call.operation.action as usize];
-                let find = CifsFind {
-                    count: NAMES,
-                    flags: find_flags::CLOSE_AFTER_REQUEST,
-                    level: find_level(*class),
-                    data_max: DATA_MAX,
+                let find = FindFirst2Request {
+                    search_attributes: SEARCH_ATTRIBUTES,
+                    search_count: NAMES,
+                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
+                    level: level_of(*class),
+                    pattern,
+                    max_data: DATA_MAX,
                 };
-                to.transaction2(|out| find.encode_first(pattern, out))
+                to.transaction2(|out| find.encode(out))
             }
             Action::ChangeNotify { filter, recursive } => {
                 let filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
-                let depth = match recursive {
-                    true => WatchDepth::Tree,
-                    false => WatchDepth::Directory,
+                let watch = NotifyChangeRequest {
+                    fid: self.held[call.member].directory.0,
+                    completion_filter: filter,
+                    watched: match recursive {
+                        true => WatchScope::Tree,
+                        false => WatchScope::Directory,
+                    },
+                    max_parameters: CHANGES_LEN,
                 };
-                let directory = self.held[call.member].directory;
-                to.request(CifsCommand::NtTransact, |out| {
-                    encode_notify(directory, filter, depth, CHANGES_LEN, out);
-                })?;
+                to.request(CifsCommand::NtTransact, |out| watch.encode(out))?;
                 self.watching.push(call.slot);
                 Ok(())
             }
@@ -293,24 +296,29 @@ fn query(
     to: CifsTo<'_>,
 ) -> Result<(), NoCredit> {
     let file = group.held_file(call);
-    let level = PASS_THROUGH + u16::from(class.number());
+    let level = level::SMB_INFO_PASSTHROUGH + u16::from(class.number());
     match class.kind() {
-        OpKind::QueryFs => to.transaction2(|out| encode_query_fs(level, ANSWER_LEN as u16, out)),
-        OpKind::QuerySecurity => to.request(CifsCommand::NtTransact, |out| {
-            encode_query_security(file, info::SECURITY_PARTS, ANSWER_LEN, out);
-        }),
-        _ => to.transaction2(|out| encode_query_file(file, level, ANSWER_LEN as u16, out)),
+        OpKind::QueryFs => to.query_fs(level, ANSWER_LEN as u16),
+        OpKind::QuerySecurity => {
+            let request = QuerySecurityRequest {
+                fid: file.0,
+                parts: info::SECURITY_PARTS,
+                max_data: ANSWER_LEN,
+            };
+            to.request(CifsCommand::NtTransact, |out| request.encode(out))
+        }
+        _ => to.query(CifsTarget::Fid(file.0), level, ANSWER_LEN as u16),
     }
 }
 
-/// Returns the level of a listing (MS-CIFS 2.2.2.3.1, MS-SMB 2.2.2.3.1).
-const fn find_level(class: DirectoryClass) -> u16 {
+/// Returns the level of a listing. Servers pass no class of a listing through.
+const fn level_of(class: DirectoryClass) -> u16 {
     match class {
-        DirectoryClass::Directory => 0x101,
-        DirectoryClass::FullDirectory => 0x102,
-        DirectoryClass::Names => 0x103,
-        DirectoryClass::BothDirectory => 0x104,
-        DirectoryClass::IdFullDirectory => 0x105,
-        DirectoryClass::IdBothDirectory => 0x106,
+        DirectoryClass::Directory => find_level::SMB_FIND_FILE_DIRECTORY_INFO,
+        DirectoryClass::FullDirectory => find_level::SMB_FIND_FILE_FULL_DIRECTORY_INFO,
+        DirectoryClass::Names => find_level::SMB_FIND_FILE_NAMES_INFO,
+        DirectoryClass::BothDirectory => find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
+        DirectoryClass::IdFullDirectory => find_level::SMB_FIND_FILE_ID_FULL_DIRECTORY_INFO,
+        DirectoryClass::IdBothDirectory => find_level::SMB_FIND_FILE_ID_BOTH_DIRECTORY_INFO,
     }
 }

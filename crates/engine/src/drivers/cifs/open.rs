@@ -12,6 +12,7 @@ use super::group::{CifsClient, CifsPlace, oplock_of};
 use crate::drivers::native::open::{
     check_dialect, held_access, is_plain, make_kept, path, wire_names,
 };
+use crate::drivers::native::replay::wire_name;
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::CifsSession;
@@ -103,6 +104,7 @@ pub(super) async fn places(
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
             make_kept(actions, &paths, session).await?;
             place.paths = wire_names(&paths)?;
+            place.renamed = wire_name(&ScratchName::Renamed.of(client, slot))?;
         }
         places.push(place);
     }

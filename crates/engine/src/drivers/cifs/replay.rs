@@ -11,17 +11,18 @@ use smbench_model::operations::Operation;
 use smbench_model::trace::{NO_HANDLE, Record, Trace};
 use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::find::{
-    CifsFind, FIND_BOTH_DIRECTORY_INFO, decode_entries, find_flags,
+    FindFirst2Request, FindFirst2Response, find_flags, find_level,
 };
-use smbench_protocol::cifs::command::info::{
-    encode_query_file, encode_query_fs, encode_query_path,
-};
+use smbench_protocol::cifs::command::information::CifsTarget;
 use smbench_protocol::cifs::command::lock::CifsLock;
-use smbench_protocol::cifs::command::name::{encode_delete, encode_directory, encode_rename};
+use smbench_protocol::cifs::command::names::{
+    CifsDeleteRequest, CifsRenameRequest, DirectoryPathRequest,
+};
 use smbench_protocol::cifs::command::write::WriteMode;
 use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
+use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
@@ -36,18 +37,13 @@ use crate::drivers::native::replay::wire::{recorded, set};
 use crate::drivers::native::replay::{ROOT_UNITS_MAX, compose, wire_name};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
-use crate::smb::session::cifs::CifsSession;
+use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
 
 /// Largest data of an answer: what fits the client's buffer beside the words.
 const DATA_MAX: u16 = 65_024;
-/// A listing of the deletion of a tree.
-const TREE_LISTING: CifsFind = CifsFind {
-    count: 1000,
-    flags: find_flags::CLOSE_AFTER_REQUEST,
-    level: FIND_BOTH_DIRECTORY_INFO,
-    data_max: DATA_MAX,
-};
+/// Names of one answer while a tree is deleted.
+const NAMES: u16 = 1000;
 
 /// Encodes the operations of a trace.
 pub(crate) struct CifsTrace {
@@ -137,12 +133,8 @@ impl CifsEncode for CifsTrace {
             OpKind::Close => to.close(file),
             OpKind::Lock => to.lock(file, CifsLock::Exclusive, operation),
             OpKind::Unlock => to.lock(file, CifsLock::Unlock, operation),
-            OpKind::QueryFile => {
-                to.transaction2(|out| encode_query_file(file, record.level(), DATA_MAX, out))
-            }
-            OpKind::QueryFs => {
-                to.transaction2(|out| encode_query_fs(record.level(), DATA_MAX, out))
-            }
+            OpKind::QueryFile => to.query(CifsTarget::Fid(file.0), record.level(), DATA_MAX),
+            OpKind::QueryFs => to.query_fs(record.level(), DATA_MAX),
             OpKind::SetFile => {
                 let set = set(&record, FileId::default());
                 to.set(file, &set.info, Some(record.level()))
@@ -175,8 +167,10 @@ impl CifsEncode for CifsTrace {
         if let Some(deltree) = &mut player.deltree {
             let is_listing = matches!(deltree.request(), DeltreeRequest::Listing(_));
             if is_listing && done.status == NtStatus::SUCCESS {
-                let (_, data) = done.transaction().map_err(ProtocolError::from)?;
-                deltree.found(decode_entries(data).map_err(ProtocolError::from)?.0);
+                let (parameters, data) = done.transaction().map_err(ProtocolError::from)?;
+                let names = FindFirst2Response::decode(parameters, data)
+                    .and_then(|response| response.found.names(DirectoryClass::BothDirectory));
+                deltree.found(names.map_err(ProtocolError::from)?);
             }
             match deltree.go_on(done.status) {
                 DeltreeStep::Send => {
@@ -235,9 +229,7 @@ impl CifsGroup<CifsTrace> {
                     ..recorded(record, name)
                 })
             }
-            OpKind::QueryPath => to.transaction2(|out| {
-                encode_query_path(name, record.level(), DATA_MAX, out);
-            }),
+            OpKind::QueryPath => to.query(CifsTarget::Path(name), record.level(), DATA_MAX),
             OpKind::FindFirst => {
                 // The root ends with a backslash already.
                 let between = match name.as_bytes().ends_with(backslash.as_bytes()) {
@@ -249,24 +241,27 @@ impl CifsGroup<CifsTrace> {
                 other
                     .set_joined(parts)
                     .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                let find = CifsFind {
-                    count: u16::try_from(record.length).unwrap_or(u16::MAX),
-                    flags: find_flags::CLOSE_AFTER_REQUEST,
+                let find = FindFirst2Request {
+                    search_attributes: SEARCH_ATTRIBUTES,
+                    search_count: u16::try_from(record.length).unwrap_or(u16::MAX),
+                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
                     level: record.level(),
-                    data_max: DATA_MAX,
+                    pattern: other,
+                    max_data: DATA_MAX,
                 };
-                to.transaction2(|out| find.encode_first(other, out))
+                to.transaction2(|out| find.encode(out))
             }
-            OpKind::Unlink => to.request(CifsCommand::Delete, |out| encode_delete(name, out)),
-            OpKind::Rmdir => to.request(CifsCommand::DeleteDirectory, |out| {
-                encode_directory(name, out);
-            }),
-            OpKind::Mkdir => to.request(CifsCommand::CreateDirectory, |out| {
-                encode_directory(name, out);
-            }),
+            OpKind::Unlink => to.delete(name),
+            OpKind::Rmdir => to.directory(CifsCommand::DeleteDirectory, name),
+            OpKind::Mkdir => to.directory(CifsCommand::CreateDirectory, name),
             OpKind::RenamePath => {
                 compose(other, paths(record.extra), root, &player.number);
-                to.request(CifsCommand::Rename, |out| encode_rename(name, other, out))
+                let rename = CifsRenameRequest {
+                    search_attributes: SEARCH_ATTRIBUTES,
+                    from: name,
+                    to: other,
+                };
+                to.request(CifsCommand::Rename, |out| rename.encode(out))
             }
             OpKind::Deltree => {
                 let begun = Box::new(Deltree::of(name.to_string()));
@@ -280,6 +275,21 @@ impl CifsGroup<CifsTrace> {
 }
 
 impl CifsTo<'_> {
+    /// Deletes a file.
+    fn delete(self, path: &WireName) -> Result<(), NoCredit> {
+        let request = CifsDeleteRequest {
+            search_attributes: SEARCH_ATTRIBUTES,
+            path,
+        };
+        self.request(CifsCommand::Delete, |out| request.encode(out))
+    }
+
+    /// Makes or deletes a directory.
+    fn directory(self, command: CifsCommand, path: &WireName) -> Result<(), NoCredit> {
+        let request = DirectoryPathRequest { path };
+        self.request(command, |out| request.encode(out))
+    }
+
     /// Sends the next request of the deletion of a tree.
     fn delete_from(
         self,
@@ -291,17 +301,23 @@ impl CifsTo<'_> {
         match deltree.request() {
             DeltreeRequest::Listing(path) => {
                 let _ = pattern.set(&join(path, "*"));
-                self.transaction2(|out| TREE_LISTING.encode_first(pattern, out))
+                let find = FindFirst2Request {
+                    search_attributes: SEARCH_ATTRIBUTES,
+                    search_count: NAMES,
+                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
+                    level: find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
+                    pattern,
+                    max_data: DATA_MAX,
+                };
+                self.transaction2(|out| find.encode(out))
             }
             DeltreeRequest::File(path) => {
                 let _ = name.set(path);
-                self.request(CifsCommand::Delete, |out| encode_delete(name, out))
+                self.delete(name)
             }
             DeltreeRequest::Directory(path) => {
                 let _ = name.set(path);
-                self.request(CifsCommand::DeleteDirectory, |out| {
-                    encode_directory(name, out);
-                })
+                self.directory(CifsCommand::DeleteDirectory, name)
             }
         }
     }

@@ -5,6 +5,8 @@
 
 mod files;
 
+pub(crate) use files::SEARCH_ATTRIBUTES;
+
 use smbench_model::record::SetupPhase;
 use smbench_protocol::cifs::command::encode_empty;
 use smbench_protocol::cifs::command::session::encode_logoff;

@@ -1,6 +1,6 @@
 //! NT_CREATE_ANDX (MS-CIFS 2.2.4.64, MS-SMB 2.2.4.9).
 
-use super::{CIFS_HEADER_LEN, FileNumber, NO_ANDX, body, push_bytes, push_path};
+use super::{CIFS_HEADER_LEN, FileNumber, NO_ANDX, align, body, push_bytes, write_path};
 use crate::command::WireName;
 use crate::command::create::{CreateRequest, OplockLevel};
 use crate::wire::DecodeError;
@@ -42,8 +42,9 @@ pub fn encode_create(request: &CreateRequest<'_, WireName>, out: &mut Vec<u8>) {
     out.extend_from_slice(&words);
     let mut name_at = 0;
     push_bytes(out, |out| {
-        name_at = (out.len() - start).next_multiple_of(2) + start;
-        push_path(request.name, start, out);
+        align(2, start, out);
+        name_at = out.len();
+        write_path(request.name, out);
     });
     // The name without its end. The cast is safe: a name has at most 65,534 bytes.
     let name_len = (out.len() - name_at - 2) as u16;

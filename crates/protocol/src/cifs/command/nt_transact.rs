@@ -1,143 +1,112 @@
-//! NT_TRANSACT: security descriptors and notifications (MS-CIFS 2.2.4.62, 2.2.7).
+//! Security descriptors and changes in directories:
+//! NT_TRANSACT_QUERY_SECURITY_DESC, NT_TRANSACT_SET_SECURITY_DESC and
+//! NT_TRANSACT_NOTIFY_CHANGE (MS-CIFS 2.2.7.6, 2.2.7.3, 2.2.7.4).
+//!
+//! The answer to a query is the transaction's data. Changes are the transaction's
+//! parameters, in the layout of MS-FSCC 2.7.1. If they do not fit, the status is
+//! STATUS_NOTIFY_ENUM_DIR and the parameters are empty.
 
-use super::transaction::{PartCounts, TransactionPart};
-use super::{CIFS_HEADER_LEN, FileNumber, align, body, push_bytes};
-use crate::wire::DecodeError;
+use super::transaction::NtTransact;
 
-/// Functions (MS-CIFS 2.2.2.2).
-const SET_SECURITY_DESC: u16 = 3;
-const NOTIFY_CHANGE: u16 = 4;
-const QUERY_SECURITY_DESC: u16 = 6;
-/// Number of words without setup words.
-const REQUEST_WORDS: usize = 19;
-const RESPONSE_WORDS: usize = 18;
-
-/// Whether a watch includes the directories below.
+/// A query about the security descriptor of an open file (MS-CIFS 2.2.7.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchDepth {
-    /// The directory alone.
-    Directory,
-    /// Everything below it.
-    Tree,
+pub struct QuerySecurityRequest {
+    /// The FID of the open to query.
+    pub fid: u16,
+    /// The parts to return:
+    /// [`security`](crate::command::query_info::security) bits.
+    pub parts: u32,
+    /// Largest length of the descriptor in bytes.
+    pub max_data: u32,
 }
 
-/// Appends the body of a request that waits for changes in a directory. `filter` has the
-/// CompletionFilter bits.
-pub fn encode_notify(
-    directory: FileNumber,
-    filter: u32,
-    depth: WatchDepth,
-    parameters_max: u32,
-    out: &mut Vec<u8>,
-) {
-    let mut setup = [0u8; 8];
-    setup[..4].copy_from_slice(&filter.to_le_bytes());
-    setup[4..6].copy_from_slice(&directory.0.to_le_bytes());
-    setup[6] = u8::from(depth == WatchDepth::Tree);
-    encode(
-        NOTIFY_CHANGE,
-        &setup,
-        (parameters_max, 0),
-        out,
-        |_| (),
-        |_| (),
-    );
+impl QuerySecurityRequest {
+    /// Appends the body to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let frame = NtTransact {
+            function: 6,
+            setup: &[],
+            // LengthNeeded.
+            max_parameters: 4,
+            max_data: self.max_data,
+        };
+        frame.encode(out, write_parts(self.fid, self.parts), |_| ());
+    }
 }
 
-/// Appends the body of a query of the parts of a security descriptor that `information`
-/// names (SECURITY_INFORMATION).
-pub fn encode_query_security(file: FileNumber, information: u32, data_max: u32, out: &mut Vec<u8>) {
-    let parameters = |out: &mut Vec<u8>| push_security(file, information, out);
-    encode(
-        QUERY_SECURITY_DESC,
-        &[],
-        (4, data_max),
-        out,
-        parameters,
-        |_| (),
-    );
+/// A request to set the security descriptor of an open file (MS-CIFS 2.2.7.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetSecurityRequest<'a> {
+    /// The FID of the open to change.
+    pub fid: u16,
+    /// The parts to set: [`security`](crate::command::query_info::security) bits.
+    pub parts: u32,
+    /// The descriptor, self-relative.
+    pub descriptor: &'a [u8],
 }
 
-/// Appends the body of a change of these parts of a security descriptor.
-pub fn encode_set_security(
-    file: FileNumber,
-    information: u32,
-    descriptor: &[u8],
-    out: &mut Vec<u8>,
-) {
-    let parameters = |out: &mut Vec<u8>| push_security(file, information, out);
-    let data = |out: &mut Vec<u8>| out.extend_from_slice(descriptor);
-    encode(SET_SECURITY_DESC, &[], (0, 0), out, parameters, data);
+impl SetSecurityRequest<'_> {
+    /// Appends the body to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let frame = NtTransact {
+            function: 3,
+            setup: &[],
+            max_parameters: 0,
+            max_data: 0,
+        };
+        let descriptor = |out: &mut Vec<u8>| out.extend_from_slice(self.descriptor);
+        frame.encode(out, write_parts(self.fid, self.parts), descriptor);
+    }
 }
 
-fn push_security(file: FileNumber, information: u32, out: &mut Vec<u8>) {
-    out.extend_from_slice(&file.0.to_le_bytes());
-    out.extend_from_slice(&[0; 2]);
-    out.extend_from_slice(&information.to_le_bytes());
+/// Writes the parameters of both requests: FID, a reserved field, and
+/// SecurityInformation.
+fn write_parts(fid: u16, parts: u32) -> impl FnOnce(&mut Vec<u8>) {
+    move |out| {
+        out.extend_from_slice(&u32::from(fid).to_le_bytes());
+        out.extend_from_slice(&parts.to_le_bytes());
+    }
 }
 
-fn encode(
-    function: u16,
-    setup: &[u8],
-    (parameters_max, data_max): (u32, u32),
-    out: &mut Vec<u8>,
-    parameters: impl FnOnce(&mut Vec<u8>),
-    data: impl FnOnce(&mut Vec<u8>),
-) {
-    let start = out.len() - CIFS_HEADER_LEN;
-    let words_at = out.len();
-    let mut words = [0u8; 1 + 2 * REQUEST_WORDS];
-    words[0] = (REQUEST_WORDS + setup.len() / 2) as u8;
-    words[12..16].copy_from_slice(&parameters_max.to_le_bytes());
-    words[16..20].copy_from_slice(&data_max.to_le_bytes());
-    words[36] = (setup.len() / 2) as u8;
-    words[37..39].copy_from_slice(&function.to_le_bytes());
-    out.extend_from_slice(&words);
-    out.extend_from_slice(setup);
-    let mut put = [0u32; 4];
-    push_bytes(out, |out| {
-        align(4, start, out);
-        let parameters_at = out.len();
-        parameters(out);
-        put[0] = (out.len() - parameters_at) as u32;
-        put[1] = (parameters_at - start) as u32;
-        align(4, start, out);
-        let data_at = out.len();
-        data(out);
-        put[2] = (out.len() - data_at) as u32;
-        put[3] = (data_at - start) as u32;
-    });
-    let [parameters, parameters_at, data, data_at] = put.map(u32::to_le_bytes);
-    let words = &mut out[words_at..];
-    words[4..8].copy_from_slice(&parameters);
-    words[8..12].copy_from_slice(&data);
-    words[20..24].copy_from_slice(&parameters);
-    words[24..28].copy_from_slice(&parameters_at);
-    words[28..32].copy_from_slice(&data);
-    words[32..36].copy_from_slice(&data_at);
+/// The directories that a [`NotifyChangeRequest`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchScope {
+    /// The open directory.
+    Directory = 0,
+    /// The open directory and everything below it.
+    Tree = 1,
 }
 
-impl<'a> TransactionPart<'a> {
-    /// Reads a message of the response to an NT_TRANSACT; see
-    /// [`decode2`](TransactionPart::decode2).
-    ///
-    /// # Errors
-    /// If a part lies outside the message, or exceeds its total.
-    pub fn decode_nt(message: &'a [u8]) -> Result<Self, DecodeError> {
-        const WHAT: &str = "NT_TRANSACT response";
-        let body = body(message, 0, WHAT)?;
-        if body.word_count == 0 {
-            return Ok(Self::empty());
-        }
-        let before = body.words;
-        let mut words = before;
-        if body.word_count < RESPONSE_WORDS {
-            return Err(before.error(WHAT));
-        }
-        words.bytes(3, WHAT)?;
-        let mut next = || words.u32(WHAT).map(|count| count as usize);
-        let totals = [next()?, next()?];
-        let parts = [[next()?, next()?, next()?], [next()?, next()?, next()?]];
-        Self::cut(&PartCounts { totals, parts }, before)
+/// A request to report the next changes in an open directory (MS-CIFS
+/// 2.2.7.4.1). The server answers once, when something changes or when the request
+/// is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotifyChangeRequest {
+    /// The FID of the open directory.
+    pub fid: u16,
+    /// The changes to report:
+    /// [`completion_filter`](crate::command::change_notify::completion_filter)
+    /// bits.
+    pub completion_filter: u32,
+    /// The directories to watch.
+    pub watched: WatchScope,
+    /// Largest length of the changes in bytes.
+    pub max_parameters: u32,
+}
+
+impl NotifyChangeRequest {
+    /// Appends the body to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut setup = [0; 8];
+        setup[0..4].copy_from_slice(&self.completion_filter.to_le_bytes());
+        setup[4..6].copy_from_slice(&self.fid.to_le_bytes());
+        setup[6] = self.watched as u8;
+        let frame = NtTransact {
+            function: 4,
+            setup: &setup,
+            max_parameters: self.max_parameters,
+            max_data: 0,
+        };
+        frame.encode(out, |_| (), |_| ());
     }
 }

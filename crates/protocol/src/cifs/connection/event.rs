@@ -2,6 +2,7 @@
 
 use super::CifsTree;
 use super::parts::Joined;
+use super::receive::is_failure;
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::read::decode_read;
@@ -83,12 +84,16 @@ impl<'a> CifsCompletion<'a> {
     /// # Errors
     /// If the body is malformed.
     pub fn transaction(&self) -> Result<(&[u8], &[u8]), DecodeError> {
+        // A failure has neither.
+        if is_failure(self.status) {
+            return Ok((&[], &[]));
+        }
         if let Some(joined) = &self.joined {
             return Ok((&joined.parameters, &joined.data));
         }
         let part = match self.command {
-            CifsCommand::NtTransact => TransactionPart::decode_nt(self.bytes),
-            _ => TransactionPart::decode2(self.bytes),
+            CifsCommand::NtTransact => TransactionPart::decode_nt_transact(self.bytes),
+            _ => TransactionPart::decode_trans2(self.bytes),
         }?;
         Ok((part.parameters, part.data))
     }

@@ -39,8 +39,11 @@ impl Joining {
         let Joined { parameters, data } = &mut *self.joined;
         let totals = (part.total_parameters, part.total_data);
         let is_next = |part: &[u8], at: usize, so_far: usize| part.is_empty() || at == so_far;
-        if !is_next(part.parameters, part.parameters_at, parameters.len())
-            || !is_next(part.data, part.data_at, data.len())
+        if !is_next(
+            part.parameters,
+            part.parameter_displacement,
+            parameters.len(),
+        ) || !is_next(part.data, part.data_displacement, data.len())
         {
             return Err(wrong("transaction part out of order"));
         }

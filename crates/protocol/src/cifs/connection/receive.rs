@@ -73,8 +73,8 @@ impl CifsConnection {
     /// Adds a message to the answer to a transaction.
     fn join(&mut self, entry: &CifsInFlight, bytes: &[u8]) -> Result<Collected, DecodeError> {
         let part = match entry.command {
-            CifsCommand::NtTransact => TransactionPart::decode_nt(bytes),
-            _ => TransactionPart::decode2(bytes),
+            CifsCommand::NtTransact => TransactionPart::decode_nt_transact(bytes),
+            _ => TransactionPart::decode_trans2(bytes),
         }?;
         let known = self.joining.iter().position(|it| it.mid == entry.mid);
         if known.is_none() && part.is_whole() {
@@ -139,6 +139,6 @@ enum Collected {
 
 /// Returns whether an answer is an error, which has no parts. A warning, such as
 /// STATUS_BUFFER_OVERFLOW, has.
-const fn is_failure(status: NtStatus) -> bool {
+pub(super) const fn is_failure(status: NtStatus) -> bool {
     status.0 >> 30 == 3
 }

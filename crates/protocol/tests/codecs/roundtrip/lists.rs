@@ -85,13 +85,13 @@ proptest! {
 #[test]
 fn lists_that_lie() {
     let good = || Ok(b"ab".to_vec());
-    // The next entry is at the right place, overlaps this entry, is at the end,
-    // is beyond the end, and has the largest offset.
+    // The next entry is at the right place, overlaps this entry, is at the end, which
+    // ends the list, is beyond the end, and has the largest offset.
     for (next, expected) in [
         (14, vec![good(), good()]),
         (13, vec![Err(0)]),
         (1, vec![Err(0)]),
-        (28, vec![Err(0)]),
+        (28, vec![good()]),
         (29, vec![Err(0)]),
         (u32::MAX, vec![Err(0)]),
     ] {

@@ -5,27 +5,29 @@ use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::find::{
-    CifsFind, CifsFound, FIND_BOTH_DIRECTORY_INFO, decode_entries, encode_find_close, find_flags,
+    FindClose2Request, FindFirst2Request, FindFirst2Response, FindNext2Request, FoundNames,
+    find_flags, find_level,
 };
-use smbench_protocol::cifs::command::info::{QUERY_FS_SIZE_INFO, encode_query_fs};
+use smbench_protocol::cifs::command::information::{QueryFsInformationRequest, level};
 use smbench_protocol::cifs::command::read::{CifsRead, decode_read};
 use smbench_protocol::cifs::command::write::{CifsWrite, WriteMode, decode_write};
 use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::directory::Entry;
 
 use super::CifsSession;
 use crate::smb::calls::{FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
 use crate::smb::session::{SessionError, StepFailure};
 
+/// Hidden and system files, and directories, are listed as well.
+pub(crate) const SEARCH_ATTRIBUTES: u16 = 0x0016;
 /// Names and bytes of one answer to a listing.
-const LISTING: CifsFind = CifsFind {
-    count: 1000,
-    flags: find_flags::CLOSE_AT_EOS,
-    level: FIND_BOTH_DIRECTORY_INFO,
-    data_max: 60_000,
-};
+const NAMES: u16 = 1000;
+const LISTING_LEN: u16 = 60_000;
+const LEVEL: u16 = find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO;
+const CLASS: DirectoryClass = DirectoryClass::BothDirectory;
 
 /// Returns a file's number as an id of the common calls.
 pub(crate) const fn id_of(file: FileNumber) -> FileId {
@@ -38,6 +40,12 @@ pub(crate) const fn id_of(file: FileNumber) -> FileId {
 /// Returns the number of the file with this id.
 pub(crate) const fn number_of(file: FileId) -> FileNumber {
     FileNumber(file.volatile as u16)
+}
+
+/// Returns the last name of an answer in UTF-16, from which the next one goes on.
+fn last_name(found: &FoundNames<'_>) -> Option<Vec<u8>> {
+    let last = found.entries(CLASS).last()?.ok()?;
+    Some(last.name.to_vec())
 }
 
 impl CifsSession {
@@ -146,49 +154,60 @@ impl FileCalls for CifsSession {
             path => format!(r"{path}\*"),
         };
         let pattern = WireName::new(&pattern).map_err(|_| Self::path_error(doing))?;
-        let reply = self
-            .expect(doing, CifsCommand::Transaction2, |out| {
-                LISTING.encode_first(&pattern, out);
-            })
-            .await?;
-        let bad = |session: &Self, error| session.malformed(doing, error);
-        let mut state =
-            CifsFound::decode_first(&reply.parameters).map_err(|error| bad(self, error))?;
-        let (mut entries, mut last) =
-            decode_entries(&reply.data).map_err(|error| bad(self, error))?;
-        let next = CifsFind {
-            flags: LISTING.flags | find_flags::CONTINUE_FROM_LAST,
-            ..LISTING
+        let first = FindFirst2Request {
+            search_attributes: SEARCH_ATTRIBUTES,
+            search_count: NAMES,
+            flags: find_flags::SMB_FIND_CLOSE_AT_EOS,
+            level: LEVEL,
+            pattern: &pattern,
+            max_data: LISTING_LEN,
         };
+        let reply = self
+            .expect(doing, CifsCommand::Transaction2, |out| first.encode(out))
+            .await?;
+        let answer = FindFirst2Response::decode(&reply.parameters, &reply.data);
+        let FindFirst2Response { sid, found } =
+            answer.map_err(|error| self.malformed(doing, error))?;
+        let names = found.names(CLASS);
+        let mut entries = names.map_err(|error| self.malformed(doing, error))?;
+        let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
         for _ in 0..LISTING_ANSWERS_MAX {
-            let Some(from) = last.filter(|_| !state.is_end) else {
+            let Some(resume_name) = last.filter(|_| !is_over) else {
                 return Ok(entries);
             };
             if entries.len() > LISTING_NAMES_MAX {
                 break;
             }
-            let from = WireName::new(&from).map_err(|_| Self::path_error(doing))?;
+            let next = FindNext2Request {
+                sid,
+                search_count: NAMES,
+                level: LEVEL,
+                flags: first.flags | find_flags::SMB_FIND_CONTINUE_FROM_LAST,
+                resume_name: &resume_name,
+                max_data: LISTING_LEN,
+            };
             let reply = self
-                .expect(doing, CifsCommand::Transaction2, |out| {
-                    next.encode_next(state.search, &from, out);
-                })
+                .expect(doing, CifsCommand::Transaction2, |out| next.encode(out))
                 .await?;
-            state = CifsFound::decode_next(state.search, &reply.parameters)
-                .map_err(|error| bad(self, error))?;
-            let (more, of_more) = decode_entries(&reply.data).map_err(|error| bad(self, error))?;
-            entries.extend(more);
-            last = of_more;
+            let found = FoundNames::decode(&reply.parameters, &reply.data)
+                .map_err(|error| self.malformed(doing, error))?;
+            let names = found.names(CLASS);
+            entries.extend(names.map_err(|error| self.malformed(doing, error))?);
+            (is_over, last) = (found.end_of_search, last_name(&found));
         }
-        let body = |out: &mut Vec<u8>| encode_find_close(state.search, out);
-        self.expect(doing, CifsCommand::FindClose2, body).await?;
+        let close = FindClose2Request { sid };
+        self.expect(doing, CifsCommand::FindClose2, |out| close.encode(out))
+            .await?;
         Err(self.failed_call(doing, StepFailure::EndlessListing))
     }
 
     async fn free_bytes(&mut self, doing: &str, _: &str) -> Result<Option<u64>, SessionError> {
+        let request = QueryFsInformationRequest {
+            level: level::SMB_QUERY_FS_SIZE_INFO,
+            max_data: 1024,
+        };
         let reply = self
-            .call(doing, CifsCommand::Transaction2, |out| {
-                encode_query_fs(QUERY_FS_SIZE_INFO, 1024, out);
-            })
+            .call(doing, CifsCommand::Transaction2, |out| request.encode(out))
             .await?;
         // TotalFreeAllocationUnits, then the sectors of a unit and the bytes of a sector
         // (MS-CIFS 2.2.8.2.3).
