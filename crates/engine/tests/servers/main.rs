@@ -5,6 +5,7 @@
 mod capture;
 mod chains;
 mod channels;
+mod cifs;
 mod connections;
 mod embedding;
 mod fileio;

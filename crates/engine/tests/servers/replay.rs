@@ -1,6 +1,7 @@
 //! Replays of loadfiles on a scratch Samba. The recorded operations are carried
 //! out, differences are counted and end nothing, and nothing is left on the share.
 
+mod cifs;
 mod differences;
 mod remains;
 
