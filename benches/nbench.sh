@@ -3,7 +3,9 @@
 # on the same scratch Samba, in turns: operations and MB per second, and CPU of
 # the client per operation.
 #
-#   benches/nbench.sh [--rounds N] [--seconds N]
+#   benches/nbench.sh [--rounds N] [--seconds N] [--cifs 1]
+#
+# --cifs 1 replays in CIFS, which smbtorture speaks as well.
 #
 # Prints a table and whether the bars hold; exits 1 when one does not: at least
 # smbtorture's MB/s, at most half its CPU per operation. Raw results stay in
@@ -23,7 +25,7 @@
 # one operation is one line of the file, whatever it takes on the wire, MB are
 # 10^6 bytes read and written, windows are as long, and what comes before them
 # (log-ons, a second under load) is in none of the numbers.
-# Not alike: smbtorture speaks SMB1, with a process per client, and asks for names
+# Not alike: smbtorture has a process per client. It speaks SMB1, and asks for names
 # in one request where SMB2 needs a CREATE and a CLOSE as well; smbench begins
 # with a share of its own directory, smbtorture with a folder \clients.
 #
@@ -40,8 +42,11 @@ readonly -A head_lines=([1]=11900 [4]=11900 [16]=3500 [60]=1000)
 # Its work does not change on its way.
 readonly floor_seconds=5
 
-option=([rounds]=5 [seconds]=20)
+option=([rounds]=5 [seconds]=20 [cifs]=0)
 options "$@"
+dialect=2.0.2..3.1.1
+[ "${option[cifs]}" = 0 ] || dialect=cifs
+readonly dialect
 need cargo "cargo (or from rustup.rs)"
 need jq jq
 need smbd samba
@@ -66,7 +71,7 @@ head_for() {
 
 smbench_replay() {
   measure samba "$bin/smbench" run --quiet --target "${server_url[samba]}" --profile "loadfile:$(head_for "$clients")" \
-    --clients "$clients" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
+    --clients "$clients" --dialect "$dialect" --sign off --oplock batch --duration "${option[seconds]}s" --ramp-up 1s --ramp-down 200ms \
     --out "$scratch/documents" --json "$scratch/document.json"
   # The document with its histograms is large.
   jq --argjson clients "$clients" '.load_points[0] | {valid, mb_per_s: (.throughput_mbps / 8), ops_per_s,
@@ -118,8 +123,9 @@ loops() {
 
 serve samba "$bin/smbench" lab samba --option 'server min protocol = NT1'
 prepare_smbtorture
-results nbench
+results "nbench-${dialect/2.0.2..3.1.1/smb2}"
 facts | tee "$out/facts.txt"
+printf 'dialect  %s\n' "$dialect" | tee -a "$out/facts.txt"
 printf 'file     %s, sha256 %s\n' "$loadfile" "$(sha256sum <"$loadfile" | cut -c 1-64)" | tee -a "$out/facts.txt"
 if [ "${option[seconds]}" -lt 20 ]; then
   printf 'note     below 20 s smbtorture has no warm-up: log-ons are in its MB/s\n' | tee -a "$out/facts.txt"

@@ -14,7 +14,7 @@
 //!   them
 //! - [`peer`]: the server's side, for targets that need one
 //! - [`document`]: result documents
-//! - [`transaction`]: responses of CIFS
+//! - [`transaction`]: responses of CIFS, and its connections
 //!
 //! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
 //! `fuzz_targets/`. `tests/replay.rs` checks that these agree, and replays the
@@ -83,6 +83,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("manifest", foreign::manifest),
     ("exposition", foreign::exposition),
     ("result_document", document::result_document),
+    ("cifs_responses", transaction::cifs_responses),
+    ("cifs_server", transaction::cifs_server),
     ("cifs_transaction_part", transaction::cifs_transaction_part),
     ("cifs_found_names", transaction::cifs_found_names),
     ("cifs_confirmation", transaction::cifs_confirmation),

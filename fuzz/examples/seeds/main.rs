@@ -210,6 +210,20 @@ fn cifs() {
         "create-directory-response",
         &confirmation[32..],
     );
+    seed("cifs_responses", "create-directory-response", &confirmation);
+    seed("cifs_server", "negotiation", &negotiation_in_cifs());
+}
+
+/// Returns the answer to NEGOTIATE of a server without extended security, framed.
+fn negotiation_in_cifs() -> Vec<u8> {
+    let mut message = b"\xFFSMB\x72\0\0\0\0\x88\x01\xC0".to_vec();
+    message.resize(32, 0);
+    // Dialect 0, challenges instead of passwords, 50 requests of 16 KiB.
+    message.extend([17, 0, 0, 3, 50, 0, 1, 0, 0x04, 0x41, 0, 0, 0, 0, 1, 0]);
+    message.extend([1, 0, 0, 0, 0xFD, 0xF3, 0, 0]);
+    message.extend([0; 10]);
+    message.extend([8, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    framed(&message)
 }
 
 fn connections() {

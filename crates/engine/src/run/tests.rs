@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::{loadfile, profile};
-use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::contents::Verify;
 use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
 use smbench_model::lists::rates::RateList;
@@ -27,12 +27,13 @@ use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_model::units::Size;
+use smbench_protocol::Dialect;
 
 use worker::{COUNTED_OPERATIONS, allocations_with};
 
-fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Plan {
-    let (mut target, _) = Target::parse(&server.url()).unwrap();
-    target.password = Secret::new(server.password());
+fn plan(url: &str, password: &str, profile: &Profile, options: &RunOptions) -> Plan {
+    let (mut target, _) = Target::parse(url).unwrap();
+    target.password = Secret::new(password);
     let mut profile = profile.clone();
     profile.spec.run = RunOptions {
         work: WorkSpec {
@@ -48,7 +49,16 @@ fn plan(server: &EmbeddedServer, profile: &Profile, options: &RunOptions) -> Pla
 /// the number of operations counted.
 fn allocations(profile: &Profile, options: &RunOptions) -> (u64, u64) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let plan = Arc::new(plan(&server, profile, options));
+    allocations_on(&server.url(), server.password(), profile, options)
+}
+
+fn allocations_on(
+    url: &str,
+    password: &str,
+    profile: &Profile,
+    options: &RunOptions,
+) -> (u64, u64) {
+    let plan = Arc::new(plan(url, password, profile, options));
     let mix = Mix::new(&plan.work.workload);
     let seed = plan.work.seed;
     match (plan.work.workload.replay(), plan.work.workload.fileio()) {
@@ -232,5 +242,29 @@ fn nor_do_signing_encryption_and_sessions_that_share_a_connection() {
             ..options
         };
         check(&profile::load("file-server").unwrap(), &options);
+    }
+}
+
+#[test]
+fn a_warm_worker_allocates_nothing_in_cifs() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let options = RunOptions {
+        sessions: SessionsSpec {
+            dialect: Some(Dialect::Cifs.into()),
+            ..SessionsSpec::default()
+        },
+        ..RunOptions::default()
+    };
+    for name in ["file-server", "netbench-like"] {
+        let profile = profile::load(name).unwrap();
+        let (allocations, operations) =
+            allocations_on(&samba.url(), samba.password(), &profile, &options);
+        assert!(operations >= COUNTED_OPERATIONS, "{name}: {operations}");
+        assert_eq!(allocations, 0, "{name}");
     }
 }

@@ -175,3 +175,6 @@ fn negotiated(config: &SessionConfig, bytes: &[u8]) -> Result<CifsConnection, Ha
     }
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,8 @@ use smbench_model::plan::Plan;
 use smbench_model::record::{Recorder, Tally};
 use tokio::runtime::LocalRuntime;
 
-use crate::drivers::driver::Driver as _;
+use crate::drivers::cifs::{self, CifsEncode};
+use crate::drivers::driver::{Connector, Driver as _};
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
@@ -31,7 +32,7 @@ use crate::worker::schedule::Schedule;
 use crate::worker::setup::open_group;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
-use crate::worker::supply::Source;
+use crate::worker::supply::{Indirect, Source, Supplies};
 use crate::worker::timeline::EndedInterval;
 use crate::worker::work::{put_load_on, runtime};
 
@@ -105,6 +106,23 @@ pub(super) fn allocations_with<T: Source>(
     mix: &Arc<Mix>,
     supplies: T,
 ) -> (u64, u64) {
+    match plan.sessions.options.dialects.has_cifs() {
+        true => allocations_of(plan, mix, |site| WorkerParts {
+            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+            supplies: Indirect::new(supplies),
+        }),
+        false => allocations_of(plan, mix, |site| WorkerParts {
+            connector: native::NativeConnect(site, T::Encoder::new),
+            supplies: supplies.native(),
+        }),
+    }
+}
+
+fn allocations_of<C: Connector, S: Supplies>(
+    plan: &Arc<Plan>,
+    mix: &Arc<Mix>,
+    parts: impl FnOnce(Arc<Site>) -> WorkerParts<C, S>,
+) -> (u64, u64) {
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
     let exchange = Arc::new(RecorderExchange::new(1, empty.clone()));
     // On a busy machine the coordinator may return recorders late.
@@ -113,10 +131,7 @@ pub(super) fn allocations_with<T: Source>(
     let runtime = runtime().unwrap();
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
-    let means = WorkerParts {
-        connector: native::NativeConnect(site, T::Encoder::new),
-        supplies: supplies.native(),
-    };
+    let means = parts(site);
     let groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {

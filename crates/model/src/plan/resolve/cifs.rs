@@ -4,6 +4,7 @@
 //! the server has chosen.
 
 use smbench_protocol::CipherList;
+use smbench_protocol::command::create::OplockLevel;
 
 use super::PlanSources;
 use crate::generator::DriverKind;
@@ -52,6 +53,11 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             "has oplocks, but no leases: give a level such as batch, or offer SMB 2.1 or later",
         ),
         (
+            sessions.caching == Caching::Oplock(OplockLevel::LevelII),
+            "oplock",
+            "has no request for level2: give exclusive or batch",
+        ),
+        (
             sessions.connections.credits.is_some(),
             "credits",
             "has no credits, the server limits the requests in flight: leave it out",
@@ -88,6 +94,7 @@ mod tests {
                 "CIFS signs with MD5",
             ),
             ("oplock = \"lease-rh\"", "CIFS has oplocks, but no leases"),
+            ("oplock = \"level2\"", "CIFS has no request for level2"),
             ("credits = 8", "CIFS has no credits"),
             (
                 "connections_per_session = 2",
