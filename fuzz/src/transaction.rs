@@ -99,7 +99,7 @@ pub fn cifs_responses(bytes: &[u8]) {
 pub fn cifs_server(input: &[u8]) {
     let config = SessionConfig {
         dialects: Dialect::Cifs.into(),
-        ..config()
+        ..config(0)
     };
     let mut out = Vec::new();
     let Ok(mut handshake) = CifsHandshake::start(config, &mut out) else {

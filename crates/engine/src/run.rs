@@ -52,7 +52,7 @@ use crate::smb::session;
 pub use crate::smb::session::{LogonIdentity, SessionError, StepFailure};
 pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{Operations, Source};
+use crate::worker::supply::{OperationSource, Operations};
 pub use capacity::CapacityError;
 pub use course::{Course, PlannedCourse};
 pub use events::{Events, RunEvent, events};
@@ -228,7 +228,7 @@ pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
 
 fn execute_on_share(
     plan: &Plan,
-    operations: Operations<impl Source>,
+    operations: Operations<impl OperationSource>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,

@@ -71,7 +71,7 @@ pub(crate) trait CifsEncode: Sized + 'static {
     /// for the loop, if there is one yet.
     fn answered<'a>(
         group: &mut CifsGroup<Self>,
-        answered: answer::Answered<'a, '_>,
+        answered: answer::CifsAnswered<'a, '_>,
         session: &mut CifsSession,
         out: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped>;

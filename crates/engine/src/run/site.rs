@@ -1,6 +1,8 @@
 //! A run on an SMB share: negotiates with the server, creates the files before the
 //! load, and removes them after it.
 
+mod facts;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,7 +17,7 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use smbench_model::units::Size;
-use smbench_protocol::{Dialect, SigningAlgorithm};
+use smbench_protocol::Dialect;
 
 use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
@@ -31,17 +33,16 @@ use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
-use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{Indirect, Operations, Source};
+use crate::worker::supply::{Indirect, OperationSource, Operations};
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
     plan: &Plan,
-    operations: Operations<impl Source>,
+    operations: Operations<impl OperationSource>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
@@ -120,7 +121,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     // Done before anything is written, because the server may refuse another
     // driver.
     let server = match plan.generator.driver {
-        DriverKind::Native => native_facts(plan, &endpoint, &session),
+        DriverKind::Native => facts::of(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => unless(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
@@ -157,7 +158,7 @@ async fn claim(
 
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
-fn context<'a, T: Source>(
+fn context<'a, T: OperationSource>(
     plan: &Plan,
     operations: Operations<T>,
     endpoint: Endpoint,
@@ -268,42 +269,6 @@ fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> boo
         point.dropouts.is_empty() && point.unsent == 0 && errors == 0
     };
     is_told && !points.is_empty() && points.iter().all(is_whole)
-}
-
-fn native_facts(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> ServerFacts {
-    let session = match session {
-        ShareSession::Smb2(session) => session,
-        ShareSession::Cifs(session) => return cifs_facts(plan, endpoint, session),
-    };
-    let negotiated = session.connection.negotiated();
-    let terms = session.terms();
-    ServerFacts {
-        url: plan.sessions.target.redacted(),
-        is_here: endpoint.here().is_some(),
-        logon: Some(terms.logon),
-        dialect: Some(negotiated.dialect),
-        signing: terms.signing.map(SigningAlgorithm::name),
-        encryption: terms.encryption,
-        max_read: negotiated.max_read,
-        max_write: negotiated.max_write,
-        max_transact: negotiated.max_transact,
-    }
-}
-
-fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> ServerFacts {
-    let connection = &session.connection;
-    ServerFacts {
-        url: plan.sessions.target.redacted(),
-        is_here: endpoint.here().is_some(),
-        logon: Some(connection.logon(session.current)),
-        dialect: Some(Dialect::Cifs),
-        signing: connection.is_signed().then_some("md5"),
-        encryption: None,
-        max_read: connection.max_read(),
-        max_write: connection.max_write(),
-        // Parameters and data of a TRANSACTION2 have 16-bit lengths.
-        max_transact: u16::MAX.into(),
-    }
 }
 
 /// Writes the files of these clients, or checks the files that were prepared before.

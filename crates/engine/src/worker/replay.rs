@@ -20,7 +20,7 @@ use crate::drivers::native::replay::TraceEncoder;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::replay::TraceCaller;
 use crate::worker::slot::{Judged, Slot, WrongAnswer, ends_session};
-use crate::worker::supply::{Indirect, Source, Supplies, Supply};
+use crate::worker::supply::{Indirect, OperationSource, Supplies, Supply};
 
 impl Supplies for Replays {
     type Supply = TracePosition;
@@ -30,7 +30,7 @@ impl Supplies for Replays {
     }
 }
 
-impl Source for Replays {
+impl OperationSource for Replays {
     type Native = Indirect;
     type Encoder = TraceEncoder;
     type CifsEncoder = CifsTrace;

@@ -71,7 +71,7 @@ pub(crate) trait Supplies: Clone + Send + 'static {
 }
 
 /// A source of operations, and how drivers carry them out.
-pub(crate) trait Source: Supplies {
+pub(crate) trait OperationSource: Supplies {
     /// The operations in the form for the loop of the native driver.
     type Native: Supplies;
     /// Encodes its operations for the native driver.
@@ -107,7 +107,7 @@ impl Supplies for Drawn {
     }
 }
 
-impl Source for Drawn {
+impl OperationSource for Drawn {
     type Native = Self;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;
@@ -153,7 +153,7 @@ impl Supplies for Sequences {
     }
 }
 
-impl Source for Sequences {
+impl OperationSource for Sequences {
     type Native = Indirect;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;
@@ -289,7 +289,7 @@ impl<T: Streams> Supplies for Foreign<T> {
     }
 }
 
-impl<T: Streams> Source for Foreign<T> {
+impl<T: Streams> OperationSource for Foreign<T> {
     type Native = Indirect;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;

@@ -30,7 +30,7 @@ pub(crate) const NO_ANDX: u8 = 0xFF;
 
 /// The two parts of a response's body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Body<'a> {
+pub(crate) struct CifsBody<'a> {
     /// Reads the words.
     pub(crate) words: Reader<'a>,
     /// Number of words.
@@ -46,7 +46,7 @@ pub(crate) fn body<'a>(
     message: &'a [u8],
     words_min: usize,
     what: &'static str,
-) -> Result<Body<'a>, DecodeError> {
+) -> Result<CifsBody<'a>, DecodeError> {
     let mut reader = Reader::at(message, CIFS_HEADER_LEN);
     let before_count = reader;
     let word_count = usize::from(reader.u8(what)?);
@@ -56,7 +56,7 @@ pub(crate) fn body<'a>(
     let words = reader;
     let mut bytes = reader.ahead(2 * word_count);
     bytes.u16(what)?;
-    Ok(Body {
+    Ok(CifsBody {
         words,
         word_count,
         bytes,

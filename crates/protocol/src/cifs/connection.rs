@@ -13,13 +13,13 @@ mod event;
 mod parts;
 mod receive;
 mod signing;
+mod terms;
 
 use std::hint;
 
 use super::command::close::encode_echo;
 use super::command::lock::encode_release;
 use super::command::read::CifsRead;
-use super::command::session::cifs_capabilities;
 use super::command::write::CifsWrite;
 use super::command::{FileNumber, encode_empty};
 use super::header::{CIFS_UNSOLICITED, CifsCommand, CifsHeader, cifs_flags, cifs_flags2};
@@ -30,13 +30,9 @@ use crate::connection::{NoCredit, NotInFlight, SessionIndex};
 use crate::frame::PREFIX_LEN;
 pub use event::{CifsCompletion, CifsEvent};
 use parts::Joining;
-pub(crate) use signing::{Answered, CifsSigner, FIRST_ANSWER};
-
-/// Bytes of a message around the data of a READ or WRITE, at most.
-const OVERHEAD: u32 = 64;
-/// The largest READ and WRITE beyond MaxBufferSize in bytes. Servers differ in what they
-/// accept above it.
-const LARGE_MAX: u32 = 65_536;
+pub(crate) use signing::{CifsReplies, CifsSigner, FIRST_ANSWER};
+pub use terms::CifsNegotiated;
+pub(crate) use terms::CifsUser;
 
 /// The number of acknowledgements whose MIDs are kept.
 const RELEASED_MAX: usize = 64;
@@ -44,21 +40,6 @@ const RELEASED_MAX: usize = 64;
 /// A further tree connect of a session (TID).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CifsTree(pub(super) u16);
-
-/// What the server agreed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CifsNegotiated {
-    /// Largest number of requests in flight.
-    pub max_mpx: u16,
-    /// Largest message that the server accepts, in bytes.
-    pub max_buffer: u32,
-    /// [`cifs_capabilities`] bits of the server.
-    pub capabilities: u32,
-    /// Whether the server can sign.
-    pub can_sign: bool,
-    /// Whether the server requires signatures.
-    pub server_requires_signing: bool,
-}
 
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
@@ -68,17 +49,6 @@ struct CifsInFlight {
     command: CifsCommand,
     /// Sequence number of the answer's signature.
     answer_sequence: u32,
-}
-
-/// A session with its tree connect.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CifsUser {
-    pub(crate) uid: u16,
-    pub(crate) tid: u16,
-    /// The kind of log-on; `None` until it is accepted.
-    pub(crate) logon: Option<Logon>,
-    /// Whether the index is free for another session.
-    is_vacant: bool,
 }
 
 /// One TCP connection: the negotiated terms, the requests in flight, and the sessions.
@@ -136,35 +106,6 @@ impl CifsConnection {
     #[must_use]
     pub fn logon(&self, session: SessionIndex) -> Logon {
         self.user(session).logon.unwrap_or(Logon::Anonymous)
-    }
-
-    /// Returns the largest READ in bytes.
-    #[must_use]
-    pub const fn max_read(&self) -> u32 {
-        self.max_data(cifs_capabilities::LARGE_READ)
-    }
-
-    /// Returns the largest WRITE in bytes. A signed one must fit MaxBufferSize (MS-SMB
-    /// 3.2.4.15).
-    #[must_use]
-    pub const fn max_write(&self) -> u32 {
-        match self.is_signed() {
-            true => self.max_data(0),
-            false => self.max_data(cifs_capabilities::LARGE_WRITE),
-        }
-    }
-
-    const fn max_data(&self, large: u32) -> u32 {
-        let CifsNegotiated {
-            max_buffer,
-            capabilities,
-            ..
-        } = self.negotiated;
-        if large != 0 && capabilities & large != 0 {
-            return LARGE_MAX;
-        }
-        let fits = max_buffer.saturating_sub(OVERHEAD);
-        if fits < LARGE_MAX { fits } else { LARGE_MAX }
     }
 
     /// Returns the number of requests in flight.
@@ -240,7 +181,7 @@ impl CifsConnection {
         }
         let mid = self.take_mid();
         let header = self.header(session, command, mid);
-        let answer_sequence = self.append(&header, Answered::Yes, out, body);
+        let answer_sequence = self.append(&header, CifsReplies::Yes, out, body);
         self.in_flight.push(CifsInFlight {
             mid,
             tag,
@@ -314,7 +255,7 @@ impl CifsConnection {
             .find(|entry| entry.tag == tag)
             .ok_or(NotInFlight)?;
         let header = self.header(session, CifsCommand::NtCancel, entry.mid);
-        self.append(&header, Answered::No, out, encode_empty);
+        self.append(&header, CifsReplies::No, out, encode_empty);
         Ok(())
     }
 
@@ -352,7 +293,7 @@ impl CifsConnection {
         self.released.push(mid);
         let header = self.header(session, CifsCommand::LockingAndX, mid);
         // Samba reserves the sequence number of an answer, unlike for an NT_CANCEL.
-        self.append(&header, Answered::Yes, out, |out| {
+        self.append(&header, CifsReplies::Yes, out, |out| {
             encode_release(file, level, out);
         });
     }
@@ -383,7 +324,7 @@ impl CifsConnection {
     fn append(
         &mut self,
         header: &CifsHeader,
-        answered: Answered,
+        answered: CifsReplies,
         out: &mut Vec<u8>,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> u32 {

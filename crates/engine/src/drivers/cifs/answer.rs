@@ -14,7 +14,7 @@ use super::group::CifsPlace;
 use crate::drivers::driver::{Answer, Extent};
 
 /// An answer, and the completion that it was made of.
-pub(crate) struct Answered<'a, 'd> {
+pub(crate) struct CifsAnswered<'a, 'd> {
     pub(super) answer: Answer<'a>,
     pub(super) done: &'d CifsCompletion<'d>,
 }

@@ -12,7 +12,7 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
 use super::CifsEncode;
-use super::answer::{self, Answered};
+use super::answer::{self, CifsAnswered};
 use crate::drivers::driver::{Answer, Call, Extent, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::site::Site;
@@ -169,7 +169,7 @@ impl<E: CifsEncode> CifsGroup<E> {
         if let Some(place) = self.places.get_mut(slot) {
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
         }
-        let answered = Answered { answer, done };
+        let answered = CifsAnswered { answer, done };
         if let Some(answer) = E::answered(self, answered, session, out)? {
             sink.answer(&answer)?;
         }

@@ -23,7 +23,7 @@ use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, HandshakeError};
 
 use super::CifsEncode;
-use super::answer::Answered;
+use super::answer::CifsAnswered;
 use super::group::{CifsClient, CifsFurther, CifsGroup, CifsPlace};
 use super::open;
 use super::to::CifsTo;
@@ -113,7 +113,7 @@ impl CifsEncode for CifsMix {
     #[inline]
     fn answered<'a>(
         _: &mut CifsGroup<Self>,
-        answered: Answered<'a, '_>,
+        answered: CifsAnswered<'a, '_>,
         _: &mut CifsSession,
         _: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped> {

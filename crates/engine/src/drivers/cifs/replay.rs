@@ -27,7 +27,7 @@ use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
 
 use super::CifsEncode;
-use super::answer::Answered;
+use super::answer::CifsAnswered;
 use super::group::{CifsClient, CifsGroup, CifsPlace};
 use super::to::CifsTo;
 use crate::drivers::deltree::{Deltree, DeltreeRequest, DeltreeStep};
@@ -148,11 +148,11 @@ impl CifsEncode for CifsTrace {
 
     fn answered<'a>(
         group: &mut CifsGroup<Self>,
-        answered: Answered<'a, '_>,
+        answered: CifsAnswered<'a, '_>,
         session: &mut CifsSession,
         out: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped> {
-        let Answered { mut answer, done } = answered;
+        let CifsAnswered { mut answer, done } = answered;
         // A client has one slot.
         let member = done.tag as usize;
         let CifsTrace {

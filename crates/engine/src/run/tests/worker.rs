@@ -32,7 +32,7 @@ use crate::worker::schedule::Schedule;
 use crate::worker::setup::open_group;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
-use crate::worker::supply::{Indirect, Source, Supplies};
+use crate::worker::supply::{Indirect, OperationSource, Supplies};
 use crate::worker::timeline::EndedInterval;
 use crate::worker::work::{put_load_on, runtime};
 
@@ -101,7 +101,7 @@ async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspa
 
 /// Returns the number of allocations of the worker's thread after the warm-up, and
 /// the number of operations counted.
-pub(super) fn allocations_with<T: Source>(
+pub(super) fn allocations_with<T: OperationSource>(
     plan: &Arc<Plan>,
     mix: &Arc<Mix>,
     supplies: T,

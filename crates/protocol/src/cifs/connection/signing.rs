@@ -27,7 +27,7 @@ impl fmt::Debug for CifsSigner {
 
 /// Whether a request gets an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answered {
+pub(crate) enum CifsReplies {
     Yes,
     No,
 }
@@ -42,11 +42,11 @@ impl CifsSigner {
     }
 
     /// Signs a request. Returns the sequence number of its answer.
-    pub(crate) fn sign(&mut self, message: &mut [u8], answered: Answered) -> u32 {
+    pub(crate) fn sign(&mut self, message: &mut [u8], answered: CifsReplies) -> u32 {
         let sequence = self.next;
         self.next = self.next.wrapping_add(match answered {
-            Answered::Yes => 2,
-            Answered::No => 1,
+            CifsReplies::Yes => 2,
+            CifsReplies::No => 1,
         });
         let signature = self.signature(message, sequence);
         if let Some(field) = message.get_mut(FIELD) {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::cifs::command::decode_empty;
+use crate::cifs::command::session::cifs_capabilities;
 use crate::cifs::header::CIFS_HEADER_LEN;
 use crate::connection::ProtocolError;
 use crate::frame::{Message, Secrecy};
@@ -145,10 +146,10 @@ fn a_signed_connection_takes_no_other_answer() {
     for (skipped, is_taken) in [(0, false), (2, false), (1, true)] {
         let mut signer = CifsSigner::new(KEY.to_vec());
         for _ in 0..skipped {
-            signer.sign(&mut [0; 40], Answered::No);
+            signer.sign(&mut [0; 40], CifsReplies::No);
         }
         let mut signed = unsigned.clone();
-        signer.sign(&mut signed, Answered::Yes);
+        signer.sign(&mut signed, CifsReplies::Yes);
         if !is_taken {
             let refused = receive(&mut connection, &mut signed).unwrap_err();
             assert_eq!(refused, ProtocolError::Signature("ECHO"));
