@@ -61,9 +61,9 @@ pub(super) const NEGOTIATE: &[Case] = &[
     ),
     on(
         Command::Negotiate,
-        "SMB 1",
+        "CIFS",
         |_| Reaction::send(&[&b"\xFFSMBr"[..], &[0; 32]].concat()),
-        End::Refused("the server answers in SMB 1"),
+        End::Refused("the server answers in CIFS, which was not offered"),
     ),
     on(
         Command::Negotiate,
