@@ -71,7 +71,7 @@ impl CifsWarm {
         };
         let create = CreateRequest::open(&*name, 1);
         request(CifsCommand::NtCreateAndX, 2, &|out| {
-            encode_create(&create, out)
+            encode_create(&create, out);
         });
         request(CifsCommand::Close, 3, &|out| encode_close(FILE, out));
         request(CifsCommand::Flush, 4, &|out| encode_flush(FILE, out));

@@ -65,6 +65,9 @@ const KINDS: [(CifsCommand, EncodePart); 2] = [
     (CifsCommand::NtTransact, of_nt_transact),
 ];
 
+/// Parameters and data of an answer.
+type CopiedParts = (Vec<u8>, Vec<u8>);
+
 /// A connection with transactions in flight.
 struct Transactions {
     connection: CifsConnection,
@@ -94,7 +97,7 @@ impl Transactions {
         &mut self,
         request: usize,
         part: SentPart<'_>,
-    ) -> Result<Option<(Vec<u8>, Vec<u8>)>, ProtocolError> {
+    ) -> Result<Option<CopiedParts>, ProtocolError> {
         let status = NtStatus::SUCCESS;
         let mut message = answer(&self.requests[request], status, &(self.encode)(part));
         let total_len = message.len();
