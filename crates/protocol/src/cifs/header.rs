@@ -48,10 +48,21 @@ impl CifsCommand {
     /// Returns the command with this code, if smbench sends it.
     #[must_use]
     #[inline]
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|command| *command as u8 == code)
+    pub const fn from_code(code: u8) -> Option<Self> {
+        BY_CODE[code as usize]
     }
 }
+
+/// The commands by their codes. Every message is looked up.
+const BY_CODE: [Option<CifsCommand>; 256] = {
+    let mut commands = [None; 256];
+    let mut at = 0;
+    while at < CifsCommand::ALL.len() {
+        commands[CifsCommand::ALL[at] as usize] = Some(CifsCommand::ALL[at]);
+        at += 1;
+    }
+    commands
+};
 
 /// Bits of [`CifsHeader::flags`] (MS-CIFS 2.2.3.1).
 pub mod cifs_flags {
@@ -67,6 +78,8 @@ pub mod cifs_flags2 {
     pub const LONG_NAMES: u16 = 0x0001;
     /// SMB_FLAGS2_SMB_SECURITY_SIGNATURE: the message is signed.
     pub const SIGNATURE: u16 = 0x0004;
+    /// SMB_FLAGS2_SMB_SECURITY_SIGNATURE_REQUIRED: the client requires signatures.
+    pub const SIGNATURE_REQUIRED: u16 = 0x0010;
     /// SMB_FLAGS2_EXTENDED_SECURITY.
     pub const EXTENDED_SECURITY: u16 = 0x0800;
     /// SMB_FLAGS2_NT_STATUS.
@@ -166,6 +179,55 @@ mod tests {
 
     use super::*;
 
+    const EVERY_FIELD: CifsHeader = CifsHeader {
+        command: CifsCommand::NtCreateAndX,
+        status: NtStatus(0x0403_0201),
+        flags: 0x05,
+        flags2: 0x0706,
+        tid: 0x0908,
+        uid: 0x0b0a,
+        mid: 0x0d0c,
+    };
+
+    #[test]
+    fn every_field_lies_where_ms_cifs_puts_it() {
+        let mut out = Vec::new();
+        EVERY_FIELD.encode(&mut out);
+        let expected = [
+            &b"\xFFSMB\xA2"[..],
+            &[1, 2, 3, 4, 5, 6, 7],
+            // PIDHigh, the signature, two reserved bytes.
+            &[0; 12],
+            &[8, 9],
+            // PIDLow.
+            &[1, 0],
+            &[10, 11, 12, 13],
+        ];
+        assert_eq!(out, expected.concat());
+    }
+
+    #[test]
+    fn other_messages_are_refused_at_the_field_at_fault() {
+        let mut good = Vec::new();
+        EVERY_FIELD.encode(&mut good);
+        for (at, value) in [(0, 0xFE), (4, 0xFE)] {
+            let mut bad = good.clone();
+            bad[at] = value;
+            assert_eq!(
+                CifsHeader::decode(&bad).map_err(|error| error.offset),
+                Err(at)
+            );
+        }
+    }
+
+    #[test]
+    fn codes_and_commands_agree() {
+        for code in 0..=u8::MAX {
+            let known = CifsCommand::ALL.into_iter().find(|it| *it as u8 == code);
+            assert_eq!(CifsCommand::from_code(code), known);
+        }
+    }
+
     proptest! {
         #[test]
         fn a_header_comes_back(
@@ -178,7 +240,9 @@ mod tests {
             header.encode(&mut out);
             prop_assert_eq!(out.len(), CIFS_HEADER_LEN);
             prop_assert_eq!(CifsHeader::decode(&out), Ok(header));
-            prop_assert!(CifsHeader::decode(&out[..CIFS_HEADER_LEN - 1]).is_err());
+            for len in 0..CIFS_HEADER_LEN {
+                prop_assert!(CifsHeader::decode(&out[..len]).is_err());
+            }
         }
 
         #[test]

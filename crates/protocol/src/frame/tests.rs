@@ -1,5 +1,7 @@
 //! Tests of reassembly: any cut of the stream, and wrong or hostile headers.
 
+mod cifs;
+
 use proptest::prelude::*;
 
 use super::inbound::KEPT_OF_DISCARDED;

@@ -82,6 +82,9 @@ pub enum HandshakeError {
     /// The server has no extended security, which Kerberos needs.
     #[error("the server has no extended security, which Kerberos needs")]
     NoExtendedSecurity,
+    /// The server cannot authenticate a session again.
+    #[error("the server does not authenticate sessions again in CIFS, so log on anew")]
+    NoRenewal,
     /// The server granted no credit for the next request.
     #[error("the server granted no credit for the {}", .0.name())]
     NoCredit(Command),

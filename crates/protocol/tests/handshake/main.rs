@@ -1,5 +1,6 @@
 //! Handshakes with servers that violate MS-SMB2, message by message.
 
+mod cifs;
 mod further;
 
 use std::time::SystemTime;

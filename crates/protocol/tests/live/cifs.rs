@@ -1,7 +1,10 @@
 //! CIFS on a real Samba: every command, signed and not.
 
+mod logons;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use smbench_lab::{SambaOptions, ScratchSamba};
@@ -105,10 +108,20 @@ impl CifsPeer {
     }
 
     fn with(server: &ScratchSamba, config: SessionConfig) -> Result<Self, HandshakeError> {
+        Self::altered(server, config, |_| ())
+    }
+
+    /// Works like [`CifsPeer::with`], but `alter` may change the NEGOTIATE request.
+    fn altered(
+        server: &ScratchSamba,
+        config: SessionConfig,
+        alter: impl FnOnce(&mut [u8]),
+    ) -> Result<Self, HandshakeError> {
         let mut stream = TcpStream::connect_timeout(&server.address(), LIMIT).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let mut out = Vec::new();
         let mut handshake = CifsHandshake::start(config, &mut out)?;
+        alter(&mut out);
         let mut inbound = Inbound::default();
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -160,6 +173,19 @@ impl CifsPeer {
             result = result.or(take(&mut self.connection, &event, &mut self.out));
         }
         result
+    }
+
+    /// Carries out a set-up.
+    fn set_up(&mut self, mut setup: CifsSetup) -> Result<SessionIndex, HandshakeError> {
+        loop {
+            let progress = self.exchange(|connection, event, out| match event {
+                CifsEvent::Completed(done) => Some(setup.receive(connection, done, out)),
+                _ => None,
+            });
+            if let CifsSetupProgress::Ready(session) = progress.transpose()?.unwrap() {
+                return Ok(session);
+            }
+        }
     }
 
     fn begin(&mut self, command: CifsCommand, tag: u32, body: impl FnOnce(&mut Vec<u8>)) {
@@ -435,24 +461,28 @@ fn notifications(peer: &mut CifsPeer) {
         options: options::FILE_DIRECTORY_FILE,
         ..CreateRequest::open(&root, access::FILE_LIST_DIRECTORY)
     });
-    let watch = NotifyChangeRequest {
+    let request = NotifyChangeRequest {
         fid: directory.file.0,
         completion_filter: FILE_NAMES,
         watched: WatchScope::Directory,
         max_parameters: 4096,
     };
-    let watch = |out: &mut Vec<u8>| watch.encode(out);
-    peer.begin(CifsCommand::NtTransact, 1, watch);
+    let watch = |out: &mut Vec<u8>| request.encode(out);
     let path = name("noticed");
-    let file = peer.create(&new_file(&path)).file;
-    let told = peer.answer(1);
+    let told = noticed(peer, &request, &path);
     assert_eq!(told.status, NtStatus::SUCCESS);
     assert!(
         told.parameters[12..].starts_with(path.as_bytes()),
         "{told:?}"
     );
-    peer.close(file);
-    peer.expect(CifsCommand::Delete, |out| delete(&path, out));
+    // Samba does not say STATUS_NOTIFY_ENUM_DIR in CIFS.
+    let narrow = NotifyChangeRequest {
+        max_parameters: 1,
+        ..request
+    };
+    let told = noticed(peer, &narrow, &path);
+    assert_eq!(told.status, NtStatus::SUCCESS);
+    assert!(told.parameters.is_empty() && told.data.is_empty());
     peer.begin(CifsCommand::NtTransact, 2, watch);
     // The deletion may have been noted for the watch of before.
     peer.connection
@@ -464,6 +494,22 @@ fn notifications(peer: &mut CifsPeer) {
         "{told:?}"
     );
     peer.close(directory.file);
+}
+
+/// Changes a name until the server has noticed that.
+fn noticed(peer: &mut CifsPeer, watch: &NotifyChangeRequest, path: &WireName) -> Told {
+    peer.begin(CifsCommand::NtTransact, 1, |out| watch.encode(out));
+    for _ in 0..100 {
+        let file = peer.create(&new_file(path)).file;
+        peer.close(file);
+        peer.expect(CifsCommand::Delete, |out| delete(path, out));
+        if peer.told.iter().any(|told| told.tag == 1) {
+            break;
+        }
+        // Samba may miss changes that follow the request at once.
+        thread::sleep(Duration::from_millis(20));
+    }
+    peer.answer(1)
 }
 
 /// Another client opens a file with a batch oplock.
@@ -502,16 +548,7 @@ fn breaks(peer: &mut CifsPeer, other: &mut CifsPeer) {
 /// A further session on the connection, with a tree connect of its own.
 fn further_session(peer: &mut CifsPeer, config: SessionConfig) {
     let setup = CifsSetup::start(config, &mut peer.connection, 5, &mut peer.out);
-    let mut setup = setup.unwrap();
-    let second = loop {
-        let progress = peer.exchange(|connection, event, out| match event {
-            CifsEvent::Completed(done) => Some(setup.receive(connection, done, out).unwrap()),
-            _ => None,
-        });
-        if let Some(CifsSetupProgress::Ready(session)) = progress {
-            break session;
-        }
-    };
+    let second = peer.set_up(setup.unwrap()).unwrap();
     assert_ne!(second, peer.session);
     let first = std::mem::replace(&mut peer.session, second);
     every_command(peer);

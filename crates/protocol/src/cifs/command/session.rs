@@ -2,7 +2,7 @@
 //! 2.2.4.5, 2.2.4.6).
 
 use super::{CIFS_HEADER_LEN, NO_ANDX, align, body, encode_words, push_bytes};
-use crate::wire::{DecodeError, Reader};
+use crate::wire::DecodeError;
 
 /// The dialect's name in the request.
 const DIALECT: &[u8] = b"\x02NT LM 0.12\0";
@@ -58,7 +58,7 @@ pub fn encode_negotiate(out: &mut Vec<u8>) {
 
 /// The answer to a NEGOTIATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CifsNegotiateResponse<'a> {
+pub struct CifsNegotiateResponse {
     /// Index of the chosen dialect; 0xFFFF if the server has none of them.
     pub dialect: u16,
     security_mode: u8,
@@ -72,14 +72,15 @@ pub struct CifsNegotiateResponse<'a> {
     pub capabilities: u32,
     /// The challenge for responses without extended security.
     pub challenge: Option<[u8; 8]>,
-    /// The first token of the server with extended security.
-    pub token: &'a [u8],
 }
 
-impl<'a> CifsNegotiateResponse<'a> {
+impl CifsNegotiateResponse {
+    /// Reads the response in `message`. The token of a server with extended security is
+    /// ignored, because the log-on does not depend on it.
+    ///
     /// # Errors
     /// If a field is missing.
-    pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {
+    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
         const WHAT: &str = "NEGOTIATE response";
         let body = body(message, 1, WHAT)?;
         let mut words = body.words;
@@ -94,7 +95,6 @@ impl<'a> CifsNegotiateResponse<'a> {
                 session_key: 0,
                 capabilities: 0,
                 challenge: None,
-                token: &[],
             });
         }
         let security_mode = words.u8(WHAT)?;
@@ -107,13 +107,12 @@ impl<'a> CifsNegotiateResponse<'a> {
         words.bytes(8 + 2, WHAT)?;
         let challenge_len = words.u8(WHAT)?;
         let mut bytes = body.bytes;
-        let (mut challenge, mut token) = (None, &[][..]);
-        if capabilities & cifs_capabilities::EXTENDED_SECURITY != 0 {
-            bytes.bytes(16, "server GUID")?;
-            token = bytes.bytes(byte_count(&body.bytes, message).saturating_sub(16), WHAT)?;
-        } else if challenge_len == 8 {
-            challenge = Some(bytes.array("challenge")?);
-        }
+        let has_challenge =
+            capabilities & cifs_capabilities::EXTENDED_SECURITY == 0 && challenge_len == 8;
+        let challenge = match has_challenge {
+            true => Some(bytes.array("challenge")?),
+            false => None,
+        };
         Ok(Self {
             dialect,
             security_mode,
@@ -122,7 +121,6 @@ impl<'a> CifsNegotiateResponse<'a> {
             session_key,
             capabilities,
             challenge,
-            token,
         })
     }
 
@@ -143,11 +141,6 @@ impl<'a> CifsNegotiateResponse<'a> {
     pub const fn requires_signing(&self) -> bool {
         self.security_mode & SIGNATURES_REQUIRED != 0
     }
-}
-
-/// Returns the number of bytes behind the ByteCount field, by the message's length.
-fn byte_count(bytes: &Reader<'_>, message: &[u8]) -> usize {
-    message.len().saturating_sub(bytes.error("").offset)
 }
 
 /// The proof of a user in a SESSION_SETUP_ANDX.
@@ -241,6 +234,8 @@ pub struct CifsSetupResponse<'a> {
 }
 
 impl<'a> CifsSetupResponse<'a> {
+    /// Reads the response in `message`.
+    ///
     /// # Errors
     /// If a field is missing.
     pub fn decode(message: &'a [u8]) -> Result<Self, DecodeError> {

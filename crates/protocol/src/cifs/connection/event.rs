@@ -2,7 +2,7 @@
 
 use super::CifsTree;
 use super::parts::Joined;
-use super::receive::is_failure;
+use super::receive::has_parts;
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::read::decode_read;
@@ -79,17 +79,16 @@ impl<'a> CifsCompletion<'a> {
         Ok(CifsTree(CifsHeader::decode(self.bytes)?.tid))
     }
 
-    /// Returns parameters and data of the answer to a transaction.
+    /// Returns parameters and data of the answer to a transaction. A failure has neither.
     ///
     /// # Errors
     /// If the body is malformed.
     pub fn transaction(&self) -> Result<(&[u8], &[u8]), DecodeError> {
-        // A failure has neither.
-        if is_failure(self.status) {
-            return Ok((&[], &[]));
-        }
         if let Some(joined) = &self.joined {
             return Ok((&joined.parameters, &joined.data));
+        }
+        if !has_parts(self.status, self.bytes) {
+            return Ok((&[], &[]));
         }
         let part = match self.command {
             CifsCommand::NtTransact => TransactionPart::decode_nt_transact(self.bytes),

@@ -7,7 +7,7 @@ use super::{CifsCompletion, CifsConnection, CifsEvent, CifsInFlight};
 use crate::NtStatus;
 use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::transaction::TransactionPart;
-use crate::cifs::header::{CIFS_UNSOLICITED, CifsCommand, CifsHeader};
+use crate::cifs::header::{CIFS_HEADER_LEN, CIFS_UNSOLICITED, CifsCommand, CifsHeader};
 use crate::connection::ProtocolError;
 use crate::frame::Message;
 use crate::wire::DecodeError;
@@ -51,9 +51,8 @@ impl CifsConnection {
         if matches!(
             entry.command,
             CifsCommand::Transaction2 | CifsCommand::NtTransact
-        ) && !is_failure(header.status)
-        {
-            match self.join(&entry, bytes)? {
+        ) {
+            match self.join(&entry, header.status, bytes)? {
                 Collected::Whole => {}
                 Collected::Joined(parts) => joined = Some(parts),
                 Collected::More => return Ok(CifsEvent::Part),
@@ -71,12 +70,21 @@ impl CifsConnection {
     }
 
     /// Adds a message to the answer to a transaction.
-    fn join(&mut self, entry: &CifsInFlight, bytes: &[u8]) -> Result<Collected, DecodeError> {
+    fn join(
+        &mut self,
+        entry: &CifsInFlight,
+        status: NtStatus,
+        bytes: &[u8],
+    ) -> Result<Collected, DecodeError> {
+        let known = self.joining.iter().position(|it| it.mid == entry.mid);
+        if !has_parts(status, bytes) {
+            known.map(|at| self.joining.swap_remove(at));
+            return Ok(Collected::Whole);
+        }
         let part = match entry.command {
             CifsCommand::NtTransact => TransactionPart::decode_nt_transact(bytes),
             _ => TransactionPart::decode_trans2(bytes),
         }?;
-        let known = self.joining.iter().position(|it| it.mid == entry.mid);
         if known.is_none() && part.is_whole() {
             return Ok(Collected::Whole);
         }
@@ -137,8 +145,10 @@ enum Collected {
     More,
 }
 
-/// Returns whether an answer is an error, which has no parts. A warning, such as
-/// STATUS_BUFFER_OVERFLOW, has.
-pub(super) const fn is_failure(status: NtStatus) -> bool {
-    status.0 >> 30 == 3
+/// Returns whether an answer to a transaction has parameters and data. A failure has none.
+/// A warning, such as STATUS_BUFFER_OVERFLOW, may have some. STATUS_NO_MORE_FILES and
+/// STATUS_NOTIFY_ENUM_DIR have none, and no words.
+pub(super) fn has_parts(status: NtStatus, message: &[u8]) -> bool {
+    let has_no_words = message.get(CIFS_HEADER_LEN) == Some(&0);
+    status == NtStatus::SUCCESS || !(status.is_error() || has_no_words)
 }

@@ -79,3 +79,92 @@ impl CifsSigner {
 
 /// The place of the signature in a message.
 const FIELD: std::ops::Range<usize> = CIFS_SIGNATURE_AT..CIFS_SIGNATURE_AT + CIFS_SIGNATURE_LEN;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The session key of `smbclient-cifs-signed.pcap`. See
+    /// `fixtures/captures/README.md`.
+    const CAPTURED_KEY: [u8; 16] = [
+        0x2a, 0x24, 0x10, 0x61, 0x7c, 0xc1, 0x1f, 0x89, 0x08, 0xe6, 0xa9, 0xb0, 0x40, 0x00, 0xc2,
+        0xd9,
+    ];
+
+    macro_rules! captured {
+        ($name:literal) => {
+            unhex(include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../fixtures/captures/messages/cifs/",
+                $name,
+                ".hex"
+            )))
+        };
+    }
+
+    fn unhex(text: &str) -> Vec<u8> {
+        text.lines()
+            .filter(|line| !line.starts_with('#'))
+            .flat_map(str::split_whitespace)
+            .map(|pair| u8::from_str_radix(pair, 16).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn captured_signatures_verify() {
+        let signer = CifsSigner::new(CAPTURED_KEY.to_vec());
+        for (message, sequence) in [
+            (captured!("session-setup-response"), FIRST_ANSWER),
+            (captured!("tree-connect-request"), 8),
+            (captured!("tree-connect-response"), 9),
+            (captured!("write-request"), 12),
+            (captured!("read-response"), 21),
+            (captured!("logoff-response"), 31),
+        ] {
+            assert!(signer.verify(&message, sequence));
+            for other in [0, sequence - 1, sequence + 1, sequence + 2] {
+                assert!(!signer.verify(&message, other));
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_is_signed_as_it_was_captured() {
+        let mut signer = CifsSigner::new(CAPTURED_KEY.to_vec());
+        signer.next = 8;
+        let captured = captured!("tree-connect-request");
+        let mut message = captured.clone();
+        message[FIELD].fill(0xAA);
+        assert_eq!(signer.sign(&mut message, CifsReplies::Yes), 9);
+        assert_eq!((message, signer.next), (captured, 10));
+    }
+
+    #[test]
+    fn numbers_begin_again_after_the_last() {
+        let mut signer = CifsSigner::new(CAPTURED_KEY.to_vec());
+        signer.next = u32::MAX - 1;
+        let mut message = captured!("tree-connect-request");
+        assert_eq!(signer.sign(&mut message, CifsReplies::Yes), u32::MAX);
+        assert_eq!(signer.sign(&mut message, CifsReplies::Yes), 1);
+        assert!(signer.verify(&message, 0));
+        assert_eq!(signer.sign(&mut message, CifsReplies::No), 3);
+        assert_eq!(signer.next, 3);
+    }
+
+    #[test]
+    fn a_message_shorter_than_a_header_is_not_signed() {
+        let mut signer = CifsSigner::new(CAPTURED_KEY.to_vec());
+        for len in 0..FIELD.end {
+            let mut message = vec![0; len];
+            signer.sign(&mut message, CifsReplies::Yes);
+            assert_eq!(message, vec![0; len]);
+            assert!(!signer.verify(&message, 1), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn the_key_is_not_shown() {
+        let signer = CifsSigner::new(CAPTURED_KEY.to_vec());
+        assert_eq!(format!("{signer:?}"), "CifsSigner { next: 2, .. }");
+    }
+}

@@ -25,6 +25,15 @@ pub struct CifsNegotiated {
     pub server_requires_signing: bool,
 }
 
+impl CifsNegotiated {
+    /// Returns whether a session can be authenticated again. Samba does that without
+    /// stating CAP_DYNAMIC_REAUTH, so the bit is not asked for.
+    #[must_use]
+    pub const fn can_renew(&self) -> bool {
+        self.capabilities & cifs_capabilities::EXTENDED_SECURITY != 0
+    }
+}
+
 /// A session with its tree connect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CifsUser {

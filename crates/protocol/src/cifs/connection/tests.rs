@@ -1,39 +1,63 @@
+mod allocations;
+mod parts;
+mod signed;
+
 use super::*;
-use crate::cifs::command::decode_empty;
+use crate::cifs::command::lock::CifsBreak;
 use crate::cifs::command::session::cifs_capabilities;
 use crate::cifs::header::CIFS_HEADER_LEN;
 use crate::connection::ProtocolError;
-use crate::frame::{Message, Secrecy};
+use crate::frame::{Inbound, Payload};
+use crate::wire::DecodeError;
 
-const KEY: [u8; 16] = [7; 16];
-const SESSION: SessionIndex = SessionIndex::FIRST;
+const FIRST: SessionIndex = SessionIndex::FIRST;
+const UID: u16 = 0x51;
+const TID: u16 = 0x33;
 
-fn connection(max_mpx: u16) -> CifsConnection {
-    let negotiated = CifsNegotiated {
-        max_mpx,
+fn negotiated(capabilities: u32) -> CifsNegotiated {
+    CifsNegotiated {
+        max_mpx: 10,
         max_buffer: 16_644,
-        capabilities: cifs_capabilities::LARGE_READ | cifs_capabilities::LARGE_WRITE,
+        capabilities,
         can_sign: true,
         server_requires_signing: false,
-    };
-    let mut connection = CifsConnection::new(negotiated, 0);
-    let session = connection.add_user();
-    assert_eq!(session, SESSION);
-    let user = connection.user_mut(session);
-    (user.uid, user.tid) = (7, 9);
+    }
+}
+
+fn connection() -> CifsConnection {
+    let mut connection = CifsConnection::new(negotiated(0), 0);
+    let first = connection.add_user();
+    let user = connection.user_mut(first);
+    (user.uid, user.tid) = (UID, TID);
     connection
 }
 
-/// Returns an answer with this body.
-fn answer(command: CifsCommand, mid: u16, status: NtStatus, body: &[u8]) -> Vec<u8> {
+/// Returns the frames in `out` as the server sees them.
+fn sent(out: &[u8]) -> Vec<(CifsHeader, Vec<u8>)> {
+    let mut bytes = out.to_vec();
+    let mut input = bytes.as_mut_slice();
+    let mut inbound = Inbound::default();
+    let mut all = Vec::new();
+    while let Some(frame) = inbound.next(&mut input, Payload::Keep).unwrap() {
+        let message = frame.into_message().bytes.to_vec();
+        all.push((CifsHeader::decode(&message).unwrap(), message));
+    }
+    all
+}
+
+/// Sends an ECHO and returns its header.
+fn ask(connection: &mut CifsConnection, tag: u32) -> CifsHeader {
+    let mut out = Vec::new();
+    connection.echo(FIRST, tag, &mut out).unwrap();
+    sent(&out)[0].0
+}
+
+/// Makes an answer to `request` with this body.
+fn answer(request: &CifsHeader, status: NtStatus, body: &[u8]) -> Vec<u8> {
     let header = CifsHeader {
-        command,
         status,
         flags: cifs_flags::REPLY,
-        flags2: cifs_flags2::REQUEST,
-        tid: 9,
-        uid: 7,
-        mid,
+        ..*request
     };
     let mut message = Vec::new();
     header.encode(&mut message);
@@ -41,217 +65,295 @@ fn answer(command: CifsCommand, mid: u16, status: NtStatus, body: &[u8]) -> Vec<
     message
 }
 
-fn receive<'a>(
-    connection: &mut CifsConnection,
-    bytes: &'a mut [u8],
-) -> Result<CifsEvent<'a>, ProtocolError> {
-    connection.receive(Message {
-        total_len: bytes.len(),
-        bytes,
-        secrecy: Secrecy::Plain,
+/// The result of a received message.
+#[derive(Debug, PartialEq, Eq)]
+enum CifsOutcome {
+    Completed { tag: u32, status: NtStatus },
+    Part,
+    Break(Option<SessionIndex>, CifsBreak),
+}
+
+fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcome, ProtocolError> {
+    let mut stream = (message.len() as u32).to_be_bytes().to_vec();
+    stream.extend_from_slice(message);
+    let mut inbound = Inbound::default();
+    let mut input = stream.as_mut_slice();
+    let frame = inbound.next(&mut input, Payload::Discard)?.unwrap();
+    Ok(match connection.receive(frame.into_message())? {
+        CifsEvent::Completed(CifsCompletion { tag, status, .. }) => {
+            CifsOutcome::Completed { tag, status }
+        }
+        CifsEvent::Part => CifsOutcome::Part,
+        CifsEvent::Break { session, broken } => CifsOutcome::Break(session, broken),
     })
-}
-
-/// Sends an ECHO and returns its message.
-fn echo(connection: &mut CifsConnection, tag: u32) -> Vec<u8> {
-    let mut out = Vec::new();
-    connection.echo(SESSION, tag, &mut out).unwrap();
-    out.split_off(PREFIX_LEN)
-}
-
-fn mid_of(message: &[u8]) -> u16 {
-    CifsHeader::decode(message).unwrap().mid
 }
 
 const EMPTY: [u8; 3] = [0; 3];
 
+fn completed(tag: u32) -> Result<CifsOutcome, ProtocolError> {
+    let status = NtStatus::SUCCESS;
+    Ok(CifsOutcome::Completed { tag, status })
+}
+
+#[test]
+fn a_request_names_its_session_and_has_a_mid_of_its_own() {
+    let mut connection = connection();
+    let second = connection.add_user();
+    connection.user_mut(second).uid = 7;
+    let first = ask(&mut connection, 1);
+    let next = ask(&mut connection, 2);
+    let mut out = Vec::new();
+    connection.echo(second, 3, &mut out).unwrap();
+    let other = sent(&out)[0].0;
+    assert_eq!([first.mid, next.mid, other.mid], [1, 2, 3]);
+    assert_eq!(
+        [(first.uid, first.tid), (other.uid, other.tid)],
+        [(UID, TID), (7, 0)]
+    );
+    assert!(!first.is_reply() && !first.is_signed());
+    // Answers may arrive in any order.
+    for (request, tag) in [(other, 3), (first, 1), (next, 2)] {
+        let message = answer(&request, NtStatus::SUCCESS, &EMPTY);
+        assert_eq!(receive(&mut connection, &message), completed(tag));
+    }
+    assert_eq!(connection.in_flight(), 0);
+}
+
+#[test]
+fn no_mid_is_that_of_breaks_or_of_a_request_in_flight() {
+    let mut connection = connection();
+    let first = ask(&mut connection, 0);
+    connection.next_mid = u16::MAX - 2;
+    let mids = [1, 2, 3, 4].map(|tag| ask(&mut connection, tag).mid);
+    assert_eq!((first.mid, mids), (1, [u16::MAX - 1, 0, 2, 3]));
+}
+
 #[test]
 fn the_server_limits_the_requests_in_flight() {
-    let mut connection = connection(2);
-    let first = mid_of(&echo(&mut connection, 1));
-    let second = mid_of(&echo(&mut connection, 2));
-    assert_ne!(first, second);
-    assert_eq!((connection.room(), connection.in_flight()), (0, 2));
-    let mut out = Vec::new();
-    assert_eq!(connection.echo(SESSION, 3, &mut out), Err(NoCredit));
-    assert_eq!(out, []);
-    let mut bytes = answer(CifsCommand::Echo, first, NtStatus::SUCCESS, &EMPTY);
-    let CifsEvent::Completed(done) = receive(&mut connection, &mut bytes).unwrap() else {
-        panic!("the request was answered");
-    };
-    assert_eq!((done.tag, done.status), (1, NtStatus::SUCCESS));
-    decode_empty(done.message()).unwrap();
+    let mut connection = connection();
+    let requests: Vec<_> = (0..10).map(|tag| ask(&mut connection, tag)).collect();
+    assert_eq!((connection.in_flight(), connection.room()), (10, 0));
+    let mut out = vec![1, 2, 3];
+    let command = CifsCommand::Flush;
+    let refused = connection.request(FIRST, command, 99, &mut out, |_| {
+        unreachable!("it is not sent");
+    });
+    assert_eq!((refused, &out[..]), (Err(NoCredit), &[1, 2, 3][..]));
+    assert!(connection.is_in_flight(3) && !connection.is_in_flight(99));
+    let message = answer(&requests[3], NtStatus::SUCCESS, &EMPTY);
+    receive(&mut connection, &message).unwrap();
     assert_eq!(connection.room(), 1);
-    assert!(connection.is_in_flight(2) && !connection.is_in_flight(1));
-}
-
-#[test]
-fn message_ids_go_round_and_leave_out_those_in_use() {
-    let mut connection = connection(2);
-    let kept = mid_of(&echo(&mut connection, 1));
-    for _ in 0..70_000 {
-        let mid = mid_of(&echo(&mut connection, 2));
-        assert!(mid != kept && mid != CIFS_UNSOLICITED);
-        let mut bytes = answer(CifsCommand::Echo, mid, NtStatus::SUCCESS, &EMPTY);
-        receive(&mut connection, &mut bytes).unwrap();
-    }
-}
-
-#[test]
-fn answers_to_nothing_or_to_another_command_are_refused() {
-    let mut connection = connection(10);
-    let mid = mid_of(&echo(&mut connection, 1));
-    let mut other = answer(CifsCommand::Echo, mid + 1, NtStatus::SUCCESS, &EMPTY);
-    let refused = receive(&mut connection, &mut other).unwrap_err();
-    assert_eq!(refused, ProtocolError::Unasked((mid + 1).into()));
-    let mut other = answer(CifsCommand::Close, mid, NtStatus::SUCCESS, &EMPTY);
-    let refused = receive(&mut connection, &mut other).unwrap_err();
-    assert!(matches!(refused, ProtocolError::WrongCommand { .. }));
-    let mut request = echo(&mut connection, 2);
-    let refused = receive(&mut connection, &mut request).unwrap_err();
-    assert_eq!(refused, ProtocolError::NotAResponse);
-    let mut short = vec![0xFF; CIFS_HEADER_LEN - 1];
-    assert!(receive(&mut connection, &mut short).is_err());
-}
-
-/// The file of a break was closed meanwhile, so that the acknowledgement is answered.
-#[test]
-fn the_answer_to_an_acknowledgement_means_nothing_but_once() {
-    let mut connection = connection(10);
-    let mut out = Vec::new();
-    connection.release(SESSION, FileNumber(3), OplockLevel::None, &mut out);
-    let mid = mid_of(&out[PREFIX_LEN..]);
-    assert_eq!(connection.in_flight(), 0);
-    let failed = || {
-        answer(
-            CifsCommand::LockingAndX,
-            mid,
-            NtStatus::INVALID_HANDLE,
-            &EMPTY,
-        )
+    assert!(!connection.is_in_flight(3));
+    // A server cannot permit less than one.
+    let none = CifsNegotiated {
+        max_mpx: 0,
+        ..negotiated(0)
     };
-    let event =
-        receive(&mut connection, &mut failed()).map(|event| matches!(event, CifsEvent::Part));
-    assert_eq!(event, Ok(true));
-    assert!(receive(&mut connection, &mut failed()).is_err());
+    assert_eq!(CifsConnection::new(none, 0).room(), 1);
 }
 
 #[test]
-fn a_signed_connection_takes_no_other_answer() {
-    let mut connection = connection(10);
-    connection.signer = Some(CifsSigner::new(KEY.to_vec()));
-    // The request has number 2, and its answer number 3.
-    let mid = mid_of(&echo(&mut connection, 1));
-    let unsigned = answer(CifsCommand::Echo, mid, NtStatus::SUCCESS, &EMPTY);
-    for (skipped, is_taken) in [(0, false), (2, false), (1, true)] {
-        let mut signer = CifsSigner::new(KEY.to_vec());
-        for _ in 0..skipped {
-            signer.sign(&mut [0; 40], CifsReplies::No);
-        }
-        let mut signed = unsigned.clone();
-        signer.sign(&mut signed, CifsReplies::Yes);
-        if !is_taken {
-            let refused = receive(&mut connection, &mut signed).unwrap_err();
-            assert_eq!(refused, ProtocolError::Signature("ECHO"));
-            continue;
-        }
-        let mut changed = signed.clone();
-        *changed.last_mut().unwrap() ^= 1;
-        assert!(receive(&mut connection, &mut changed).is_err());
-        assert!(receive(&mut connection, &mut signed).is_ok());
-    }
-    // Larger than MaxBufferSize permits: only READs.
+fn answers_that_fit_no_request_end_the_connection() {
+    let request = ask(&mut connection(), 0);
+    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut connection = connection();
+        ask(&mut connection, 0);
+        let mut message = answer(&request, NtStatus::SUCCESS, &EMPTY);
+        change(&mut message);
+        receive(&mut connection, &message)
+    };
+    assert_eq!(changed(&|_| ()), completed(0));
     assert_eq!(
-        (connection.max_read(), connection.max_write()),
-        (65_536, 16_580)
+        changed(&|message| message[30] = 2),
+        Err(ProtocolError::Unasked(2))
     );
-}
-
-/// Returns the body of a part: 1000 bytes of data in all, `len` of them at `at`.
-fn part(total: u16, at: u16, len: u16) -> Vec<u8> {
-    let mut body = vec![10];
-    for word in [0, total, 0, 0, 0, 0, len, 56, at, 0] {
-        body.extend(u16::to_le_bytes(word));
+    assert_eq!(
+        changed(&|message| message[4] = CifsCommand::Close as u8),
+        Err(ProtocolError::WrongCommand {
+            asked: "ECHO",
+            got: "CLOSE"
+        })
+    );
+    assert_eq!(
+        changed(&|message| message[9] = 0),
+        Err(ProtocolError::NotAResponse)
+    );
+    let decode = |what, offset| Err(ProtocolError::Decode(DecodeError { what, offset }));
+    assert_eq!(
+        changed(&|message| message[0] = 0xFE),
+        decode("CIFS protocol id", 0)
+    );
+    assert_eq!(
+        changed(&|message| message[4] = 0xFF),
+        decode("CIFS command", 4)
+    );
+    for len in 0..CIFS_HEADER_LEN {
+        assert_eq!(
+            changed(&|message| message.truncate(len)),
+            decode("CIFS header", 0)
+        );
     }
-    body.extend((len + 1).to_le_bytes());
-    body.push(0);
-    body.extend((0..len).map(|n| (at + n) as u8));
-    body
-}
-
-/// Receives parts of one answer. Returns its data.
-fn joined(parts: &[(u16, u16, u16)]) -> Result<Vec<u8>, ProtocolError> {
-    let mut connection = connection(10);
-    let mut out = Vec::new();
-    let command = CifsCommand::Transaction2;
-    connection
-        .request(SESSION, command, 4, &mut out, encode_empty)
-        .unwrap();
-    let mid = mid_of(&out[PREFIX_LEN..]);
-    for &(total, at, len) in parts {
-        let mut bytes = answer(command, mid, NtStatus::SUCCESS, &part(total, at, len));
-        if let CifsEvent::Completed(done) = receive(&mut connection, &mut bytes)? {
-            assert_eq!(connection.in_flight(), 0);
-            return Ok(done.transaction().unwrap().1.to_vec());
-        }
-    }
-    assert_eq!(connection.in_flight(), 1);
-    Ok(Vec::new())
 }
 
 #[test]
-fn parts_of_an_answer_are_joined_in_order() {
-    let whole: Vec<_> = (0..300u16).map(|n| n as u8).collect();
-    assert_eq!(joined(&[(300, 0, 300)]).unwrap(), whole);
-    assert_eq!(
-        joined(&[(300, 0, 100), (300, 100, 150), (300, 250, 50)]).unwrap(),
-        whole
-    );
-    // A later part may lower the total.
-    assert_eq!(joined(&[(400, 0, 100), (300, 100, 200)]).unwrap(), whole);
-    assert_eq!(joined(&[(300, 0, 100)]).unwrap(), []);
-    for wrong in [
-        // They overlap, leave a gap, exceed the total, let it grow, or bring nothing.
-        &[(300, 0, 100), (300, 50, 250)][..],
-        &[(300, 0, 100), (300, 150, 150)],
-        &[(300, 0, 100), (300, 100, 201)],
-        &[(300, 0, 100), (400, 100, 200)],
-        &[(300, 0, 100), (300, 100, 0)],
+fn an_answer_arrives_once() {
+    let mut connection = connection();
+    let request = ask(&mut connection, 5);
+    let message = answer(&request, NtStatus::ACCESS_DENIED, &EMPTY);
+    let status = NtStatus::ACCESS_DENIED;
+    let outcome = receive(&mut connection, &message);
+    assert_eq!(outcome, Ok(CifsOutcome::Completed { tag: 5, status }));
+    let again = receive(&mut connection, &message);
+    assert_eq!(again, Err(ProtocolError::Unasked(request.mid.into())));
+}
+
+/// Makes the break of an oplock that the tree connect `tid` has.
+fn break_of(tid: u16, mid: u16, command: CifsCommand) -> Vec<u8> {
+    let header = CifsHeader {
+        command,
+        status: NtStatus::SUCCESS,
+        flags: 0,
+        flags2: 0,
+        tid,
+        uid: 0,
+        mid,
+    };
+    let mut message = Vec::new();
+    header.encode(&mut message);
+    encode_release(FileNumber(9), OplockLevel::LevelII, &mut message);
+    message
+}
+
+#[test]
+fn a_break_names_the_session_of_its_tree_connect() {
+    let mut connection = connection();
+    let second = connection.add_user();
+    connection.user_mut(second).tid = 4;
+    let broken = CifsBreak {
+        file: FileNumber(9),
+        level: OplockLevel::LevelII,
+    };
+    let locking = CifsCommand::LockingAndX;
+    for (tid, session) in [(TID, Some(FIRST)), (4, Some(second)), (5, None)] {
+        let message = break_of(tid, CIFS_UNSOLICITED, locking);
+        let outcome = receive(&mut connection, &message);
+        assert_eq!(outcome, Ok(CifsOutcome::Break(session, broken)));
+    }
+    connection.forget(second);
+    let outcome = receive(&mut connection, &break_of(4, CIFS_UNSOLICITED, locking));
+    assert_eq!(outcome, Ok(CifsOutcome::Break(None, broken)));
+    for message in [
+        break_of(TID, 1, locking),
+        break_of(TID, CIFS_UNSOLICITED, CifsCommand::Echo),
     ] {
-        assert!(joined(wrong).is_err(), "{wrong:?}");
+        let outcome = receive(&mut connection, &message);
+        assert_eq!(outcome, Err(ProtocolError::NotAResponse));
     }
 }
 
 #[test]
-fn a_break_finds_its_session_by_its_tree() {
-    let mut connection = connection(10);
-    let mut body = vec![8, 0xFF, 0, 0, 0, 5, 0, 2, 1];
-    body.resize(1 + 16 + 2, 0);
-    let mut message = answer(
-        CifsCommand::LockingAndX,
-        CIFS_UNSOLICITED,
-        NtStatus::SUCCESS,
-        &body,
-    );
-    message[9] = 0;
-    let CifsEvent::Break { session, broken } = receive(&mut connection, &mut message).unwrap()
-    else {
-        panic!("an oplock break");
-    };
-    assert_eq!(session, Some(SESSION));
-    assert_eq!(
-        (broken.file, broken.level),
-        (FileNumber(5), OplockLevel::LevelII)
-    );
+fn the_answer_to_an_acknowledgement_does_not_matter() {
+    let mut connection = connection();
+    let mut out = Vec::new();
+    connection.release(FIRST, FileNumber(9), OplockLevel::None, &mut out);
+    assert_eq!(connection.in_flight(), 0);
+    let (release, _) = sent(&out)[0];
+    assert_eq!(release.command, CifsCommand::LockingAndX);
+    let request = ask(&mut connection, 1);
+    assert_ne!(request.mid, release.mid);
+    let message = answer(&release, NtStatus::INVALID_HANDLE, &EMPTY);
+    assert_eq!(receive(&mut connection, &message), Ok(CifsOutcome::Part));
+    let again = receive(&mut connection, &message);
+    assert_eq!(again, Err(ProtocolError::Unasked(release.mid.into())));
 }
 
 #[test]
-fn only_what_is_in_flight_is_cancelled() {
-    let mut connection = connection(10);
+fn only_the_latest_acknowledgements_are_remembered() {
+    let mut connection = connection();
     let mut out = Vec::new();
-    assert_eq!(connection.cancel(SESSION, 1, &mut out), Err(NotInFlight));
-    let mid = mid_of(&echo(&mut connection, 1));
-    connection.cancel(SESSION, 1, &mut out).unwrap();
-    assert_eq!(mid_of(&out[PREFIX_LEN..]), mid);
+    for _ in 0..=RELEASED_MAX {
+        connection.release(FIRST, FileNumber(9), OplockLevel::None, &mut out);
+    }
+    let all = sent(&out);
+    let message = |at: usize| answer(&all[at].0, NtStatus::INVALID_HANDLE, &EMPTY);
+    let oldest = receive(&mut connection, &message(0));
+    assert_eq!(oldest, Err(ProtocolError::Unasked(all[0].0.mid.into())));
+    for at in 1..=RELEASED_MAX {
+        assert_eq!(
+            receive(&mut connection, &message(at)),
+            Ok(CifsOutcome::Part)
+        );
+    }
+}
+
+#[test]
+fn a_cancel_names_its_request_and_gets_no_answer() {
+    let mut connection = connection();
+    let request = ask(&mut connection, 6);
+    let mut out = Vec::new();
+    assert_eq!(connection.cancel(FIRST, 7, &mut out), Err(NotInFlight));
+    assert!(out.is_empty());
+    connection.cancel(FIRST, 6, &mut out).unwrap();
+    let (cancel, message) = &sent(&out)[0];
+    assert_eq!(cancel.command, CifsCommand::NtCancel);
+    assert_eq!(
+        (cancel.mid, cancel.uid, cancel.tid),
+        (request.mid, UID, TID)
+    );
+    assert_eq!(message[CIFS_HEADER_LEN..], EMPTY);
     assert_eq!(connection.in_flight(), 1);
+    let message = answer(&request, NtStatus::CANCELLED, &EMPTY);
+    receive(&mut connection, &message).unwrap();
+    assert_eq!(connection.cancel(FIRST, 6, &mut out), Err(NotInFlight));
+}
+
+#[test]
+fn another_tree_connect_is_ended_under_its_own_id() {
+    let mut connection = connection();
+    let mut out = Vec::new();
+    connection
+        .tree_disconnect(FIRST, 1, CifsTree(8), &mut out)
+        .unwrap();
+    assert_eq!(sent(&out)[0].0.tid, 8);
+    assert_eq!(ask(&mut connection, 2).tid, TID);
+}
+
+#[test]
+fn a_forgotten_session_leaves_its_index() {
+    let mut connection = connection();
+    let second = connection.add_user();
+    connection.forget(FIRST);
+    let third = connection.add_user();
+    assert_eq!(third, FIRST);
+    assert_ne!(connection.add_user(), second);
+    assert_eq!(connection.user(third).uid, 0);
+}
+
+#[test]
+fn capabilities_and_signatures_limit_reads_and_writes() {
+    use cifs_capabilities::{LARGE_READ, LARGE_WRITE};
+    const LARGE_MAX: u32 = 65_536;
+    let fits = 16_580;
+    for (capabilities, signer, expected) in [
+        (0, None, (fits, fits)),
+        (LARGE_READ, None, (LARGE_MAX, fits)),
+        (LARGE_READ | LARGE_WRITE, None, (LARGE_MAX, LARGE_MAX)),
+        (
+            LARGE_READ | LARGE_WRITE,
+            Some(CifsSigner::new(vec![7; 16])),
+            (LARGE_MAX, fits),
+        ),
+    ] {
+        let mut connection = CifsConnection::new(negotiated(capabilities), 0);
+        connection.signer = signer;
+        assert_eq!((connection.max_read(), connection.max_write()), expected);
+    }
+    // Odd limits of the server.
+    for (max_buffer, expected) in [(0, 0), (63, 0), (u32::MAX, LARGE_MAX)] {
+        let odd = CifsNegotiated {
+            max_buffer,
+            ..negotiated(0)
+        };
+        assert_eq!(CifsConnection::new(odd, 0).max_write(), expected);
+    }
 }

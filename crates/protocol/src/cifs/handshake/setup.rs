@@ -31,6 +31,15 @@ enum CifsStep {
     LogOff,
 }
 
+/// The purpose of the log-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CifsPurpose {
+    /// A new session.
+    New,
+    /// Another proof for a session that has expired or is about to.
+    Renewal,
+}
+
 /// The proof of the password, by the security that the server has.
 enum Proving {
     /// Tokens of SPNEGO.
@@ -42,6 +51,7 @@ enum Proving {
 /// The set-up of a session on a connection.
 pub struct CifsSetup {
     config: SessionConfig,
+    purpose: CifsPurpose,
     proving: Proving,
     session: SessionIndex,
     tag: u32,
@@ -100,7 +110,40 @@ impl CifsSetup {
         }
         Ok(Self {
             config,
+            purpose: CifsPurpose::New,
             proving,
+            session,
+            tag,
+            step: CifsStep::LogOn,
+            failed: None,
+        })
+    }
+
+    /// Begins the re-authentication of a session and appends its first request. The session
+    /// keeps its UID, its tree connect and its open files (MS-SMB 3.2.5.1). Kerberos needs a
+    /// ticket that expires later than the previous one.
+    ///
+    /// # Errors
+    /// If the server does not support it, if the credentials cannot be used, or if the
+    /// server permits no further request.
+    pub fn renew(
+        config: SessionConfig,
+        session: SessionIndex,
+        connection: &mut CifsConnection,
+        tag: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, HandshakeError> {
+        if !connection.negotiated().can_renew() {
+            return Err(HandshakeError::NoRenewal);
+        }
+        let mut authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let token = authenticator.step(&[])?;
+        log_on(connection, session, tag, LogonProof::Token(&token), out)
+            .map_err(|NoCredit| HandshakeError::NoCredit(Command::SessionSetup))?;
+        Ok(Self {
+            config,
+            purpose: CifsPurpose::Renewal,
+            proving: Proving::Extended(Box::new(authenticator)),
             session,
             tag,
             step: CifsStep::LogOn,
@@ -195,7 +238,11 @@ impl CifsSetup {
         out: &mut Vec<u8>,
     ) -> Result<CifsSetupProgress, HandshakeError> {
         let response = CifsSetupResponse::decode(done.message())?;
-        connection.user_mut(self.session).uid = header.uid;
+        let user = connection.user_mut(self.session);
+        if self.purpose == CifsPurpose::Renewal && header.uid != user.uid {
+            return Err(ProtocolError::NotAResponse.into());
+        }
+        user.uid = header.uid;
         let busy = |command| move |NoCredit| HandshakeError::NoCredit(command);
         if done.status == NtStatus::MORE_PROCESSING_REQUIRED {
             let Proving::Extended(authenticator) = &mut self.proving else {
@@ -207,13 +254,18 @@ impl CifsSetup {
                 .map_err(busy(Command::SessionSetup))?;
             return Ok(CifsSetupProgress::NotYet);
         }
-        let rights = match response.is_guest {
-            true => LogonRights::Guest,
-            false => LogonRights::User,
-        };
-        let logon = judge_logon(&self.config.credentials, rights)?;
-        connection.user_mut(self.session).logon = Some(logon);
-        self.protect(connection, logon, header, done, response.token)?;
+        match self.accept(connection, header, done, &response) {
+            Ok(()) => {}
+            Err(
+                error @ (HandshakeError::OnlyAsGuest
+                | HandshakeError::NotAsGuest
+                | HandshakeError::CannotSign(_)),
+            ) => return self.end(connection, error, out),
+            Err(error) => return Err(error),
+        }
+        if self.purpose == CifsPurpose::Renewal {
+            return Ok(CifsSetupProgress::Ready(self.session));
+        }
         self.step = CifsStep::TreeConnect;
         let share = format!(r"\\{}\{}", self.config.host, self.config.share);
         // The name of a share is short; a URL has a limit.
@@ -226,6 +278,23 @@ impl CifsSetup {
         Ok(CifsSetupProgress::NotYet)
     }
 
+    /// Checks that the session has the rights that were asked for, and its protection.
+    fn accept(
+        &mut self,
+        connection: &mut CifsConnection,
+        header: &CifsHeader,
+        done: &CifsCompletion<'_>,
+        response: &CifsSetupResponse<'_>,
+    ) -> Result<(), HandshakeError> {
+        let rights = match response.is_guest {
+            true => LogonRights::Guest,
+            false => LogonRights::User,
+        };
+        let logon = judge_logon(&self.config.credentials, rights)?;
+        connection.user_mut(self.session).logon = Some(logon);
+        self.protect(connection, logon, header, done, response.token)
+    }
+
     /// Verifies the server, and activates signing with the first key of the connection.
     fn protect(
         &mut self,
@@ -236,10 +305,14 @@ impl CifsSetup {
         token: &[u8],
     ) -> Result<(), HandshakeError> {
         if !logon.has_key() {
-            return match self.config.signing {
-                Policy::Required => Err(HandshakeError::CannotSign(logon)),
-                Policy::AsServerRequires | Policy::Off => Ok(()),
-            };
+            if self.config.signing == Policy::Required {
+                return Err(HandshakeError::CannotSign(logon));
+            }
+            // The server's requirement does not apply to sessions without a key.
+            if connection.signer.is_none() {
+                connection.flags2 &= !cifs_flags2::SIGNATURE;
+            }
+            return Ok(());
         }
         let key = match &mut self.proving {
             Proving::Extended(authenticator) => {
@@ -271,9 +344,10 @@ fn flags2(config: &SessionConfig, connection: &CifsConnection) -> u16 {
         None => cifs_flags2::EXTENDED_SECURITY,
         Some(_) => 0,
     };
-    let signed = match is_to_be_signed(config, connection) {
-        true => cifs_flags2::SIGNATURE,
-        false => 0,
+    let signed = match (config.signing, is_to_be_signed(config, connection)) {
+        (Policy::Required, _) => cifs_flags2::SIGNATURE | cifs_flags2::SIGNATURE_REQUIRED,
+        (_, true) => cifs_flags2::SIGNATURE,
+        (_, false) => 0,
     };
     cifs_flags2::REQUEST | extended | signed
 }

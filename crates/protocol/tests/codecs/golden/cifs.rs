@@ -1,5 +1,6 @@
 //! CIFS compared with captured traffic of Samba 4.17.
 
+mod files;
 mod find;
 mod information;
 mod names;

@@ -1,5 +1,8 @@
 //! CIFS: the layout of requests, and responses with parts at any place.
 
+mod damaged;
+mod files;
+
 use proptest::prelude::*;
 use smbench_protocol::DecodeError;
 use smbench_protocol::cifs::command::find::{
