@@ -14,6 +14,7 @@
 //!   them
 //! - [`peer`]: the server's side, for targets that need one
 //! - [`document`]: result documents
+//! - [`cifs`]: connections and handshakes of CIFS with answers to their requests
 //! - [`transaction`]: responses of CIFS, and its connections
 //!
 //! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
@@ -22,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cifs;
 pub mod codec;
 pub mod document;
 pub mod foreign;
@@ -85,6 +87,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("result_document", document::result_document),
     ("cifs_responses", transaction::cifs_responses),
     ("cifs_server", transaction::cifs_server),
+    ("cifs_connection", cifs::cifs_connection),
+    ("cifs_handshake_answers", cifs::cifs_handshake_answers),
     ("cifs_transaction_part", transaction::cifs_transaction_part),
     ("cifs_found_names", transaction::cifs_found_names),
     ("cifs_confirmation", transaction::cifs_confirmation),

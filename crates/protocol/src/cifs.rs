@@ -12,6 +12,8 @@
 
 pub mod command;
 pub mod connection;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod handshake;
 pub mod header;
 

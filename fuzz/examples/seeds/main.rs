@@ -212,6 +212,77 @@ fn cifs() {
     );
     seed("cifs_responses", "create-directory-response", &confirmation);
     seed("cifs_server", "negotiation", &negotiation_in_cifs());
+    cifs_messages();
+    cifs_connections();
+}
+
+/// Writes captured messages for the decoders of whole messages.
+fn cifs_messages() {
+    for name in [
+        "negotiate-response",
+        "plain-negotiate-response",
+        "session-setup-response",
+        "plain-session-setup-response",
+        "tree-connect-response",
+        "create-response",
+        "read-response",
+        "write-response",
+        "oplock-break",
+    ] {
+        seed("cifs_responses", name, &captured("cifs", name));
+    }
+}
+
+/// Writes answers to requests: a selector, and then for each answer its status, its
+/// changes and its body.
+fn cifs_connections() {
+    let body = |name: &str| captured("cifs", name)[32..].to_vec();
+    let answers = [
+        (0, body("read-response")),
+        (3, body("write-response")),
+        (5, body("create-response")),
+        (6, body("close-response")),
+        (7, body("find-next-part-1")),
+        (7, body("find-next-part-2")),
+        (9, body("notify-response")),
+    ];
+    for (name, selector) in [("plain", 0), ("signed", 1)] {
+        let mut data = vec![selector];
+        for (request, body) in &answers {
+            data.extend([*request, 0, 0, 0]);
+            data.extend(record(body));
+        }
+        // The last answer is changed after it was signed.
+        data.extend([4, 0, 0x80, 35]);
+        data.extend(record(&body("write-response")));
+        seed("cifs_connection", name, &data);
+    }
+    let negotiate = body("negotiate-response");
+    let plain = body("plain-negotiate-response");
+    let tree_connect = body("tree-connect-response");
+    for (name, selector, log_on) in [
+        (
+            "plain",
+            1,
+            vec![(0, plain), (0, body("plain-session-setup-response"))],
+        ),
+        (
+            "extended",
+            1,
+            vec![
+                (0, negotiate),
+                (1, body("session-setup-more-response")),
+                (0, body("session-setup-response")),
+            ],
+        ),
+    ] {
+        let mut data = vec![selector];
+        for (status, body) in log_on.iter().chain([&(0, tree_connect.clone())]) {
+            data.push(*status);
+            data.extend(record(body));
+        }
+        seed("cifs_handshake_answers", name, &data);
+    }
 }
 
 /// Returns the answer to NEGOTIATE of a server without extended security, framed.
