@@ -38,10 +38,16 @@ impl Lab {
     }
 
     fn with_kdc(options: KdcOptions) -> Self {
+        Self::with(options, &[])
+    }
+
+    /// Starts the lab with these lines of the global section of `smb.conf`.
+    fn with(options: KdcOptions, lines: &[&str]) -> Self {
         let kdc = ScratchKdc::start(options).unwrap();
         let keytab = kdc.add_service("cifs", "127.0.0.1").unwrap();
         let samba = ScratchSamba::start(SambaOptions {
             kerberos: Some(kdc.samba(keytab)),
+            extra_global: lines.iter().map(ToString::to_string).collect(),
             ..SambaOptions::default()
         })
         .unwrap();
@@ -232,6 +238,39 @@ fn every_encryption_type_that_is_spoken_works() {
             };
             let record = run(lab.target(proof), &options);
             let record = record.unwrap_or_else(|error| panic!("{encryption}: {error}"));
+            assert_eq!(record.load_points[0].ops.errors(), 0);
+        }
+    }
+}
+
+/// The whole session key signs, whatever its length.
+#[test]
+fn cifs_logs_on_and_signs_with_keys_of_each_length() {
+    if let Err(skip) = tools() {
+        return eprintln!("{skip}");
+    }
+    for encryption in ["aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha1-96"] {
+        let options = KdcOptions {
+            encryption: Some(encryption.to_owned()),
+            ..KdcOptions::default()
+        };
+        let lab = Lab::with(options, &[ScratchSamba::CIFS, "server signing = auto"]);
+        for sign in [Mode::Off, Mode::Required] {
+            let options = RunOptions {
+                sessions: SessionsSpec {
+                    dialect: Some("cifs".parse().unwrap()),
+                    sign: Some(sign),
+                    ..short().sessions
+                },
+                ..short()
+            };
+            let plan = plan("read-4k", &options, lab.target(Proof::Password));
+            let record = execute(&plan, &mut Unobserved, &Cancel::default());
+            let record = record.unwrap_or_else(|error| panic!("{encryption}: {error}"));
+            let facts = &record.server;
+            assert_eq!(facts.dialect, Some(Dialect::Cifs));
+            assert_eq!(facts.logon, Some(Logon::Kerberos));
+            assert_eq!(facts.signing.is_some(), sign == Mode::Required);
             assert_eq!(record.load_points[0].ops.errors(), 0);
         }
     }
