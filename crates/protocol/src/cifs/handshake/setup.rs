@@ -335,7 +335,9 @@ impl CifsSetup {
 
 /// Returns whether messages are to be signed.
 fn is_to_be_signed(config: &SessionConfig, connection: &CifsConnection) -> bool {
-    connection.negotiated().server_requires_signing || config.signing == Policy::Required
+    connection.is_signed()
+        || connection.negotiated().server_requires_signing
+        || config.signing == Policy::Required
 }
 
 /// Returns the flags of all requests from the log-on on.

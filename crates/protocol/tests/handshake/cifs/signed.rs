@@ -3,6 +3,7 @@
 use hmac::{Hmac, Mac as _};
 use md4::Md4;
 use md5::{Digest as _, Md5};
+use smbench_protocol::cifs::handshake::CifsSetup;
 
 use super::*;
 
@@ -99,6 +100,27 @@ fn the_key_is_that_of_the_session_with_the_response() {
         sign(&key, message, 4);
         assert_eq!(sent, message);
     }
+}
+
+/// A connection that signs does so in all its sessions.
+#[test]
+fn a_further_session_signs_like_the_first() {
+    let (mut pair, key) = logging_on(Policy::Required, SIGNS);
+    let mut message = logged_on(&pair, SIGNED);
+    sign(&key, &mut message, 1);
+    assert!(matches!(pair.send(&message), Ok(CifsProgress::Continue)));
+    let mut message = answer_to(&pair.asked, |header| header.tid = 9, &tree_connect(DISK));
+    sign(&key, &mut message, 3);
+    let Ok(CifsProgress::Ready(mut connection)) = pair.send(&message) else {
+        panic!("not accepted");
+    };
+    let mut out = Vec::new();
+    CifsSetup::start(user(), &mut connection, 1, &mut out).expect("room");
+    let mut message = out.split_off(PREFIX_LEN);
+    assert!(CifsHeader::decode(&message).expect("a request").is_signed());
+    let sent = message.clone();
+    sign(&key, &mut message, 4);
+    assert_eq!(sent, message);
 }
 
 #[test]
