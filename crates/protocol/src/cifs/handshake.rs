@@ -18,11 +18,10 @@ pub use setup::{CifsSetup, CifsSetupProgress};
 
 /// DialectIndex of a server that has no dialect of the offer.
 const NO_DIALECT: u16 = u16::MAX;
-/// What a server must support.
-const NEEDED: u32 = cifs_capabilities::UNICODE
-    | cifs_capabilities::STATUS32
-    | cifs_capabilities::NT_SMBS
-    | cifs_capabilities::LARGE_FILES;
+/// What a server must support. Some servers do not state CAP_LARGE_FILES, but take offsets of
+/// 64 bits.
+const NEEDED: u32 =
+    cifs_capabilities::UNICODE | cifs_capabilities::STATUS32 | cifs_capabilities::NT_SMBS;
 /// Tag of the one request in flight.
 const TAG: u32 = 0;
 

@@ -71,7 +71,7 @@ pub enum HandshakeError {
     #[error("the server does not speak CIFS")]
     NoCifs,
     /// The server lacks something that every CIFS server since 1996 has.
-    #[error("the server has no Unicode, NTSTATUS codes or large files in CIFS")]
+    #[error("the server has no Unicode, NTSTATUS codes or NT requests in CIFS")]
     CifsCapabilities,
     /// The server wants passwords as plain text.
     #[error("the server wants the password as plain text, which smbench never sends")]

@@ -12,10 +12,8 @@ use smbench_protocol::command::create::OplockLevel;
 use super::*;
 
 /// What every server of the tests supports.
-const CAPABILITIES: u32 = cifs_capabilities::UNICODE
-    | cifs_capabilities::STATUS32
-    | cifs_capabilities::NT_SMBS
-    | cifs_capabilities::LARGE_FILES;
+const CAPABILITIES: u32 =
+    cifs_capabilities::UNICODE | cifs_capabilities::STATUS32 | cifs_capabilities::NT_SMBS;
 const EXTENDED: u32 = cifs_capabilities::EXTENDED_SECURITY;
 
 /// SecurityMode: users, and passwords that are encrypted.
@@ -274,12 +272,11 @@ fn a_server_must_choose_nt_lm_0_12_with_what_it_needs() {
         cifs_capabilities::UNICODE,
         cifs_capabilities::STATUS32,
         cifs_capabilities::NT_SMBS,
-        cifs_capabilities::LARGE_FILES,
     ] {
         let body = negotiate(USERS, CAPABILITIES & !missing);
         assert_eq!(
             refused(Policy::AsServerRequires, |_| {}, &body),
-            "the server has no Unicode, NTSTATUS codes or large files in CIFS"
+            "the server has no Unicode, NTSTATUS codes or NT requests in CIFS"
         );
     }
     let plain = "the server wants the password as plain text, which smbench never sends";
@@ -394,6 +391,14 @@ fn command(header: &mut CifsHeader) {
 
 fn mid(header: &mut CifsHeader) {
     header.mid += 1;
+}
+
+#[test]
+fn a_server_may_put_the_name_of_the_share_in_place_of_its_service() {
+    let mut pair = CifsPair::new(config());
+    pair.log_on();
+    let done = pair.answer(|header| header.tid = 9, &tree_connect(b"SHARE\0"));
+    assert!(matches!(done, Ok(CifsProgress::Ready(_))), "{done:?}");
 }
 
 #[test]

@@ -25,5 +25,7 @@ pub fn encode_tree_connect(share: &WireName, out: &mut Vec<u8>) {
 pub fn decode_is_disk(message: &[u8]) -> Result<bool, DecodeError> {
     const WHAT: &str = "TREE_CONNECT_ANDX response";
     let mut bytes = body(message, 2, WHAT)?.bytes;
-    Ok(bytes.bytes(2, WHAT)? == b"A:")
+    // A disk is `A:`. But some servers put the share's name here, so only the names of other
+    // services count.
+    Ok(!matches!(&bytes.array(WHAT)?, b"IPC" | b"LPT" | b"COM"))
 }

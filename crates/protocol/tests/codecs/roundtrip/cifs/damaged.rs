@@ -46,7 +46,7 @@ fn decoders() -> [(&'static str, Check, Vec<u8>, usize); 11] {
             "TREE_CONNECT_ANDX",
             |it| decode_is_disk(it).map(drop),
             captured!("cifs", "tree-connect-response"),
-            51,
+            52,
         ),
         (
             "NT_CREATE_ANDX",
