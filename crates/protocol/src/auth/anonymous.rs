@@ -4,8 +4,8 @@
 use smbench_kerberos::spnego::{self, NTLM, Response};
 
 use super::AuthError;
+use super::ntlm::message::{SIGNATURE, negotiate};
 
-const SIGNATURE: &[u8] = b"NTLMSSP\0";
 /// UNICODE, REQUEST_TARGET, NTLM, ALWAYS_SIGN, EXTENDED_SESSIONSECURITY, 128 and
 /// 56 bits (MS-NLMP 2.2.2.5).
 const FLAGS: u32 = 0xa008_8205;
@@ -31,7 +31,10 @@ impl Anonymous {
         match self.stage {
             AnonymousStage::Negotiate => {
                 self.stage = AnonymousStage::Authenticate;
-                Ok(spnego::init(&spnego::mechanisms(&[NTLM]), &negotiate()))
+                Ok(spnego::init(
+                    &spnego::mechanisms(&[NTLM]),
+                    &negotiate(FLAGS),
+                ))
             }
             AnonymousStage::Authenticate => {
                 // There is no secret to answer the challenge with, so only its
@@ -41,15 +44,6 @@ impl Anonymous {
             }
         }
     }
-}
-
-/// Encodes NEGOTIATE_MESSAGE (2.2.1.1) without domain, workstation and version.
-fn negotiate() -> Vec<u8> {
-    let mut message = SIGNATURE.to_vec();
-    message.extend_from_slice(&1u32.to_le_bytes());
-    message.extend_from_slice(&FLAGS.to_le_bytes());
-    message.resize(32, 0);
-    message
 }
 
 /// Encodes AUTHENTICATE_MESSAGE (2.2.1.3). The LM response is one zero byte.
@@ -77,7 +71,7 @@ mod tests {
 
     #[test]
     fn messages_have_the_lengths_their_fields_say() {
-        assert_eq!(negotiate().len(), 32);
+        assert_eq!(negotiate(FLAGS).len(), 32);
         let message = authenticate();
         assert_eq!(message.len(), AUTHENTICATE_LEN as usize + 1);
         assert_eq!(message[12..20], [1, 0, 1, 0, 64, 0, 0, 0]);

@@ -1,17 +1,16 @@
 //! NTLMv2 inside SPNEGO (MS-NLMP). LM and NTLMv1 are never used.
 
-mod message;
+pub(super) mod message;
 mod proof;
 
 use std::time::SystemTime;
 
 use smbench_kerberos::spnego::{self, NTLM, NegState, Response};
 
-use self::message::{Challenge, authenticate, negotiate};
-use self::proof::seal_key;
+use self::message::{Challenge, FLAGS, authenticate, negotiate};
+use self::proof::{NtlmNames, seal_key};
 use super::{Account, AuthError};
 
-use self::proof::NtlmNames;
 pub(crate) use self::proof::NtlmProof;
 
 /// Length of a session key in bytes.
@@ -46,7 +45,7 @@ impl Ntlm {
     /// Returns the token to send after receiving `token`, which is empty at first.
     pub(super) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         if self.negotiate.is_empty() {
-            self.negotiate = negotiate();
+            self.negotiate = negotiate(FLAGS);
             let mechanisms = spnego::mechanisms(&[NTLM]);
             return Ok(spnego::init(&mechanisms, &self.negotiate));
         }

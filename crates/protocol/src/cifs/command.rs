@@ -121,6 +121,5 @@ pub(crate) fn push_bytes(out: &mut Vec<u8>, bytes: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; 2]);
     bytes(out);
-    let count = (out.len() - at - 2) as u16;
-    out[at..at + 2].copy_from_slice(&count.to_le_bytes());
+    close_body(out, at);
 }

@@ -14,7 +14,7 @@ const GUEST: &str = "guest";
 pub(crate) enum LogonRights {
     /// Those of the user.
     User,
-    /// Those of a guest, or of nobody.
+    /// Those of a guest or of an anonymous user.
     Guest,
 }
 

@@ -6,10 +6,10 @@ use super::KEY_LEN;
 use super::proof::{NtlmNames, NtlmProof, hmac_md5};
 use crate::wire::Reader;
 
-const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
+pub(in crate::auth) const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
 /// Bits of NegotiateFlags (MS-NLMP 2.2.2.5): UNICODE, REQUEST_TARGET, SIGN, NTLM,
 /// ALWAYS_SIGN, EXTENDED_SESSIONSECURITY, TARGET_INFO, 128 bits, KEY_EXCH, 56 bits.
-const FLAGS: u32 = 0xe088_8215;
+pub(super) const FLAGS: u32 = 0xe088_8215;
 const UNICODE: u32 = 0x0000_0001;
 const KEY_EXCH: u32 = 0x4000_0000;
 /// SIGN, EXTENDED_SESSIONSECURITY and 128 bits: what a signature needs.
@@ -26,10 +26,10 @@ const AV_TIMESTAMP: u16 = 7;
 const WITH_MIC: u32 = 2;
 
 /// Returns the NEGOTIATE message, without domain, workstation and version.
-pub(super) fn negotiate() -> Vec<u8> {
+pub(in crate::auth) fn negotiate(flags: u32) -> Vec<u8> {
     let mut message = SIGNATURE.to_vec();
     message.extend_from_slice(&1u32.to_le_bytes());
-    message.extend_from_slice(&FLAGS.to_le_bytes());
+    message.extend_from_slice(&flags.to_le_bytes());
     message.resize(32, 0);
     message
 }

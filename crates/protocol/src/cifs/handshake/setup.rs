@@ -83,12 +83,11 @@ impl CifsSetup {
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
         connection.flags2 = flags2(&config, connection);
-        let session = connection.add_user();
-        let (proving, sent) = match connection.challenge {
+        let (proving, session) = match connection.challenge {
             None => {
                 let token = authenticator.step(&[])?;
-                let sent = log_on(connection, session, tag, LogonProof::Token(&token), out);
-                (Proving::Extended(Box::new(authenticator)), sent)
+                let session = add(connection, tag, LogonProof::Token(&token), out)?;
+                (Proving::Extended(Box::new(authenticator)), session)
             }
             Some(challenge) => {
                 let proof = responses(&config, challenge)?;
@@ -98,16 +97,12 @@ impl CifsSetup {
                     user: &proof.user,
                     domain: &proof.domain,
                 };
-                let sent = log_on(connection, session, tag, of_user, out);
+                let session = add(connection, tag, of_user, out)?;
                 // The response follows the key (MS-CIFS 3.1.4.1).
                 let key = [&proof.session_key[..], &proof.nt_response].concat();
-                (Proving::Challenge { key }, sent)
+                (Proving::Challenge { key }, session)
             }
         };
-        if sent.is_err() {
-            connection.forget(session);
-            return Err(HandshakeError::NoCredit(Command::SessionSetup));
-        }
         Ok(Self {
             config,
             purpose: CifsPurpose::New,
@@ -352,6 +347,23 @@ fn flags2(config: &SessionConfig, connection: &CifsConnection) -> u16 {
         (_, false) => 0,
     };
     cifs_flags2::REQUEST | extended | signed
+}
+
+/// Adds a session and begins its log-on.
+fn add(
+    connection: &mut CifsConnection,
+    tag: u32,
+    proof: LogonProof<'_>,
+    out: &mut Vec<u8>,
+) -> Result<SessionIndex, HandshakeError> {
+    let session = connection.add_user();
+    match log_on(connection, session, tag, proof, out) {
+        Ok(()) => Ok(session),
+        Err(NoCredit) => {
+            connection.forget(session);
+            Err(HandshakeError::NoCredit(Command::SessionSetup))
+        }
+    }
 }
 
 fn log_on(
