@@ -18,7 +18,7 @@ use rustix::net::RecvFlags;
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
 use smbench_protocol::cifs::CifsEvent;
-use smbench_protocol::frame::Payload;
+use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::{NtStatus, ProtocolError};
 
 use crate::drivers::backlog::{self, Backlog};
@@ -194,39 +194,14 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        let Self {
-            session,
-            group,
-            payload,
-            ..
-        } = self;
-        for slot in group.watching.drain(..) {
+        for slot in self.group.watching.drain(..) {
             sink.answer(&Answer::bare(slot, Extent::Interim, NtStatus::PENDING))?;
         }
-        let Scratch { input, output } = scratch;
-        let mut input = &mut input[..received];
-        loop {
-            // Taken out, because following an answer needs the whole session.
-            let mut inbound = std::mem::take(&mut session.inbound);
-            let next = inbound
-                .next(&mut input, *payload)
-                .map_err(ProtocolError::from);
-            let taken = match next {
-                Ok(Some(frame)) => {
-                    let event = session.connection.receive(frame.into_message());
-                    event
-                        .map_err(Dropped::from)
-                        .and_then(|event| follow(event, session, group, output, sink))
-                        .map(|()| true)
-                }
-                Ok(None) => Ok(false),
-                Err(error) => Err(error.into()),
-            };
-            session.inbound = inbound;
-            if !taken? {
-                return Ok(());
-            }
-        }
+        // Taken out, because following an answer needs the whole session.
+        let mut inbound = std::mem::take(&mut self.session.inbound);
+        let taken = self.take_frames(&mut inbound, received, scratch, sink);
+        self.session.inbound = inbound;
+        taken
     }
 
     fn is_awaited(&self) -> bool {
@@ -234,8 +209,30 @@ impl<E: CifsEncode> Driver for Cifs<E> {
     }
 
     async fn close(self) {
-        let sessions = self.group.sessions();
+        let sessions = self.group.held.iter().map(|held| held.session);
         self.session.log_off_all(sessions).await;
+    }
+}
+
+impl<E: CifsEncode> Cifs<E> {
+    fn take_frames(
+        &mut self,
+        inbound: &mut Inbound,
+        received: usize,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let Self { session, group, .. } = self;
+        let Scratch { input, output } = scratch;
+        let mut input = &mut input[..received];
+        while let Some(frame) = inbound
+            .next(&mut input, self.payload)
+            .map_err(ProtocolError::from)?
+        {
+            let event = session.connection.receive(frame.into_message())?;
+            follow(event, session, group, output, sink)?;
+        }
+        Ok(())
     }
 }
 

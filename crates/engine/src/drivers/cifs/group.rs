@@ -12,7 +12,7 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
 use super::CifsEncode;
-use super::answer::{self, CifsAnswered};
+use super::answer::{self, CifsAnswered, CreatedOpen};
 use crate::drivers::driver::{Answer, Call, Extent, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::site::Site;
@@ -28,7 +28,7 @@ pub(crate) struct CifsGroup<E> {
     /// The oplock that opens ask for.
     pub(super) asked: OplockLevel,
     /// The opens with oplocks.
-    oplocks: Vec<(FileNumber, OplockLevel)>,
+    oplocks: Vec<CreatedOpen>,
     /// Slots whose NOTIFY_CHANGE was sent. A server says nothing when it accepts one, so it
     /// counts as accepted then.
     pub(super) watching: Vec<u32>,
@@ -84,7 +84,7 @@ impl<E> CifsGroup<E> {
         encoder: E,
         held: Vec<CifsClient>,
         places: Vec<CifsPlace>,
-        oplocks: Vec<(FileNumber, OplockLevel)>,
+        oplocks: Vec<CreatedOpen>,
     ) -> Self {
         Self {
             encoder,
@@ -94,11 +94,6 @@ impl<E> CifsGroup<E> {
             oplocks,
             watching: Vec::new(),
         }
-    }
-
-    /// Returns the sessions of all members.
-    pub(super) fn sessions(&self) -> Vec<SessionIndex> {
-        self.held.iter().map(|held| held.session).collect()
     }
 
     /// Returns the held-open file of a call.
@@ -118,23 +113,21 @@ impl<E> CifsGroup<E> {
         let before = std::mem::replace(level, broken.level);
         matches!(before, OplockLevel::Exclusive | OplockLevel::Batch)
     }
+}
 
-    /// Notes the oplocks of opens, and their ends.
-    fn note(&mut self, done: &CifsCompletion<'_>, created: Option<(FileNumber, OplockLevel)>) {
-        match done.command {
-            CifsCommand::NtCreateAndX => {
-                let granted = created.filter(|(_, level)| *level != OplockLevel::None);
-                self.oplocks.extend(granted);
-            }
-            CifsCommand::Close if !self.oplocks.is_empty() => {
-                let Some(place) = self.places.get(done.tag as usize) else {
-                    return;
-                };
-                let closed = place.open;
-                self.oplocks.retain(|(file, _)| *file != closed);
-            }
-            _ => {}
+/// Notes the oplock of an open, or its end. `open` is the open that a CLOSE closed.
+fn note(
+    oplocks: &mut Vec<CreatedOpen>,
+    command: CifsCommand,
+    open: FileNumber,
+    created: Option<CreatedOpen>,
+) {
+    match command {
+        CifsCommand::NtCreateAndX => {
+            oplocks.extend(created.filter(|(_, level)| *level != OplockLevel::None));
         }
+        CifsCommand::Close => oplocks.retain(|(file, _)| *file != open),
+        _ => {}
     }
 }
 
@@ -148,25 +141,20 @@ impl<E: CifsEncode> CifsGroup<E> {
         out: &mut Vec<u8>,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        let slot = done.tag as usize;
-        if self
-            .places
-            .get(slot)
-            .is_some_and(|place| place.further.is_some())
-        {
+        let place = self.places.get_mut(done.tag as usize);
+        if place.as_ref().is_some_and(|place| place.further.is_some()) {
             hint::cold_path();
             return self.further_answered(done, session, out, sink);
         }
         let (answer, created) = answer::of(done).map_err(ProtocolError::from)?;
-        let asked = self
-            .places
-            .get(slot)
-            .is_some_and(|place| place.asks_to_cache);
-        if asked && let Some((_, level)) = created {
-            sink.granted(Caching::granted(level, None));
-        }
-        self.note(done, created);
-        if let Some(place) = self.places.get_mut(slot) {
+        // Only READs, WRITEs and FLUSHes have no place. None of them opens or closes.
+        if let Some(place) = place {
+            if place.asks_to_cache
+                && let Some((_, level)) = created
+            {
+                sink.granted(Caching::granted(level, None));
+            }
+            note(&mut self.oplocks, done.command, place.open, created);
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
         }
         let answered = CifsAnswered { answer, done };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smbench_model::action::{Action, QueryClass};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
+use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::find::{FindFirst2Request, find_flags, find_level};
 use smbench_protocol::cifs::command::information::{CifsTarget, level};
 use smbench_protocol::cifs::command::lock::CifsLock;
@@ -248,7 +249,7 @@ impl CifsGroup<CifsMix> {
     }
 
     /// Returns the file that a change is about.
-    fn held_file_or_open(&self, call: &Call) -> smbench_protocol::cifs::FileNumber {
+    fn held_file_or_open(&self, call: &Call) -> FileNumber {
         match self.action(call) {
             Action::SetInfo { class } if class.is_chain() => self.places[call.slot as usize].open,
             _ => self.held_file(call),

@@ -42,7 +42,7 @@ pub(crate) const fn number_of(file: FileId) -> FileNumber {
     FileNumber(file.volatile as u16)
 }
 
-/// Returns the last name of an answer in UTF-16, from which the next one goes on.
+/// Returns the last name of an answer in UTF-16, after which the next answer begins.
 fn last_name(found: &FoundNames<'_>) -> Option<Vec<u8>> {
     let last = found.entries(CLASS).last()?.ok()?;
     Some(last.name.to_vec())
