@@ -1,13 +1,16 @@
 //! The preparation of the loop: a session, and a file to read.
 
+use std::ops::Range;
+
 use smbench_model::target::Target;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, attributes, options, share,
 };
+use smbench_protocol::command::read::ReadRequest;
 use smbench_protocol::command::write::WriteRequest;
 use smbench_protocol::credit::charge_for;
-use smbench_protocol::frame::{Inbound, Payload};
-use smbench_protocol::header::{Command, Header};
+use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
+use smbench_protocol::header::{Command, HEADER_LEN, Header};
 use smbench_protocol::{
     Account, Channels, CipherList, Connection, Credentials, Event, FileId, Handshake,
     HandshakeProgress, Policy, SessionConfig, SessionIndex,
@@ -15,7 +18,7 @@ use smbench_protocol::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::FloorFailure;
+use crate::{BLOCK_LEN, FloorFailure};
 
 /// Length of one write in bytes.
 const CHUNK_LEN: u32 = 64 * 1024;
@@ -26,14 +29,47 @@ pub(crate) struct FloorSite {
     password: String,
 }
 
-/// A connection with the open file, and the values of a request.
+/// A connection, and the request that it sends.
 pub(crate) struct LoggedOn {
     pub(crate) stream: TcpStream,
-    pub(crate) session_id: u64,
-    pub(crate) tree_id: u32,
+    /// A framed READ, to be patched for each request.
+    pub(crate) request: Vec<u8>,
+    pub(crate) places: Places,
     /// Message id of the next request.
     pub(crate) message_id: u64,
-    pub(crate) file_id: FileId,
+}
+
+/// Positions in framed messages.
+pub(crate) struct Places {
+    /// The message id of a request.
+    pub(crate) message_id: Range<usize>,
+    /// The offset of a READ.
+    pub(crate) offset: Range<usize>,
+    /// The status of an answer.
+    pub(crate) status: usize,
+}
+
+const SMB2: Places = Places {
+    message_id: PREFIX_LEN + 24..PREFIX_LEN + 32,
+    offset: PREFIX_LEN + HEADER_LEN + 8..PREFIX_LEN + HEADER_LEN + 16,
+    status: PREFIX_LEN + 8,
+};
+
+impl LoggedOn {
+    /// Makes the request the next one, for this offset.
+    pub(crate) fn patch(&mut self, offset: u64) {
+        let Self {
+            request, places, ..
+        } = self;
+        for (place, value) in [
+            (&places.message_id, self.message_id),
+            (&places.offset, offset),
+        ] {
+            let place = &mut request[place.clone()];
+            place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
+        }
+        self.message_id += 1;
+    }
 }
 
 /// The file to read. It is deleted when this session ends.
@@ -96,19 +132,49 @@ impl FloorSite {
         let header = Header::decode(&next[4..])?;
         Ok(LoggedOn {
             stream: session.stream,
-            session_id: header.session_id,
-            tree_id: header.tree_id(),
+            request: request(&header, file_id),
+            places: SMB2,
             message_id: header.message_id,
-            file_id,
         })
     }
 
     async fn log_on(&self) -> Result<FloorSession, FloorFailure> {
-        let target = &self.target;
-        let mut stream = TcpStream::connect((target.host.as_str(), target.port)).await?;
+        let mut stream = self.connect().await?;
+        let mut out = Vec::new();
+        let mut handshake = Handshake::start(self.config("3.1.1")?, None, &mut out)?;
+        let mut inbound = Inbound::default();
+        loop {
+            let mut chunk = exchange(&mut stream, &mut out).await?;
+            let mut input = &mut chunk[..];
+            while let Some(frame) = inbound.next(&mut input, Payload::Keep)? {
+                let mut messages = handshake.open(frame)?;
+                while let Some(message) = messages.next_message()? {
+                    if let HandshakeProgress::Ready(connection) =
+                        handshake.receive(message, &mut out)?
+                    {
+                        return Ok(FloorSession {
+                            stream,
+                            inbound,
+                            connection,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<TcpStream, FloorFailure> {
+        let address = (self.target.host.as_str(), self.target.port);
+        let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let config = SessionConfig {
-            dialects: "3.1.1".parse()?,
+        Ok(stream)
+    }
+
+    /// Returns the options of a session in this dialect.
+    pub(crate) fn config(&self, dialect: &str) -> Result<SessionConfig, FloorFailure> {
+        let target = &self.target;
+        Ok(SessionConfig {
+            dialects: dialect.parse()?,
             signing: Policy::Off,
             signing_algorithm: None,
             encryption: Policy::Off,
@@ -127,34 +193,7 @@ impl FloorSite {
             client_guid: [0x5A; 16],
             salt: [0x5A; 32],
             nonce_seed: Default::default(),
-        };
-        let mut out = Vec::new();
-        let mut handshake = Handshake::start(config, None, &mut out)?;
-        let mut inbound = Inbound::default();
-        loop {
-            stream.write_all(&out).await?;
-            out.clear();
-            let mut chunk = vec![0; 16 * 1024];
-            let len = stream.read(&mut chunk).await?;
-            if len == 0 {
-                return Err("the server closed the connection".into());
-            }
-            let mut input = &mut chunk[..len];
-            while let Some(frame) = inbound.next(&mut input, Payload::Keep)? {
-                let mut messages = handshake.open(frame)?;
-                while let Some(message) = messages.next_message()? {
-                    if let HandshakeProgress::Ready(connection) =
-                        handshake.receive(message, &mut out)?
-                    {
-                        return Ok(FloorSession {
-                            stream,
-                            inbound,
-                            connection,
-                        });
-                    }
-                }
-            }
-        }
+        })
     }
 }
 
@@ -208,14 +247,9 @@ impl FloorSession {
             &mut out,
             body,
         )?;
-        self.stream.write_all(&out).await?;
         loop {
-            let mut chunk = vec![0; 16 * 1024];
-            let len = self.stream.read(&mut chunk).await?;
-            if len == 0 {
-                return Err("the server closed the connection".into());
-            }
-            let mut input = &mut chunk[..len];
+            let mut chunk = exchange(&mut self.stream, &mut out).await?;
+            let mut input = &mut chunk[..];
             while let Some(frame) = self.inbound.next(&mut input, Payload::Keep)? {
                 let mut messages = self.connection.open(frame)?;
                 while let Some(message) = messages.next_message()? {
@@ -232,4 +266,44 @@ impl FloorSession {
             }
         }
     }
+}
+
+/// Sends and clears `out`, and returns the next bytes that the server sends.
+pub(crate) async fn exchange(
+    stream: &mut TcpStream,
+    out: &mut Vec<u8>,
+) -> Result<Vec<u8>, FloorFailure> {
+    stream.write_all(out).await?;
+    out.clear();
+    let mut chunk = vec![0; 16 * 1024];
+    match stream.read(&mut chunk).await? {
+        0 => Err("the server closed the connection".into()),
+        len => {
+            chunk.truncate(len);
+            Ok(chunk)
+        }
+    }
+}
+
+/// Makes a framed READ of an open file. `next` is the header of the session's next request.
+fn request(next: &Header, file_id: FileId) -> Vec<u8> {
+    let header = Header {
+        credit_charge: 1,
+        credits: 1,
+        session_id: next.session_id,
+        ..Header::request(Command::Read, 0).with_tree(next.tree_id())
+    };
+    let body = ReadRequest {
+        file_id,
+        offset: 0,
+        length: BLOCK_LEN,
+        minimum_count: 0,
+        flags: 0,
+    };
+    let mut request = vec![0; PREFIX_LEN];
+    header.encode(&mut request);
+    body.encode(&mut request);
+    let len = (request.len() - PREFIX_LEN) as u32;
+    request[..PREFIX_LEN].copy_from_slice(&len.to_be_bytes());
+    request
 }

@@ -1,7 +1,7 @@
-//! The floor: the least work with which a client can read 4 KiB blocks over SMB2.
+//! The floor: the least work with which a client can read 4 KiB blocks over SMB2 or CIFS.
 //!
-//! `smbench-floor URL CLIENTS SECONDS` takes the password from
-//! `SMBENCH_PASSWORD`. It creates a file of 1 MiB. Then each connection sends
+//! `smbench-floor URL CLIENTS SECONDS [cifs]` takes the password from
+//! `SMBENCH_PASSWORD`. It creates a file of 1 MiB over SMB2. Then each connection sends
 //! one prebuilt READ with the message id and the offset patched in. It waits
 //! for the answer, checks its length and status, and sends the next READ.
 //!
@@ -11,6 +11,7 @@
 //!
 //! Only the set-up of sessions uses the protocol crate. The loop does not.
 
+mod cifs;
 mod log_on;
 
 use std::cell::{Cell, RefCell};
@@ -25,9 +26,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use smbench_protocol::command::read::{READ_RESPONSE_FIXED, ReadRequest};
 use smbench_protocol::frame::PREFIX_LEN;
-use smbench_protocol::header::{Command, Header};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::LocalOptions;
@@ -35,17 +34,13 @@ use tokio::runtime::LocalOptions;
 use log_on::{FloorSite, LoggedOn};
 
 const BLOCK_LEN: u32 = 4096;
+const BLOCK_LEN_USIZE: usize = BLOCK_LEN as usize;
 const FILE_LEN: u64 = 1 << 20;
-const ANSWER_LEN: usize = PREFIX_LEN + READ_RESPONSE_FIXED + BLOCK_LEN as usize;
 /// Length of the part of an answer that is read: its length and its header up
 /// to the status.
 const HEAD_LEN: usize = PREFIX_LEN + 12;
 /// Largest number of bytes received at a time, as in smbench.
 const RECEIVE_LEN: usize = 256 * 1024;
-/// Position of the message id in a framed request.
-const MESSAGE_ID: std::ops::Range<usize> = PREFIX_LEN + 24..PREFIX_LEN + 32;
-/// Position of READ's offset in a framed request.
-const OFFSET: std::ops::Range<usize> = PREFIX_LEN + 64 + 8..PREFIX_LEN + 64 + 16;
 /// Time under load before the measured time.
 const RAMP_UP: Duration = Duration::from_millis(500);
 
@@ -71,22 +66,41 @@ fn say(line: &str) {
 
 fn run() -> Result<String, FloorFailure> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, url, clients, seconds] = &arguments[..] else {
-        return Err("usage: smbench-floor URL CLIENTS SECONDS".into());
+    let (url, clients, seconds, dialect) = match &arguments[..] {
+        [_, url, clients, seconds] => (url, clients, seconds, FloorDialect::Smb2),
+        [_, url, clients, seconds, last] if last == "cifs" => {
+            (url, clients, seconds, FloorDialect::Cifs)
+        }
+        _ => return Err("usage: smbench-floor URL CLIENTS SECONDS [cifs]".into()),
     };
     let (clients, seconds): (u32, u64) = (clients.parse()?, seconds.parse()?);
     let site = FloorSite::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())?;
-    runtime.block_on(measure(&site, clients, seconds))
+    runtime.block_on(measure(&site, dialect, clients, seconds))
 }
 
-async fn measure(site: &FloorSite, clients: u32, seconds: u64) -> Result<String, FloorFailure> {
+/// The protocol of the reads.
+#[derive(Clone, Copy)]
+enum FloorDialect {
+    Smb2,
+    Cifs,
+}
+
+async fn measure(
+    site: &FloorSite,
+    dialect: FloorDialect,
+    clients: u32,
+    seconds: u64,
+) -> Result<String, FloorFailure> {
     let file = site.make_file(FILE_LEN).await?;
     let mut sessions = Vec::new();
     for _ in 0..clients {
-        sessions.push(site.open(&file.name).await?);
+        sessions.push(match dialect {
+            FloorDialect::Smb2 => site.open(&file.name).await?,
+            FloorDialect::Cifs => cifs::open(site, &file.name).await?,
+        });
     }
     let thread = Rc::new(Thread {
         answers: RefCell::new(vec![0; RECEIVE_LEN]),
@@ -130,7 +144,6 @@ struct Thread {
 
 /// Reads one block after the other.
 async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error> {
-    let mut request = request(&on);
     let mut random = u64::from(on.message_id as u32) | 1;
     while !thread.is_over.get() {
         // Xorshift chooses any block, so that the server gets the same requests
@@ -139,11 +152,9 @@ async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error
         random ^= random >> 7;
         random ^= random << 17;
         let offset = random % (FILE_LEN / u64::from(BLOCK_LEN)) * u64::from(BLOCK_LEN);
-        request[MESSAGE_ID].copy_from_slice(&on.message_id.to_le_bytes());
-        request[OFFSET].copy_from_slice(&offset.to_le_bytes());
-        on.message_id += 1;
-        on.stream.write_all(&request).await?;
-        receive(&mut on.stream, &thread.answers).await?;
+        on.patch(offset);
+        on.stream.write_all(&on.request).await?;
+        receive(&mut on.stream, on.places.status, &thread.answers).await?;
         thread.operations.set(thread.operations.get() + 1);
     }
     Ok(())
@@ -151,7 +162,11 @@ async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error
 
 /// Receives one whole, successful answer. Interim answers, which Samba sends
 /// when its disk threads are busy, are skipped.
-async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(), std::io::Error> {
+async fn receive(
+    stream: &mut TcpStream,
+    status: usize,
+    answers: &RefCell<Vec<u8>>,
+) -> Result<(), std::io::Error> {
     // State of a message that has arrived in part: the number of its bytes, and
     // its head.
     let (mut begun, mut head) = (0, [0; HEAD_LEN]);
@@ -185,8 +200,9 @@ async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(
             if begun < len {
                 break;
             }
-            match (len, &head[PREFIX_LEN + 8..]) {
-                (ANSWER_LEN, [0, 0, 0, 0]) => return Ok(()),
+            // An answer without the block is shorter than the block.
+            match (len, &head[status..status + 4]) {
+                (BLOCK_LEN_USIZE.., [0, 0, 0, 0]) => return Ok(()),
                 (_, [3, 1, 0, 0]) => begun = 0,
                 (_, status) => {
                     let what = format!("{len} bytes with status {status:02x?} for a READ");
@@ -195,27 +211,4 @@ async fn receive(stream: &mut TcpStream, answers: &RefCell<Vec<u8>>) -> Result<(
             }
         }
     }
-}
-
-/// Makes a framed READ, to be patched for each request.
-fn request(on: &LoggedOn) -> Vec<u8> {
-    let header = Header {
-        credit_charge: 1,
-        credits: 1,
-        session_id: on.session_id,
-        ..Header::request(Command::Read, 0).with_tree(on.tree_id)
-    };
-    let body = ReadRequest {
-        file_id: on.file_id,
-        offset: 0,
-        length: BLOCK_LEN,
-        minimum_count: 0,
-        flags: 0,
-    };
-    let mut request = vec![0; PREFIX_LEN];
-    header.encode(&mut request);
-    body.encode(&mut request);
-    let len = (request.len() - PREFIX_LEN) as u32;
-    request[..PREFIX_LEN].copy_from_slice(&len.to_be_bytes());
-    request
 }
