@@ -1,5 +1,5 @@
 //! Messages without data: requests are encoded and answers decoded, header and
-//! body, as in a run. Frames of several requests are here too.
+//! body, as in a run. Frames of several requests are here too, and requests of CIFS.
 //!
 //! Valgrind takes longer to start than all of these cases to run. So they share
 //! one process, which dumps its counts each time [`apart`] returns.
@@ -7,6 +7,7 @@
 use std::hint::black_box;
 
 use smbench_protocol::FileId;
+use smbench_protocol::cifs::fuzzing::CifsFuzzProtection;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::command::close::CloseResponse;
@@ -26,6 +27,7 @@ use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest, Set
 use smbench_protocol::command::write::WriteResponse;
 use smbench_protocol::header::{Command, Header};
 
+use crate::cifs::{self, CifsAsk};
 use crate::compounds::{self, Middle};
 use crate::exchange::counted;
 
@@ -200,6 +202,46 @@ pub(crate) const ALL: &[Codec] = &[
     Codec {
         name: "CREATE, SET_INFO and CLOSE in one frame and their answers",
         run: || compounds::run(Middle::SetInfo),
+    },
+    Codec {
+        name: "READ_ANDX of 4 KiB and its answer",
+        run: || cifs::run(CifsAsk::Read, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "WRITE_ANDX of 4 KiB and its answer",
+        run: || cifs::run(CifsAsk::Write, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "READ_ANDX of 4 KiB and its answer, signed",
+        run: || cifs::run(CifsAsk::Read, CifsFuzzProtection::Signed),
+    },
+    Codec {
+        name: "WRITE_ANDX of 4 KiB and its answer, signed",
+        run: || cifs::run(CifsAsk::Write, CifsFuzzProtection::Signed),
+    },
+    Codec {
+        name: "NT_CREATE_ANDX and its answer",
+        run: || cifs::run(CifsAsk::Create, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "SMB_COM_CLOSE and its answer",
+        run: || cifs::run(CifsAsk::Close, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "QUERY_PATH_INFORMATION and its answer",
+        run: || cifs::run(CifsAsk::QueryPath, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "FIND_FIRST2 and its answer",
+        run: || cifs::run(CifsAsk::FindFirst, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "SMB_COM_DELETE and its answer",
+        run: || cifs::run(CifsAsk::Delete, CifsFuzzProtection::None),
+    },
+    Codec {
+        name: "SMB_COM_RENAME and its answer",
+        run: || cifs::run(CifsAsk::Rename, CifsFuzzProtection::None),
     },
 ];
 

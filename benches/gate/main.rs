@@ -10,6 +10,7 @@
 
 mod baseline;
 mod cases;
+mod cifs;
 mod codecs;
 mod compounds;
 mod count;

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use smbench_protocol::cifs::command::encode_empty;
-use smbench_protocol::cifs::fuzzing::{self, CifsFuzzProtection};
+use smbench_protocol::cifs::fuzzing::{self, CifsAnswerSigner, CifsFuzzProtection};
 use smbench_protocol::cifs::handshake::{CifsHandshake, CifsProgress};
 use smbench_protocol::cifs::header::{CifsCommand, CifsHeader};
 use smbench_protocol::cifs::{CifsConnection, CifsEvent};
@@ -123,7 +123,7 @@ pub fn cifs_connection(mut data: &[u8]) {
         let mut message = Vec::new();
         header.encode(&mut message);
         message.extend_from_slice(body);
-        fuzzing::sign_answer(&mut message, request as u32);
+        CifsAnswerSigner::after(request as u32).sign(&mut message);
         let is_changed = what & 0x80 != 0;
         if is_changed {
             let at = usize::from(at) % message.len();

@@ -41,14 +41,23 @@ pub fn connection(protection: CifsFuzzProtection) -> CifsConnection {
     connection
 }
 
-/// Signs a message like the server of a [`connection`], as the answer to the request that
-/// was sent after `before` other requests. All of them have answers.
-pub fn sign_answer(message: &mut [u8], before: u32) {
-    let mut signer = CifsSigner::new(KEY.to_vec());
-    for _ in 0..before {
-        signer.sign(&mut [], CifsReplies::Yes);
+/// Signs answers like the server of a [`connection`].
+pub struct CifsAnswerSigner(CifsSigner);
+
+impl CifsAnswerSigner {
+    /// Makes the signer of the answer after those to `before` requests.
+    #[must_use]
+    pub fn after(before: u32) -> Self {
+        let mut signer = Self(CifsSigner::new(KEY.to_vec()));
+        for _ in 0..before {
+            signer.0.sign(&mut [], CifsReplies::Yes);
+        }
+        signer
     }
-    // The number of the answer follows that of its request.
-    signer.sign(&mut [], CifsReplies::No);
-    signer.sign(message, CifsReplies::Yes);
+
+    /// Signs the answer to the next request. Its number follows that of the request.
+    pub fn sign(&mut self, message: &mut [u8]) {
+        self.0.sign(&mut [], CifsReplies::No);
+        self.0.sign(message, CifsReplies::No);
+    }
 }
