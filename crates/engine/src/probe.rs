@@ -1,10 +1,12 @@
 //! Examines a server without putting load on it: the protocol features that it
 //! agrees to, and how it treats a file that the probe creates.
 
+mod cifs;
 mod disk_watch;
 mod trial;
 
 use smbench_model::limits::Limits;
+use smbench_model::record::SetupPhase;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
 use smbench_protocol::connection::{Negotiated, SessionTerms};
@@ -14,10 +16,10 @@ use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::runtime::blocking;
 use crate::run::error::RunError;
-use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, unless};
-use crate::smb::share;
 pub use crate::smb::share::Cleanup;
+use crate::smb::share::{self, ShareSession};
+pub use cifs::CifsProbe;
 pub use disk_watch::{FlushFinding, FlushPolicy};
 pub use trial::{Attempt, TimeSpread, Trials};
 
@@ -27,7 +29,27 @@ const SETUPS: usize = 8;
 /// Credits requested while probing, to find out how many the server grants.
 const CREDITS_ASKED: u16 = 512;
 
-/// Everything that a probe found out about a server.
+/// What a probe found out about a server, in the protocol that the server speaks.
+#[derive(Clone, Debug)]
+pub enum Probed {
+    /// A server of SMB2 or SMB3.
+    Smb2(Box<Probe>),
+    /// A server of CIFS, if nothing newer was offered or accepted.
+    Cifs(Box<CifsProbe>),
+}
+
+impl Probed {
+    /// Returns what was found in SMB2 or SMB3.
+    #[must_use]
+    pub fn smb2(self) -> Option<Probe> {
+        match self {
+            Self::Smb2(probe) => Some(*probe),
+            Self::Cifs(_) => None,
+        }
+    }
+}
+
+/// Everything that a probe found out about a server of SMB2 or SMB3.
 #[derive(Clone, Debug)]
 pub struct Probe {
     /// The session that was opened with the given options.
@@ -73,6 +95,8 @@ pub struct SessionFacts {
 /// Connects to `target` and finds out which features it offers, blocking the
 /// thread.
 ///
+/// A server that does not negotiate SMB2 or SMB3 is examined in CIFS.
+///
 /// A cancel ends the probe as soon as the files that it created on the share are
 /// removed.
 ///
@@ -85,7 +109,7 @@ pub fn probe(
     options: SessionOptions,
     limits: Limits,
     cancel: &Cancel,
-) -> Result<Probe, RunError> {
+) -> Result<Probed, RunError> {
     let refused = |error| SessionError::System(error).into();
     blocking(refused, async {
         let looking = async {
@@ -95,6 +119,13 @@ pub fn probe(
             Ok((endpoint, session, setup, free_bytes))
         };
         let (endpoint, session, setup, free_bytes) = unless(cancel, looking).await?;
+        let session = match session {
+            ShareSession::Smb2(session) => *session,
+            ShareSession::Cifs(session) => {
+                let found = cifs::examine(*session, setup, free_bytes, &endpoint);
+                return Ok(Probed::Cifs(Box::new(unless(cancel, found).await?)));
+            }
+        };
         let facts = SessionFacts {
             negotiated: *session.connection.negotiated(),
             terms: *session.terms(),
@@ -114,7 +145,8 @@ pub fn probe(
             free_bytes,
         };
         let found = unless(cancel, with_offers(found, &endpoint)).await;
-        found.map_err(|error| RunError::from(error).with_leftover(leftover))
+        let found = found.map_err(|error| RunError::from(error).with_leftover(leftover))?;
+        Ok(Probed::Smb2(Box::new(found)))
     })
 }
 
@@ -123,17 +155,8 @@ pub fn probe(
 async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, SessionError> {
     let channels = two_channels(endpoint).await;
     found.channels = channels.map_err(|error| error.to_string());
+    found.dialects = dialects(endpoint).await;
     let options = SessionOptions::default();
-    for dialect in Dialect::SMB2 {
-        let options = SessionOptions {
-            dialects: dialect.into(),
-            ..options
-        };
-        let accepted = accepts(&endpoint.with_options(options)).await;
-        found.dialects.push((dialect, accepted));
-    }
-    let cifs = accepts_cifs(&endpoint.with_options(options)).await;
-    found.dialects.insert(0, (Dialect::Cifs, cifs));
     for algorithm in SigningAlgorithm::ALL {
         let options = SessionOptions {
             dialects: Dialect::Smb311.into(),
@@ -156,12 +179,40 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
     Ok(found)
 }
 
+/// Offers each dialect alone.
+async fn dialects(endpoint: &Endpoint) -> Vec<(Dialect, Result<(), String>)> {
+    let mut all = Vec::new();
+    for dialect in [Dialect::Cifs].into_iter().chain(Dialect::SMB2) {
+        let options = SessionOptions {
+            dialects: dialect.into(),
+            ..SessionOptions::default()
+        };
+        all.push((dialect, accepts(&endpoint.with_options(options)).await));
+    }
+    all
+}
+
 /// Sets up several sessions; returns the last one and the set-up times of all.
-async fn set_up(endpoint: &Endpoint) -> Result<(Session, TimeSpread), SessionError> {
+async fn set_up(endpoint: &Endpoint) -> Result<(ShareSession, TimeSpread), SessionError> {
+    let mut endpoint = endpoint.clone();
     let mut times = Vec::with_capacity(SETUPS);
     loop {
         let begin = clock::now();
-        let session = Session::open(endpoint).await?;
+        let session = match ShareSession::open(&endpoint).await {
+            Ok(session) => session,
+            Err(error)
+                if error.phase() == SetupPhase::Negotiate
+                    && endpoint.options.dialects.smb2().is_some() =>
+            {
+                let cifs = endpoint.with_dialects(Dialect::Cifs.into());
+                // What matters is why the server did not take what was asked for.
+                let session = ShareSession::open(&cifs).await.map_err(|_| error)?;
+                endpoint = cifs;
+                session.log_off().await;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         times.push(clock::now().since(begin));
         if times.len() == SETUPS {
             return Ok((session, TimeSpread::of(times)));
@@ -193,19 +244,7 @@ async fn two_channels(endpoint: &Endpoint) -> Result<(), SessionError> {
 /// Tries to open a session with the endpoint's options; returns the reason if that
 /// fails.
 async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
-    match Session::open(endpoint).await {
-        Ok(session) => {
-            session.log_off().await;
-            Ok(())
-        }
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// The same in CIFS.
-async fn accepts_cifs(endpoint: &Endpoint) -> Result<(), String> {
-    let endpoint = endpoint.with_dialects(Dialect::Cifs.into());
-    match CifsSession::open(&endpoint).await {
+    match ShareSession::open(endpoint).await {
         Ok(session) => {
             session.log_off().await;
             Ok(())

@@ -1,10 +1,12 @@
 //! `smbench probe`: prints the features of a server.
 
+mod cifs;
+
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, TimeSpread, Trials};
+use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Probed, TimeSpread, Trials};
 use smbench_model::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
@@ -42,7 +44,13 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
         &progress::ProgressLine::new(Visibility::Hidden),
         remedy,
     )?;
-    let probe = probe::probe(&access.target, options, access.limits, &cancel)?;
+    let probe = match probe::probe(&access.target, options, access.limits, &cancel)? {
+        Probed::Smb2(probe) => probe,
+        Probed::Cifs(probe) => {
+            print(&cifs::describe(&url, &probe))?;
+            return Ok(Exit::Done);
+        }
+    };
     print(&describe(&url, &probe))?;
     match &probe.leftover {
         Some(leftover) => {
@@ -62,16 +70,15 @@ fn describe(url: &str, probe: &Probe) -> String {
         Some(algorithm) => algorithm.name(),
         None => "off",
     };
-    let demand = match negotiated.server_requires_signing {
-        true => "the server requires it",
-        false => "the server does not require it",
-    };
     let mut lines = vec![
         ("server", url.to_owned()),
         ("dialect", negotiated.dialect.to_string()),
     ];
     lines.extend(tried(&probe.dialects));
-    lines.push(("signing", format!("{signing}, {demand}")));
+    lines.push((
+        "signing",
+        format!("{signing}, {}", demand(negotiated.server_requires_signing)),
+    ));
     lines.extend(tried(&probe.signing));
     lines.push((
         "encryption",
@@ -83,7 +90,10 @@ fn describe(url: &str, probe: &Probe) -> String {
     ));
     lines.extend(tried(&probe.ciphers));
     lines.extend([
-        ("capabilities", capabilities(negotiated.capabilities)),
+        (
+            "capabilities",
+            capabilities(&CAPABILITIES, negotiated.capabilities),
+        ),
         ("largest read", size(negotiated.max_read)),
         ("largest write", size(negotiated.max_write)),
         ("largest query", size(negotiated.max_transact)),
@@ -94,24 +104,9 @@ fn describe(url: &str, probe: &Probe) -> String {
                 session.credits_granted, session.credits_asked
             ),
         ),
-        (
-            "logged on",
-            match session.terms.logon {
-                Logon::Ntlm => "as the user asked for, by NTLM",
-                Logon::Kerberos => "as the user asked for, by Kerberos",
-                Logon::Guest => "as a guest",
-                Logon::Anonymous => "anonymously",
-            }
-            .to_owned(),
-        ),
+        ("logged on", logged_on(session.terms.logon).to_owned()),
         ("server GUID", guid(negotiated.server_guid)),
-        (
-            "free space",
-            match probe.free_bytes {
-                Some(bytes) => Size(bytes).to_string(),
-                None => "not told".to_owned(),
-            },
-        ),
+        ("free space", free_space(probe.free_bytes)),
         ("session set-up", spread(&session.setup)),
     ]);
     lines.push((
@@ -125,6 +120,11 @@ fn describe(url: &str, probe: &Probe) -> String {
         Ok(trials) => lines.extend(tried_out(trials)),
         Err(reason) => lines.push(("not tried out", plain(reason))),
     }
+    table(lines)
+}
+
+/// Formats a line for each label.
+fn table(lines: Vec<LabelledValue>) -> String {
     lines
         .into_iter()
         .fold(String::new(), |mut text, (label, value)| {
@@ -132,6 +132,29 @@ fn describe(url: &str, probe: &Probe) -> String {
             let _ = writeln!(text, "{label:<16}{value}");
             text
         })
+}
+
+const fn demand(is_signing_required: bool) -> &'static str {
+    match is_signing_required {
+        true => "the server requires it",
+        false => "the server does not require it",
+    }
+}
+
+const fn logged_on(logon: Logon) -> &'static str {
+    match logon {
+        Logon::Ntlm => "as the user asked for, by NTLM",
+        Logon::Kerberos => "as the user asked for, by Kerberos",
+        Logon::Guest => "as a guest",
+        Logon::Anonymous => "anonymously",
+    }
+}
+
+fn free_space(bytes: Option<u64>) -> String {
+    match bytes {
+        Some(bytes) => Size(bytes).to_string(),
+        None => "not told".to_owned(),
+    }
 }
 
 /// Returns the result of each offer that was made alone.
@@ -229,10 +252,10 @@ fn elapsed(time: Duration) -> String {
     latency(time.as_nanos() as f64)
 }
 
-fn capabilities(bits: u32) -> String {
-    let named = CAPABILITIES.iter().filter(|(bit, _)| bits & bit != 0);
+fn capabilities(known: &[(u32, &str)], bits: u32) -> String {
+    let named = known.iter().filter(|(bit, _)| bits & bit != 0);
     let mut names: Vec<_> = named.map(|(_, name)| (*name).to_owned()).collect();
-    let known = CAPABILITIES.iter().fold(0, |all, (bit, _)| all | bit);
+    let known = known.iter().fold(0, |all, (bit, _)| all | bit);
     if bits & !known != 0 {
         names.push(format!("{:#x}", bits & !known));
     }
@@ -359,6 +382,6 @@ leases          RH: granted
 
     #[test]
     fn no_capability_is_said_so() {
-        assert_eq!(capabilities(0), "none");
+        assert_eq!(capabilities(&CAPABILITIES, 0), "none");
     }
 }

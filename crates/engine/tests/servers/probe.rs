@@ -22,7 +22,8 @@ fn probed(target: &Target, dialect: Dialect) -> Probe {
         dialects: dialect.into(),
         ..SessionOptions::default()
     };
-    probe(target, options, Limits::default(), &Cancel::default()).unwrap()
+    let probed = probe(target, options, Limits::default(), &Cancel::default());
+    probed.unwrap().smb2().unwrap()
 }
 
 #[test]

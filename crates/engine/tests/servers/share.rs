@@ -149,7 +149,8 @@ fn a_probe_tells_what_was_negotiated() {
             signing,
             ..SessionOptions::default()
         };
-        let probe = probe(&target, options, Limits::default(), &Cancel::default()).unwrap();
+        let probed = probe(&target, options, Limits::default(), &Cancel::default());
+        let probe = probed.unwrap().smb2().unwrap();
         assert_eq!(probe.leftover, None);
         let negotiated = probe.session.negotiated;
         assert_eq!(negotiated.dialect, Dialect::Smb311);
