@@ -10,6 +10,7 @@ pub(crate) mod logons;
 pub mod loopback;
 pub(crate) mod native;
 pub(crate) mod null;
+mod renewals;
 pub(crate) mod site;
 #[cfg(feature = "smb-rs")]
 pub(crate) mod smb_rs;

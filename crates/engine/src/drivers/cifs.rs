@@ -1,12 +1,13 @@
 //! The driver in CIFS: a session for each client of the group, on one connection.
 //!
-//! [`open`] opens files before the load, [`mix`] and [`replay`] encode operations, and
-//! [`answer`] converts answers.
+//! [`open`] opens files before the load, [`mix`] and [`replay`] encode operations,
+//! [`answer`] converts answers, and [`renewal`] reauthenticates expired sessions.
 
 mod answer;
 mod group;
 pub(crate) mod mix;
 mod open;
+mod renewal;
 pub(crate) mod replay;
 mod to;
 
@@ -28,11 +29,12 @@ use crate::drivers::driver::{
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
+use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::drivers::socket::poll_receive;
 use crate::machine::clock;
-use crate::smb::session::SessionError;
 use crate::smb::session::cifs::CifsSession;
+use crate::smb::session::{SessionError, SessionStream};
 use group::{CifsClient, CifsGroup, CifsPlace};
 
 /// The sessions of a group on their connection, with their open files.
@@ -108,6 +110,7 @@ async fn open_group<E: CifsEncode>(
     let mut took = vec![clock::now().since(begin)];
     let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
+    let mut credentials = Vec::with_capacity(clients.len());
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
             let begin = clock::now();
@@ -126,12 +129,20 @@ async fn open_group<E: CifsEncode>(
         let prepared = encoder.prepare(site, client, &mut session, &mut of_client);
         places.extend(prepared.await?);
         held.push(of_client);
+        credentials.push(session.credentials.clone());
     }
     let is_unseen = site.plan.work.verify == Verify::Off && !session.connection.is_signed();
     let driver = Cifs {
         session,
         backlog: Backlog::default(),
-        group: CifsGroup::new(site, encoder, held, places, oplocks),
+        group: CifsGroup::new(
+            site,
+            encoder,
+            held,
+            places,
+            oplocks,
+            Renewals::new(credentials),
+        ),
         payload: match site.plan.work.verify {
             Verify::Off => Payload::Discard,
             Verify::ReadBack => Payload::Keep,
@@ -160,11 +171,18 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let Self { session, group, .. } = self;
+        if !group.renewals.is_empty() && group.renewals.concern(call.member) {
+            return Err(Busy::Session);
+        }
         E::encode(group, session, call, &mut scratch.output, data)
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
-        let stream = &self.session.stream;
+        if !self.group.renewals.is_empty() {
+            hint::cold_path();
+            self.renew(context, &mut scratch.output)?;
+        }
+        let stream = &self.session.stream.tcp;
         Ok(self.backlog.flush(stream, context, &mut scratch.output)?)
     }
 
@@ -176,21 +194,19 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         if !self.group.watching.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let CifsSession {
-            stream, inbound, ..
-        } = &mut self.session;
+        let SessionStream { tcp, inbound, .. } = &mut self.session.stream;
         match self.payloads {
             Payloads::Received => {
-                poll_receive(stream, context, &mut scratch.input, RecvFlags::empty())
+                poll_receive(tcp, context, &mut scratch.input, RecvFlags::empty())
             }
-            Payloads::Dropped => drops::receive(stream, inbound, context, &mut scratch.input),
+            Payloads::Dropped => drops::receive(tcp, inbound, context, &mut scratch.input),
         }
     }
 
     fn take_answers(
         &mut self,
         received: usize,
-        _: Nanos,
+        now: Nanos,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
@@ -198,14 +214,20 @@ impl<E: CifsEncode> Driver for Cifs<E> {
             sink.answer(&Answer::bare(slot, Extent::Interim, NtStatus::PENDING))?;
         }
         // Taken out, because following an answer needs the whole session.
-        let mut inbound = std::mem::take(&mut self.session.inbound);
-        let taken = self.take_frames(&mut inbound, received, scratch, sink);
-        self.session.inbound = inbound;
-        taken
+        let mut inbound = std::mem::take(&mut self.session.stream.inbound);
+        let taken = self.take_frames(&mut inbound, received, now, scratch, sink);
+        self.session.stream.inbound = inbound;
+        taken?;
+        // Sent before further operations take their place.
+        if !self.group.renewals.is_empty() {
+            hint::cold_path();
+            self.send_renewals(&mut scratch.output)?;
+        }
+        Ok(())
     }
 
     fn is_awaited(&self) -> bool {
-        self.session.connection.in_flight() > 0
+        !self.group.renewals.is_empty() || self.session.connection.in_flight() > 0
     }
 
     async fn close(self) {
@@ -219,6 +241,7 @@ impl<E: CifsEncode> Cifs<E> {
         &mut self,
         inbound: &mut Inbound,
         received: usize,
+        now: Nanos,
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
@@ -230,7 +253,7 @@ impl<E: CifsEncode> Cifs<E> {
             .map_err(ProtocolError::from)?
         {
             let event = session.connection.receive(frame.into_message())?;
-            follow(event, session, group, output, sink)?;
+            follow(event, session, group, now, output, sink)?;
         }
         Ok(())
     }
@@ -240,11 +263,15 @@ fn follow<E: CifsEncode>(
     event: CifsEvent<'_>,
     session: &mut CifsSession,
     group: &mut CifsGroup<E>,
+    now: Nanos,
     out: &mut Vec<u8>,
     sink: &mut impl Sink,
 ) -> Result<(), Dropped> {
     match event {
-        CifsEvent::Completed(done) => group.completed(&done, session, out, sink),
+        CifsEvent::Completed(done) if done.tag >= renewal::FIRST_TAG => {
+            renewal::answered(group, &done, session, out, sink)
+        }
+        CifsEvent::Completed(done) => group.completed(&done, session, now, out, sink),
         CifsEvent::Part => Ok(()),
         CifsEvent::Break {
             session: of,

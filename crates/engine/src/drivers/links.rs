@@ -24,7 +24,7 @@ use crate::drivers::socket::poll_receive;
 use crate::drivers::turns::after;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
-use crate::smb::session::{Session, SessionError};
+use crate::smb::session::{Session, SessionError, SessionStream};
 
 /// Maximum number of ECHOs sent to earn the credits of a connection's window.
 const EARNING_ECHOS: u32 = 64;
@@ -314,7 +314,7 @@ impl Links {
         // If there are several connections, the worker's buffer is empty.
         self.links.iter_mut().try_for_each(|link| {
             let QueuedConnection { session, backlog } = link;
-            let flushed = backlog.flush(&session.stream, context, &mut scratch.output);
+            let flushed = backlog.flush(&session.stream.tcp, context, &mut scratch.output);
             Ok(flushed?)
         })
     }
@@ -331,13 +331,11 @@ impl Links {
             let received = match self.payloads {
                 Payloads::Received => {
                     let whole = RecvFlags::empty();
-                    poll_receive(&session.stream, context, &mut scratch.input, whole)
+                    poll_receive(&session.stream.tcp, context, &mut scratch.input, whole)
                 }
                 Payloads::Dropped => {
-                    let Session {
-                        stream, inbound, ..
-                    } = session;
-                    drops::receive(stream, inbound, context, &mut scratch.input)
+                    let SessionStream { tcp, inbound, .. } = &mut session.stream;
+                    drops::receive(tcp, inbound, context, &mut scratch.input)
                 }
             };
             if let Poll::Ready(received) = received {
@@ -363,14 +361,9 @@ impl Links {
         self.wanted = None;
         let is_alone = self.links.len() == 1;
         let QueuedConnection { session, backlog } = &mut self.links[self.read];
-        let Session {
-            inbound,
-            connection,
-            ..
-        } = session;
         Received {
-            inbound,
-            connection,
+            inbound: &mut session.stream.inbound,
+            connection: &mut session.connection,
             out: match is_alone {
                 true => output,
                 false => backlog.buffer(),

@@ -30,13 +30,14 @@ use crate::drivers::driver::{
 };
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
+use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{self, Session, SessionError, caching};
 use encode::Encode;
 use group::GroupState;
-use renewal::{Renewals, member_of};
+use renewal::member_of;
 
 /// The sessions of a group on their shared connections, with their open files.
 pub(crate) struct Native<E> {
@@ -74,7 +75,7 @@ async fn open_group<E: Encode>(
     let dialect = first.connection.negotiated().dialect;
     first.cache = Cache::new(site.plan.sessions.caching, dialect, session::random_u64());
     let (mut held, mut granted) = (Vec::with_capacity(clients.len()), Vec::new());
-    let (mut places, mut refused) = (Vec::new(), None);
+    let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
             match sessions.open_next().await {
@@ -95,6 +96,7 @@ async fn open_group<E: Encode>(
                 .await?,
         );
         held.push(of_client);
+        credentials.push(session.credentials.clone());
         granted.extend(to_client);
     }
     let further = sessions.connect(site, clients).await?;
@@ -111,7 +113,7 @@ async fn open_group<E: Encode>(
             group: GroupState {
                 encoder,
                 cache,
-                renewals: Renewals::default(),
+                renewals: Renewals::new(credentials),
                 unfinished: Vec::new(),
                 held: held.into_boxed_slice(),
                 outstanding: site.plan.work.outstanding as usize,
@@ -222,7 +224,8 @@ impl<E: Encode> Driver for Native<E> {
                     Event::Reauthentication { session, progress } => {
                         hint::cold_path();
                         if let Some(member) = member_of(&group.held, session) {
-                            let answered = group.renewals.answered(member, progress, sink);
+                            let renewals = &mut group.renewals;
+                            let answered = renewal::answered(renewals, member, progress, sink);
                             refused = refused.or(answered.err());
                         }
                     }

@@ -12,6 +12,13 @@ pub(crate) const LISTING_ANSWERS_MAX: u32 = 10_000;
 /// hundred MiB of memory.
 pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
 
+/// Type of the entry to delete.
+#[derive(Clone, Copy)]
+pub(crate) enum EntryKind {
+    File,
+    Directory,
+}
+
 /// A session that is connected to a share.
 pub(crate) trait FileCalls {
     /// Opens or creates a file or a directory.
@@ -23,6 +30,14 @@ pub(crate) trait FileCalls {
 
     /// Closes a file or a directory.
     async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError>;
+
+    /// Deletes a file or an empty directory.
+    async fn delete_entry(
+        &mut self,
+        doing: &str,
+        path: &str,
+        kind: EntryKind,
+    ) -> Result<(), SessionError>;
 
     /// Returns up to `length` bytes from the start of a file.
     async fn read_start(

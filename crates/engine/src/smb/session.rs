@@ -10,6 +10,7 @@ mod exchange;
 mod files;
 mod reauthentication;
 mod steps;
+mod stream;
 mod who;
 
 use std::time::Duration;
@@ -21,14 +22,11 @@ use smbench_protocol::command::create::{CreateRequest, CreateResponse};
 use smbench_protocol::command::create_context::GrantedContexts;
 use smbench_protocol::connection::EMPTY_BODY;
 use smbench_protocol::connection::{Binding, SessionTerms};
-use smbench_protocol::frame::{FrameError, Inbound, Messages, Payload};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Connection, Credentials, DecodeError, FileId, Handshake, HandshakeProgress, NtStatus,
     ProtocolError, SessionIndex,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::machine::cancel::Cancel;
@@ -36,10 +34,9 @@ use caching::Cache;
 pub(crate) use endpoint::{Endpoint, random, random_u64};
 pub use error::{SessionError, StepFailure};
 pub(crate) use steps::SetupSteps;
+pub(crate) use stream::SessionStream;
 pub use who::LogonIdentity;
 
-/// Size of the receive buffer in bytes; holds any set-up answer in one piece.
-const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
 /// Limit for the log-off; after that the socket is closed without it.
 pub(crate) const LOGOFF_LIMIT: Duration = Duration::from_secs(5);
 
@@ -53,29 +50,16 @@ pub(crate) struct Reply {
 /// A session ready for use, or several on one connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) stream: TcpStream,
-    pub(crate) inbound: Inbound,
+    pub(crate) stream: SessionStream,
     pub(crate) connection: Connection,
     /// Oplocks and leases granted on this connection.
     pub(crate) cache: Cache,
-    endpoint: Endpoint,
     /// Credentials of the last log-on.
     pub(crate) credentials: Credentials,
-    state: StreamState,
     /// The session in which requests are made.
     current: SessionIndex,
     /// How long the steps of the first set-up took.
     pub(crate) steps: SetupSteps,
-}
-
-/// Whether client and server agree on the position in the byte stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StreamState {
-    /// Every request made here has been answered.
-    InStep,
-    /// One request was not answered. Only a part of it may have been sent, or only
-    /// a part of its answer received, and the rest may still arrive.
-    Lost,
 }
 
 /// Name of the action during set-up, for messages.
@@ -99,92 +83,28 @@ impl Session {
     async fn connect(endpoint: &Endpoint, binding: Option<Binding>) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
         let mut steps = SetupSteps::begin();
-        let stream = endpoint.connect().await?;
+        let mut stream = SessionStream::connect(endpoint).await?;
         steps.reach(SetupPhase::Negotiate);
-        let limit = endpoint.limits.setup;
-        let session = Self::shake_hands(endpoint, credentials, stream, binding, &mut steps);
-        let session = match timeout(limit, session).await {
-            Ok(session) => session,
-            Err(_) => Err(endpoint.timed_out(SET_UP)),
-        };
-        session.map_err(|error| error.in_phase(steps.phase()))
-    }
-
-    /// Sets up a session on a new connection. `steps` has the phase of the request in
-    /// flight.
-    async fn shake_hands(
-        endpoint: &Endpoint,
-        credentials: Credentials,
-        mut stream: TcpStream,
-        binding: Option<Binding>,
-        steps: &mut SetupSteps,
-    ) -> Result<Self, SessionError> {
-        let refuse = |source| endpoint.not_logged_on(&credentials, source);
-        let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
-        let mut out = Vec::with_capacity(1024);
-        let config = endpoint.config(credentials.clone());
-        let mut handshake = Handshake::start(config, binding, &mut out).map_err(refuse)?;
-        let mut inbound = Inbound::default();
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut is_smb = false;
-        loop {
-            let mut input = send_and_receive(&mut stream, &mut out, &mut chunk)
-                .await
-                .map_err(|source| endpoint.failed(SET_UP, source))?;
-            while let Some(frame) =
-                inbound
-                    .next(&mut input, Payload::Keep)
-                    .map_err(|error| match error {
-                        FrameError::Type(byte) if !is_smb => endpoint.not_smb(byte),
-                        error => broken(error.into()),
-                    })?
-            {
-                is_smb = true;
-                let mut messages = handshake.open(frame).map_err(broken)?;
-                while let Some(message) = messages
-                    .next_message()
-                    .map_err(|error| broken(error.into()))?
-                {
-                    let HandshakeProgress::Ready(mut connection) =
-                        handshake.receive(message, &mut out).map_err(refuse)?
-                    else {
-                        steps.reach(phase_of(handshake.awaited()));
-                        continue;
-                    };
-                    // The bytes after the last answer are kept: unsolicited messages, or
-                    // a part of one.
-                    take_unasked(&mut connection, messages).map_err(broken)?;
-                    while let Some(frame) = inbound
-                        .next(&mut input, Payload::Keep)
-                        .map_err(|error| broken(error.into()))?
-                    {
-                        let messages = connection.open(frame).map_err(broken)?;
-                        take_unasked(&mut connection, messages).map_err(broken)?;
-                    }
-                    steps.end();
-                    return Ok(Self {
-                        steps: *steps,
-                        stream,
-                        inbound,
-                        cache: Cache::new(Caching::None, connection.negotiated().dialect, 0),
-                        connection,
-                        endpoint: endpoint.clone(),
-                        credentials: credentials.clone(),
-                        state: StreamState::InStep,
-                        current: SessionIndex::FIRST,
-                    });
-                }
-            }
-        }
+        let connection = shake_hands(&mut stream, &credentials, binding, &mut steps).await;
+        let connection = connection.map_err(|error| error.in_phase(steps.phase()))?;
+        steps.end();
+        Ok(Self {
+            steps,
+            stream,
+            cache: Cache::new(Caching::None, connection.negotiated().dialect, 0),
+            connection,
+            credentials,
+            current: SessionIndex::FIRST,
+        })
     }
 
     /// Returns the endpoint for further connections of the same sessions: at the
     /// server address of this connection.
     pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {
-        let address = self.stream.peer_addr();
-        let address =
-            address.map_err(|source| self.endpoint.failed("connect once more", source))?;
-        Ok(self.endpoint.at_address(address))
+        let SessionStream { tcp, endpoint, .. } = &self.stream;
+        let address = tcp.peer_addr();
+        let address = address.map_err(|source| endpoint.failed("connect once more", source))?;
+        Ok(endpoint.at_address(address))
     }
 
     /// Returns the result of the log-on to the current session.
@@ -210,26 +130,26 @@ impl Session {
 
     /// Shortens the limits; see [`Endpoint::impatient`].
     pub(crate) fn lose_patience(&mut self) {
-        self.endpoint = self.endpoint.impatient();
+        self.stream.lose_patience();
     }
 
     /// Host, port and share, for messages.
     pub(crate) fn share(&self) -> String {
-        self.endpoint.share()
+        self.stream.endpoint.share()
     }
 
     pub(crate) fn refused(&self, doing: &str, status: NtStatus) -> SessionError {
-        self.failed_on_share(doing, StepFailure::Refused(status))
+        self.stream.refused(doing, status)
     }
 
     /// Returns the error for a request about the share that failed.
     pub(crate) fn failed_on_share(&self, doing: &str, source: StepFailure) -> SessionError {
-        self.endpoint.failed_on_share(doing, source)
+        self.stream.endpoint.failed_on_share(doing, source)
     }
 
     /// Returns the error for a malformed answer to a request.
     pub(crate) fn malformed(&self, doing: &str, error: DecodeError) -> SessionError {
-        self.endpoint.failed(doing, ProtocolError::from(error))
+        self.stream.malformed(doing, error)
     }
 
     /// Sends a CREATE and returns its answer.
@@ -280,7 +200,7 @@ impl Session {
     pub(crate) async fn earn_credits(&mut self, echos: u32) -> Result<(), SessionError> {
         const DOING: &str = "earn credits";
         for _ in 0..echos {
-            if self.connection.credits() >= u32::from(self.endpoint.credit_target) {
+            if self.connection.credits() >= u32::from(self.stream.endpoint.credit_target) {
                 break;
             }
             self.expect(DOING, Command::Echo, 0, |out| {
@@ -325,32 +245,41 @@ const fn phase_of(command: Command) -> SetupPhase {
     }
 }
 
-/// Processes messages that arrive while no request is in flight.
-fn take_unasked(
-    connection: &mut Connection,
-    mut messages: Messages<'_>,
-) -> Result<(), ProtocolError> {
-    while let Some(message) = messages.next_message()? {
-        connection.receive(message)?;
-    }
-    Ok(())
-}
-
-/// Sends and clears `out`, and returns the next bytes that the server sends.
-async fn send_and_receive<'a>(
-    stream: &mut TcpStream,
-    out: &mut Vec<u8>,
-    chunk: &'a mut [u8],
-) -> std::io::Result<&'a mut [u8]> {
-    stream.write_all(out).await?;
-    out.clear();
-    match stream.read(chunk).await? {
-        0 => Err(std::io::Error::new(
-            std::io::ErrorKind::UnexpectedEof,
-            "the server closed the connection",
-        )),
-        len => Ok(&mut chunk[..len]),
-    }
+/// Sets up a session on a new connection. `steps` has the phase of the request in flight.
+async fn shake_hands(
+    stream: &mut SessionStream,
+    credentials: &Credentials,
+    binding: Option<Binding>,
+    steps: &mut SetupSteps,
+) -> Result<Connection, SessionError> {
+    let mut out = Vec::with_capacity(1024);
+    let config = stream.endpoint.config(credentials.clone());
+    let begun = Handshake::start(config, binding, &mut out);
+    let mut handshake =
+        begun.map_err(|source| stream.endpoint.not_logged_on(credentials, source))?;
+    let mut ready: Option<Connection> = None;
+    let shaken = stream.exchange(SET_UP, out, |frame, out| {
+        let mut messages = match &mut ready {
+            None => handshake.open(frame)?,
+            // Unsolicited messages may follow the last answer.
+            Some(connection) => connection.open(frame)?,
+        };
+        while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
+            if let Some(connection) = &mut ready {
+                connection.receive(message)?;
+                continue;
+            }
+            match handshake.receive(message, out) {
+                Ok(HandshakeProgress::Ready(connection)) => ready = Some(connection),
+                Ok(_) => steps.reach(phase_of(handshake.awaited())),
+                Err(error) => return Ok(Some(Err(error))),
+            }
+        }
+        Ok(ready.is_some().then_some(Ok(())))
+    });
+    let shaken = shaken.await?;
+    shaken.map_err(|source| stream.endpoint.not_logged_on(credentials, source))?;
+    Ok(ready.unwrap_or_else(|| unreachable!("the exchange ends when it is there")))
 }
 
 /// Does `work` until it ends or a cancel drops it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::cleanup;
+use smbench_engine::probe::{Probed, cleanup, probe};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::plan::{Limits, Mode, Plan, SessionOptions, Verify};
@@ -12,7 +12,7 @@ use smbench_model::record::{OpKind, Outcome, RunRecord};
 use smbench_model::sessions::Caching;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::command::create::OplockLevel;
-use smbench_protocol::{Dialect, DialectRange};
+use smbench_protocol::{Dialect, DialectRange, Logon};
 
 use crate::support::{plan, short, target};
 
@@ -175,6 +175,32 @@ fn cifs_is_spoken_only_where_it_was_offered() {
         error.contains("--dialect cifs") || error.contains("closed"),
         "{error}"
     );
+}
+
+#[test]
+fn a_probe_describes_a_server_of_cifs_alone() {
+    let Some(old) = samba(&["server min protocol = NT1", "server max protocol = NT1"]) else {
+        return;
+    };
+    let server = target(&old.url(), old.password());
+    let probed = probe(
+        &server,
+        SessionOptions::default(),
+        Limits::default(),
+        &Cancel::default(),
+    );
+    let Probed::Cifs(found) = probed.unwrap() else {
+        panic!("the server has no SMB2");
+    };
+    let accepted = found.dialects.iter().filter(|(_, answer)| answer.is_ok());
+    let accepted: Vec<_> = accepted.map(|(dialect, _)| *dialect).collect();
+    assert_eq!(accepted, [Dialect::Cifs]);
+    assert_eq!(found.negotiated.max_mpx, 50);
+    assert_eq!(found.largest, (65_536, 65_536));
+    assert!(!found.is_signed);
+    assert_eq!(found.logon, Logon::Ntlm);
+    assert!(found.free_bytes > Some(0));
+    assert!(found.setup.min > Duration::ZERO);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
     if let Err(skip) = tools() {
         return eprintln!("{skip}");
     }
-    let lab = Lab::start();
+    let lab = Lab::with(KdcOptions::default(), &[ScratchSamba::CIFS]);
     lab.kdc
         .limit_life("cifs/127.0.0.1", Duration::from_secs(4))
         .unwrap();
@@ -180,6 +180,17 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
                 sessions: SessionsSpec {
                     sessions_per_connection: Some(2),
                     connections_per_session: Some(2),
+                    ..base.sessions.clone()
+                },
+                ..base.clone()
+            },
+        ),
+        (
+            "file-server",
+            RunOptions {
+                sessions: SessionsSpec {
+                    dialect: Some(Dialect::Cifs.into()),
+                    sessions_per_connection: Some(2),
                     ..base.sessions
                 },
                 ..base
@@ -284,7 +295,8 @@ fn a_probe_tells_how_it_logged_on() {
     let lab = Lab::start();
     let target = lab.target(Proof::Password);
     let (options, limits) = (Default::default(), Default::default());
-    let found = probe::probe(&target, options, limits, &Cancel::default()).unwrap();
+    let probed = probe::probe(&target, options, limits, &Cancel::default());
+    let found = probed.unwrap().smb2().unwrap();
     assert_eq!(found.session.terms.logon, Logon::Kerberos);
     // One ticket is enough for every dialect, algorithm and cipher.
     let mut dialects = found.dialects.iter();

@@ -28,8 +28,13 @@ pub(super) fn of<'a>(
     done: &CifsCompletion<'a>,
 ) -> Result<(Answer<'a>, Option<CreatedOpen>), DecodeError> {
     let bare = Answer::bare(done.tag, Extent::Final, done.status);
-    if done.status != NtStatus::SUCCESS {
-        return Ok((bare, None));
+    match done.status {
+        NtStatus::SUCCESS => {}
+        NtStatus::NETWORK_SESSION_EXPIRED => {
+            let extent = Extent::Expired;
+            return Ok((Answer { extent, ..bare }, None));
+        }
+        _ => return Ok((bare, None)),
     }
     let answer = match done.command {
         CifsCommand::ReadAndX => {

@@ -2,6 +2,7 @@
 
 use std::hint;
 
+use smbench_model::Nanos;
 use smbench_model::sessions::Caching;
 use smbench_protocol::cifs::command::lock::CifsBreak;
 use smbench_protocol::cifs::handshake::{CifsSetup, CifsSetupProgress};
@@ -15,6 +16,7 @@ use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
 use crate::drivers::driver::{Answer, Call, Extent, Sink};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::smb::session::cifs::CifsSession;
 
@@ -25,6 +27,9 @@ pub(crate) struct CifsGroup<E> {
     pub(super) held: Box<[CifsClient]>,
     /// State of each slot, in the order of the members.
     pub(super) places: Box<[CifsPlace]>,
+    /// Number of slots of each member.
+    outstanding: usize,
+    pub(super) renewals: Renewals<Box<CifsSetup>>,
     /// The oplock that opens ask for.
     pub(super) asked: OplockLevel,
     /// The opens with oplocks.
@@ -85,11 +90,14 @@ impl<E> CifsGroup<E> {
         held: Vec<CifsClient>,
         places: Vec<CifsPlace>,
         oplocks: Vec<CreatedOpen>,
+        renewals: Renewals<Box<CifsSetup>>,
     ) -> Self {
         Self {
             encoder,
             held: held.into_boxed_slice(),
             places: places.into_boxed_slice(),
+            outstanding: site.plan.work.outstanding as usize,
+            renewals,
             asked: oplock_of(site.plan.sessions.caching),
             oplocks,
             watching: Vec::new(),
@@ -99,6 +107,12 @@ impl<E> CifsGroup<E> {
     /// Returns the held-open file of a call.
     pub(super) fn held_file(&self, call: &Call) -> FileNumber {
         self.held[call.member].files[call.operation.file as usize]
+    }
+
+    /// Starts the reauthentication of the session to which a slot belongs.
+    #[cold]
+    fn expired(&mut self, slot: u32, now: Nanos) {
+        self.renewals.found(slot as usize / self.outstanding, now);
     }
 
     /// Returns whether the break of an oplock is to be acknowledged (MS-CIFS 3.2.5.42).
@@ -138,13 +152,14 @@ impl<E: CifsEncode> CifsGroup<E> {
         &mut self,
         done: &CifsCompletion<'_>,
         session: &mut CifsSession,
+        now: Nanos,
         out: &mut Vec<u8>,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         let place = self.places.get_mut(done.tag as usize);
         if place.as_ref().is_some_and(|place| place.further.is_some()) {
             hint::cold_path();
-            return self.further_answered(done, session, out, sink);
+            return self.further_answered(done, session, now, out, sink);
         }
         let (answer, created) = answer::of(done).map_err(ProtocolError::from)?;
         // Only READs, WRITEs and FLUSHes have no place. None of them opens or closes.
@@ -156,6 +171,10 @@ impl<E: CifsEncode> CifsGroup<E> {
             }
             note(&mut self.oplocks, done.command, place.open, created);
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
+        }
+        if answer.extent == Extent::Expired {
+            hint::cold_path();
+            self.expired(done.tag, now);
         }
         let answered = CifsAnswered { answer, done };
         if let Some(answer) = E::answered(self, answered, session, out)? {
@@ -170,6 +189,7 @@ impl<E: CifsEncode> CifsGroup<E> {
         &mut self,
         done: &CifsCompletion<'_>,
         session: &mut CifsSession,
+        now: Nanos,
         out: &mut Vec<u8>,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
@@ -184,6 +204,14 @@ impl<E: CifsEncode> CifsGroup<E> {
                 Ok(CifsSetupProgress::Ready(further)) => {
                     place.further = Some(CifsFurther::LoggedOn(further));
                     NtStatus::SUCCESS
+                }
+                // The ticket expired during the log-on, which is tried again with a new
+                // ticket.
+                Err(HandshakeError::Refused { status, .. })
+                    if status == NtStatus::NETWORK_SESSION_EXPIRED =>
+                {
+                    self.expired(done.tag, now);
+                    return sink.answer(&Answer::bare(done.tag, Extent::Expired, status));
                 }
                 Err(HandshakeError::Refused { status, .. }) => status,
                 Err(error) => return Err(Dropped::LogOn(error.to_string())),

@@ -34,6 +34,7 @@ use crate::drivers::native::open::share;
 use crate::drivers::native::request::create::{self, Name};
 use crate::drivers::native::request::info::{self, ANSWER_LEN, LISTING_LEN};
 use crate::drivers::site::Site;
+use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 
@@ -200,15 +201,19 @@ impl CifsGroup<CifsMix> {
         if session.connection.room() == 0 {
             return Err(Busy::Credits);
         }
-        let credentials = session.credentials.clone();
-        match session.begin_log_on(&credentials, call.slot, out) {
+        let credentials = self.renewals.credentials(call.member);
+        match session.begin_log_on(credentials, call.slot, out) {
             Ok(setup) => {
                 let further = CifsFurther::Opening(Box::new(setup));
                 self.places[call.slot as usize].further = Some(further);
                 Ok(())
             }
             Err(HandshakeError::NoCredit(_)) => Err(Busy::Credits),
-            Err(_) => Err(Busy::Session),
+            // The ticket has expired, so the client's own session needs a new one as well.
+            Err(_) => {
+                self.renewals.found(call.member, clock::now());
+                Err(Busy::Session)
+            }
         }
     }
 

@@ -31,7 +31,7 @@ use super::answer::CifsAnswered;
 use super::group::{CifsClient, CifsGroup, CifsPlace};
 use super::to::CifsTo;
 use crate::drivers::deltree::{Deltree, DeltreeRequest, DeltreeStep};
-use crate::drivers::driver::{Answer, Busy, Call};
+use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::native::replay::wire::{recorded, set};
 use crate::drivers::native::replay::{ROOT_UNITS_MAX, compose, wire_name};
@@ -164,6 +164,10 @@ impl CifsEncode for CifsTrace {
         let Some(player) = players.get_mut(member) else {
             return Ok(Some(answer));
         };
+        if answer.extent == Extent::Expired {
+            (player.current, player.deltree) = (None, None);
+            return Ok(Some(answer));
+        }
         if let Some(deltree) = &mut player.deltree {
             let is_listing = matches!(deltree.request(), DeltreeRequest::Listing(_));
             if is_listing && done.status == NtStatus::SUCCESS {

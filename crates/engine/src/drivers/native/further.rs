@@ -47,7 +47,7 @@ impl<E> GroupState<E> {
         if !session.connection.affords(&[1]) {
             return Err(Busy::Credits);
         }
-        let credentials = &self.held[call.member].credentials;
+        let credentials = self.renewals.credentials(call.member);
         match session.begin_log_on(credentials, call.slot, out) {
             Ok(opening) => {
                 self.places[call.slot as usize].further = Some(Further {

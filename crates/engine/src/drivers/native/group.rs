@@ -8,17 +8,16 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::command::oplock_break::BreakNotification;
 use smbench_protocol::connection::TreeId;
-use smbench_protocol::{
-    Completion, Connection, Credentials, FileId, NtStatus, ProtocolError, SessionIndex,
-};
+use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, SessionIndex};
 
 use super::answer;
 use super::encode::{Encode, To};
 use super::further::{self, Further, SlotProgress};
-use super::renewal::{Renewals, member_of};
+use super::renewal::{RenewalWait, member_of};
 use crate::drivers::driver::{Call, Extent, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
+use crate::drivers::renewals::Renewals;
 use crate::smb::session::caching::{self, Answered, Cache};
 
 /// State of the clients of a group.
@@ -26,7 +25,7 @@ pub(crate) struct GroupState<E> {
     pub(super) encoder: E,
     /// Oplocks and leases granted to the sessions.
     pub(super) cache: Cache,
-    pub(super) renewals: Renewals,
+    pub(super) renewals: Renewals<RenewalWait>,
     /// Slots whose log-ons wait for a credit.
     pub(super) unfinished: Vec<u32>,
     /// State of each member.
@@ -42,8 +41,6 @@ pub(crate) struct GroupState<E> {
 pub(crate) struct ClientSession {
     /// Session index, the same on every connection of the group.
     pub(super) session: SessionIndex,
-    /// Credentials of the session's last log-on.
-    pub(super) credentials: Credentials,
     /// Open files, private or shared; empty if no action uses them.
     pub(super) files: Box<[FileId]>,
     /// Paths of the files; empty if no action opens them.

@@ -35,7 +35,6 @@ pub(super) async fn hold(
     check_leases(site.plan.sessions.caching, session)?;
     let mut held = ClientSession {
         session: index,
-        credentials: session.credentials.clone(),
         files: Box::default(),
         paths: Box::default(),
         resume_keys: Box::default(),

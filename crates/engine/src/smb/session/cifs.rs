@@ -1,7 +1,5 @@
 //! Sessions in CIFS on one TCP connection, with one request at a time: the counterpart of
 //! [`Session`](super::Session).
-//!
-//! Invariant: after a failure or an interrupted wait, the session takes no further request.
 
 mod files;
 
@@ -13,34 +11,25 @@ use smbench_protocol::cifs::command::session::encode_logoff;
 use smbench_protocol::cifs::handshake::{
     CifsHandshake, CifsProgress, CifsSetup, CifsSetupProgress,
 };
-use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::header::{CIFS_HEADER_LEN, CifsCommand};
 use smbench_protocol::cifs::{CifsConnection, CifsEvent};
-use smbench_protocol::frame::{FrameError, Inbound, Payload};
-use smbench_protocol::{
-    Credentials, DecodeError, HandshakeError, NtStatus, ProtocolError, SessionIndex,
-};
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use smbench_protocol::{Credentials, HandshakeError, NtStatus, ProtocolError, SessionIndex};
 use tokio::time::timeout;
 
 use super::steps::SetupSteps;
-use super::{
-    Endpoint, LOGOFF_LIMIT, RECEIVE_CHUNK_LEN, SET_UP, SessionError, StepFailure, StreamState,
-    phase_of, send_and_receive,
-};
+use super::{Endpoint, LOGOFF_LIMIT, SET_UP, SessionError, SessionStream, StepFailure, phase_of};
 
 /// Tag of the request in flight.
 const TAG: u32 = 0;
+/// Name of the action, for messages.
+const RENEWING: &str = "authenticate again";
 
 /// A session ready for use, or several on one connection.
 #[derive(Debug)]
 pub(crate) struct CifsSession {
-    pub(crate) stream: TcpStream,
-    pub(crate) inbound: Inbound,
+    pub(crate) stream: SessionStream,
     pub(crate) connection: CifsConnection,
-    endpoint: Endpoint,
     pub(crate) credentials: Credentials,
-    state: StreamState,
     /// The session in which requests are made.
     pub(crate) current: SessionIndex,
     /// How long the steps of the first set-up took.
@@ -62,73 +51,40 @@ impl CifsSession {
     pub(crate) async fn open(endpoint: &Endpoint) -> Result<Self, SessionError> {
         let credentials = endpoint.credentials().await?;
         let mut steps = SetupSteps::begin();
-        let stream = endpoint.connect().await?;
+        let mut stream = SessionStream::connect(endpoint).await?;
         steps.reach(SetupPhase::Negotiate);
-        let limit = endpoint.limits.setup;
-        let session = Self::shake_hands(endpoint, credentials, stream, &mut steps);
-        let session = match timeout(limit, session).await {
-            Ok(session) => session,
-            Err(_) => Err(endpoint.timed_out(SET_UP)),
-        };
-        session.map_err(|error| error.in_phase(steps.phase()))
-    }
-
-    async fn shake_hands(
-        endpoint: &Endpoint,
-        credentials: Credentials,
-        mut stream: TcpStream,
-        steps: &mut SetupSteps,
-    ) -> Result<Self, SessionError> {
-        let refuse = |source| endpoint.not_logged_on(&credentials, source);
-        let broken = |error: ProtocolError| endpoint.failed(SET_UP, error);
-        let mut out = Vec::with_capacity(1024);
-        let config = endpoint.config(credentials.clone());
-        let mut handshake = CifsHandshake::start(config, &mut out).map_err(refuse)?;
-        let mut inbound = Inbound::default();
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        loop {
-            let mut input = send_and_receive(&mut stream, &mut out, &mut chunk)
-                .await
-                .map_err(|source| endpoint.failed(SET_UP, source))?;
-            while let Some(frame) =
-                inbound
-                    .next(&mut input, Payload::Keep)
-                    .map_err(|error| match error {
-                        FrameError::Type(byte) => endpoint.not_smb(byte),
-                        error => broken(error.into()),
-                    })?
-            {
-                let received = handshake.receive(frame.into_message(), &mut out);
-                let CifsProgress::Ready(connection) = received.map_err(refuse)? else {
-                    steps.reach(phase_of(handshake.awaited()));
-                    continue;
-                };
-                if !input.is_empty() {
-                    return Err(broken(ProtocolError::NotAResponse));
-                }
-                steps.end();
-                return Ok(Self {
-                    steps: *steps,
-                    stream,
-                    inbound,
-                    connection: *connection,
-                    endpoint: endpoint.clone(),
-                    credentials,
-                    state: StreamState::InStep,
-                    current: SessionIndex::FIRST,
-                });
-            }
-        }
+        let connection = shake_hands(&mut stream, &credentials, &mut steps).await;
+        let connection = connection.map_err(|error| error.in_phase(steps.phase()))?;
+        steps.end();
+        Ok(Self {
+            steps,
+            stream,
+            connection,
+            credentials,
+            current: SessionIndex::FIRST,
+        })
     }
 
     /// Sets up a further session on the connection, and makes it the current one.
     pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
-        self.credentials = self.endpoint.credentials().await?;
+        self.stream.check_step(SET_UP)?;
+        self.credentials = self.stream.endpoint.credentials().await?;
         let mut out = Vec::with_capacity(1024);
         let begun = self.begin_log_on(&self.credentials.clone(), TAG, &mut out);
-        let mut setup = begun.map_err(|source| self.not_logged_on(source))?;
-        let opened = self
-            .exchange(SET_UP, out, |connection, event, out| match event {
+        let setup = begun.map_err(|source| self.not_logged_on(source))?;
+        self.current = self.set_up(SET_UP, setup, out).await?;
+        Ok(self.current)
+    }
+
+    /// Sends the first request of a set-up, and carries it out.
+    async fn set_up(
+        &mut self,
+        doing: &str,
+        mut setup: CifsSetup,
+        out: Vec<u8>,
+    ) -> Result<SessionIndex, SessionError> {
+        let set_up = self
+            .exchange(doing, out, |connection, event, out| match event {
                 CifsEvent::Completed(done) if done.tag == TAG => {
                     match setup.receive(connection, done, out) {
                         Ok(CifsSetupProgress::NotYet) => None,
@@ -139,14 +95,43 @@ impl CifsSession {
                 _ => None,
             })
             .await?;
-        self.current = opened.map_err(|source| {
+        set_up.map_err(|source| {
             // After a refusal the exchange is complete, and the other sessions stay.
             if !matches!(source, HandshakeError::Refused { .. }) {
-                self.state = StreamState::Lost;
+                self.stream.lose_step();
             }
             self.not_logged_on(source)
-        })?;
-        Ok(self.current)
+        })
+    }
+
+    /// Authenticates the session again; files stay open. After a failure the session takes
+    /// no further request.
+    pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
+        self.stream.check_step(RENEWING)?;
+        let credentials = self.stream.renewal(&self.credentials).await?;
+        let mut out = Vec::with_capacity(1024);
+        let setup = self.begin_renewal(self.current, &credentials, TAG, &mut out)?;
+        self.credentials = credentials;
+        let renewed = self.set_up(RENEWING, setup, out).await;
+        renewed.map(|_| ()).inspect_err(|_| self.stream.lose_step())
+    }
+
+    /// Appends the first request of a reauthentication, with this tag.
+    pub(crate) fn begin_renewal(
+        &mut self,
+        session: SessionIndex,
+        credentials: &Credentials,
+        tag: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<CifsSetup, SessionError> {
+        let config = self.stream.endpoint.config(credentials.clone());
+        CifsSetup::renew(config, session, &mut self.connection, tag, out)
+            .map_err(|source| self.not_renewed(credentials, source))
+    }
+
+    /// Returns the error for a session that could not be reauthenticated.
+    pub(crate) fn not_renewed(&self, used: &Credentials, source: HandshakeError) -> SessionError {
+        self.stream.endpoint.not_logged_on(used, source)
     }
 
     /// Appends the first request of a further session, with this tag.
@@ -156,28 +141,49 @@ impl CifsSession {
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<CifsSetup, HandshakeError> {
-        let config = self.endpoint.config(credentials.clone());
+        let config = self.stream.endpoint.config(credentials.clone());
         CifsSetup::start(config, &mut self.connection, tag, out)
     }
 
     fn not_logged_on(&self, source: HandshakeError) -> SessionError {
-        self.endpoint.not_logged_on(&self.credentials, source)
+        self.stream
+            .endpoint
+            .not_logged_on(&self.credentials, source)
     }
 
-    /// Sends one request and waits for its answer.
+    /// Sends one request and waits for its answer. If the session has expired,
+    /// reauthenticates and sends the request once more.
     pub(crate) async fn call(
         &mut self,
         doing: &str,
         command: CifsCommand,
         body: impl FnOnce(&mut Vec<u8>),
     ) -> Result<CifsReply, SessionError> {
-        if self.state == StreamState::Lost {
-            return Err(self.endpoint.failed(doing, StepFailure::OutOfStep));
+        // The encoders count offsets from the header, which has a fixed size.
+        let mut encoded = vec![0; CIFS_HEADER_LEN];
+        body(&mut encoded);
+        let body = &encoded[CIFS_HEADER_LEN..];
+        let reply = self.attempt(doing, command, body).await?;
+        if reply.status != NtStatus::NETWORK_SESSION_EXPIRED {
+            return Ok(reply);
         }
-        let mut out = Vec::with_capacity(256);
+        self.reauthenticate().await?;
+        self.attempt(doing, command, body).await
+    }
+
+    async fn attempt(
+        &mut self,
+        doing: &str,
+        command: CifsCommand,
+        body: &[u8],
+    ) -> Result<CifsReply, SessionError> {
+        self.stream.check_step(doing)?;
+        let mut out = Vec::with_capacity(body.len() + 64);
         self.connection
-            .request(self.current, command, TAG, &mut out, body)
-            .map_err(|_| self.endpoint.failed(doing, StepFailure::NoCredit))?;
+            .request(self.current, command, TAG, &mut out, |out| {
+                out.extend_from_slice(body);
+            })
+            .map_err(|_| self.stream.endpoint.failed(doing, StepFailure::NoCredit))?;
         let is_transaction = matches!(command, CifsCommand::Transaction2 | CifsCommand::NtTransact);
         let reply = self
             .exchange(doing, out, |_, event, _| match event {
@@ -198,7 +204,7 @@ impl CifsSession {
                 _ => None,
             })
             .await?;
-        reply.map_err(|error| self.malformed(doing, error))
+        reply.map_err(|error| self.stream.malformed(doing, error))
     }
 
     /// Works like [`CifsSession::call`], but returns an error for any status except
@@ -212,18 +218,8 @@ impl CifsSession {
         let reply = self.call(doing, command, body).await?;
         match reply.status {
             NtStatus::SUCCESS => Ok(reply),
-            status => Err(self.refused(doing, status)),
+            status => Err(self.stream.refused(doing, status)),
         }
-    }
-
-    pub(crate) fn refused(&self, doing: &str, status: NtStatus) -> SessionError {
-        self.endpoint
-            .failed_on_share(doing, StepFailure::Refused(status))
-    }
-
-    /// Returns the error for a malformed answer to a request.
-    pub(crate) fn malformed(&self, doing: &str, error: DecodeError) -> SessionError {
-        self.endpoint.failed(doing, ProtocolError::from(error))
     }
 
     /// Sends `out` and passes each received event to `take`, until `take` returns a
@@ -232,46 +228,24 @@ impl CifsSession {
         &mut self,
         doing: &str,
         out: Vec<u8>,
-        take: impl FnMut(&mut CifsConnection, &CifsEvent<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, SessionError> {
-        let limit = self.endpoint.limits.setup;
-        self.state = StreamState::Lost;
-        let result = match timeout(limit, self.exchange_unbounded(out, take)).await {
-            Ok(result) => result.map_err(|failure| self.endpoint.failed(doing, failure))?,
-            Err(_) => return Err(self.endpoint.timed_out(doing)),
-        };
-        self.state = StreamState::InStep;
-        Ok(result)
-    }
-
-    async fn exchange_unbounded<T>(
-        &mut self,
-        mut out: Vec<u8>,
         mut take: impl FnMut(&mut CifsConnection, &CifsEvent<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, StepFailure> {
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut result = None;
-        loop {
-            let mut input = send_and_receive(&mut self.stream, &mut out, &mut chunk).await?;
-            while let Some(frame) = self
-                .inbound
-                .next(&mut input, Payload::Keep)
-                .map_err(ProtocolError::from)?
-            {
-                let event = self.connection.receive(frame.into_message())?;
-                if let CifsEvent::Break { session, broken } = &event {
-                    // Nothing is cached, so the client agrees at once.
-                    let session = session.unwrap_or(self.current);
-                    self.connection
-                        .release(session, broken.file, broken.level, &mut out);
-                }
-                result = result.or(take(&mut self.connection, &event, &mut out));
+    ) -> Result<T, SessionError> {
+        let Self {
+            stream,
+            connection,
+            current,
+            ..
+        } = self;
+        let exchanged = stream.exchange(doing, out, |frame, out| {
+            let event = connection.receive(frame.into_message())?;
+            if let CifsEvent::Break { session, broken } = &event {
+                // Nothing is cached, so the client agrees at once.
+                let session = session.unwrap_or(*current);
+                connection.release(session, broken.file, broken.level, out);
             }
-            if let Some(result) = result {
-                self.stream.write_all(&out).await?;
-                return Ok(result);
-            }
-        }
+            Ok(take(connection, &event, out))
+        });
+        exchanged.await
     }
 
     /// Waits for the answer to an ECHO.
@@ -283,12 +257,12 @@ impl CifsSession {
 
     /// Shortens the limits; see [`Endpoint::impatient`].
     pub(crate) fn lose_patience(&mut self) {
-        self.endpoint = self.endpoint.impatient();
+        self.stream.lose_patience();
     }
 
     /// Host, port and share, for messages.
     pub(crate) fn share(&self) -> String {
-        self.endpoint.share()
+        self.stream.endpoint.share()
     }
 
     /// Sends TREE_DISCONNECT and LOGOFF_ANDX; failures are ignored.
@@ -317,4 +291,36 @@ impl CifsSession {
         // If the server does not answer, closing the socket is enough.
         let _ = timeout(LOGOFF_LIMIT, log_off).await;
     }
+}
+
+/// Sets up a session on a new connection. `steps` has the phase of the request in flight.
+async fn shake_hands(
+    stream: &mut SessionStream,
+    credentials: &Credentials,
+    steps: &mut SetupSteps,
+) -> Result<CifsConnection, SessionError> {
+    let mut out = Vec::with_capacity(1024);
+    let config = stream.endpoint.config(credentials.clone());
+    let begun = CifsHandshake::start(config, &mut out);
+    let mut handshake =
+        begun.map_err(|source| stream.endpoint.not_logged_on(credentials, source))?;
+    let mut is_ready = false;
+    let shaken = stream.exchange(SET_UP, out, |frame, out| {
+        if is_ready {
+            return Err(ProtocolError::NotAResponse.into());
+        }
+        match handshake.receive(frame.into_message(), out) {
+            Ok(CifsProgress::Ready(connection)) => {
+                is_ready = true;
+                Ok(Some(Ok(*connection)))
+            }
+            Ok(_) => {
+                steps.reach(phase_of(handshake.awaited()));
+                Ok(None)
+            }
+            Err(error) => Ok(Some(Err(error))),
+        }
+    });
+    let shaken = shaken.await?;
+    shaken.map_err(|source| stream.endpoint.not_logged_on(credentials, source))
 }

@@ -1,26 +1,16 @@
 //! Single exchanges: sends requests and waits for their answers, within the time
 //! limit of set-up requests.
-//!
-//! Invariant: after a failure or an interrupted wait, the session takes no further
-//! request. A late answer could otherwise be taken for the answer to another
-//! request.
 
 use smbench_protocol::connection::{Binding, Chain, EMPTY_BODY};
 use smbench_protocol::credit::charge_for;
-use smbench_protocol::frame::Payload;
 use smbench_protocol::handshake::{SessionSetup, SetupProgress};
 use smbench_protocol::header::Command;
 use smbench_protocol::{
     Channels, Connection, Credentials, Event, HandshakeError, NtStatus, ProtocolError,
     SessionConfig, SessionIndex,
 };
-use tokio::io::AsyncWriteExt;
-use tokio::time::timeout;
 
-use super::{
-    RECEIVE_CHUNK_LEN, Reply, SET_UP, Session, SessionError, StepFailure, StreamState, caching,
-    send_and_receive,
-};
+use super::{Reply, SET_UP, Session, SessionError, StepFailure, caching};
 use crate::machine::clock;
 
 /// Tag of a single request, and of the first request of a chain.
@@ -53,7 +43,7 @@ impl Session {
         payload_len: u32,
         body: &[u8],
     ) -> Result<Reply, SessionError> {
-        self.check_step(doing)?;
+        self.stream.check_step(doing)?;
         let mut out = Vec::with_capacity(body.len() + 128);
         let charge = charge_for(payload_len);
         self.afford(doing, &[charge]).await?;
@@ -96,7 +86,7 @@ impl Session {
         doing: &str,
         build: &impl for<'a> Fn(Chain<'a>) -> Chain<'a>,
     ) -> Result<[Reply; N], SessionError> {
-        self.check_step(doing)?;
+        self.stream.check_step(doing)?;
         let mut out = Vec::with_capacity(1024);
         self.afford(doing, &[1; N]).await?;
         build(self.connection.chain(self.current, &mut out))
@@ -111,10 +101,10 @@ impl Session {
         &mut self,
         binding: Option<Binding>,
     ) -> Result<SessionIndex, SessionError> {
-        self.check_step(SET_UP)?;
+        self.stream.check_step(SET_UP)?;
         self.afford(SET_UP, &[1]).await?;
-        self.credentials = self.endpoint.credentials().await?;
-        let config = self.endpoint.config(self.credentials.clone());
+        self.credentials = self.stream.endpoint.credentials().await?;
+        let config = self.stream.endpoint.config(self.credentials.clone());
         let mut out = Vec::with_capacity(1024);
         let is_further = binding.is_none();
         let begun = SessionSetup::start(config, binding, &mut self.connection, FIRST_TAG, &mut out);
@@ -138,7 +128,7 @@ impl Session {
         self.current = opened.map_err(|source| {
             // After a refusal the exchange is complete, and the other sessions stay.
             if !matches!(source, HandshakeError::Refused { .. }) {
-                self.state = StreamState::Lost;
+                self.stream.lose_step();
             }
             self.not_logged_on(source)
         })?;
@@ -155,17 +145,10 @@ impl Session {
     ) -> Result<SessionSetup, HandshakeError> {
         let config = SessionConfig {
             channels: Channels::One,
-            ..self.endpoint.config(credentials.clone())
+            ..self.stream.endpoint.config(credentials.clone())
         };
         SessionSetup::start(config, None, &mut self.connection, tag, out)
             .map(SessionSetup::or_logged_off)
-    }
-
-    pub(super) fn check_step(&self, doing: &str) -> Result<(), SessionError> {
-        match self.state {
-            StreamState::InStep => Ok(()),
-            StreamState::Lost => Err(self.endpoint.failed(doing, StepFailure::OutOfStep)),
-        }
     }
 
     /// Waits until the credits suffice for requests of these charges.
@@ -199,11 +182,13 @@ impl Session {
     }
 
     pub(super) fn no_credit(&self, doing: &str) -> SessionError {
-        self.endpoint.failed(doing, StepFailure::NoCredit)
+        self.stream.endpoint.failed(doing, StepFailure::NoCredit)
     }
 
     pub(super) fn not_logged_on(&self, source: HandshakeError) -> SessionError {
-        self.endpoint.not_logged_on(&self.credentials, source)
+        self.stream
+            .endpoint
+            .not_logged_on(&self.credentials, source)
     }
 
     /// Sends the encoded requests and waits for the answers to the first N tags.
@@ -236,61 +221,38 @@ impl Session {
         &mut self,
         doing: &str,
         out: Vec<u8>,
-        take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, SessionError> {
-        let limit = self.endpoint.limits.setup;
-        self.state = StreamState::Lost;
-        let result = match timeout(limit, self.exchange_unbounded(out, take)).await {
-            Ok(result) => result.map_err(|failure| self.endpoint.failed(doing, failure))?,
-            Err(_) => return Err(self.endpoint.timed_out(doing)),
-        };
-        self.state = StreamState::InStep;
-        Ok(result)
-    }
-
-    async fn exchange_unbounded<T>(
-        &mut self,
-        mut out: Vec<u8>,
         mut take: impl FnMut(&mut Connection, &Event<'_>, &mut Vec<u8>) -> Option<T>,
-    ) -> Result<T, StepFailure> {
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
-        let mut result = None;
-        loop {
-            let mut input = send_and_receive(&mut self.stream, &mut out, &mut chunk).await?;
-            while let Some(frame) = self
-                .inbound
-                .next(&mut input, Payload::Keep)
-                .map_err(ProtocolError::from)?
-            {
-                let mut messages = self.connection.open(frame)?;
-                while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
-                    let event = self.connection.receive(message)?;
-                    match &event {
-                        Event::Break(notification) => self.cache.broken(notification, |_| None),
-                        Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
-                            let answered = self.cache.answered(done.tag, done.status, clock::now());
-                            if let Some(answered) = answered {
-                                self.cache.settle(answered);
-                            }
+    ) -> Result<T, SessionError> {
+        let Self {
+            stream,
+            connection,
+            cache,
+            ..
+        } = self;
+        let exchanged = stream.exchange(doing, out, |frame, out| {
+            let mut result = None;
+            let mut messages = connection.open(frame)?;
+            while let Some(message) = messages.next_message().map_err(ProtocolError::from)? {
+                let event = connection.receive(message)?;
+                match &event {
+                    Event::Break(notification) => cache.broken(notification, |_| None),
+                    Event::Completed(done) if done.tag >= caching::FIRST_TAG => {
+                        let answered = cache.answered(done.tag, done.status, clock::now());
+                        if let Some(answered) = answered {
+                            cache.settle(answered);
                         }
-                        _ => {}
                     }
-                    // Events that arrive with the last answer are processed as
-                    // well.
-                    result = result.or(take(&mut self.connection, &event, &mut out));
+                    _ => {}
                 }
+                result = result.or(take(connection, &event, out));
             }
-            if self.cache.is_due() {
-                // Other clients wait for the acknowledgement; this session's own
-                // next request may wait for it as well.
-                let now = clock::now();
-                let cache = &mut self.cache;
-                cache.acknowledge(&mut self.connection, now, &mut out, |_| true);
+            if cache.is_due() {
+                // Other clients wait for the acknowledgement; this session's own next
+                // request may wait for it as well.
+                cache.acknowledge(connection, clock::now(), out, |_| true);
             }
-            if let Some(result) = result {
-                self.stream.write_all(&out).await?;
-                return Ok(result);
-            }
-        }
+            Ok(result)
+        });
+        exchanged.await
     }
 }

@@ -13,7 +13,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
-use crate::smb::calls::{FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
+use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
 
 const LISTING_LEN: u32 = 64 * 1024;
 const ASKING: &str = "ask how much space is free";
@@ -29,6 +29,24 @@ impl FileCalls for Session {
 
     async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
         self.close(doing, file).await
+    }
+
+    async fn delete_entry(
+        &mut self,
+        doing: &str,
+        path: &str,
+        kind: EntryKind,
+    ) -> Result<(), SessionError> {
+        let kind = match kind {
+            EntryKind::File => options::FILE_NON_DIRECTORY_FILE,
+            EntryKind::Directory => options::FILE_DIRECTORY_FILE,
+        };
+        let request = CreateRequest {
+            options: kind | options::FILE_DELETE_ON_CLOSE,
+            ..CreateRequest::open(path, access::DELETE)
+        };
+        let opened = self.open_file(doing, &request).await?;
+        self.close_file(doing, opened).await
     }
 
     async fn read_start(

@@ -4,7 +4,7 @@ use smbench_protocol::connection::{Reauthentication, ReauthenticationError};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Credentials, Event, HandshakeError, NtStatus, SessionIndex};
 
-use super::{Session, SessionError, StepFailure, StreamState};
+use super::{Session, SessionError, StepFailure};
 use crate::machine::clock;
 
 const DOING: &str = "authenticate again";
@@ -14,9 +14,9 @@ impl Session {
     /// ticket that expires later than the one before. After a failure the session
     /// takes no further request.
     pub(crate) async fn reauthenticate(&mut self) -> Result<(), SessionError> {
-        self.check_step(DOING)?;
+        self.stream.check_step(DOING)?;
         self.afford(DOING, &[1]).await?;
-        let credentials = self.renewal(&self.credentials).await?;
+        let credentials = self.stream.renewal(&self.credentials).await?;
         let session = self.current;
         let mut out = Vec::with_capacity(2048);
         self.begin_reauthentication(session, &credentials, &mut out)?;
@@ -37,23 +37,12 @@ impl Session {
             })
             .await?;
         ended.map_err(|ended| {
-            self.state = StreamState::Lost;
+            self.stream.lose_step();
             match ended {
                 ReauthenticationFailure::Refused(status) => self.not_logged_on(refused(status)),
                 ReauthenticationFailure::NoCredit => self.no_credit(DOING),
             }
         })
-    }
-
-    /// Returns the credentials to reauthenticate a session that logged on with
-    /// `used`. The future borrows nothing, so the driver of the session can do
-    /// other work while a KDC is asked.
-    pub(crate) fn renewal(
-        &self,
-        used: &Credentials,
-    ) -> impl Future<Output = Result<Credentials, SessionError>> + use<> {
-        let (endpoint, used) = (self.endpoint.clone(), used.clone());
-        async move { endpoint.renewed(&used).await }
     }
 
     /// Appends the first request; the connection reports the progress as events.
@@ -67,11 +56,12 @@ impl Session {
             .reauthenticate(session, credentials, clock::wall(), out)
             .map_err(|error| match error {
                 ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
-                ReauthenticationError::Auth(error) => {
-                    self.endpoint.not_logged_on(credentials, error.into())
-                }
+                ReauthenticationError::Auth(error) => self
+                    .stream
+                    .endpoint
+                    .not_logged_on(credentials, error.into()),
                 ReauthenticationError::UnderWay => {
-                    self.endpoint.failed(DOING, StepFailure::OutOfStep)
+                    self.stream.endpoint.failed(DOING, StepFailure::OutOfStep)
                 }
             })
     }
@@ -79,7 +69,7 @@ impl Session {
     /// Returns the error for a session whose reauthentication the server refused
     /// with `status`.
     pub(crate) fn not_renewed(&self, used: &Credentials, status: NtStatus) -> SessionError {
-        self.endpoint.not_logged_on(used, refused(status))
+        self.stream.endpoint.not_logged_on(used, refused(status))
     }
 }
 

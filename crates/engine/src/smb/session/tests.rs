@@ -3,7 +3,7 @@ use smbench_model::limits::Limits;
 use smbench_model::secret::Secret;
 use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
@@ -29,18 +29,18 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     // A peer that never answers replaces the server for one request.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = TcpStream::connect(listener.local_addr().unwrap());
-    let stream = std::mem::replace(&mut session.stream, silent.await.unwrap());
-    let patience = session.endpoint.limits;
-    session.endpoint.limits.setup = Duration::from_millis(10);
-    let shortened = session.endpoint.timed_out("ask").to_string();
+    let stream = std::mem::replace(&mut session.stream.tcp, silent.await.unwrap());
+    let patience = session.stream.endpoint.limits;
+    session.stream.endpoint.limits.setup = Duration::from_millis(10);
+    let shortened = session.stream.endpoint.timed_out("ask").to_string();
     assert!(!shortened.contains("--setup-timeout"), "{shortened}");
     let silence = echo(&mut session).await.err().unwrap();
     let advice = "no answer within 10ms; check that an SMB server runs there";
     assert!(silence.to_string().contains(advice), "{silence}");
 
-    session.stream = stream;
-    session.endpoint.limits = patience;
-    let usual = session.endpoint.timed_out("ask").to_string();
+    session.stream.tcp = stream;
+    session.stream.endpoint.limits = patience;
+    let usual = session.stream.endpoint.timed_out("ask").to_string();
     assert!(
         usual.ends_with("; --setup-timeout sets the limit"),
         "{usual}"
@@ -49,7 +49,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let reason = "the session is out of step";
     assert!(other.to_string().contains(reason), "{other}");
 
-    let limit_after = |error| session.endpoint.after(error).limits.setup;
+    let limit_after = |error| session.stream.endpoint.after(error).limits.setup;
     assert!(limit_after(&silence) < patience.setup, "not as long again");
     assert_eq!(limit_after(&other), patience.setup);
 }

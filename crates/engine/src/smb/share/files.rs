@@ -1,18 +1,10 @@
 //! Operations of the workspace on files and directories, one request at a time.
 
 use smbench_protocol::NtStatus;
-use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 
-use crate::smb::calls::FileCalls;
+use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::SessionError;
-
-/// Type of the entry to delete.
-#[derive(Clone, Copy)]
-pub(super) enum EntryKind {
-    File,
-    Directory,
-}
 
 /// Deletes a name. Succeeds if the name is gone already, and leaves it to a later
 /// try if another open holds it.
@@ -22,20 +14,12 @@ pub(super) async fn delete(
     kind: EntryKind,
 ) -> Result<(), SessionError> {
     let doing = format!("delete '{path}'");
-    let kind = match kind {
-        EntryKind::File => options::FILE_NON_DIRECTORY_FILE,
-        EntryKind::Directory => options::FILE_DIRECTORY_FILE,
-    };
-    let request = CreateRequest {
-        options: kind | options::FILE_DELETE_ON_CLOSE,
-        ..CreateRequest::open(path, access::DELETE)
-    };
-    let opened = session.open_file(&doing, &request).await;
-    match opened {
-        Ok(opened) => session.close_file(&doing, opened).await,
+    match session.delete_entry(&doing, path, kind).await {
+        Ok(()) => Ok(()),
         Err(error) => match error.status() {
             Some(
                 NtStatus::OBJECT_NAME_NOT_FOUND
+                | NtStatus::NO_SUCH_FILE
                 | NtStatus::DELETE_PENDING
                 | NtStatus::SHARING_VIOLATION
                 | NtStatus::DIRECTORY_NOT_EMPTY,

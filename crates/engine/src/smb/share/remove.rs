@@ -8,12 +8,12 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{EntryKind, delete, join, list};
+use super::files::{delete, join, list};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
-use crate::smb::calls::FileCalls;
+use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
 
@@ -226,9 +226,11 @@ async fn try_remove(
 /// Judges a failure to open a directory that is being removed.
 fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
     match error.status() {
-        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
-            Ok(Removal::Gone)
-        }
+        Some(
+            NtStatus::OBJECT_NAME_NOT_FOUND
+            | NtStatus::OBJECT_PATH_NOT_FOUND
+            | NtStatus::NO_SUCH_FILE,
+        ) => Ok(Removal::Gone),
         Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
         _ => Err(error),
     }

@@ -6,9 +6,9 @@ use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 
-use super::files::{EntryKind, delete, join, list};
+use super::files::{delete, join, list};
 use super::prepare::write_some;
-use crate::smb::calls::FileCalls;
+use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::SessionError;
 
 /// Name of the directory. No other entry in the run's directory can have it.

@@ -6,7 +6,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{Dialect, FileId};
 use tokio::net::TcpStream;
 
-use crate::smb::calls::FileCalls;
+use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, SetupSteps, StepFailure};
 
@@ -66,7 +66,7 @@ impl ShareSession {
     }
 
     pub(crate) const fn stream(&self) -> &TcpStream {
-        either!(self, session => &session.stream)
+        either!(self, session => &session.stream.tcp)
     }
 
     /// Returns the largest READ and WRITE in bytes.
@@ -115,6 +115,15 @@ impl FileCalls for ShareSession {
 
     async fn close_file(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
         either!(self, session => session.close_file(doing, file).await)
+    }
+
+    async fn delete_entry(
+        &mut self,
+        doing: &str,
+        path: &str,
+        kind: EntryKind,
+    ) -> Result<(), SessionError> {
+        either!(self, session => session.delete_entry(doing, path, kind).await)
     }
 
     async fn read_start(

@@ -9,6 +9,7 @@ use smbench_protocol::cifs::command::find::{
     find_flags, find_level,
 };
 use smbench_protocol::cifs::command::information::{QueryFsInformationRequest, level};
+use smbench_protocol::cifs::command::names::{CifsDeleteRequest, DirectoryPathRequest};
 use smbench_protocol::cifs::command::read::{CifsRead, decode_read};
 use smbench_protocol::cifs::command::write::{CifsWrite, WriteMode, decode_write};
 use smbench_protocol::cifs::header::CifsCommand;
@@ -18,7 +19,7 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::directory::Entry;
 
 use super::CifsSession;
-use crate::smb::calls::{FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
+use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
 use crate::smb::session::{SessionError, StepFailure};
 
 /// Hidden and system files, and directories, are listed as well.
@@ -77,7 +78,7 @@ impl CifsSession {
                 encode_create(&request, out);
             })
             .await?;
-        CifsCreated::decode(&reply.message).map_err(|error| self.malformed(doing, error))
+        CifsCreated::decode(&reply.message).map_err(|error| self.stream.malformed(doing, error))
     }
 }
 
@@ -97,6 +98,31 @@ impl FileCalls for CifsSession {
             .map(|_| ())
     }
 
+    async fn delete_entry(
+        &mut self,
+        doing: &str,
+        path: &str,
+        kind: EntryKind,
+    ) -> Result<(), SessionError> {
+        let path = &WireName::new(path).map_err(|_| Self::path_error(doing))?;
+        let deleted = match kind {
+            EntryKind::File => {
+                let request = CifsDeleteRequest {
+                    search_attributes: SEARCH_ATTRIBUTES,
+                    path,
+                };
+                self.expect(doing, CifsCommand::Delete, |out| request.encode(out))
+                    .await
+            }
+            EntryKind::Directory => {
+                let request = DirectoryPathRequest { path };
+                let command = CifsCommand::DeleteDirectory;
+                self.expect(doing, command, |out| request.encode(out)).await
+            }
+        };
+        deleted.map(|_| ())
+    }
+
     async fn read_start(
         &mut self,
         doing: &str,
@@ -112,7 +138,7 @@ impl FileCalls for CifsSession {
             .expect(doing, CifsCommand::ReadAndX, |out| request.encode(out))
             .await?;
         let read = decode_read(&reply.message, reply.message.len())
-            .map_err(|error| self.malformed(doing, error))?;
+            .map_err(|error| self.stream.malformed(doing, error))?;
         Ok(read.data.unwrap_or_default().to_vec())
     }
 
@@ -138,7 +164,7 @@ impl FileCalls for CifsSession {
                 request.encode_with(out, data);
             })
             .await?;
-        decode_write(&reply.message).map_err(|error| self.malformed(doing, error))
+        decode_write(&reply.message).map_err(|error| self.stream.malformed(doing, error))
     }
 
     async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError> {
@@ -167,9 +193,9 @@ impl FileCalls for CifsSession {
             .await?;
         let answer = FindFirst2Response::decode(&reply.parameters, &reply.data);
         let FindFirst2Response { sid, found } =
-            answer.map_err(|error| self.malformed(doing, error))?;
+            answer.map_err(|error| self.stream.malformed(doing, error))?;
         let names = found.names(CLASS);
-        let mut entries = names.map_err(|error| self.malformed(doing, error))?;
+        let mut entries = names.map_err(|error| self.stream.malformed(doing, error))?;
         let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
         for _ in 0..LISTING_ANSWERS_MAX {
             let Some(resume_name) = last.filter(|_| !is_over) else {
@@ -190,9 +216,9 @@ impl FileCalls for CifsSession {
                 .expect(doing, CifsCommand::Transaction2, |out| next.encode(out))
                 .await?;
             let found = FoundNames::decode(&reply.parameters, &reply.data)
-                .map_err(|error| self.malformed(doing, error))?;
+                .map_err(|error| self.stream.malformed(doing, error))?;
             let names = found.names(CLASS);
-            entries.extend(names.map_err(|error| self.malformed(doing, error))?);
+            entries.extend(names.map_err(|error| self.stream.malformed(doing, error))?);
             (is_over, last) = (found.end_of_search, last_name(&found));
         }
         let close = FindClose2Request { sid };
@@ -222,6 +248,6 @@ impl FileCalls for CifsSession {
     }
 
     fn failed_call(&self, doing: &str, source: StepFailure) -> SessionError {
-        self.endpoint.failed_on_share(doing, source)
+        self.stream.endpoint.failed_on_share(doing, source)
     }
 }
