@@ -26,6 +26,7 @@ needed=(
   chromium:chromium
   dbench:dbench
   sysbench:sysbench
+  pip3:python3-pip
 )
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }

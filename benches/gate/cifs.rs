@@ -193,7 +193,8 @@ impl CifsPeers {
             None => Payload::Discard,
             Some(_) => Payload::Keep,
         };
-        let frame = Inbound::default().next(&mut input, payload);
+        let mut inbound = Inbound::default();
+        let frame = inbound.next(&mut input, payload);
         let frame = frame.expect("it is a frame").expect("it is whole");
         let event = self.connection.receive(frame.into_message());
         let Ok(CifsEvent::Completed(done)) = event else {

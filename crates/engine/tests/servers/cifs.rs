@@ -1,5 +1,7 @@
 //! Workloads in CIFS on a real Samba, and its negotiation.
 
+mod impacket;
+
 use std::time::Duration;
 
 use smbench_engine::Cancel;

@@ -302,7 +302,7 @@ fn query(
     to: CifsTo<'_>,
 ) -> Result<(), NoCredit> {
     let file = group.held_file(call);
-    let level = level::SMB_INFO_PASSTHROUGH + u16::from(class.number());
+    let level = level_of_query(class);
     match class.kind() {
         OpKind::QueryFs => to.query_fs(level, ANSWER_LEN as u16),
         OpKind::QuerySecurity => {
@@ -314,6 +314,23 @@ fn query(
             to.request(CifsCommand::NtTransact, |out| request.encode(out))
         }
         _ => to.query(CifsTarget::Fid(file.0), level, ANSWER_LEN as u16),
+    }
+}
+
+/// Returns the level of a query. A class without a level of its own is passed through, which
+/// not every server can (CAP_INFOLEVEL_PASSTHRU).
+const fn level_of_query(class: QueryClass) -> u16 {
+    match class {
+        QueryClass::Basic => level::SMB_QUERY_FILE_BASIC_INFO,
+        QueryClass::Standard => level::SMB_QUERY_FILE_STANDARD_INFO,
+        QueryClass::Ea => level::SMB_QUERY_FILE_EA_INFO,
+        QueryClass::All => level::SMB_QUERY_FILE_ALL_INFO,
+        QueryClass::Stream => level::SMB_QUERY_FILE_STREAM_INFO,
+        QueryClass::FsVolume => level::SMB_QUERY_FS_VOLUME_INFO,
+        QueryClass::FsSize => level::SMB_QUERY_FS_SIZE_INFO,
+        QueryClass::FsDevice => level::SMB_QUERY_FS_DEVICE_INFO,
+        QueryClass::FsAttribute => level::SMB_QUERY_FS_ATTRIBUTE_INFO,
+        passed_through => level::SMB_INFO_PASSTHROUGH + passed_through.number() as u16,
     }
 }
 

@@ -22,14 +22,19 @@ const MAX_PARAMETERS: u16 = 2;
 pub mod level {
     pub const SMB_QUERY_FILE_BASIC_INFO: u16 = 0x0101;
     pub const SMB_QUERY_FILE_STANDARD_INFO: u16 = 0x0102;
+    pub const SMB_QUERY_FILE_EA_INFO: u16 = 0x0103;
     pub const SMB_QUERY_FILE_ALL_INFO: u16 = 0x0107;
+    pub const SMB_QUERY_FILE_STREAM_INFO: u16 = 0x0109;
 
     pub const SMB_SET_FILE_BASIC_INFO: u16 = 0x0101;
     pub const SMB_SET_FILE_DISPOSITION_INFO: u16 = 0x0102;
     pub const SMB_SET_FILE_ALLOCATION_INFO: u16 = 0x0103;
     pub const SMB_SET_FILE_END_OF_FILE_INFO: u16 = 0x0104;
 
+    pub const SMB_QUERY_FS_VOLUME_INFO: u16 = 0x0102;
     pub const SMB_QUERY_FS_SIZE_INFO: u16 = 0x0103;
+    pub const SMB_QUERY_FS_DEVICE_INFO: u16 = 0x0104;
+    pub const SMB_QUERY_FS_ATTRIBUTE_INFO: u16 = 0x0105;
 
     /// SMB_INFO_PASSTHROUGH (MS-SMB 2.2.2.3.5): added to the number of a class in
     /// MS-FSCC. The server needs CAP_INFOLEVEL_PASSTHRU.
