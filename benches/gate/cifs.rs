@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use smbench_model::contents::block::{self, Salt, Stamp};
 use smbench_protocol::cifs::command::close::encode_close;
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::decode_empty;
@@ -133,7 +134,8 @@ impl CifsPeers {
                     mode: WriteMode::Buffered,
                 };
                 connection.write(session, 7, black_box(&request), out, |out| {
-                    out.resize(out.len() + READ_LEN as usize, 0xA5);
+                    let (len, stamp, salt) = (READ_LEN as usize, Stamp::default(), Salt::default());
+                    block::append(out, len, request.offset, stamp, salt);
                 })
             }
             CifsAsk::Create => {
