@@ -69,6 +69,10 @@ impl LoggedOn {
             place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
         }
         self.message_id += 1;
+        // CIFS has this one for messages of the server, in 16 bits.
+        if self.message_id & 0xFFFF == 0xFFFF && places.message_id.len() == 2 {
+            self.message_id += 1;
+        }
     }
 }
 

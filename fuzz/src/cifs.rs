@@ -80,11 +80,11 @@ impl BusyCifs {
             CifsEvent::Break { session, broken } => {
                 let session = session.unwrap_or(SessionIndex::FIRST);
                 let mut out = Vec::new();
-                let (file, level) = (broken.file, broken.level);
-                self.connection.release(session, file, level, &mut out);
+                self.connection.release(session, broken, &mut out);
                 assert!(!out.is_empty());
                 false
             }
+            CifsEvent::Expired { .. } => false,
         };
         assert_eq!(self.connection.in_flight(), self.open.len());
         Some(is_taken)

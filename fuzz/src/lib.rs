@@ -91,5 +91,4 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("cifs_handshake_answers", cifs::cifs_handshake_answers),
     ("cifs_transaction_part", transaction::cifs_transaction_part),
     ("cifs_found_names", transaction::cifs_found_names),
-    ("cifs_confirmation", transaction::cifs_confirmation),
 ];

@@ -3,7 +3,6 @@
 use smbench_protocol::cifs::command::create::CifsCreated;
 use smbench_protocol::cifs::command::find::{FindFirst2Response, FoundNames, class_of_level};
 use smbench_protocol::cifs::command::lock::CifsBreak;
-use smbench_protocol::cifs::command::names::CifsConfirmation;
 use smbench_protocol::cifs::command::read::decode_read;
 use smbench_protocol::cifs::command::session::{CifsNegotiateResponse, CifsSetupResponse};
 use smbench_protocol::cifs::command::transaction::TransactionPart;
@@ -71,12 +70,6 @@ pub fn cifs_found_names(input: &[u8]) {
     }
 }
 
-/// Decodes a response without words.
-pub fn cifs_confirmation(body: &[u8]) {
-    let message = message(body);
-    check(&message, CifsConfirmation::decode(&message));
-}
-
 /// Decodes a message as the response to each command of CIFS, and as an oplock break.
 pub fn cifs_responses(bytes: &[u8]) {
     check(bytes, CifsHeader::decode(bytes));
@@ -125,7 +118,7 @@ pub fn cifs_server(input: &[u8]) {
             Ok(CifsEvent::Completed(done)) => {
                 let _ = (done.read(), done.write(), done.transaction(), done.tree());
             }
-            Ok(CifsEvent::Part | CifsEvent::Break { .. }) => {}
+            Ok(CifsEvent::Part | CifsEvent::Break { .. } | CifsEvent::Expired { .. }) => {}
             Err(_) => return,
         }
     }

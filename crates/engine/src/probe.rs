@@ -6,7 +6,6 @@ mod disk_watch;
 mod trial;
 
 use smbench_model::limits::Limits;
-use smbench_model::record::SetupPhase;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
 use smbench_protocol::connection::{Negotiated, SessionTerms};
@@ -200,19 +199,20 @@ async fn set_up(endpoint: &Endpoint) -> Result<(ShareSession, TimeSpread), Sessi
         let begin = clock::now();
         let session = match ShareSession::open(&endpoint).await {
             Ok(session) => session,
-            Err(error)
-                if error.phase() == SetupPhase::Negotiate
-                    && endpoint.options.dialects.smb2().is_some() =>
-            {
+            Err(error) if times.is_empty() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());
                 // What matters is why the server did not take what was asked for.
-                let session = ShareSession::open(&cifs).await.map_err(|_| error)?;
-                endpoint = cifs;
-                session.log_off().await;
-                continue;
+                ShareSession::open(&cifs).await.map_err(|_| error)?
             }
             Err(error) => return Err(error),
         };
+        // The time of a server that first refused SMB2 is not that of one set-up.
+        let settled = session.settle(&endpoint);
+        if settled.options.dialects != endpoint.options.dialects {
+            endpoint = settled;
+            session.log_off().await;
+            continue;
+        }
         times.push(clock::now().since(begin));
         if times.len() == SETUPS {
             return Ok((session, TimeSpread::of(times)));

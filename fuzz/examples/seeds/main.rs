@@ -205,11 +205,6 @@ fn cifs() {
         );
     }
     let confirmation = captured("cifs", "create-directory-response");
-    seed(
-        "cifs_confirmation",
-        "create-directory-response",
-        &confirmation[32..],
-    );
     seed("cifs_responses", "create-directory-response", &confirmation);
     seed("cifs_server", "negotiation", &negotiation_in_cifs());
     cifs_messages();

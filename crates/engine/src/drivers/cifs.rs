@@ -18,14 +18,12 @@ use std::task::{Context, Poll};
 use rustix::net::RecvFlags;
 use smbench_model::Nanos;
 use smbench_model::contents::Verify;
+use smbench_protocol::ProtocolError;
 use smbench_protocol::cifs::CifsEvent;
 use smbench_protocol::frame::{Inbound, Payload};
-use smbench_protocol::{NtStatus, ProtocolError};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
-};
+use crate::drivers::driver::{Answer, Busy, Call, Connector, Driver, Opened, Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
@@ -35,7 +33,7 @@ use crate::drivers::socket::poll_receive;
 use crate::machine::clock;
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{SessionError, SessionStream};
-use group::{CifsClient, CifsGroup, CifsPlace};
+use group::{CifsClient, CifsGroup, CifsPlace, WATCH_TAG};
 
 /// The sessions of a group on their connection, with their open files.
 pub(crate) struct Cifs<E> {
@@ -132,6 +130,8 @@ async fn open_group<E: CifsEncode>(
         credentials.push(session.credentials.clone());
     }
     let is_unseen = site.plan.work.verify == Verify::Off && !session.connection.is_signed();
+    let breaks = std::mem::take(&mut session.breaks);
+    group::note_breaks(&mut oplocks, &breaks);
     let driver = Cifs {
         session,
         backlog: Backlog::default(),
@@ -155,6 +155,7 @@ async fn open_group<E: CifsEncode>(
     Ok(Opened {
         granted,
         refused,
+        breaks: breaks.len() as u64,
         ..Opened::new(driver, 1, took)
     })
 }
@@ -191,9 +192,6 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        if !self.group.watching.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
         let SessionStream { tcp, inbound, .. } = &mut self.session.stream;
         match self.payloads {
             Payloads::Received => {
@@ -210,9 +208,6 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
-        for slot in self.group.watching.drain(..) {
-            sink.answer(&Answer::bare(slot, Extent::Interim, NtStatus::PENDING))?;
-        }
         // Taken out, because following an answer needs the whole session.
         let mut inbound = std::mem::take(&mut self.session.stream.inbound);
         let taken = self.take_frames(&mut inbound, received, now, scratch, sink);
@@ -222,6 +217,10 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         if !self.group.renewals.is_empty() {
             hint::cold_path();
             self.send_renewals(&mut scratch.output)?;
+        }
+        if !self.group.due.is_empty() {
+            hint::cold_path();
+            self.release(&mut scratch.output);
         }
         Ok(())
     }
@@ -233,6 +232,27 @@ impl<E: CifsEncode> Driver for Cifs<E> {
     async fn close(self) {
         let sessions = self.group.held.iter().map(|held| held.session);
         self.session.log_off_all(sessions).await;
+    }
+}
+
+impl<E> Cifs<E> {
+    /// Acknowledges breaks, except those of sessions that are being reauthenticated.
+    #[cold]
+    fn release(&mut self, out: &mut Vec<u8>) {
+        let Self { session, group, .. } = self;
+        let CifsGroup {
+            held,
+            renewals,
+            due,
+            ..
+        } = group;
+        due.retain(|&(of, broken)| {
+            let waits = group::member_of(held, of).is_some_and(|member| renewals.concern(member));
+            if !waits {
+                session.connection.release(of, broken, out);
+            }
+            waits
+        });
     }
 }
 
@@ -268,8 +288,14 @@ fn follow<E: CifsEncode>(
     sink: &mut impl Sink,
 ) -> Result<(), Dropped> {
     match event {
-        CifsEvent::Completed(done) if done.tag >= renewal::FIRST_TAG => {
-            renewal::answered(group, &done, session, out, sink)
+        CifsEvent::Completed(done) if done.tag >= WATCH_TAG => {
+            hint::cold_path();
+            match done.tag.checked_sub(renewal::FIRST_TAG) {
+                Some(member) => {
+                    renewal::answered(group, member as usize, &done, session, out, sink)
+                }
+                None => group.watched(done.tag - WATCH_TAG, &session.connection, sink),
+            }
         }
         CifsEvent::Completed(done) => group.completed(&done, session, now, out, sink),
         CifsEvent::Part => Ok(()),
@@ -279,12 +305,17 @@ fn follow<E: CifsEncode>(
         } => {
             hint::cold_path();
             sink.broken();
-            let of = of.unwrap_or(session.current);
             if group.is_to_be_released(&broken) {
-                session
-                    .connection
-                    .release(of, broken.file, broken.level, out);
+                group.due.push((of.unwrap_or(session.current), broken));
             }
+            Ok(())
+        }
+        CifsEvent::Expired {
+            session: of,
+            broken,
+        } => {
+            hint::cold_path();
+            group.unreleased(of, broken, now);
             Ok(())
         }
     }

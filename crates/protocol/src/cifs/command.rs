@@ -22,8 +22,15 @@ use crate::command::WireName;
 use crate::wire::{DecodeError, Reader};
 
 /// An open file or directory of a connection (FID).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileNumber(pub u16);
+
+impl Default for FileNumber {
+    /// Returns the number that no open has.
+    fn default() -> Self {
+        Self(0xFFFF)
+    }
+}
 
 /// AndXCommand of a message that has no further command in it.
 pub(crate) const NO_ANDX: u8 = 0xFF;

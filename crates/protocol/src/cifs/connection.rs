@@ -14,28 +14,25 @@ mod parts;
 mod receive;
 mod signing;
 mod terms;
+mod unanswered;
 
 use std::hint;
 
 use super::command::close::encode_echo;
-use super::command::lock::encode_release;
+use super::command::encode_empty;
 use super::command::read::CifsRead;
 use super::command::write::CifsWrite;
-use super::command::{FileNumber, encode_empty};
 use super::header::{CIFS_UNSOLICITED, CifsCommand, CifsHeader, cifs_flags, cifs_flags2};
 use crate::NtStatus;
 use crate::auth::Logon;
-use crate::command::create::OplockLevel;
-use crate::connection::{NoCredit, NotInFlight, SessionIndex};
+use crate::connection::{NoCredit, SessionIndex};
 use crate::frame::PREFIX_LEN;
 pub use event::{CifsCompletion, CifsEvent};
 use parts::Joining;
 pub(crate) use signing::{CifsReplies, CifsSigner, FIRST_ANSWER};
 pub use terms::CifsNegotiated;
 pub(crate) use terms::CifsUser;
-
-/// The number of acknowledgements whose MIDs are kept.
-const RELEASED_MAX: usize = 64;
+use unanswered::Unanswered;
 
 /// A further tree connect of a session (TID).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +59,7 @@ pub struct CifsConnection {
     users: Vec<CifsUser>,
     pub(crate) signer: Option<CifsSigner>,
     joining: Vec<Joining>,
-    /// MIDs of the last acknowledgements. A server that finds the file closed answers with
-    /// an error.
-    released: Vec<u16>,
+    unanswered: Unanswered,
     /// Value of the SessionKey field of each log-on.
     pub(crate) session_key: u32,
     /// [`cifs_flags2`] bits of requests.
@@ -83,7 +78,7 @@ impl CifsConnection {
             users: Vec::with_capacity(1),
             signer: None,
             joining: Vec::new(),
-            released: Vec::new(),
+            unanswered: Unanswered::default(),
             session_key,
             flags2: cifs_flags2::REQUEST,
             challenge: None,
@@ -239,26 +234,6 @@ impl CifsConnection {
         self.request(session, CifsCommand::Echo, tag, out, encode_echo)
     }
 
-    /// Appends an NT_CANCEL of the request with this tag. It gets no answer; the request
-    /// does.
-    ///
-    /// # Errors
-    /// If no such request is in flight.
-    pub fn cancel(
-        &mut self,
-        session: SessionIndex,
-        tag: u32,
-        out: &mut Vec<u8>,
-    ) -> Result<(), NotInFlight> {
-        let mut in_flight = self.in_flight.iter();
-        let entry = in_flight
-            .find(|entry| entry.tag == tag)
-            .ok_or(NotInFlight)?;
-        let header = self.header(session, CifsCommand::NtCancel, entry.mid);
-        self.append(&header, CifsReplies::No, out, encode_empty);
-        Ok(())
-    }
-
     /// Appends a TREE_DISCONNECT of another tree connect than the session's own.
     ///
     /// # Errors
@@ -275,27 +250,6 @@ impl CifsConnection {
         let sent = self.request(session, command, tag, out, encode_empty);
         self.user_mut(session).tid = own;
         sent
-    }
-
-    /// Appends the acknowledgement of an oplock break. It gets no answer, unless the file
-    /// is closed meanwhile.
-    pub fn release(
-        &mut self,
-        session: SessionIndex,
-        file: FileNumber,
-        level: OplockLevel,
-        out: &mut Vec<u8>,
-    ) {
-        let mid = self.take_mid();
-        if self.released.len() == RELEASED_MAX {
-            self.released.remove(0);
-        }
-        self.released.push(mid);
-        let header = self.header(session, CifsCommand::LockingAndX, mid);
-        // Samba reserves the sequence number of an answer, unlike for an NT_CANCEL.
-        self.append(&header, CifsReplies::Yes, out, |out| {
-            encode_release(file, level, out);
-        });
     }
 
     /// Returns the session of a tree connect. Each session has one of its own.

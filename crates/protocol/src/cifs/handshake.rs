@@ -22,6 +22,8 @@ const NO_DIALECT: u16 = u16::MAX;
 /// 64 bits.
 const NEEDED: u32 =
     cifs_capabilities::UNICODE | cifs_capabilities::STATUS32 | cifs_capabilities::NT_SMBS;
+/// The smallest MaxBufferSize of a server (MS-CIFS 2.2.4.52.2).
+const BUFFER_MIN: u32 = 1024;
 /// Tag of the one request in flight.
 const TAG: u32 = 0;
 
@@ -110,7 +112,7 @@ impl CifsHandshake {
                 let (connection, setup) = &mut *both;
                 let progress = match connection.receive(message)? {
                     CifsEvent::Completed(done) => setup.receive(connection, &done, out)?,
-                    CifsEvent::Part | CifsEvent::Break { .. } => {
+                    CifsEvent::Part | CifsEvent::Break { .. } | CifsEvent::Expired { .. } => {
                         return Err(ProtocolError::NotAResponse.into());
                     }
                 };
@@ -151,6 +153,9 @@ fn negotiated(config: &SessionConfig, bytes: &[u8]) -> Result<CifsConnection, Ha
     }
     if answer.capabilities & NEEDED != NEEDED {
         return Err(HandshakeError::CifsCapabilities);
+    }
+    if answer.max_buffer < BUFFER_MIN {
+        return Err(HandshakeError::CifsBuffer(answer.max_buffer));
     }
     if !answer.encrypts_passwords() {
         return Err(HandshakeError::PlainPassword);

@@ -145,13 +145,17 @@ impl CifsHeader {
         let command = CifsCommand::from_code(header[4])
             .ok_or_else(|| start.ahead(4).error("CIFS command"))?;
         let u16_at = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let flags2 = u16_at(10);
+        let status = u32::from_le_bytes([header[5], header[6], header[7], header[8]]);
         Ok(Self {
             command,
-            status: NtStatus(u32::from_le_bytes([
-                header[5], header[6], header[7], header[8],
-            ])),
+            status: match status {
+                // The class and code of an error of DOS, which was not asked for.
+                1.. if flags2 & cifs_flags2::NT_STATUS == 0 => NtStatus::UNSUCCESSFUL,
+                status => NtStatus(status),
+            },
             flags: header[9],
-            flags2: u16_at(10),
+            flags2,
             tid: u16_at(24),
             uid: u16_at(28),
             mid: u16_at(30),

@@ -73,6 +73,9 @@ pub enum HandshakeError {
     /// The server lacks something that every CIFS server since 1996 has.
     #[error("the server has no Unicode, NTSTATUS codes or NT requests in CIFS")]
     CifsCapabilities,
+    /// The server accepts messages of at most this many bytes.
+    #[error("the server accepts messages of {0} bytes only, CIFS needs 1024")]
+    CifsBuffer(u32),
     /// The server wants passwords as plain text.
     #[error("the server wants the password as plain text, which smbench never sends")]
     PlainPassword,

@@ -17,7 +17,7 @@ use smbench_protocol::cifs::command::information::{
     CifsChange, CifsTarget, QueryFsInformationRequest, QueryInformationRequest,
     SetInformationRequest, level,
 };
-use smbench_protocol::cifs::command::lock::{CifsLock, encode_lock};
+use smbench_protocol::cifs::command::lock::{CifsBreak, CifsLock, encode_lock};
 use smbench_protocol::cifs::command::names::{
     CifsDeleteRequest, CifsRenameRequest, DirectoryPathRequest,
 };
@@ -98,7 +98,7 @@ struct CifsPeer {
     connection: CifsConnection,
     out: Vec<u8>,
     session: SessionIndex,
-    broken: Vec<(FileNumber, OplockLevel)>,
+    broken: Vec<CifsBreak>,
     told: Vec<Told>,
 }
 
@@ -168,7 +168,7 @@ impl CifsPeer {
             let event = self.connection.receive(frame.into_message()).unwrap();
             if let CifsEvent::Break { session, broken } = &event {
                 assert_eq!(*session, Some(self.session));
-                self.broken.push((broken.file, broken.level));
+                self.broken.push(*broken);
             }
             result = result.or(take(&mut self.connection, &event, &mut self.out));
         }
@@ -529,10 +529,10 @@ fn breaks(peer: &mut CifsPeer, other: &mut CifsPeer) {
     while peer.broken.is_empty() {
         peer.exchange(|_, _, _| None::<()>);
     }
-    let (file, level) = peer.broken.remove(0);
+    let broken = peer.broken.remove(0);
+    let file = broken.file;
     assert_eq!(file, created.file);
-    peer.connection
-        .release(peer.session, file, level, &mut peer.out);
+    peer.connection.release(peer.session, broken, &mut peer.out);
     // The next request has the right sequence number.
     peer.connection
         .echo(peer.session, 7, &mut peer.out)

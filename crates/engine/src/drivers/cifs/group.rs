@@ -4,10 +4,11 @@ use std::hint;
 
 use smbench_model::Nanos;
 use smbench_model::sessions::Caching;
+use smbench_protocol::cifs::command::find::FindFirst2Response;
 use smbench_protocol::cifs::command::lock::CifsBreak;
 use smbench_protocol::cifs::handshake::{CifsSetup, CifsSetupProgress};
 use smbench_protocol::cifs::header::CifsCommand;
-use smbench_protocol::cifs::{CifsCompletion, CifsTree, FileNumber};
+use smbench_protocol::cifs::{CifsCompletion, CifsConnection, CifsTree, FileNumber};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
@@ -19,6 +20,10 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::smb::session::cifs::CifsSession;
+
+/// Tag of the ECHO behind a NOTIFY_CHANGE of the first slot; those of the others follow. Slots
+/// have smaller tags.
+pub(super) const WATCH_TAG: u32 = 1 << 30;
 
 /// State of the clients of a group.
 pub(crate) struct CifsGroup<E> {
@@ -34,9 +39,8 @@ pub(crate) struct CifsGroup<E> {
     pub(super) asked: OplockLevel,
     /// The opens with oplocks.
     oplocks: Vec<CreatedOpen>,
-    /// Slots whose NOTIFY_CHANGE was sent. A server says nothing when it accepts one, so it
-    /// counts as accepted then.
-    pub(super) watching: Vec<u32>,
+    /// Breaks to acknowledge, and the sessions of their opens.
+    pub(super) due: Vec<(SessionIndex, CifsBreak)>,
 }
 
 /// The session of a client and its open files.
@@ -59,6 +63,10 @@ pub(crate) struct CifsPlace {
     pub(super) tree: CifsTree,
     /// Whether its NT_CREATE_ANDX asked for an oplock.
     pub(super) asks_to_cache: bool,
+    /// Whether its request is a FIND_FIRST2, whose answer is checked.
+    pub(super) lists: bool,
+    /// Number of ECHOs behind its NOTIFY_CHANGE requests without an answer.
+    pub(super) echoes: u32,
     /// A further session that is set up or being set up.
     pub(super) further: Option<CifsFurther>,
     /// Paths of its scratch names, in the order of
@@ -100,7 +108,7 @@ impl<E> CifsGroup<E> {
             renewals,
             asked: oplock_of(site.plan.sessions.caching),
             oplocks,
-            watching: Vec::new(),
+            due: Vec::new(),
         }
     }
 
@@ -113,6 +121,34 @@ impl<E> CifsGroup<E> {
     #[cold]
     fn expired(&mut self, slot: u32, now: Nanos) {
         self.renewals.found(slot as usize / self.outstanding, now);
+    }
+
+    /// Makes the acknowledgement of a break due again, because its session has expired.
+    #[cold]
+    pub(super) fn unreleased(&mut self, session: SessionIndex, broken: CifsBreak, now: Nanos) {
+        if let Some(member) = member_of(&self.held, session) {
+            self.renewals.found(member, now);
+            self.due.push((session, broken));
+        }
+    }
+
+    /// Processes the answer to the ECHO behind a NOTIFY_CHANGE. A server says nothing when it
+    /// accepts a NOTIFY_CHANGE. But it processes requests in order, so it has accepted one
+    /// that it has not answered by then.
+    #[cold]
+    pub(super) fn watched(
+        &mut self,
+        slot: u32,
+        connection: &CifsConnection,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        let place = &mut self.places[slot as usize];
+        place.echoes = place.echoes.saturating_sub(1);
+        // Only the last ECHO is behind the request in flight.
+        if place.echoes == 0 && connection.is_in_flight(slot) {
+            sink.answer(&Answer::bare(slot, Extent::Interim, NtStatus::PENDING))?;
+        }
+        Ok(())
     }
 
     /// Returns whether the break of an oplock is to be acknowledged (MS-CIFS 3.2.5.42).
@@ -129,18 +165,35 @@ impl<E> CifsGroup<E> {
     }
 }
 
+/// Returns the member to which this session belongs.
+pub(super) fn member_of(held: &[CifsClient], session: SessionIndex) -> Option<usize> {
+    held.iter().position(|held| held.session == session)
+}
+
+/// Notes breaks that were acknowledged before the load.
+pub(super) fn note_breaks(oplocks: &mut [CreatedOpen], breaks: &[CifsBreak]) {
+    for CifsBreak { file, level } in breaks {
+        let mut oplocks = oplocks.iter_mut();
+        if let Some((_, left)) = oplocks.find(|(open, _)| open == file) {
+            *left = *level;
+        }
+    }
+}
+
 /// Notes the oplock of an open, or its end. `open` is the open that a CLOSE closed.
 fn note(
     oplocks: &mut Vec<CreatedOpen>,
-    command: CifsCommand,
+    done: &CifsCompletion<'_>,
     open: FileNumber,
     created: Option<CreatedOpen>,
 ) {
-    match command {
+    match done.command {
         CifsCommand::NtCreateAndX => {
             oplocks.extend(created.filter(|(_, level)| *level != OplockLevel::None));
         }
-        CifsCommand::Close => oplocks.retain(|(file, _)| *file != open),
+        CifsCommand::Close if done.status == NtStatus::SUCCESS => {
+            oplocks.retain(|(file, _)| *file != open)
+        }
         _ => {}
     }
 }
@@ -162,14 +215,18 @@ impl<E: CifsEncode> CifsGroup<E> {
             return self.further_answered(done, session, now, out, sink);
         }
         let (answer, created) = answer::of(done).map_err(ProtocolError::from)?;
-        // Only READs, WRITEs and FLUSHes have no place. None of them opens or closes.
+        // A mix of only READs, WRITEs and FLUSHes has no places. None of them opens or closes.
         if let Some(place) = place {
             if place.asks_to_cache
                 && let Some((_, level)) = created
             {
                 sink.granted(Caching::granted(level, None));
             }
-            note(&mut self.oplocks, done.command, place.open, created);
+            note(&mut self.oplocks, done, place.open, created);
+            if std::mem::take(&mut place.lists) && done.status == NtStatus::SUCCESS {
+                let (parameters, data) = done.transaction().map_err(ProtocolError::from)?;
+                FindFirst2Response::decode(parameters, data).map_err(ProtocolError::from)?;
+            }
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
         }
         if answer.extent == Extent::Expired {
@@ -214,11 +271,16 @@ impl<E: CifsEncode> CifsGroup<E> {
                     return sink.answer(&Answer::bare(done.tag, Extent::Expired, status));
                 }
                 Err(HandshakeError::Refused { status, .. }) => status,
+                Err(HandshakeError::Protocol(error)) => return Err(error.into()),
                 Err(error) => return Err(Dropped::LogOn(error.to_string())),
             },
             Some(CifsFurther::LoggedOn(further)) => {
                 connection.forget(further);
-                done.status
+                match done.status {
+                    // The server has ended the session already.
+                    NtStatus::NETWORK_SESSION_EXPIRED => NtStatus::SUCCESS,
+                    status => status,
+                }
             }
             None => done.status,
         };

@@ -25,7 +25,7 @@ use smbench_protocol::{FileId, HandshakeError};
 
 use super::CifsEncode;
 use super::answer::CifsAnswered;
-use super::group::{CifsClient, CifsFurther, CifsGroup, CifsPlace};
+use super::group::{CifsClient, CifsFurther, CifsGroup, CifsPlace, WATCH_TAG};
 use super::open;
 use super::to::CifsTo;
 use crate::drivers::driver::{Answer, Busy, Call};
@@ -273,7 +273,9 @@ impl CifsGroup<CifsMix> {
                     pattern,
                     max_data: DATA_MAX,
                 };
-                to.transaction2(|out| find.encode(out))
+                to.transaction2(|out| find.encode(out))?;
+                self.places[call.slot as usize].lists = true;
+                Ok(())
             }
             Action::ChangeNotify { filter, recursive } => {
                 let filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
@@ -286,9 +288,19 @@ impl CifsGroup<CifsMix> {
                     },
                     max_parameters: CHANGES_LEN,
                 };
-                to.request(CifsCommand::NtTransact, |out| watch.encode(out))?;
-                self.watching.push(call.slot);
-                Ok(())
+                let CifsTo {
+                    connection,
+                    session,
+                    tag,
+                    out,
+                } = to;
+                if connection.room() < 2 {
+                    return Err(NoCredit);
+                }
+                let command = CifsCommand::NtTransact;
+                connection.request(session, command, tag, out, |out| watch.encode(out))?;
+                self.places[call.slot as usize].echoes += 1;
+                connection.echo(session, WATCH_TAG + tag, out)
             }
             other => unreachable!("{other:?} is about no directory"),
         }

@@ -12,8 +12,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::renewals::RenewalStage;
 use crate::smb::session::cifs::CifsSession;
 
-/// Tag of the requests for the first member; those of the others follow. Slots have smaller
-/// tags.
+/// Tag of the requests for the first member; those of the others follow.
 pub(super) const FIRST_TAG: u32 = 1 << 31;
 
 impl<E> Cifs<E> {
@@ -53,13 +52,13 @@ impl<E> Cifs<E> {
 #[cold]
 pub(super) fn answered<E>(
     group: &mut CifsGroup<E>,
+    member: usize,
     done: &CifsCompletion<'_>,
     session: &mut CifsSession,
     out: &mut Vec<u8>,
     sink: &mut impl Sink,
 ) -> Result<(), Dropped> {
     let renewals = &mut group.renewals;
-    let member = (done.tag - FIRST_TAG) as usize;
     let Some(RenewalStage::Asked(setup)) = renewals.stage(member) else {
         return Ok(());
     };

@@ -253,7 +253,9 @@ impl CifsGroup<CifsTrace> {
                     pattern: other,
                     max_data: DATA_MAX,
                 };
-                to.transaction2(|out| find.encode(out))
+                to.transaction2(|out| find.encode(out))?;
+                self.places[call.slot as usize].lists = true;
+                Ok(())
             }
             OpKind::Unlink => to.delete(name),
             OpKind::Rmdir => to.directory(CifsCommand::DeleteDirectory, name),

@@ -7,6 +7,7 @@ pub(crate) use files::SEARCH_ATTRIBUTES;
 
 use smbench_model::record::SetupPhase;
 use smbench_protocol::cifs::command::encode_empty;
+use smbench_protocol::cifs::command::lock::CifsBreak;
 use smbench_protocol::cifs::command::session::encode_logoff;
 use smbench_protocol::cifs::handshake::{
     CifsHandshake, CifsProgress, CifsSetup, CifsSetupProgress,
@@ -19,8 +20,9 @@ use tokio::time::timeout;
 use super::steps::SetupSteps;
 use super::{Endpoint, LOGOFF_LIMIT, SET_UP, SessionError, SessionStream, StepFailure, phase_of};
 
-/// Tag of the request in flight.
-const TAG: u32 = 0;
+/// Tag of the request in flight. Slots, whose requests may still be in flight at a log-off,
+/// have others.
+const TAG: u32 = u32::MAX;
 /// Name of the action, for messages.
 const RENEWING: &str = "authenticate again";
 
@@ -32,6 +34,8 @@ pub(crate) struct CifsSession {
     pub(crate) credentials: Credentials,
     /// The session in which requests are made.
     pub(crate) current: SessionIndex,
+    /// The breaks that were acknowledged at once.
+    pub(crate) breaks: Vec<CifsBreak>,
     /// How long the steps of the first set-up took.
     pub(crate) steps: SetupSteps,
 }
@@ -62,6 +66,7 @@ impl CifsSession {
             connection,
             credentials,
             current: SessionIndex::FIRST,
+            breaks: Vec::new(),
         })
     }
 
@@ -234,14 +239,15 @@ impl CifsSession {
             stream,
             connection,
             current,
+            breaks,
             ..
         } = self;
         let exchanged = stream.exchange(doing, out, |frame, out| {
             let event = connection.receive(frame.into_message())?;
-            if let CifsEvent::Break { session, broken } = &event {
+            if let CifsEvent::Break { session, broken } = event {
                 // Nothing is cached, so the client agrees at once.
-                let session = session.unwrap_or(*current);
-                connection.release(session, broken.file, broken.level, out);
+                connection.release(session.unwrap_or(*current), broken, out);
+                breaks.push(broken);
             }
             Ok(take(connection, &event, out))
         });

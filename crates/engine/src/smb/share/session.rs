@@ -1,6 +1,5 @@
 //! A session on a share in the protocol of the run.
 
-use smbench_model::record::SetupPhase;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{Dialect, FileId};
@@ -38,8 +37,7 @@ impl ShareSession {
         let narrowed = endpoint.with_dialects(smb2);
         match Session::open(&narrowed).await {
             Ok(session) => Ok(Self::Smb2(Box::new(session))),
-            // A server without SMB2 closes the connection, or answers in CIFS.
-            Err(error) if dialects.has_cifs() && error.phase() == SetupPhase::Negotiate => {
+            Err(error) if dialects.has_cifs() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());
                 Self::open_cifs(&cifs).await
             }

@@ -1,7 +1,5 @@
-//! Options that CIFS cannot honour.
-//!
-//! A range that begins with CIFS also offers SMB2. Its options are checked again when
-//! the server has chosen.
+//! Options that CIFS cannot honour. They are also refused in a range that begins with CIFS,
+//! because the server may choose it.
 
 use smbench_protocol::CipherList;
 use smbench_protocol::command::create::OplockLevel;
@@ -21,9 +19,9 @@ impl PlanSources<'_> {
             let problem = Problem::Cifs("is spoken by the native driver only: leave it out");
             return Err(self.in_option("driver", problem));
         }
-        match (dialects.smb2(), objection(plan)) {
-            (None, Some((option, why))) => Err(self.in_option(option, Problem::Cifs(why))),
-            _ => Ok(()),
+        match objection(plan) {
+            Some((option, why)) => Err(self.in_option(option, Problem::Cifs(why))),
+            None => Ok(()),
         }
     }
 }
@@ -35,12 +33,12 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
         (
             options.encryption == Mode::Required,
             "encrypt",
-            "cannot encrypt: leave it out, or offer SMB 3.0 or later",
+            "cannot encrypt: leave it out, or offer only SMB 3.0 or later",
         ),
         (
             options.ciphers != CipherList::default(),
             "cipher",
-            "cannot encrypt: leave it out, or offer SMB 3.0 or later",
+            "cannot encrypt: leave it out, or offer only SMB 3.0 or later",
         ),
         (
             options.signing_algorithm.is_some(),
@@ -50,7 +48,7 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
         (
             matches!(sessions.caching, Caching::Lease(_)),
             "oplock",
-            "has oplocks, but no leases: give a level such as batch, or offer SMB 2.1 or later",
+            "has oplocks, but no leases: give a level such as batch, or offer only SMB 2.1 or later",
         ),
         (
             sessions.caching == Caching::Oplock(OplockLevel::LevelII),
@@ -74,9 +72,9 @@ mod tests {
     use crate::profile::Profile;
     use crate::target::Target;
 
-    fn problem(options: &str) -> Option<String> {
+    fn problem(dialects: &str, options: &str) -> Option<String> {
         let text = format!(
-            "read_percent = 70\nsizes = [{{ size = \"4KiB\", weight = 100 }}]\n[run]\ndialect = \"cifs\"\n{options}\n"
+            "read_percent = 70\nsizes = [{{ size = \"4KiB\", weight = 100 }}]\n[run]\ndialect = \"{dialects}\"\n{options}\n"
         );
         let profile = Profile::parse("here", &text).unwrap();
         let plan = Plan::of(&profile, Target::none());
@@ -85,7 +83,9 @@ mod tests {
 
     #[test]
     fn what_cifs_cannot_do_is_refused_by_name() {
-        assert_eq!(problem("oplock = \"batch\"\nsign = \"required\""), None);
+        let batch = "oplock = \"batch\"\nsign = \"required\"";
+        assert_eq!(problem("cifs", batch), None);
+        assert_eq!(problem("cifs..3.1.1", batch), None);
         for (options, told) in [
             ("encrypt = \"required\"", "CIFS cannot encrypt"),
             ("cipher = \"aes-128-gcm\"", "CIFS cannot encrypt"),
@@ -96,14 +96,17 @@ mod tests {
             ("oplock = \"lease-rh\"", "CIFS has oplocks, but no leases"),
             ("oplock = \"level2\"", "CIFS has no request for level2"),
             ("credits = 8", "CIFS has no credits"),
-            (
-                "connections_per_session = 2",
-                "several connections need 3.0",
-            ),
         ] {
-            let problem = problem(options).unwrap();
-            assert!(problem.contains(told), "{problem}");
+            for dialects in ["cifs", "cifs..3.1.1"] {
+                let problem = problem(dialects, options).unwrap();
+                assert!(problem.contains(told), "{problem}");
+            }
         }
+        let several = problem("cifs", "connections_per_session = 2").unwrap();
+        assert!(
+            several.contains("several connections need 3.0"),
+            "{several}"
+        );
     }
 
     #[test]

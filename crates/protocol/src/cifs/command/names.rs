@@ -2,9 +2,8 @@
 //! commands for a directory (MS-CIFS 2.2.4.1, 2.2.4.2, 2.2.4.7, 2.2.4.8,
 //! 2.2.4.17).
 
-use super::{CIFS_HEADER_LEN, close_body, write_path};
+use super::{close_body, write_path};
 use crate::command::WireName;
-use crate::wire::{DecodeError, Reader};
 
 /// BufferFormat of a string that ends with a null (MS-CIFS 2.2.4.1.1).
 const STRING: u8 = 0x04;
@@ -81,25 +80,4 @@ fn encode(word: Option<u16>, paths: &[&WireName], out: &mut Vec<u8>) {
         write_path(path, out);
     }
     close_body(out, byte_count);
-}
-
-/// The server's confirmation of a request of this module, or of
-/// SMB_COM_FIND_CLOSE2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CifsConfirmation;
-
-impl CifsConfirmation {
-    /// Checks the response in `message`.
-    ///
-    /// # Errors
-    /// Returns an error if the response has words or lacks its ByteCount.
-    pub fn decode(message: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::at(message, CIFS_HEADER_LEN);
-        let before_words = reader;
-        if reader.u8("confirmation word count")? != 0 {
-            return Err(before_words.error("confirmation word count"));
-        }
-        reader.u16("confirmation byte count")?;
-        Ok(Self)
-    }
 }

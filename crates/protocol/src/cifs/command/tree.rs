@@ -2,7 +2,7 @@
 
 use super::{CIFS_HEADER_LEN, NO_ANDX, align, body, push_bytes};
 use crate::command::WireName;
-use crate::wire::DecodeError;
+use crate::wire::{DecodeError, Reader};
 
 /// Appends the body of a request for a share, as `\\host\share`. Any service is accepted,
 /// so that the answer tells what the share is.
@@ -24,8 +24,10 @@ pub fn encode_tree_connect(share: &WireName, out: &mut Vec<u8>) {
 /// If the body is cut off.
 pub fn decode_is_disk(message: &[u8]) -> Result<bool, DecodeError> {
     const WHAT: &str = "TREE_CONNECT_ANDX response";
-    let mut bytes = body(message, 2, WHAT)?.bytes;
+    let service = body(message, 2, WHAT)?.bytes;
     // A disk is `A:`. But some servers put the share's name here, so only the names of other
     // services count.
-    Ok(!matches!(&bytes.array(WHAT)?, b"IPC" | b"LPT" | b"COM"))
+    let is = |mut from: Reader<'_>, other: &[u8]| from.bytes(other.len(), WHAT) == Ok(other);
+    let others = [&b"IPC\0"[..], b"LPT1:\0", b"COMM\0"];
+    Ok(!others.iter().any(|other| is(service, other)))
 }

@@ -28,6 +28,14 @@ pub enum CifsEvent<'a> {
         /// The open and the level.
         broken: CifsBreak,
     },
+    /// The acknowledgement of a break came to a session that has expired, so the server did
+    /// not carry it out. The answer is not verified.
+    Expired {
+        /// The session of the open.
+        session: SessionIndex,
+        /// The open and the level.
+        broken: CifsBreak,
+    },
 }
 
 /// The final answer to a request.

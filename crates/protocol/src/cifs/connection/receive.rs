@@ -36,6 +36,10 @@ impl CifsConnection {
         let entry = self.in_flight[at];
         if entry.command != header.command {
             hint::cold_path();
+            // An NT_CANCEL has the MID of the request that it is about.
+            if header.command == CifsCommand::NtCancel {
+                return self.unasked(&header);
+            }
             return Err(ProtocolError::WrongCommand {
                 asked: entry.command.name(),
                 got: header.command.name(),
@@ -101,20 +105,6 @@ impl CifsConnection {
             true => Collected::Joined(self.joining.swap_remove(at).into_joined()),
             false => Collected::More,
         })
-    }
-
-    /// Judges an answer to no request: that to an acknowledgement is an error of no
-    /// importance.
-    #[cold]
-    fn unasked<'a>(&mut self, header: &CifsHeader) -> Result<CifsEvent<'a>, ProtocolError> {
-        let known = self.released.iter().position(|mid| *mid == header.mid);
-        match known.filter(|_| header.command == CifsCommand::LockingAndX) {
-            Some(at) => {
-                self.released.remove(at);
-                Ok(CifsEvent::Part)
-            }
-            None => Err(ProtocolError::Unasked(header.mid.into())),
-        }
     }
 
     /// Decodes a request of the server, which can only be an oplock break.

@@ -1,11 +1,14 @@
 mod allocations;
 mod parts;
 mod signed;
+mod unanswered;
 
 use super::*;
-use crate::cifs::command::lock::CifsBreak;
+use crate::cifs::FileNumber;
+use crate::cifs::command::lock::{CifsBreak, encode_release};
 use crate::cifs::command::session::cifs_capabilities;
 use crate::cifs::header::CIFS_HEADER_LEN;
+use crate::command::create::OplockLevel;
 use crate::connection::ProtocolError;
 use crate::frame::{Inbound, Payload};
 use crate::wire::DecodeError;
@@ -71,6 +74,7 @@ enum CifsOutcome {
     Completed { tag: u32, status: NtStatus },
     Part,
     Break(Option<SessionIndex>, CifsBreak),
+    Expired(SessionIndex, CifsBreak),
 }
 
 fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcome, ProtocolError> {
@@ -85,6 +89,7 @@ fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcom
         }
         CifsEvent::Part => CifsOutcome::Part,
         CifsEvent::Break { session, broken } => CifsOutcome::Break(session, broken),
+        CifsEvent::Expired { session, broken } => CifsOutcome::Expired(session, broken),
     })
 }
 
@@ -93,6 +98,23 @@ const EMPTY: [u8; 3] = [0; 3];
 fn completed(tag: u32) -> Result<CifsOutcome, ProtocolError> {
     let status = NtStatus::SUCCESS;
     Ok(CifsOutcome::Completed { tag, status })
+}
+
+/// An oplock that the client gives up.
+const BROKEN: CifsBreak = CifsBreak {
+    file: FileNumber(9),
+    level: OplockLevel::None,
+};
+
+#[test]
+fn an_error_of_dos_is_a_failure_without_a_name() {
+    let mut connection = connection();
+    let request = ask(&mut connection, 1);
+    let mut message = answer(&request, NtStatus(0x0005_0001), &EMPTY);
+    message[11] &= !0x40;
+    let status = NtStatus::UNSUCCESSFUL;
+    let outcome = receive(&mut connection, &message);
+    assert_eq!(outcome, Ok(CifsOutcome::Completed { tag: 1, status }));
 }
 
 #[test]
@@ -249,62 +271,6 @@ fn a_break_names_the_session_of_its_tree_connect() {
         let outcome = receive(&mut connection, &message);
         assert_eq!(outcome, Err(ProtocolError::NotAResponse));
     }
-}
-
-#[test]
-fn the_answer_to_an_acknowledgement_does_not_matter() {
-    let mut connection = connection();
-    let mut out = Vec::new();
-    connection.release(FIRST, FileNumber(9), OplockLevel::None, &mut out);
-    assert_eq!(connection.in_flight(), 0);
-    let (release, _) = sent(&out)[0];
-    assert_eq!(release.command, CifsCommand::LockingAndX);
-    let request = ask(&mut connection, 1);
-    assert_ne!(request.mid, release.mid);
-    let message = answer(&release, NtStatus::INVALID_HANDLE, &EMPTY);
-    assert_eq!(receive(&mut connection, &message), Ok(CifsOutcome::Part));
-    let again = receive(&mut connection, &message);
-    assert_eq!(again, Err(ProtocolError::Unasked(release.mid.into())));
-}
-
-#[test]
-fn only_the_latest_acknowledgements_are_remembered() {
-    let mut connection = connection();
-    let mut out = Vec::new();
-    for _ in 0..=RELEASED_MAX {
-        connection.release(FIRST, FileNumber(9), OplockLevel::None, &mut out);
-    }
-    let all = sent(&out);
-    let message = |at: usize| answer(&all[at].0, NtStatus::INVALID_HANDLE, &EMPTY);
-    let oldest = receive(&mut connection, &message(0));
-    assert_eq!(oldest, Err(ProtocolError::Unasked(all[0].0.mid.into())));
-    for at in 1..=RELEASED_MAX {
-        assert_eq!(
-            receive(&mut connection, &message(at)),
-            Ok(CifsOutcome::Part)
-        );
-    }
-}
-
-#[test]
-fn a_cancel_names_its_request_and_gets_no_answer() {
-    let mut connection = connection();
-    let request = ask(&mut connection, 6);
-    let mut out = Vec::new();
-    assert_eq!(connection.cancel(FIRST, 7, &mut out), Err(NotInFlight));
-    assert!(out.is_empty());
-    connection.cancel(FIRST, 6, &mut out).unwrap();
-    let (cancel, message) = &sent(&out)[0];
-    assert_eq!(cancel.command, CifsCommand::NtCancel);
-    assert_eq!(
-        (cancel.mid, cancel.uid, cancel.tid),
-        (request.mid, UID, TID)
-    );
-    assert_eq!(message[CIFS_HEADER_LEN..], EMPTY);
-    assert_eq!(connection.in_flight(), 1);
-    let message = answer(&request, NtStatus::CANCELLED, &EMPTY);
-    receive(&mut connection, &message).unwrap();
-    assert_eq!(connection.cancel(FIRST, 6, &mut out), Err(NotInFlight));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The calls on files and directories in CIFS.
 
-use smbench_protocol::FileId;
 use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
@@ -17,6 +16,7 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::directory::Entry;
+use smbench_protocol::{FileId, NtStatus};
 
 use super::CifsSession;
 use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
@@ -189,8 +189,14 @@ impl FileCalls for CifsSession {
             max_data: LISTING_LEN,
         };
         let reply = self
-            .expect(doing, CifsCommand::Transaction2, |out| first.encode(out))
+            .call(doing, CifsCommand::Transaction2, |out| first.encode(out))
             .await?;
+        match reply.status {
+            NtStatus::SUCCESS => {}
+            // Only the root may have no entry at all.
+            NtStatus::NO_SUCH_FILE if path.is_empty() => return Ok(Vec::new()),
+            status => return Err(self.stream.refused(doing, status)),
+        }
         let answer = FindFirst2Response::decode(&reply.parameters, &reply.data);
         let FindFirst2Response { sid, found } =
             answer.map_err(|error| self.stream.malformed(doing, error))?;
@@ -213,8 +219,13 @@ impl FileCalls for CifsSession {
                 max_data: LISTING_LEN,
             };
             let reply = self
-                .expect(doing, CifsCommand::Transaction2, |out| next.encode(out))
+                .call(doing, CifsCommand::Transaction2, |out| next.encode(out))
                 .await?;
+            match reply.status {
+                NtStatus::SUCCESS => {}
+                NtStatus::NO_MORE_FILES => return Ok(entries),
+                status => return Err(self.stream.refused(doing, status)),
+            }
             let found = FoundNames::decode(&reply.parameters, &reply.data)
                 .map_err(|error| self.stream.malformed(doing, error))?;
             let names = found.names(CLASS);

@@ -55,6 +55,26 @@ impl SessionError {
         matches!(source, HandshakeError::Refused { .. })
     }
 
+    /// Returns whether the server speaks no SMB2, as far as its answer to NEGOTIATE shows: it
+    /// refuses the dialects, answers in CIFS, or closes the connection.
+    pub(crate) fn lacks_smb2(&self) -> bool {
+        match self {
+            Self::Handshake { source, .. } => matches!(
+                source,
+                HandshakeError::Smb1
+                    | HandshakeError::Refused {
+                        command: Command::Negotiate,
+                        ..
+                    }
+            ),
+            Self::Step {
+                source: StepFailure::Io(source),
+                ..
+            } => self.phase() == SetupPhase::Negotiate && is_closed(source),
+            _ => false,
+        }
+    }
+
     /// Returns whether this machine, and not the server, could not set up the session.
     #[must_use]
     pub fn is_of_this_machine(&self) -> bool {
@@ -79,12 +99,17 @@ impl SessionError {
 /// Returns the cause of a broken connection. The system has several errors for one event.
 fn of_system(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
-            "the server closed the connection".to_owned()
-        }
+        _ if is_closed(error) => "the server closed the connection".to_owned(),
         ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => error.to_string(),
     }
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+    )
 }
 
 const fn of_handshake(error: &HandshakeError) -> SetupPhase {

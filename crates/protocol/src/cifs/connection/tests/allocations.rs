@@ -7,6 +7,7 @@ use crate::cifs::command::create::{CifsCreated, encode_create};
 use crate::cifs::command::lock::{CifsLock, encode_lock};
 use crate::cifs::command::names::{CifsDeleteRequest, CifsRenameRequest, DirectoryPathRequest};
 use crate::cifs::command::write::WriteMode;
+use crate::cifs::connection::unanswered::KEPT;
 use crate::command::WireName;
 use crate::command::create::CreateRequest;
 use crate::frame::{Message, Secrecy};
@@ -93,7 +94,7 @@ impl CifsWarm {
         request(CifsCommand::CheckDirectory, 8, &|out| check.encode(out));
         connection.echo(FIRST, 9, out).unwrap();
         connection.cancel(FIRST, 9, out).unwrap();
-        connection.release(FIRST, FILE, OplockLevel::None, out);
+        connection.release(FIRST, BROKEN, out);
     }
 
     /// Answers everything in flight.
@@ -133,7 +134,7 @@ impl CifsWarm {
 fn no_message_takes_memory() {
     for signer in [None, Some(CifsSigner::new(signed::KEY.to_vec()))] {
         let mut warm = CifsWarm::new(signer);
-        for n in 0..=RELEASED_MAX as u32 {
+        for n in 0..=KEPT as u32 {
             warm.send(n);
             warm.answer();
         }

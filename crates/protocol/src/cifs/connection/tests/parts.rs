@@ -113,7 +113,7 @@ impl Transactions {
                 let (parameters, data) = done.transaction()?;
                 Ok(Some((parameters.to_vec(), data.to_vec())))
             }
-            CifsEvent::Break { .. } => panic!("no break was sent"),
+            other => panic!("{other:?} was not sent"),
         }
     }
 
