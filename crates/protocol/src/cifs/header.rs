@@ -239,6 +239,7 @@ mod tests {
             (status, flags, flags2) in any::<(u32, u8, u16)>(),
             (tid, uid, mid) in any::<(u16, u16, u16)>(),
         ) {
+            let flags2 = flags2 | cifs_flags2::NT_STATUS;
             let header = CifsHeader { command, status: NtStatus(status), flags, flags2, tid, uid, mid };
             let mut out = Vec::new();
             header.encode(&mut out);
