@@ -25,6 +25,8 @@ pub fn encode_tree_connect(share: &WireName, out: &mut Vec<u8>) {
 pub fn decode_is_disk(message: &[u8]) -> Result<bool, DecodeError> {
     const WHAT: &str = "TREE_CONNECT_ANDX response";
     let service = body(message, 2, WHAT)?.bytes;
+    let mut shortest = service;
+    shortest.array::<3>(WHAT)?;
     // A disk is `A:`. But some servers put the share's name here, so only the names of other
     // services count.
     let is = |mut from: Reader<'_>, other: &[u8]| from.bytes(other.len(), WHAT) == Ok(other);
