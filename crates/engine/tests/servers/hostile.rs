@@ -1,7 +1,8 @@
-//! Servers that violate the protocol. Each case is a script of a relay in front of
-//! the embedded server, and the way in which a run must end. No run may panic,
+//! Servers that violate the protocol. Each case is a script of a relay in front of the
+//! embedded server, or of Samba for CIFS, and the way in which a run must end. No run may panic,
 //! hang, use excessive memory, or count a tampered answer.
 
+mod cifs;
 mod expiry;
 pub(crate) mod forge;
 mod lies;
@@ -11,6 +12,7 @@ mod protected;
 pub(crate) mod relay;
 mod setup;
 
+use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use smbench_model::plan::{Limits, Mode, Plan};
 use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::WorkSpec;
+use smbench_model::target::Target;
 
 use crate::support::{plan, target};
 
@@ -88,18 +91,44 @@ struct Case {
     end: End,
 }
 
+/// A server without faults, behind the relay.
+trait Sound {
+    fn address(&self) -> SocketAddr;
+    fn target(&self) -> Target;
+    /// Returns the paths of everything on the share.
+    fn paths(&self) -> Vec<String>;
+}
+
+impl Sound for EmbeddedServer {
+    fn address(&self) -> SocketAddr {
+        self.address()
+    }
+
+    fn target(&self) -> Target {
+        target(&self.url(), self.password())
+    }
+
+    fn paths(&self) -> Vec<String> {
+        self.memory().paths()
+    }
+}
+
 /// Runs every case of a table with these options.
 fn check(cases: &[Case], profile: &str, options: &RunOptions) {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    check_on(&server, cases, profile, options);
+}
+
+fn check_on(server: &impl Sound, cases: &[Case], profile: &str, options: &RunOptions) {
     let before = resident_bytes();
     for case in cases {
-        check_case(case, &server, profile, options);
+        check_case(case, server, profile, options);
     }
     let growth = resident_bytes().saturating_sub(before);
     assert!(growth < GROWTH_BYTES_MAX, "grown by {growth} bytes");
 }
 
-fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &RunOptions) {
+fn check_case(case: &Case, server: &impl Sound, profile: &str, options: &RunOptions) {
     let Case {
         name,
         of,
@@ -107,7 +136,7 @@ fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &Run
         end,
     } = *case;
     let relay = Relay::start(server.address(), of, script);
-    let mut target = target(&server.url(), server.password());
+    let mut target = server.target();
     target.port = relay.port();
     let options = RunOptions {
         work: WorkSpec {
@@ -143,7 +172,7 @@ fn check_case(case: &Case, server: &EmbeddedServer, profile: &str, options: &Run
     // session was broken.
     drop(relay);
     if !matches!(end, End::Leftover(_)) {
-        let left = server.memory().paths();
+        let left = server.paths();
         assert_eq!(left, Vec::<String>::new(), "{name}");
     }
 }

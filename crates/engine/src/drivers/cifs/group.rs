@@ -192,7 +192,7 @@ fn note(
             oplocks.extend(created.filter(|(_, level)| *level != OplockLevel::None));
         }
         CifsCommand::Close if done.status == NtStatus::SUCCESS => {
-            oplocks.retain(|(file, _)| *file != open)
+            oplocks.retain(|(file, _)| *file != open);
         }
         _ => {}
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use smbench_protocol::cifs::header::{CifsCommand, CifsHeader};
 use smbench_protocol::header::{Command, Header};
 
 use carry::carry;
@@ -36,6 +37,8 @@ pub(crate) enum Of {
     All,
     /// Answers to this command that are not encrypted.
     Command(Command),
+    /// Messages of CIFS with this command.
+    Cifs(CifsCommand),
     /// Messages with a payload; this identifies READs in encrypted traffic.
     Long,
 }
@@ -46,6 +49,9 @@ impl Of {
             Self::All => true,
             Self::Command(command) => {
                 Header::decode(message).is_ok_and(|header| header.command == command)
+            }
+            Self::Cifs(command) => {
+                CifsHeader::decode(message).is_ok_and(|header| header.command == command)
             }
             Self::Long => message.len() > 4096,
         }
