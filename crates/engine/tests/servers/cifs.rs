@@ -19,7 +19,7 @@ use smbench_protocol::{Dialect, DialectRange, Logon};
 use crate::support::{plan, short, target};
 
 /// Everything that a mix can do in CIFS.
-const EVERYTHING: &str = r#"
+pub(crate) const EVERYTHING: &str = r#"
 operations = [
     { op = "read", weight = 8 },
     { op = "write", weight = 8, write_through = true },

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use smbench_engine::run::{Unobserved, execute};
 use smbench_engine::{Cancel, probe};
+use smbench_formats::profile;
 use smbench_lab::{
     KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Skip, Tool, require,
 };
 use smbench_model::login::{KerberosLogin, Login, Proof};
-use smbench_model::plan::{Mode, Verify};
+use smbench_model::plan::{Limits, Mode, Plan, Verify};
+use smbench_model::profile::Profile;
 use smbench_model::record::{OpKind, RunRecord};
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
@@ -131,8 +133,37 @@ fn a_password_a_keytab_and_a_cache_log_on_plain_signed_and_encrypted() {
     }
 }
 
-/// Tickets expire before the load ends. All sessions expire at once, and more than
-/// once, and no operation is lost.
+/// Options of a load in which tickets expire before it ends: all at once, and more than once.
+fn expiring(sessions: SessionsSpec) -> RunOptions {
+    RunOptions {
+        work: WorkSpec {
+            clients: Some("4".parse().unwrap()),
+            outstanding: Some(4),
+            duration: Some(Duration::from_secs(9)),
+            verify: Some(Verify::ReadBack),
+            ..short().work
+        },
+        sessions,
+        ..short()
+    }
+}
+
+/// Checks that all sessions of a load were authenticated again, and that no operation was lost.
+fn check_renewals(plan: &Plan) {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.server.logon, Some(Logon::Kerberos));
+    let [point] = &record.load_points[..] else {
+        panic!("one load point was asked for");
+    };
+    let (profile, failures) = (&plan.work.profile, point.ops.failures());
+    assert!(failures.is_empty(), "{profile}: {failures:?}");
+    assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
+    let renewals = point.ops.window(OpKind::Reauthentication);
+    // At least one for each session, even after a slow start.
+    assert!(renewals.count() >= 4, "{profile}: {}", renewals.count());
+    assert_eq!(record.leftover, None);
+}
+
 #[test]
 fn sessions_that_expire_under_load_are_authenticated_again() {
     if let Err(skip) = tools() {
@@ -142,78 +173,48 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
     lab.kdc
         .limit_life("cifs/127.0.0.1", Duration::from_secs(4))
         .unwrap();
-    let base = RunOptions {
-        work: WorkSpec {
-            clients: Some("4".parse().unwrap()),
-            outstanding: Some(4),
-            duration: Some(Duration::from_secs(9)),
-            verify: Some(Verify::ReadBack),
-            ..short().work
-        },
-        ..short()
+    let two_sessions = SessionsSpec {
+        sessions_per_connection: Some(2),
+        ..short().sessions
     };
+    let in_cifs = SessionsSpec {
+        dialect: Some(Dialect::Cifs.into()),
+        ..two_sessions.clone()
+    };
+    let everything = Profile::parse("everything", crate::cifs::EVERYTHING).unwrap();
+    let by_name = |name| profile::load(name).unwrap();
     let cases = [
         (
-            "file-server",
-            RunOptions {
-                sessions: SessionsSpec {
-                    sign: Some(Mode::Required),
-                    ..base.sessions.clone()
-                },
-                ..base.clone()
+            by_name("file-server"),
+            SessionsSpec {
+                sign: Some(Mode::Required),
+                ..short().sessions
             },
         ),
         (
-            "all-commands",
-            RunOptions {
-                sessions: SessionsSpec {
-                    encrypt: Some(Mode::Required),
-                    sessions_per_connection: Some(2),
-                    ..base.sessions.clone()
-                },
-                ..base.clone()
+            by_name("all-commands"),
+            SessionsSpec {
+                encrypt: Some(Mode::Required),
+                ..two_sessions.clone()
             },
         ),
         (
-            "file-server",
-            RunOptions {
-                sessions: SessionsSpec {
-                    sessions_per_connection: Some(2),
-                    connections_per_session: Some(2),
-                    ..base.sessions.clone()
-                },
-                ..base.clone()
+            by_name("file-server"),
+            SessionsSpec {
+                connections_per_session: Some(2),
+                ..two_sessions
             },
         ),
-        (
-            "file-server",
-            RunOptions {
-                sessions: SessionsSpec {
-                    dialect: Some(Dialect::Cifs.into()),
-                    sessions_per_connection: Some(2),
-                    ..base.sessions
-                },
-                ..base
-            },
-        ),
+        (by_name("file-server"), in_cifs.clone()),
+        (everything, in_cifs),
     ];
     std::thread::scope(|scope| {
-        for (profile, options) in &cases {
+        for (profile, sessions) in cases {
             let target = lab.target(Proof::Password);
             scope.spawn(move || {
-                let plan = plan(profile, options, target);
-                let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-                assert_eq!(record.server.logon, Some(Logon::Kerberos));
-                let [point] = &record.load_points[..] else {
-                    panic!("one load point was asked for");
-                };
-                let failures = point.ops.failures();
-                assert!(failures.is_empty(), "{profile}: {failures:?}");
-                assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
-                let renewals = point.ops.window(OpKind::Reauthentication);
-                // At least one for each session, even after a slow start.
-                assert!(renewals.count() >= 4, "{profile}: {}", renewals.count());
-                assert_eq!(record.leftover, None);
+                let options = expiring(sessions);
+                let limits = Limits::default();
+                check_renewals(&Plan::resolve(&profile, &options, target, limits, 2).unwrap());
             });
         }
     });

@@ -62,6 +62,7 @@ struct Impacket {
 
 impl Impacket {
     /// Installs and starts the server; returns `None`, and says so, if there is no pip.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn or_skip(name: &str) -> Option<Self> {
         if let Err(skip) = require(&[Tool::new("pip3", "python3-pip")]) {
             eprintln!("{skip}");
