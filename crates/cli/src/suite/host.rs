@@ -73,6 +73,15 @@ impl Host {
         Ok(())
     }
 
+    /// Makes a scratch Samba serve CIFS, unless the suite sets its protocols.
+    pub(super) fn serve_cifs(&mut self) {
+        if let HostKind::Samba { lines } = &mut self.kind
+            && !lines.iter().any(|line| line.contains("min protocol"))
+        {
+            lines.push(ScratchSamba::CIFS.to_owned());
+        }
+    }
+
     /// Returns the server's entry in the study.
     pub(super) fn doc(&self) -> StudyServerDoc {
         let (url, settings) = match &self.kind {

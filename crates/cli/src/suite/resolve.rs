@@ -103,7 +103,7 @@ impl Suite {
                 "two profiles are called `{twice}`: give one of them another name"
             )));
         }
-        let hosts = hosts(source, &args.servers)?;
+        let mut hosts = hosts(source, &args.servers)?;
         let of_hosts = |(common, chosen): (&Plan, &Chosen)| {
             let of_host = |host: &Host| match host.run.given().next() {
                 None => Ok(common.clone()),
@@ -113,6 +113,12 @@ impl Suite {
         };
         let plans = plans.iter().zip(&chosen).map(of_hosts);
         let plans = plans.collect::<Result<Vec<_>, _>>()?;
+        for (at, host) in hosts.iter_mut().enumerate() {
+            let mut of_host = plans.iter().map(|plans| &plans[at].sessions.options);
+            if of_host.any(|options| options.dialects.has_cifs()) {
+                host.serve_cifs();
+            }
+        }
         let comparisons = spec.comparisons.iter();
         let comparisons = comparisons
             .map(|entry| comparison(entry, &hosts).map_err(refuse))
