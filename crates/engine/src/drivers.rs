@@ -10,7 +10,9 @@ pub(crate) mod logons;
 pub mod loopback;
 pub(crate) mod native;
 pub(crate) mod null;
+mod prepare;
 mod renewals;
+mod requests;
 pub(crate) mod site;
 #[cfg(feature = "smb-rs")]
 pub(crate) mod smb_rs;

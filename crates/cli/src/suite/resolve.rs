@@ -113,12 +113,7 @@ impl Suite {
         };
         let plans = plans.iter().zip(&chosen).map(of_hosts);
         let plans = plans.collect::<Result<Vec<_>, _>>()?;
-        for (at, host) in hosts.iter_mut().enumerate() {
-            let mut of_host = plans.iter().map(|plans| &plans[at].sessions.options);
-            if of_host.any(|options| options.dialects.has_cifs()) {
-                host.serve_cifs();
-            }
-        }
+        serve_cifs(&mut hosts, &plans);
         let comparisons = spec.comparisons.iter();
         let comparisons = comparisons
             .map(|entry| comparison(entry, &hosts).map_err(refuse))
@@ -303,6 +298,17 @@ fn check_clash(source: &Source, given: &RunOptions, host: &Host) -> Result<(), F
             key.replace('_', "-")
         ))),
         None => Ok(()),
+    }
+}
+
+/// Makes scratch Sambas serve CIFS where their clients speak it. `plans` are by profile and
+/// then by server.
+fn serve_cifs(hosts: &mut [Host], plans: &[Vec<Plan>]) {
+    for (at, host) in hosts.iter_mut().enumerate() {
+        let mut of_host = plans.iter().map(|plans| &plans[at].sessions.options);
+        if of_host.any(|options| options.dialects.has_cifs()) {
+            host.serve_cifs();
+        }
     }
 }
 

@@ -30,16 +30,14 @@ use super::open;
 use super::to::CifsTo;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::native::open::share;
-use crate::drivers::native::request::create::{self, Name};
-use crate::drivers::native::request::info::{self, ANSWER_LEN, LISTING_LEN};
+use crate::drivers::prepare::share;
+use crate::drivers::requests::create::{self, Name};
+use crate::drivers::requests::info::{self, ANSWER_LEN, LISTING_LEN};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 
-/// Largest answer with changes, in bytes.
-const CHANGES_LEN: u32 = 4096;
 /// Number of names that a listing asks for at most: as many as fit the answer.
 const NAMES: u16 = u16::MAX;
 /// Largest data of a transaction: what fits the client's buffer beside the words.
@@ -278,15 +276,15 @@ impl CifsGroup<CifsMix> {
                 Ok(())
             }
             Action::ChangeNotify { filter, recursive } => {
-                let filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
+                let asked = info::watch(filter, *recursive, FileId::default());
                 let watch = NotifyChangeRequest {
                     fid: self.held[call.member].directory.0,
-                    completion_filter: filter,
+                    completion_filter: asked.completion_filter,
                     watched: match recursive {
                         true => WatchScope::Tree,
                         false => WatchScope::Directory,
                     },
-                    max_parameters: CHANGES_LEN,
+                    max_parameters: asked.output_length,
                 };
                 let CifsTo {
                     connection,

@@ -6,16 +6,16 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::Dialect;
 use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{CreateRequest, OplockLevel, access, options};
+use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
 
 use super::group::{CifsClient, CifsPlace, oplock_of};
-use crate::drivers::native::open::{
-    check_dialect, held_access, is_plain, make_kept, path, wire_names,
+use crate::drivers::prepare::{
+    check_dialect, held_access, is_plain, make_kept, open_directory, path, wire_names,
 };
-use crate::drivers::native::replay::wire_name;
+use crate::drivers::requests::recorded::wire_name;
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
-use crate::smb::session::cifs::CifsSession;
+use crate::smb::session::cifs::{CifsSession, number_of};
 
 /// Opens, in the client's session, the files that it uses during the load point.
 pub(super) async fn hold(
@@ -56,25 +56,10 @@ pub(super) async fn hold(
             false => Box::default(),
         },
         directory: match actions.iter().any(Action::holds_directory) {
-            true => open_directory(session, &site.directory).await?,
+            true => number_of(open_directory(session, &site.directory).await?),
             false => FileNumber::default(),
         },
     })
-}
-
-pub(super) async fn open_directory(
-    session: &mut CifsSession,
-    path: &str,
-) -> Result<FileNumber, SessionError> {
-    let request = CreateRequest {
-        options: options::FILE_DIRECTORY_FILE,
-        ..CreateRequest::open(
-            path,
-            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-        )
-    };
-    let doing = format!("open directory '{path}'");
-    Ok(session.create(&doing, &request).await?.file)
 }
 
 /// Returns the search pattern of each action, with the path of the run's directory.

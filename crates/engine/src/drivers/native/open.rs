@@ -1,22 +1,21 @@
 //! Opens, creates and names everything before the load begins, so that no operation
 //! has to. Opens have the rights that the mix needs, and no more.
 
-use smbench_model::action::{
-    Action, CreateParameters, CreateSubject, QueryClass, SetClass, dialect_needed,
-};
+use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
-use smbench_model::kind::OpKind;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::create::{CreateRequest, options};
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::group::{ClientSession, SlotObjects};
+use crate::drivers::prepare::{
+    check_dialect, held_access, is_plain, make_kept, open_directory, path, wire_names,
+};
 use crate::drivers::site::Site;
-use crate::smb::calls::FileCalls;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
 
@@ -60,18 +59,6 @@ pub(super) async fn hold(
     Ok((held, granted))
 }
 
-/// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
-pub(crate) fn share(site: &Site) -> Result<WireName, SessionError> {
-    let target = &site.endpoint.target;
-    let path = match site.mix.actions().contains(&Action::TreeConnect) {
-        true => format!(r"\\{}\{}", target.host, target.share),
-        false => String::new(),
-    };
-    WireName::new(&path).map_err(|_| SessionError::Path {
-        doing: format!("connect to '{path}'"),
-    })
-}
-
 /// Returns the search pattern of each action; empty if no action lists a directory.
 pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     let actions = site.mix.actions();
@@ -107,66 +94,6 @@ pub(super) async fn places(
         places.push(place);
     }
     Ok(places)
-}
-
-/// Returns whether an action is a single request that needs no state.
-pub(crate) fn is_plain(action: &Action) -> bool {
-    matches!(
-        action.first(),
-        OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush
-    )
-}
-
-/// Returns the entries that must exist because an action opens or overwrites them.
-/// The second value is the create option for the kind of the entry.
-pub(crate) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32)> {
-    let opens = |wanted: CreateSubject| {
-        actions.iter().any(|action| {
-            matches!(
-                action,
-                Action::Create(CreateParameters {
-                    subject,
-                    disposition: Disposition::Open | Disposition::Overwrite,
-                    ..
-                }) if *subject == wanted
-            )
-        })
-    };
-    [
-        (
-            CreateSubject::ScratchFile,
-            ScratchName::KeptFile,
-            options::FILE_NON_DIRECTORY_FILE,
-        ),
-        (
-            CreateSubject::ScratchDirectory,
-            ScratchName::KeptDirectory,
-            options::FILE_DIRECTORY_FILE,
-        ),
-    ]
-    .into_iter()
-    .filter(move |(subject, ..)| opens(*subject))
-    .map(|(_, name, kind)| (name, kind))
-}
-
-/// Creates the entries that must exist.
-pub(crate) async fn make_kept(
-    actions: &[Action],
-    paths: &[String],
-    session: &mut impl FileCalls,
-) -> Result<(), SessionError> {
-    for (name, kind) in kept(actions) {
-        let path = paths[name as usize].as_str();
-        let doing = format!("make '{path}'");
-        let request = CreateRequest {
-            disposition: Disposition::OpenIf,
-            options: kind,
-            ..CreateRequest::open(path, access::FILE_READ_ATTRIBUTES)
-        };
-        let made = session.open_file(&doing, &request).await?;
-        session.close_file(&doing, made).await?;
-    }
-    Ok(())
 }
 
 /// Opens the files. If caching is requested, the caching granted for each file is
@@ -237,75 +164,6 @@ async fn resume_keys(
     Ok(keys.into_boxed_slice())
 }
 
-pub(super) async fn open_directory(
-    session: &mut Session,
-    path: &str,
-) -> Result<FileId, SessionError> {
-    let request = CreateRequest {
-        options: options::FILE_DIRECTORY_FILE,
-        ..CreateRequest::open(
-            path,
-            access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
-        )
-    };
-    let opened = session
-        .create(&format!("open directory '{path}'"), &request)
-        .await?;
-    Ok(opened.file_id)
-}
-
-/// Returns the rights for the files held open.
-pub(crate) fn held_access(actions: &[Action]) -> u32 {
-    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE;
-    for action in actions {
-        rights |= match action {
-            // If an open has only one of these two rights, a server may look up the
-            // size of the file on every write. FLUSH needs one of them as well
-            // (MS-SMB2 3.3.5.11).
-            Action::Write { .. } | Action::WriteFlush | Action::Flush | Action::FinalFlush => {
-                access::FILE_WRITE_DATA | access::FILE_APPEND_DATA
-            }
-            Action::QueryInfo {
-                class: QueryClass::Security,
-            } => access::READ_CONTROL,
-            Action::SetInfo { class } => set_access(*class),
-            _ => 0,
-        };
-    }
-    rights
-}
-
-/// Returns the right that a change needs (MS-SMB2 3.3.5.21.1, 3.3.5.21.3).
-pub(super) const fn set_access(class: SetClass) -> u32 {
-    match class {
-        SetClass::Basic => access::FILE_WRITE_ATTRIBUTES,
-        SetClass::Allocation | SetClass::EndOfFile => access::FILE_WRITE_DATA,
-        SetClass::Rename | SetClass::Delete => access::DELETE,
-        SetClass::Security => access::WRITE_DAC,
-    }
-}
-
-/// Refuses commands that the negotiated dialect does not have.
-pub(crate) fn check_dialect(
-    actions: &[Action],
-    dialect: Dialect,
-    share: impl Fn() -> String,
-) -> Result<(), SessionError> {
-    for action in actions {
-        if let Some(need) = dialect_needed(action)
-            && !(need.has)(dialect)
-        {
-            return Err(SessionError::NotInDialect {
-                what: need.what,
-                needs: need.needs,
-                dialect,
-                at: share(),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// Refuses leases if the dialect or the server does not have them.
 fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
     if !matches!(asked, Caching::Lease(_)) {
@@ -326,17 +184,4 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
         });
     }
     Ok(())
-}
-
-pub(crate) fn path(site: &Site, name: &str) -> String {
-    format!(r"{}\{name}", site.directory)
-}
-
-pub(crate) fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
-    let encode = |path: &String| {
-        WireName::new(path).map_err(|_| SessionError::Path {
-            doing: format!("open '{path}'"),
-        })
-    };
-    paths.iter().map(encode).collect()
 }

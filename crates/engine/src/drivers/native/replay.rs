@@ -9,13 +9,13 @@
 //! A server may leave the rest of a frame undone after a failure. The CLOSE is then
 //! sent once more, so that nothing stays open.
 
-pub(crate) mod wire;
+mod wire;
 
 use std::sync::Arc;
 
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::trace::{NO_HANDLE, Record, Template, Trace};
+use smbench_model::trace::{NO_HANDLE, Record, Trace};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
 use smbench_protocol::command::lock::lock_flags;
@@ -26,20 +26,19 @@ use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, 
 
 use super::encode::{Encode, To};
 use super::group::{ClientSession, GroupState, SlotObjects};
-use super::open::open_directory;
 use crate::drivers::deltree::{Deltree, DeltreeStep};
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
+use crate::drivers::prepare::open_directory;
+use crate::drivers::requests::recorded::{
+    ROOT_UNITS_MAX, compose, existing, recorded, set, wire_name,
+};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
-use wire::{deletion, existing, listing, query, recorded, set};
-
-/// Maximum length of the directory's name in UTF-16 units. It leaves room for any
-/// name below it.
-pub(crate) const ROOT_UNITS_MAX: usize = 16_000;
+use wire::{deletion, listing, query};
 
 /// Encodes the operations of a trace.
 pub(crate) struct TraceEncoder {
@@ -73,12 +72,6 @@ struct Current {
     is_closing: bool,
     /// First status of its frame that is not a success.
     status: NtStatus,
-}
-
-pub(crate) fn wire_name(name: &str) -> Result<WireName, SessionError> {
-    WireName::new(name).map_err(|_| SessionError::Path {
-        doing: format!("open '{name}'"),
-    })
 }
 
 impl Encode for TraceEncoder {
@@ -248,17 +241,6 @@ impl Encode for TraceEncoder {
             Some((member, &mut player.levels[handle]))
         })
     }
-}
-
-/// Composes a name below `root` for the client with this number.
-pub(crate) fn compose(
-    name: &mut WireName,
-    template: &Template,
-    root: &WireName,
-    number: &WireName,
-) {
-    name.set_joined(template.parts(root, number))
-        .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
 }
 
 impl GroupState<TraceEncoder> {

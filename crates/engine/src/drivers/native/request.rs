@@ -1,16 +1,14 @@
 //! Encodes the operations of a mix as requests. Nothing here allocates: names are
 //! encoded and files are opened before the load begins.
 
-pub(crate) mod create;
 mod flags;
-pub(crate) mod info;
 
 use std::sync::Arc;
 
 use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
-use smbench_model::operations::{Mix, Operation};
+use smbench_model::operations::Mix;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::{CopyChunk, CopyChunkRequest};
@@ -27,16 +25,16 @@ use super::open;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
+use crate::drivers::prepare;
+use crate::drivers::requests::create::{self, Name};
+use crate::drivers::requests::{copied_chunks, info};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{self, Session, SessionError};
-use create::Name;
 
 /// Number of requests in a frame of CREATE, another request, CLOSE.
 pub(super) const FRAME_REQUESTS: u8 = 3;
-/// Bytes that every server copies at a time, and the maximum number of such chunks
-/// in one request.
-const CHUNK_LEN: u32 = 1 << 20;
+/// Maximum number of chunks in one request.
 const CHUNKS_MAX: usize = 8;
 /// Maximum bytes of the list of a server's interfaces: as many as one credit pays
 /// for.
@@ -74,7 +72,7 @@ impl Encode for MixEncoder {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
-            share: open::share(site)?,
+            share: prepare::share(site)?,
             file_size: site.plan.work.workload.files.size,
             unique: Unique {
                 seed: session::random_u64(),
@@ -350,19 +348,6 @@ impl GroupState<MixEncoder> {
         place.asks_to_cache = false;
         Ok(())
     }
-}
-
-/// Returns the chunks of a copy of an operation's range.
-pub(crate) fn copied_chunks(operation: &Operation) -> impl Iterator<Item = CopyChunk> {
-    let Operation { offset, length, .. } = *operation;
-    (0..length.div_ceil(CHUNK_LEN)).map(move |at| {
-        let start = at * CHUNK_LEN;
-        CopyChunk {
-            source: offset + u64::from(start),
-            target: start.into(),
-            length: CHUNK_LEN.min(length - start),
-        }
-    })
 }
 
 /// Returns whether a connection has the credits for a call.

@@ -23,7 +23,7 @@ use smbench_protocol::command::read::read_flags;
 use super::link::Link;
 use super::{Done, Made, Running, ended, guarded};
 use crate::drivers::driver::Call;
-use crate::drivers::native::request::info::TIME_SET;
+use crate::drivers::requests::info::TIME_SET;
 
 /// Result of an answer.
 #[derive(Default)]

@@ -13,9 +13,9 @@ use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::{self, Link};
 use super::{Caller, Made, Running};
 use crate::drivers::driver::Call;
-use crate::drivers::native::open::{held_access, kept};
-use crate::drivers::native::request::create::Name;
-use crate::drivers::native::request::{copied_chunks, create};
+use crate::drivers::prepare::{held_access, kept};
+use crate::drivers::requests::create::Name;
+use crate::drivers::requests::{copied_chunks, create};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
 

@@ -26,7 +26,7 @@ use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
 use crate::drivers::driver::Call;
-use crate::drivers::native::replay::wire::{recorded, set_class};
+use crate::drivers::requests::recorded::{recorded, set_class};
 use crate::drivers::site::Site;
 use crate::smb::session::{Session, SessionError};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};

@@ -3,7 +3,7 @@
 
 mod files;
 
-pub(crate) use files::SEARCH_ATTRIBUTES;
+pub(crate) use files::{SEARCH_ATTRIBUTES, number_of};
 
 use smbench_model::record::SetupPhase;
 use smbench_protocol::cifs::command::encode_empty;

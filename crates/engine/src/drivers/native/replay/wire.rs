@@ -1,22 +1,20 @@
 //! Requests of a replay, and the frames that contain them.
 
-use smbench_model::action::SetClass;
 use smbench_model::trace::{Record, Verb};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName as Name;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, query_directory_flags,
 };
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
-use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
 
 use crate::drivers::deltree::{Deltree, DeltreeRequest};
 use crate::drivers::native::encode::To;
-use crate::drivers::native::request::info;
-use crate::drivers::native::request::info::ANSWER_LEN;
+use crate::drivers::requests::info::{self, ANSWER_LEN};
+use crate::drivers::requests::recorded::existing;
 
 /// Frames of operations by name. Each method returns the number of answers.
 impl To<'_> {
@@ -75,43 +73,11 @@ impl To<'_> {
     }
 }
 
-/// Returns a CREATE that opens an existing name.
-pub(super) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
-    CreateRequest::open(name, rights | access::SYNCHRONIZE)
-}
-
 /// Returns a CREATE that opens a name to delete it.
 pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> {
     let mut request = existing(name, access::DELETE);
     request.options = kind | options::FILE_DELETE_ON_CLOSE;
     request
-}
-
-/// Returns the CREATE of a trace. The trace does not record the requested rights.
-/// It requests those to read and write, as the clients of dbench do.
-pub(crate) fn recorded<'a, N: ?Sized>(record: &Record, name: &'a N) -> CreateRequest<'a, N> {
-    /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
-    const BY_ID: u32 = 0x2000;
-    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
-    if record.length & options::FILE_DIRECTORY_FILE == 0 {
-        rights |=
-            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
-    }
-    if record.length & options::FILE_DELETE_ON_CLOSE != 0 {
-        rights |= access::DELETE;
-    }
-    CreateRequest {
-        disposition: match record.class {
-            0 => Disposition::Supersede,
-            1 => Disposition::Open,
-            2 => Disposition::Create,
-            3 => Disposition::OpenIf,
-            4 => Disposition::Overwrite,
-            _ => Disposition::OverwriteIf,
-        },
-        options: record.length & !BY_ID,
-        ..existing(name, rights)
-    }
 }
 
 pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest {
@@ -124,28 +90,6 @@ pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest 
         output_length: ANSWER_LEN,
         additional: 0,
         file_id,
-    }
-}
-
-/// Returns the class of a recorded SET_INFO; `None` if it revokes a deletion. Values
-/// that were not recorded are chosen so that they change nothing recorded.
-pub(crate) const fn set_class(record: &Record) -> Option<SetClass> {
-    Some(match record.class {
-        13 => return None,
-        19 => SetClass::Allocation,
-        20 => SetClass::EndOfFile,
-        _ => SetClass::Basic,
-    })
-}
-
-/// Returns the SET_INFO of a trace.
-pub(crate) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
-    match set_class(record) {
-        Some(class) => info::set(class, file_id, record.offset, None),
-        None => SetInfoRequest {
-            file_id,
-            info: SetInfo::Disposition(Deletion::Revoked),
-        },
     }
 }
 

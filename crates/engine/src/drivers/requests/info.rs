@@ -13,20 +13,20 @@ use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRe
 use smbench_protocol::command::{FileTime, FileTimes, WireName};
 
 /// Maximum bytes of an answer about one file.
-pub(crate) const ANSWER_LEN: u32 = 16 * 1024;
+pub(in crate::drivers) const ANSWER_LEN: u32 = 16 * 1024;
 /// Maximum bytes of a listing: as many as one credit pays for.
-pub(crate) const LISTING_LEN: u32 = 64 * 1024;
+pub(in crate::drivers) const LISTING_LEN: u32 = 64 * 1024;
 /// Maximum bytes of an answer with changes; only the first few changes matter.
 const CHANGES_LEN: u32 = 4 * 1024;
 
 /// Parts of a security descriptor that are queried.
-pub(crate) const SECURITY_PARTS: u32 = security::OWNER_SECURITY_INFORMATION
+pub(in crate::drivers) const SECURITY_PARTS: u32 = security::OWNER_SECURITY_INFORMATION
     | security::GROUP_SECURITY_INFORMATION
     | security::DACL_SECURITY_INFORMATION;
 
 /// 2020-01-01 UTC: a time to set. A time of 0 would mean that the server keeps its
 /// own (MS-FSCC 2.4.7).
-pub(crate) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
+pub(in crate::drivers) const TIME_SET: FileTime = FileTime(132_223_104_000_000_000);
 
 /// A self-relative descriptor (MS-DTYP 2.4.6). Its DACL gives full access to
 /// everyone, so that it cannot prevent the clean-up of the run.
@@ -42,7 +42,7 @@ const DESCRIPTOR: [u8; 48] = [
 
 /// Returns a query about a file (MS-FSCC 2.4), its volume (MS-FSCC 2.5) or its
 /// security.
-pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
+pub(in crate::drivers) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
     let (info_type, additional) = match class.kind() {
         OpKind::QueryFs => (InfoType::FileSystem, 0),
         OpKind::QuerySecurity => (InfoType::Security, SECURITY_PARTS),
@@ -59,7 +59,7 @@ pub(super) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoReques
 
 /// Returns a change to a file of `size` bytes that keeps its contents. `renamed` is
 /// the new name, if the change is a rename.
-pub(crate) fn set(
+pub(in crate::drivers) fn set(
     class: SetClass,
     file_id: FileId,
     size: u64,
@@ -89,7 +89,7 @@ pub(crate) fn set(
 }
 
 /// Returns a listing of a directory from its first name.
-pub(crate) const fn list(
+pub(in crate::drivers) const fn list(
     class: DirectoryClass,
     directory: FileId,
     pattern: &WireName,
@@ -104,7 +104,7 @@ pub(crate) const fn list(
 }
 
 /// Returns a request that waits for changes in a directory.
-pub(super) fn watch(
+pub(in crate::drivers) fn watch(
     filter: &[ChangeFilter],
     recursive: bool,
     directory: FileId,

@@ -10,13 +10,13 @@ use smbench_protocol::command::create::{
 };
 use smbench_protocol::command::create_context::CreateContext;
 
-use crate::drivers::native::open::set_access;
+use crate::drivers::prepare::set_access;
 
 /// Maximum number of contexts in one CREATE.
-pub(super) const CONTEXTS_MAX: usize = 3;
+pub(in crate::drivers) const CONTEXTS_MAX: usize = 3;
 
 /// The name that a CREATE opens.
-pub(crate) enum Name {
+pub(in crate::drivers) enum Name {
     /// The name of the operation's file.
     File,
     /// A scratch name of the slot.
@@ -24,7 +24,7 @@ pub(crate) enum Name {
 }
 
 /// Returns the name that the CREATE of an action opens.
-pub(crate) const fn name(action: &Action) -> Name {
+pub(in crate::drivers) const fn name(action: &Action) -> Name {
     match action {
         Action::Create(opening) => match (opening.subject, opening.delete_on_close) {
             (CreateSubject::WorkFile, _) => Name::File,
@@ -41,7 +41,7 @@ pub(crate) const fn name(action: &Action) -> Name {
 
 /// Returns whether the CREATE of an action may request an oplock or a lease. It may
 /// do so only for a file, and not with a durable handle, which has its own oplock.
-pub(crate) const fn may_cache(action: &Action) -> bool {
+pub(in crate::drivers) const fn may_cache(action: &Action) -> bool {
     !matches!(
         action,
         Action::Create(
@@ -54,7 +54,7 @@ pub(crate) const fn may_cache(action: &Action) -> bool {
 }
 
 /// Returns the CREATE of an action.
-pub(crate) fn request<'a, N: ?Sized>(
+pub(in crate::drivers) fn request<'a, N: ?Sized>(
     action: &Action,
     name: &'a N,
     contexts: &'a [CreateContext],
@@ -136,7 +136,7 @@ fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateReque
 
 /// Returns the create contexts of an action and their number; the rest of the array
 /// is unused. `unique` makes the name of a durable handle.
-pub(super) fn contexts(
+pub(in crate::drivers) fn contexts(
     action: &Action,
     dialect: Dialect,
     unique: impl FnOnce() -> [u8; 16],

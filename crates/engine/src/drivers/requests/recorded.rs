@@ -1,0 +1,90 @@
+//! The requests of traces, and their names.
+
+use smbench_model::action::SetClass;
+use smbench_model::trace::{Record, Template};
+use smbench_protocol::FileId;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
+
+use super::info;
+use crate::smb::session::SessionError;
+
+/// Maximum length of the directory's name in UTF-16 units. It leaves room for any
+/// name below it.
+pub(in crate::drivers) const ROOT_UNITS_MAX: usize = 16_000;
+
+/// Returns a CREATE that opens an existing name.
+pub(in crate::drivers) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
+    CreateRequest::open(name, rights | access::SYNCHRONIZE)
+}
+
+/// Returns the CREATE of a trace. The trace does not record the requested rights.
+/// It requests those to read and write, as the clients of dbench do.
+pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
+    record: &Record,
+    name: &'a N,
+) -> CreateRequest<'a, N> {
+    /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
+    const BY_ID: u32 = 0x2000;
+    let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
+    if record.length & options::FILE_DIRECTORY_FILE == 0 {
+        rights |=
+            access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
+    }
+    if record.length & options::FILE_DELETE_ON_CLOSE != 0 {
+        rights |= access::DELETE;
+    }
+    CreateRequest {
+        disposition: match record.class {
+            0 => Disposition::Supersede,
+            1 => Disposition::Open,
+            2 => Disposition::Create,
+            3 => Disposition::OpenIf,
+            4 => Disposition::Overwrite,
+            _ => Disposition::OverwriteIf,
+        },
+        options: record.length & !BY_ID,
+        ..existing(name, rights)
+    }
+}
+
+/// Returns the class of a recorded SET_INFO; `None` if it revokes a deletion. Values
+/// that were not recorded are chosen so that they change nothing recorded.
+pub(in crate::drivers) const fn set_class(record: &Record) -> Option<SetClass> {
+    Some(match record.class {
+        13 => return None,
+        19 => SetClass::Allocation,
+        20 => SetClass::EndOfFile,
+        _ => SetClass::Basic,
+    })
+}
+
+/// Returns the SET_INFO of a trace.
+pub(in crate::drivers) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
+    match set_class(record) {
+        Some(class) => info::set(class, file_id, record.offset, None),
+        None => SetInfoRequest {
+            file_id,
+            info: SetInfo::Disposition(Deletion::Revoked),
+        },
+    }
+}
+
+/// Encodes a name.
+pub(in crate::drivers) fn wire_name(name: &str) -> Result<WireName, SessionError> {
+    WireName::new(name).map_err(|_| SessionError::Path {
+        doing: format!("open '{name}'"),
+    })
+}
+
+/// Composes a name below `root` for the client with this number.
+pub(in crate::drivers) fn compose(
+    name: &mut WireName,
+    template: &Template,
+    root: &WireName,
+    number: &WireName,
+) {
+    name.set_joined(template.parts(root, number))
+        .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
+}
