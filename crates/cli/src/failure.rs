@@ -266,6 +266,7 @@ mod tests {
             wanted: size(),
             at: at(),
             limit: size(),
+            why: "",
         };
         let block = FileioError::BlockTooLarge {
             wanted: size(),

@@ -6,6 +6,7 @@ mod disk_watch;
 mod trial;
 
 use smbench_model::limits::Limits;
+use smbench_model::record::SetupPhase;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
 use smbench_protocol::connection::{Negotiated, SessionTerms};
@@ -201,8 +202,12 @@ async fn set_up(endpoint: &Endpoint) -> Result<(ShareSession, TimeSpread), Sessi
             Ok(session) => session,
             Err(error) if times.is_empty() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());
-                // What matters is why the server did not take what was asked for.
-                ShareSession::open(&cifs).await.map_err(|_| error)?
+                let opened = ShareSession::open(&cifs).await;
+                // The error that says more: of the try that came further.
+                opened.map_err(|of_cifs| match of_cifs.phase() {
+                    SetupPhase::Connect | SetupPhase::Negotiate => error,
+                    _ => of_cifs,
+                })?
             }
             Err(error) => return Err(error),
         };
@@ -249,7 +254,7 @@ async fn accepts(endpoint: &Endpoint) -> Result<(), String> {
             session.log_off().await;
             Ok(())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.cause()),
     }
 }
 

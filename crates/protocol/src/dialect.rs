@@ -70,7 +70,9 @@ impl FromStr for Dialect {
 
 /// Error for a text that names neither a supported dialect nor a range of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of cifs, 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2")]
+#[error(
+    "expected one of cifs (SMB1), 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2"
+)]
 pub struct UnknownDialect;
 
 /// A range of dialects to offer, both ends included. Its text form is `3.0` or

@@ -188,7 +188,7 @@ fn status(error: &SessionError) -> NtStatus {
         }
         SessionError::Connect { .. }
         | SessionError::Step {
-            source: StepFailure::Io(_),
+            source: StepFailure::Io(_) | StepFailure::NoSmb2,
             ..
         } => NtStatus::CONNECTION_DISCONNECTED,
         _ => NtStatus::UNSUCCESSFUL,

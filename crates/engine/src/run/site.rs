@@ -126,6 +126,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
         DriverKind::SmbRs => unless(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
     check_sizes(plan, &endpoint, &server)?;
+    check_in_flight(plan, &endpoint, &session)?;
     if prepared_files(plan).is_none() {
         let (path, needed) = (&plan.sessions.target.path, plan.bytes_of(clients));
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
@@ -350,8 +351,34 @@ fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result
             wanted: Size(largest.into()).to_string(),
             at: endpoint.at(),
             limit: Size(limit.into()).to_string(),
+            why: match (kind, server.dialect, server.signing) {
+                ("write", Some(Dialect::Cifs), Some(_)) => " in a signed session of CIFS",
+                _ => "",
+            },
         }),
         None => Ok(()),
+    }
+}
+
+/// Checks the requests in flight against the limit of a server of CIFS. Credits of SMB2 grow.
+fn check_in_flight(
+    plan: &Plan,
+    endpoint: &Endpoint,
+    session: &ShareSession,
+) -> Result<(), SessionError> {
+    let ShareSession::Cifs(session) = session else {
+        return Ok(());
+    };
+    let limit = session.connection.negotiated().max_mpx;
+    let sessions = plan.sessions.connections.sessions_per_connection;
+    let wanted = u64::from(plan.work.outstanding) * u64::from(sessions.min(plan.max_clients()));
+    match wanted > u64::from(limit) {
+        true => Err(SessionError::TooManyInFlight {
+            wanted,
+            at: endpoint.at(),
+            limit,
+        }),
+        false => Ok(()),
     }
 }
 

@@ -181,7 +181,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\ndialect = \"9\"",
-            "line 2, column 11: expected one of cifs, 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2",
+            "line 2, column 11: expected one of cifs (SMB1), 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, or a range such as 2.1..3.0.2",
         ),
         (
             "[run]\nfile_size = 1",

@@ -55,10 +55,10 @@ pub fn cautions(doc: &RunDoc) -> Vec<String> {
     found(doc).iter().map(line).collect()
 }
 
-/// Returns the cautions for a terminal. Each line ends with a newline, and is broken if
-/// it is wider than the terminal.
-pub(crate) fn brief(doc: &RunDoc) -> String {
-    let lines = brief_cautions(doc);
+/// Returns all cautions for a terminal. Each line ends with a newline, and is broken if it
+/// is wider than the terminal.
+pub(crate) fn caution_lines(doc: &RunDoc) -> String {
+    let lines = cautions(doc);
     lines.iter().map(|line| wrapped(line)).collect()
 }
 
@@ -271,6 +271,9 @@ fn starved(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
             "no connection used more than {}",
             counted(cap.into(), "credit")
         ),
+        None if plan.sessions.dialect == "cifs" => {
+            "the server permits too few requests at a time (MaxMpxCount)".to_owned()
+        }
         None => "the server granted too few".to_owned(),
     };
     Some(Finding {

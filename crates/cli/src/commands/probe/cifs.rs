@@ -66,6 +66,10 @@ pub(super) fn describe(url: &str, probe: &CifsProbe) -> String {
             "not tried out",
             "probe tries files, oplocks and flushes in SMB2 and SMB3 only".to_owned(),
         ),
+        (
+            "next",
+            "add --dialect cifs to run, find, suite and cleanup".to_owned(),
+        ),
     ]);
     table(lines)
 }

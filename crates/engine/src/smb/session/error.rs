@@ -204,7 +204,7 @@ pub enum SessionError {
     },
     /// A request size of the workload exceeds the server's limit.
     #[error(
-        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}; use smaller sizes"
+        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}{why}; use smaller sizes"
     )]
     TooLarge {
         /// "read" or "write".
@@ -215,6 +215,21 @@ pub enum SessionError {
         at: String,
         /// The negotiated limit.
         limit: String,
+        /// The reason of the limit, if it is one that the user chose.
+        why: &'static str,
+    },
+    /// The sessions of a connection have more requests in flight than the server permits.
+    #[error(
+        "the plan has {wanted} requests in flight on a connection, but {at} permits {limit} (MaxMpxCount); \
+         reduce --outstanding or --sessions-per-connection, or use more clients"
+    )]
+    TooManyInFlight {
+        /// Requests that the plan has in flight on a connection.
+        wanted: u64,
+        /// Host and port of the server.
+        at: String,
+        /// The server's limit.
+        limit: u16,
     },
     /// The workload uses a feature that the negotiated dialect lacks.
     #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see --dialect")]

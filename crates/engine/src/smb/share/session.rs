@@ -35,7 +35,8 @@ impl ShareSession {
             return Self::open_cifs(endpoint).await;
         };
         let narrowed = endpoint.with_dialects(smb2);
-        match Session::open(&narrowed).await {
+        let opened = Session::open(&narrowed).await;
+        match opened.map_err(SessionError::at_offer) {
             Ok(session) => Ok(Self::Smb2(Box::new(session))),
             Err(error) if dialects.has_cifs() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());

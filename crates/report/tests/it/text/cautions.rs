@@ -121,7 +121,7 @@ fn what_leaves_throughput_alone_is_said_once_and_marks_no_row() {
 }
 
 #[test]
-fn cautions_take_three_lines_whatever_the_number_of_load_points() {
+fn each_kind_of_caution_takes_a_line_whatever_the_number_of_load_points() {
     let doubtful = |clients| {
         let mut doubtful = point(clients, 1, 1600);
         let waited = "thread 10 lacked a CPU 100 % of the time; cause unknown";
@@ -148,7 +148,8 @@ fn cautions_take_three_lines_whatever_the_number_of_load_points() {
       points lead there; rightmost valid load 20 clients, mean 1.21 ms
     latency noise at all load points: at 20, p99 may be 400 ms too high, p99.9 400 ms
     shared CPUs at all load points: at 20, thread 10 lacked a CPU 100 % of the time; cause unknown
-    also held back, starved of credits: see `smbench show --details`
+    held back at all load points: at 20, sockets took no more 10 % of the clients' time
+    starved of credits at all load points: at 20, 10 % of the clients' time: the server granted too few
     ");
 }
 

@@ -49,7 +49,7 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &
                 "; the user may not use this share, or the share requires encryption: see --encrypt"
             }
             (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
-                "; the server speaks none of the dialects offered, see --dialect"
+                "; the server speaks none of the dialects offered, see --dialect (cifs is SMB1)"
             }
             (_, status) => status_advice(status),
         },

@@ -41,6 +41,10 @@ impl SessionError {
                 ..
             }
             | Self::Connect { source, .. } => of_system(source),
+            Self::Step {
+                source: StepFailure::NoSmb2,
+                ..
+            } => CLOSED.to_owned(),
             Self::Step { source, .. } => source.to_string(),
             Self::Handshake { source, .. } => source.to_string(),
             other => other.to_string(),
@@ -67,12 +71,23 @@ impl SessionError {
                         ..
                     }
             ),
-            Self::Step {
-                source: StepFailure::Io(source),
-                ..
-            } => self.phase() == SetupPhase::Negotiate && is_closed(source),
+            Self::Step { source, .. } => matches!(source, StepFailure::NoSmb2),
             _ => false,
         }
+    }
+
+    /// Turns the end of a connection during NEGOTIATE into the reason that it suggests.
+    pub(crate) fn at_offer(mut self) -> Self {
+        if let Self::Step {
+            source,
+            phase: Some(SetupPhase::Negotiate),
+            ..
+        } = &mut self
+            && matches!(source, StepFailure::Io(error) if is_closed(error))
+        {
+            *source = StepFailure::NoSmb2;
+        }
+        self
     }
 
     /// Returns whether this machine, and not the server, could not set up the session.
@@ -99,11 +114,13 @@ impl SessionError {
 /// Returns the cause of a broken connection. The system has several errors for one event.
 fn of_system(error: &io::Error) -> String {
     match error.kind() {
-        _ if is_closed(error) => "the server closed the connection".to_owned(),
+        _ if is_closed(error) => CLOSED.to_owned(),
         ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => error.to_string(),
     }
 }
+
+const CLOSED: &str = "the server closed the connection";
 
 fn is_closed(error: &io::Error) -> bool {
     matches!(

@@ -26,6 +26,11 @@ pub enum StepFailure {
     /// The connection broke.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The server closed the connection at the first message, which offers SMB2.
+    #[error(
+        "the server closed the connection when SMB2 was offered; if it speaks SMB1 only, add --dialect cifs"
+    )]
+    NoSmb2,
     /// The server violated the protocol.
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
