@@ -244,6 +244,26 @@ fn servers_that_ignore_flushes_are_named() {
 }
 
 #[test]
+fn dialects_are_named_if_they_differ_or_are_old() {
+    let told = |dialects: [&str; 2]| {
+        let [a, b] = dialects.map(|dialect| {
+            let mut run = curve(1000.0);
+            dialect.clone_into(&mut run.server.dialect);
+            run
+        });
+        answer(&study(&[("a", a), ("b", b)])).join("\n")
+    };
+    let differ = told(["cifs", "3.1.1"]);
+    let expected = "file-server: the dialects differ: CIFS with a; SMB 3.1.1 with b.";
+    assert!(differ.contains(expected), "{differ}");
+    let old = told(["cifs", "cifs"]);
+    let expected = "file-server: the dialect was CIFS (SMB1).";
+    assert!(old.contains(expected), "{old}");
+    let usual = told(["3.1.1", "3.1.1"]);
+    assert!(!usual.contains("dialect"), "{usual}");
+}
+
+#[test]
 fn what_cannot_be_told_is_not_told() {
     let slow = || curve(1000.0);
     let told = |run: RunDoc| answer(&study(&[("a", run), ("b", curve(2000.0))])).remove(0);

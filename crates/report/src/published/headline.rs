@@ -77,6 +77,7 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
     } else {
         sentences.extend(flush_policies(&measured));
     }
+    sentences.extend(dialects(&measured));
     sentences.extend(without.iter().map(|of| {
         let name = plain(&of.contender.name);
         format!("{name} has no valid load point.")
@@ -144,6 +145,32 @@ fn flush_policies(servers: &[Answering<'_>]) -> Option<String> {
         "flushes are ignored by {ignoring}, which is faster and may lose data in a power failure, \
          and honoured by {honouring}."
     ))
+}
+
+/// Names the dialects if they differ, or if all of them are CIFS.
+fn dialects(servers: &[Answering<'_>]) -> Option<String> {
+    let mut protocols = Vec::new();
+    for of in servers {
+        let protocol = of.run.server.protocol();
+        let name = plain(&of.contender.name);
+        match protocols.iter_mut().find(|(known, _)| *known == protocol) {
+            Some((_, names)) => *names = format!("{names}, {name}"),
+            None => protocols.push((protocol, name)),
+        }
+    }
+    let every = protocols
+        .iter()
+        .map(|(protocol, names)| format!("{protocol} with {names}"));
+    match &protocols[..] {
+        [(protocol, _)] if servers.iter().all(|of| of.run.server.is_cifs()) => {
+            Some(format!("the dialect was {protocol} (SMB1)."))
+        }
+        [_, _, ..] => Some(format!(
+            "the dialects differ: {}.",
+            every.collect::<Vec<_>>().join("; ")
+        )),
+        _ => None,
+    }
 }
 
 /// Returns whether two runs did the same operations in the same way.
