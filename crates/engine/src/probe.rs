@@ -6,7 +6,6 @@ mod disk_watch;
 mod trial;
 
 use smbench_model::limits::Limits;
-use smbench_model::record::SetupPhase;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
 use smbench_protocol::connection::{Negotiated, SessionTerms};
@@ -203,11 +202,7 @@ async fn set_up(endpoint: &Endpoint) -> Result<(ShareSession, TimeSpread), Sessi
             Err(error) if times.is_empty() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());
                 let opened = ShareSession::open(&cifs).await;
-                // The error that says more: of the try that came further.
-                opened.map_err(|of_cifs| match of_cifs.phase() {
-                    SetupPhase::Connect | SetupPhase::Negotiate => error,
-                    _ => of_cifs,
-                })?
+                opened.map_err(|of_cifs| error.or_of_cifs(of_cifs))?
             }
             Err(error) => return Err(error),
         };

@@ -24,9 +24,7 @@ use smbench_model::record::OpKind;
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};
 use crate::statistics::per;
-use crate::text::{
-    caution_lines, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped,
-};
+use crate::text::{brief, cpu_use, facts, footnotes, rate_lines, reached, remarks, wrapped};
 use crate::units::{amount, bytes, counted, labelled, plain};
 pub use interim::Interim;
 use latency::{Latencies, by_operation, ms, ordinal, pooled, quantile};
@@ -61,7 +59,7 @@ pub fn report(doc: &RunDoc, shown: &Shown) -> Option<String> {
     sections.push(totals(test, point, &shown.percentiles));
     let curve = Curve::of(&doc.load_points);
     sections.extend(cpu_use(doc, &curve));
-    let mut notes = footnotes(&curve) + &rate_lines(doc) + &caution_lines(doc) + &remarks(doc);
+    let mut notes = footnotes(&curve) + &rate_lines(doc) + &brief(doc) + &remarks(doc);
     notes.extend(reached(doc).map(|line| wrapped(&line)));
     if !notes.is_empty() {
         sections.push(notes);

@@ -17,7 +17,7 @@ mod wrap;
 
 pub use crate::found::{answer, answer_in_brief, ended, outcome as probe_outcome, probes};
 pub use crate::tone::Tone;
-pub(crate) use cautions::caution_lines;
+pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
@@ -62,7 +62,7 @@ pub fn render(doc: &RunDoc) -> String {
         let curve_line = curve_line.map(|words| format!("curve: {words}"));
         let lines = peak.into_iter().chain(curve_line);
         let lines: String = lines.map(|line| wrapped(&line)).collect();
-        let cautions = lines + &caution_lines(doc);
+        let cautions = lines + &cautions::caution_lines(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
         sections.extend(operations(&curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));

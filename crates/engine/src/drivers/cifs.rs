@@ -218,9 +218,9 @@ impl<E: CifsEncode> Driver for Cifs<E> {
             hint::cold_path();
             self.send_renewals(&mut scratch.output)?;
         }
-        if !self.group.due.is_empty() {
+        if !self.group.due.is_empty() || !self.group.uncancelled.is_empty() {
             hint::cold_path();
-            self.release(&mut scratch.output);
+            self.send_due(&mut scratch.output);
         }
         Ok(())
     }
@@ -236,22 +236,32 @@ impl<E: CifsEncode> Driver for Cifs<E> {
 }
 
 impl<E> Cifs<E> {
-    /// Acknowledges breaks, except those of sessions that are being reauthenticated.
+    /// Acknowledges breaks and repeats cancels, except in sessions that are being
+    /// reauthenticated.
     #[cold]
-    fn release(&mut self, out: &mut Vec<u8>) {
+    fn send_due(&mut self, out: &mut Vec<u8>) {
         let Self { session, group, .. } = self;
         let CifsGroup {
             held,
             renewals,
             due,
+            uncancelled,
             ..
         } = group;
+        let connection = &mut session.connection;
+        let waits = |of| group::member_of(held, of).is_some_and(|member| renewals.concern(member));
         due.retain(|&(of, broken)| {
-            let waits = group::member_of(held, of).is_some_and(|member| renewals.concern(member));
-            if !waits {
-                session.connection.release(of, broken, out);
+            if !waits(of) {
+                connection.release(of, broken, out);
             }
-            waits
+            waits(of)
+        });
+        uncancelled.retain(|&(of, tag)| {
+            if !waits(of) {
+                // The request may have been answered meanwhile.
+                let _ = connection.cancel(of, tag, out);
+            }
+            waits(of)
         });
     }
 }
@@ -294,7 +304,7 @@ fn follow<E: CifsEncode>(
                 Some(member) => {
                     renewal::answered(group, member as usize, &done, session, out, sink)
                 }
-                None => group.watched(done.tag - WATCH_TAG, &session.connection, sink),
+                None => group.watched(&done, &session.connection, now, sink),
             }
         }
         CifsEvent::Completed(done) => group.completed(&done, session, now, out, sink),
@@ -316,6 +326,11 @@ fn follow<E: CifsEncode>(
         } => {
             hint::cold_path();
             group.unreleased(of, broken, now);
+            Ok(())
+        }
+        CifsEvent::Uncancelled { session: of, tag } => {
+            hint::cold_path();
+            group.uncancelled(of, tag, now);
             Ok(())
         }
     }

@@ -148,6 +148,9 @@ fn expiring(sessions: SessionsSpec) -> RunOptions {
     }
 }
 
+/// Nothing but watches, so that only their cancels end them.
+const WATCHES: &str = "operations = [{ op = \"change_notify\", weight = 100 }]";
+
 /// Checks that all sessions of a load were authenticated again, and that no operation was lost.
 fn check_renewals(plan: &Plan) {
     let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
@@ -206,7 +209,8 @@ fn sessions_that_expire_under_load_are_authenticated_again() {
             },
         ),
         (by_name("file-server"), in_cifs.clone()),
-        (everything, in_cifs),
+        (everything, in_cifs.clone()),
+        (Profile::parse("watches", WATCHES).unwrap(), in_cifs),
     ];
     std::thread::scope(|scope| {
         for (profile, sessions) in cases {

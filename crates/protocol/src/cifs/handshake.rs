@@ -112,7 +112,10 @@ impl CifsHandshake {
                 let (connection, setup) = &mut *both;
                 let progress = match connection.receive(message)? {
                     CifsEvent::Completed(done) => setup.receive(connection, &done, out)?,
-                    CifsEvent::Part | CifsEvent::Break { .. } | CifsEvent::Expired { .. } => {
+                    CifsEvent::Part
+                    | CifsEvent::Break { .. }
+                    | CifsEvent::Expired { .. }
+                    | CifsEvent::Uncancelled { .. } => {
                         return Err(ProtocolError::NotAResponse.into());
                     }
                 };

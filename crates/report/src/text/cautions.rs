@@ -7,7 +7,7 @@
 use itertools::Itertools as _;
 
 use super::wrap::wrapped;
-use crate::doc::{LoadPointDoc, OldReason, PlanDoc, RunDoc};
+use crate::doc::{LoadPointDoc, OldReason, RunDoc};
 use crate::load::Load;
 use crate::units::{counted, latency, percent, plain};
 
@@ -15,7 +15,7 @@ use crate::units::{counted, latency, percent, plain};
 const LINES_MAX: usize = 3;
 
 /// A kind of caution: its name, and a function that looks for it in a load point.
-type Kind = (&'static str, fn(&LoadPointDoc, &PlanDoc) -> Option<Finding>);
+type Kind = (&'static str, fn(&LoadPointDoc, &RunDoc) -> Option<Finding>);
 
 /// All kinds, the most serious first.
 const KINDS: [Kind; 12] = [
@@ -57,8 +57,13 @@ pub fn cautions(doc: &RunDoc) -> Vec<String> {
 
 /// Returns all cautions for a terminal. Each line ends with a newline, and is broken if it
 /// is wider than the terminal.
-pub(crate) fn caution_lines(doc: &RunDoc) -> String {
-    let lines = cautions(doc);
+pub(super) fn caution_lines(doc: &RunDoc) -> String {
+    cautions(doc).iter().map(|line| wrapped(line)).collect()
+}
+
+/// Returns the most important cautions for a terminal.
+pub(crate) fn brief(doc: &RunDoc) -> String {
+    let lines = brief_cautions(doc);
     lines.iter().map(|line| wrapped(line)).collect()
 }
 
@@ -78,7 +83,7 @@ pub(super) fn brief_cautions(doc: &RunDoc) -> Vec<String> {
 fn found(doc: &RunDoc) -> Vec<Caution> {
     let caution = |(name, find): &Kind| {
         let valid = doc.load_points.iter().filter(|point| point.valid);
-        let findings = valid.filter_map(|point| Some((point, find(point, &doc.plan)?)));
+        let findings = valid.filter_map(|point| Some((point, find(point, doc)?)));
         let findings = findings.collect_vec();
         let points: Vec<_> = findings.iter().map(|(point, _)| *point).collect();
         let are_several = !points.iter().map(|point| point.load()).all_equal();
@@ -173,11 +178,11 @@ fn worst_share(point: &LoadPointDoc) -> f64 {
 const BUSY_WORTH_TELLING: f64 = 0.85;
 
 /// Judges the generator of a document that has no verdict of its own.
-fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
+fn busy_generator(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
     if point.generator.is_some() {
         return None;
     }
-    let threads = plan.threads_at(point.clients);
+    let threads = doc.plan.threads_at(point.clients);
     let busy = point.client.cpu_s() / (f64::from(threads) * point.window_s);
     // A window of length 0 compares as not busy.
     (busy > BUSY_WORTH_TELLING).then(|| Finding {
@@ -190,7 +195,7 @@ fn busy_generator(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
     })
 }
 
-fn latency_noise(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
+fn latency_noise(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
     let mut noise: Vec<_> = point.latency_noise_ns.iter().collect();
     // By name: longer names are higher percentiles.
     noise.sort();
@@ -209,7 +214,7 @@ fn latency_noise(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
             by(**most)
         ),
     };
-    let pass = match plan.repeat {
+    let pass = match doc.plan.repeat {
         0 | 1 => String::new(),
         _ => format!(" in pass {}", point.repeat),
     };
@@ -264,14 +269,14 @@ fn share_of_time(point: &LoadPointDoc, wait_s: f64) -> Option<f64> {
     (share > WAIT_WORTH_TELLING && point.window_s > 0.0).then_some(share)
 }
 
-fn starved(point: &LoadPointDoc, plan: &PlanDoc) -> Option<Finding> {
+fn starved(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
     let share = share_of_time(point, point.credit_starved_s)?;
-    let reason = match plan.sessions.credits {
+    let reason = match doc.plan.sessions.credits {
         Some(cap) => format!(
             "no connection used more than {}",
             counted(cap.into(), "credit")
         ),
-        None if plan.sessions.dialect == "cifs" => {
+        None if doc.server.is_cifs() => {
             "the server permits too few requests at a time (MaxMpxCount)".to_owned()
         }
         None => "the server granted too few".to_owned(),

@@ -41,6 +41,8 @@ pub(crate) struct CifsGroup<E> {
     oplocks: Vec<CreatedOpen>,
     /// Breaks to acknowledge, and the sessions of their opens.
     pub(super) due: Vec<(SessionIndex, CifsBreak)>,
+    /// Requests that are to be cancelled once their session is reauthenticated.
+    pub(super) uncancelled: Vec<(SessionIndex, u32)>,
 }
 
 /// The session of a client and its open files.
@@ -109,6 +111,7 @@ impl<E> CifsGroup<E> {
             asked: oplock_of(site.plan.sessions.caching),
             oplocks,
             due: Vec::new(),
+            uncancelled: Vec::new(),
         }
     }
 
@@ -132,16 +135,30 @@ impl<E> CifsGroup<E> {
         }
     }
 
+    /// Makes a cancel due again, because its session has expired.
+    #[cold]
+    pub(super) fn uncancelled(&mut self, session: SessionIndex, tag: u32, now: Nanos) {
+        if let Some(member) = member_of(&self.held, session) {
+            self.renewals.found(member, now);
+            self.uncancelled.push((session, tag));
+        }
+    }
+
     /// Processes the answer to the ECHO behind a NOTIFY_CHANGE. A server says nothing when it
     /// accepts a NOTIFY_CHANGE. But it processes requests in order, so it has accepted one
     /// that it has not answered by then.
     #[cold]
     pub(super) fn watched(
         &mut self,
-        slot: u32,
+        done: &CifsCompletion<'_>,
         connection: &CifsConnection,
+        now: Nanos,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
+        let slot = done.tag - WATCH_TAG;
+        if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
+            self.expired(slot, now);
+        }
         let place = &mut self.places[slot as usize];
         place.echoes = place.echoes.saturating_sub(1);
         // Only the last ECHO is behind the request in flight.
@@ -189,9 +206,12 @@ fn note(
 ) {
     match done.command {
         CifsCommand::NtCreateAndX => {
+            if let Some((file, _)) = created {
+                oplocks.retain(|(other, _)| *other != file);
+            }
             oplocks.extend(created.filter(|(_, level)| *level != OplockLevel::None));
         }
-        CifsCommand::Close if done.status == NtStatus::SUCCESS => {
+        CifsCommand::Close if done.status != NtStatus::NETWORK_SESSION_EXPIRED => {
             oplocks.retain(|(file, _)| *file != open);
         }
         _ => {}
@@ -277,8 +297,8 @@ impl<E: CifsEncode> CifsGroup<E> {
             Some(CifsFurther::LoggedOn(further)) => {
                 connection.forget(further);
                 match done.status {
-                    // The server has ended the session already.
-                    NtStatus::NETWORK_SESSION_EXPIRED => NtStatus::SUCCESS,
+                    // A failure, but not the end of the client's own session.
+                    NtStatus::NETWORK_SESSION_EXPIRED => NtStatus::UNSUCCESSFUL,
                     status => status,
                 }
             }

@@ -40,7 +40,8 @@ impl ShareSession {
             Ok(session) => Ok(Self::Smb2(Box::new(session))),
             Err(error) if dialects.has_cifs() && error.lacks_smb2() => {
                 let cifs = endpoint.with_dialects(Dialect::Cifs.into());
-                Self::open_cifs(&cifs).await
+                let opened = Self::open_cifs(&cifs).await;
+                opened.map_err(|of_cifs| error.or_of_cifs(of_cifs))
             }
             Err(error) => Err(error),
         }

@@ -36,6 +36,14 @@ pub enum CifsEvent<'a> {
         /// The open and the level.
         broken: CifsBreak,
     },
+    /// An NT_CANCEL came to a session that has expired, so the server did not carry it out.
+    /// The answer is not verified.
+    Uncancelled {
+        /// The session.
+        session: SessionIndex,
+        /// The tag of the request that was to be cancelled.
+        tag: u32,
+    },
 }
 
 /// The final answer to a request.

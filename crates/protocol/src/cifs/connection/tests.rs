@@ -75,6 +75,7 @@ enum CifsOutcome {
     Part,
     Break(Option<SessionIndex>, CifsBreak),
     Expired(SessionIndex, CifsBreak),
+    Uncancelled(SessionIndex, u32),
 }
 
 fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcome, ProtocolError> {
@@ -90,6 +91,7 @@ fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcom
         CifsEvent::Part => CifsOutcome::Part,
         CifsEvent::Break { session, broken } => CifsOutcome::Break(session, broken),
         CifsEvent::Expired { session, broken } => CifsOutcome::Expired(session, broken),
+        CifsEvent::Uncancelled { session, tag } => CifsOutcome::Uncancelled(session, tag),
     })
 }
 

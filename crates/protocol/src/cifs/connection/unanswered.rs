@@ -15,8 +15,16 @@ pub(super) const KEPT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Unanswered {
     released: Vec<Released>,
-    /// MIDs of requests that were cancelled.
-    cancelled: Vec<u16>,
+    cancelled: Vec<Cancelled>,
+}
+
+/// An NT_CANCEL.
+#[derive(Clone, Copy, Debug)]
+struct Cancelled {
+    /// The MID of the request that it is about.
+    mid: u16,
+    session: SessionIndex,
+    tag: u32,
 }
 
 /// An acknowledgement of a break.
@@ -52,7 +60,8 @@ impl CifsConnection {
             .find(|entry| entry.tag == tag)
             .ok_or(NotInFlight)?;
         let mid = entry.mid;
-        keep(&mut self.unanswered.cancelled, mid);
+        let cancelled = Cancelled { mid, session, tag };
+        keep(&mut self.unanswered.cancelled, cancelled);
         let header = self.header(session, CifsCommand::NtCancel, mid);
         self.append(&header, CifsReplies::No, out, encode_empty);
         Ok(())
@@ -89,10 +98,13 @@ impl CifsConnection {
         let mid = header.mid;
         match header.command {
             CifsCommand::NtCancel => {
-                let known = cancelled.iter().position(|cancelled| *cancelled == mid);
+                let known = cancelled.iter().position(|cancelled| cancelled.mid == mid);
                 let at = known.ok_or(ProtocolError::Unasked(mid.into()))?;
-                cancelled.remove(at);
-                Ok(CifsEvent::Part)
+                let Cancelled { session, tag, .. } = cancelled.remove(at);
+                Ok(match header.status {
+                    NtStatus::NETWORK_SESSION_EXPIRED => CifsEvent::Uncancelled { session, tag },
+                    _ => CifsEvent::Part,
+                })
             }
             CifsCommand::LockingAndX => {
                 let known = released.iter().position(|released| released.mid == mid);

@@ -76,6 +76,15 @@ impl SessionError {
         }
     }
 
+    /// Returns the error that says more: that of the try that came further. `other` is of a
+    /// try in CIFS after this one.
+    pub(crate) fn or_of_cifs(self, other: Self) -> Self {
+        match other.phase() {
+            SetupPhase::Connect | SetupPhase::Negotiate => self,
+            _ => other,
+        }
+    }
+
     /// Turns the end of a connection during NEGOTIATE into the reason that it suggests.
     pub(crate) fn at_offer(mut self) -> Self {
         if let Self::Step {
