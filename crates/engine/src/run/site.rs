@@ -2,6 +2,7 @@
 //! load, and removes them after it.
 
 mod facts;
+mod limits;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,14 +12,11 @@ use smbench_model::Nanos;
 use smbench_model::action::Action;
 use smbench_model::fileio::{FileOrigin, Fileio, TestMode};
 use smbench_model::generator::DriverKind;
-use smbench_model::kind::{Direction, OpKind};
-use smbench_model::load::LoadModel;
+use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
-use smbench_model::units::Size;
-use smbench_protocol::Dialect;
 
 use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
@@ -118,7 +116,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     capacity::check_ports(plan, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
     let endpoint = session.settle(&endpoint);
-    check_channels(plan, &endpoint, &session)?;
+    limits::check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
     let server = match plan.generator.driver {
@@ -126,8 +124,8 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => unless(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
-    check_sizes(plan, &endpoint, &server)?;
-    check_in_flight(plan, &endpoint, &session)?;
+    limits::check_sizes(plan, &endpoint, &server)?;
+    limits::check_in_flight(plan, &endpoint, &session)?;
     if prepared_files(plan).is_none() {
         let (path, needed) = (&plan.sessions.target.path, plan.bytes_of(clients));
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
@@ -300,97 +298,6 @@ pub(super) async fn prepare(
         })
         .await
         .map_err(SessionError::of_own_file)
-}
-
-/// Checks whether sessions can have the planned number of connections.
-fn check_channels(
-    plan: &Plan,
-    endpoint: &Endpoint,
-    session: &ShareSession,
-) -> Result<(), SessionError> {
-    if plan.sessions.connections.connections_per_session == 1 {
-        return Ok(());
-    }
-    let ShareSession::Smb2(session) = session else {
-        let (at, dialect) = (endpoint.at(), Dialect::Cifs);
-        return Err(SessionError::OneChannel { at, dialect });
-    };
-    let at = endpoint.at();
-    let negotiated = session.connection.negotiated();
-    if !negotiated.multi_channel() {
-        let dialect = negotiated.dialect;
-        return Err(SessionError::OneChannel { at, dialect });
-    }
-    if !session.terms().logon.has_key() {
-        return Err(SessionError::NoChannelKey { at });
-    }
-    Ok(())
-}
-
-/// Checks the sizes of requests against the server's limits, which were unknown
-/// when the plan was made.
-fn check_sizes(plan: &Plan, endpoint: &Endpoint, server: &ServerFacts) -> Result<(), SessionError> {
-    let workload = &plan.work.workload;
-    let kinds = workload.kinds();
-    let mut limits = [
-        ("read", Direction::Read, server.max_read),
-        ("write", Direction::Write, server.max_write),
-    ]
-    .into_iter()
-    .filter(|(_, direction, _)| {
-        let mut kinds = kinds.iter();
-        kinds.any(|kind| kind.direction() == Some(*direction))
-    })
-    .map(|(kind, _, limit)| (kind, limit));
-    if let Some(test) = workload.fileio() {
-        return Ok(test.check_requests(limits, &endpoint.share())?);
-    }
-    let largest = plan.largest_request();
-    match limits.find(|(_, limit)| largest > *limit) {
-        Some((kind, limit)) => Err(SessionError::TooLarge {
-            kind,
-            wanted: Size(largest.into()).to_string(),
-            at: endpoint.at(),
-            limit: Size(limit.into()).to_string(),
-            why: match (kind, server.dialect, server.signing) {
-                ("write", Some(Dialect::Cifs), Some(_)) => " in a signed session of CIFS",
-                _ => "",
-            },
-        }),
-        None => Ok(()),
-    }
-}
-
-/// Checks the requests in flight against the limit of a server of CIFS. Credits of SMB2 grow.
-fn check_in_flight(
-    plan: &Plan,
-    endpoint: &Endpoint,
-    session: &ShareSession,
-) -> Result<(), SessionError> {
-    let ShareSession::Cifs(session) = session else {
-        return Ok(());
-    };
-    // Clients that wait for the clock or think are seldom all busy at the same time.
-    if !matches!(plan.work.load, LoadModel::Closed { think: None }) {
-        return Ok(());
-    }
-    let limit = session.connection.negotiated().max_mpx.max(1);
-    let sessions = plan.sessions.connections.sessions_per_connection;
-    let actions = plan.work.workload.actions();
-    // An ECHO follows each NOTIFY_CHANGE.
-    let echo = actions
-        .iter()
-        .any(|action| matches!(action, Action::ChangeNotify { .. }));
-    let sessions = u64::from(sessions.min(plan.max_clients()));
-    let wanted = u64::from(plan.work.outstanding) * sessions + u64::from(echo);
-    match wanted > u64::from(limit) {
-        true => Err(SessionError::TooManyInFlight {
-            wanted,
-            at: endpoint.at(),
-            limit,
-        }),
-        false => Ok(()),
-    }
 }
 
 #[cfg(test)]
