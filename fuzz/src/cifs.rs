@@ -84,7 +84,7 @@ impl BusyCifs {
                 assert!(!out.is_empty());
                 false
             }
-            CifsEvent::Expired { .. } | CifsEvent::Uncancelled { .. } => false,
+            CifsEvent::Unreleased { .. } | CifsEvent::Uncancelled { .. } => false,
         };
         assert_eq!(self.connection.in_flight(), self.open.len());
         Some(is_taken)

@@ -320,7 +320,7 @@ fn follow<E: CifsEncode>(
             }
             Ok(())
         }
-        CifsEvent::Expired {
+        CifsEvent::Unreleased {
             session: of,
             broken,
         } => {

@@ -83,6 +83,7 @@ impl End {
 }
 
 /// One hostile server.
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     /// Messages that the script sees.

@@ -114,7 +114,7 @@ impl CifsHandshake {
                     CifsEvent::Completed(done) => setup.receive(connection, &done, out)?,
                     CifsEvent::Part
                     | CifsEvent::Break { .. }
-                    | CifsEvent::Expired { .. }
+                    | CifsEvent::Unreleased { .. }
                     | CifsEvent::Uncancelled { .. } => {
                         return Err(ProtocolError::NotAResponse.into());
                     }

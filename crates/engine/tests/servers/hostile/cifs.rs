@@ -14,7 +14,7 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Dialect, NtStatus};
 
 use super::forge::with;
-use super::load::plain;
+use super::load::{STREAMS, plain};
 use super::relay::{Answer, Of, Reaction, Script, framed, prefixed};
 use super::{Case, End, Sound, check_on};
 use crate::support::target;
@@ -31,7 +31,6 @@ const READ_LENGTH: usize = 43;
 const READ_OFFSET: usize = 45;
 
 const SILENT: End = End::Stalled("no answer to a read within 700ms");
-const CLOSED: End = End::Dropped("the server closed the connection");
 
 const fn read(name: &'static str, script: Script, end: End) -> Case {
     Case {
@@ -42,7 +41,7 @@ const fn read(name: &'static str, script: Script, end: End) -> Case {
     }
 }
 
-/// Returns a thousand framed breaks of files that nobody has open.
+/// Returns a thousand framed breaks of a file that is not open.
 fn break_storm(message: &[u8]) -> Vec<u8> {
     let header = CifsHeader {
         command: CifsCommand::LockingAndX,
@@ -64,29 +63,9 @@ fn expired(answer: Answer) -> Reaction {
 
 const CASES: &[Case] = &[
     read(
-        "half a frame, then the end",
-        |answer| Reaction::raw(framed(&answer.message)[..1000].to_vec()).then_close(),
-        CLOSED,
-    ),
-    read(
-        "half a frame, then silence",
-        |answer| Reaction::raw(framed(&answer.message)[..1000].to_vec()).then_freeze(),
-        SILENT,
-    ),
-    read(
-        "silence",
-        |_| Reaction::raw(Vec::new()).then_freeze(),
-        SILENT,
-    ),
-    read(
         "a frame of noise",
         |answer| Reaction::send(&vec![0xA5; answer.message.len()]),
         End::Dropped("malformed CIFS protocol id"),
-    ),
-    read(
-        "a length beyond the message",
-        |Answer { message, .. }| Reaction::raw(prefixed(message.len() + 100, &message)),
-        SILENT,
     ),
     read(
         "a length short of the message",
@@ -97,11 +76,6 @@ const CASES: &[Case] = &[
         "a header cut short",
         |answer| Reaction::send(&answer.message[..20]),
         End::Dropped("malformed CIFS header"),
-    ),
-    read(
-        "one byte at a time",
-        |answer| Reaction::send(&answer.message).byte_by_byte(),
-        End::Valid,
     ),
     read(
         "a multiplex id used again",
@@ -258,6 +232,9 @@ fn in_cifs(sign: Mode) -> RunOptions {
 #[test]
 fn lies_and_silence_in_cifs() {
     if let Some(samba) = samba("server signing = auto") {
+        let of = Of::Cifs(CifsCommand::ReadAndX);
+        let streams: Vec<_> = STREAMS.iter().map(|case| Case { of, ..*case }).collect();
+        check_on(&samba, &streams, "read-4k", &in_cifs(Mode::Off));
         check_on(&samba, CASES, "read-4k", &in_cifs(Mode::Off));
     }
 }

@@ -30,7 +30,7 @@ pub enum CifsEvent<'a> {
     },
     /// The acknowledgement of a break came to a session that has expired, so the server did
     /// not carry it out. The answer is not verified.
-    Expired {
+    Unreleased {
         /// The session of the open.
         session: SessionIndex,
         /// The open and the level.

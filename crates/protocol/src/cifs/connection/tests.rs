@@ -74,7 +74,7 @@ enum CifsOutcome {
     Completed { tag: u32, status: NtStatus },
     Part,
     Break(Option<SessionIndex>, CifsBreak),
-    Expired(SessionIndex, CifsBreak),
+    Unreleased(SessionIndex, CifsBreak),
     Uncancelled(SessionIndex, u32),
 }
 
@@ -90,7 +90,7 @@ fn receive(connection: &mut CifsConnection, message: &[u8]) -> Result<CifsOutcom
         }
         CifsEvent::Part => CifsOutcome::Part,
         CifsEvent::Break { session, broken } => CifsOutcome::Break(session, broken),
-        CifsEvent::Expired { session, broken } => CifsOutcome::Expired(session, broken),
+        CifsEvent::Unreleased { session, broken } => CifsOutcome::Unreleased(session, broken),
         CifsEvent::Uncancelled { session, tag } => CifsOutcome::Uncancelled(session, tag),
     })
 }

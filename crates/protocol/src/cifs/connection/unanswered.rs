@@ -113,7 +113,7 @@ impl CifsConnection {
                     session, broken, ..
                 } = released.remove(at);
                 Ok(match header.status {
-                    NtStatus::NETWORK_SESSION_EXPIRED => CifsEvent::Expired { session, broken },
+                    NtStatus::NETWORK_SESSION_EXPIRED => CifsEvent::Unreleased { session, broken },
                     _ => CifsEvent::Part,
                 })
             }

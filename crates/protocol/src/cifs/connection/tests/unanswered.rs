@@ -85,5 +85,5 @@ fn an_acknowledgement_in_an_expired_session_is_reported() {
     connection.release(FIRST, BROKEN, &mut out);
     let message = answer(&sent(&out)[0].0, NtStatus::NETWORK_SESSION_EXPIRED, &EMPTY);
     let outcome = receive(&mut connection, &message);
-    assert_eq!(outcome, Ok(CifsOutcome::Expired(FIRST, BROKEN)));
+    assert_eq!(outcome, Ok(CifsOutcome::Unreleased(FIRST, BROKEN)));
 }
