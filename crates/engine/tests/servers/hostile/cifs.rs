@@ -63,6 +63,11 @@ fn expired(answer: Answer) -> Reaction {
 
 const CASES: &[Case] = &[
     read(
+        "empty frames for ever",
+        |_| Reaction::raw(Vec::new()).then_repeat(vec![0; 4000]),
+        End::Dropped("malformed CIFS header"),
+    ),
+    read(
         "a frame of noise",
         |answer| Reaction::send(&vec![0xA5; answer.message.len()]),
         End::Dropped("malformed CIFS protocol id"),

@@ -84,11 +84,6 @@ pub(super) const STREAMS: &[Case] = &[
         SILENT,
     ),
     read(
-        "empty frames for ever",
-        |_| Reaction::raw(Vec::new()).then_repeat(vec![0; 4000]),
-        SILENT,
-    ),
-    read(
         "one byte at a time",
         |answer| Reaction::send(&answer.message).byte_by_byte(),
         End::Valid,
@@ -122,6 +117,11 @@ pub(super) const STREAMS: &[Case] = &[
 
 /// Malformed frames.
 const FRAMES: &[Case] = &[
+    read(
+        "empty frames for ever",
+        |_| Reaction::raw(Vec::new()).then_repeat(vec![0; 4000]),
+        SILENT,
+    ),
     read(
         "a frame of noise",
         |answer| Reaction::send(&vec![0xA5; answer.message.len()]),
