@@ -1,6 +1,7 @@
 //! The load generator: its options, its threads and its driver.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
@@ -8,6 +9,7 @@ use thiserror::Error;
 use crate::bounds::{SETUP_RATE_MAX, THREADS_MAX};
 use crate::cpu::CpuSource;
 use crate::options::{from_text, options};
+use crate::part::{ClientPart, ClientRange};
 
 options! {
     /// The options of the load generator as written.
@@ -31,6 +33,10 @@ options! {
     never in a file {
         /// Source of the server's CPU time. It depends on the server.
         server_cpu: CpuSource,
+        /// The clients that this process carries, such as `0..500/1000`; all when absent.
+        client_range: ClientRange,
+        /// When the load begins; when the sessions are set up, if absent.
+        begin_at: SystemTime,
     }
 }
 
@@ -56,6 +62,11 @@ pub struct Generator {
     pub driver: DriverKind,
     /// Source of the server's CPU time.
     pub server_cpu: CpuSource,
+    /// The clients that this process carries.
+    pub part: ClientPart,
+    /// When the load of the only load point begins. With `None` it begins when the sessions
+    /// are set up.
+    pub begin_at: Option<SystemTime>,
 }
 
 /// A number of the generator that is out of bounds.
@@ -78,6 +89,10 @@ impl Generator {
             setup_rate: written.setup_rate,
             driver: written.driver.unwrap_or_default(),
             server_cpu: written.server_cpu.unwrap_or_default(),
+            part: written
+                .client_range
+                .map_or(ClientPart::All, ClientPart::Range),
+            begin_at: written.begin_at,
         }
     }
 

@@ -28,6 +28,7 @@ pub mod login;
 mod nanos;
 pub mod operations;
 mod options;
+pub mod part;
 pub mod plan;
 pub mod profile;
 pub mod progress;

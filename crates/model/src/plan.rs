@@ -29,6 +29,7 @@ pub use crate::load::{
     LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
     ThinkTime,
 };
+pub use crate::part::{ClientPart, ClientRange, UnknownRange};
 pub use crate::sessions::{
     CONNECTIONS_PER_SESSION_MAX, Caching, Connections, ConnectionsProblem, Mode,
     SESSIONS_PER_CONNECTION_MAX, SessionOptions, Sessions, UnknownCaching,
@@ -58,6 +59,19 @@ impl Plan {
     #[must_use]
     pub fn max_clients(&self) -> u32 {
         self.work.load_points.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Returns the most clients of a load point that this process carries.
+    #[must_use]
+    pub fn max_clients_here(&self) -> u32 {
+        self.generator.part.count(self.max_clients())
+    }
+
+    /// Returns the most groups of clients that this process carries at a load point.
+    #[must_use]
+    pub fn groups_here(&self) -> usize {
+        let clients = self.generator.part.clients(self.max_clients());
+        self.sessions.connections.groups(clients).len()
     }
 
     /// Returns the bytes of the largest request.
@@ -95,13 +109,27 @@ impl Plan {
         kinds.contains(&OpKind::Write) || kinds.contains(&OpKind::Flush)
     }
 
-    /// Returns the bytes of all files together at the largest load point.
+    /// Returns the bytes of all files that this process makes, at the largest load point.
     #[must_use]
     pub fn bytes_on_share(&self) -> u64 {
-        self.bytes_of(self.max_clients())
+        let clients = self.clients_with_files(self.max_clients());
+        self.bytes_of(clients.end) - self.bytes_of(clients.start)
     }
 
-    /// Returns the bytes of all files together at a load point of `clients` clients.
+    /// Returns the clients whose files this process makes, at a load point of `clients`
+    /// clients. Of the hosts of one run, the first makes all files. A part that is a run of
+    /// its own has shared files of its own.
+    #[must_use]
+    pub fn clients_with_files(&self, clients: u32) -> Range<u32> {
+        let shared = self.work.workload.files.scope == Scope::Shared;
+        match self.generator.part.range() {
+            None => 0..clients,
+            Some(ClientRange { to, .. }) if shared => 0..to.min(clients),
+            Some(ClientRange { from, to, .. }) => from.min(clients)..to.min(clients),
+        }
+    }
+
+    /// Returns the bytes of the files of the first `clients` clients together.
     #[must_use]
     pub fn bytes_of(&self, clients: u32) -> u64 {
         if let Some(replay) = self.work.workload.replay() {

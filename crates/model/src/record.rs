@@ -28,9 +28,9 @@ pub use load_point::{
 pub use punctuality::Punctuality;
 pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,
-    Times, latency_histogram,
+    Times, buckets, latency_histogram,
 };
 pub use run::{Origin, Outcome, RunRecord, ServerFacts};
-pub use series::{INTERVALS_MAX, IntervalSummary, Series};
+pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use tally::{OpTotals, Phase, Tally};
 pub use verification::Verification;

@@ -98,6 +98,7 @@ impl RunDoc {
             plan: plan(record),
             pacing: record.plan.work.load.into(),
             machine: disclosure.machine.clone(),
+            hosts: Vec::new(),
             calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),
             load_points,
@@ -158,6 +159,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         clients: record.clients,
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
+        window_opened: Some(opened(record.window_opened)),
         window_s: record.window.as_secs_f64(),
         valid: invalid_reason.is_none(),
         invalid_reason,
@@ -182,6 +184,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         generator_limited: Some(record.generator.limited.is_some()),
         latency_noise_ns: latency_noise(&record.generator),
         generator: Some(GeneratorDoc::from(record)),
+        hosts: Vec::new(),
         setup: setup(&record.setup),
         caching: None,
         offered: None,
@@ -224,6 +227,12 @@ fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
         (count > 0).then(|| format!("{count} of {clients} clients dropped out"))
     };
     record.invalid.clone().or_else(dropped).or(refused)
+}
+
+/// Returns when a window opened, as documents have it.
+fn opened(at: SystemTime) -> String {
+    // The formatter panics if the clock is set before 1970.
+    humantime::format_rfc3339_micros(at.max(SystemTime::UNIX_EPOCH)).to_string()
 }
 
 /// Returns Mbit/s (10^6 bits); 0 for a window of length 0.

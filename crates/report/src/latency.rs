@@ -16,7 +16,7 @@ use hdrhistogram::serialization::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, latency_histogram};
+use smbench_model::record::{HIGHEST_LATENCY_NS, LATENCY_DIGITS, buckets, latency_histogram};
 
 /// Latencies of a number of operations, in nanoseconds, each exact to three
 /// significant digits.
@@ -86,11 +86,17 @@ pub struct Hdr {
 
 impl From<&Histogram<u64>> for Hdr {
     fn from(histogram: &Histogram<u64>) -> Self {
-        let buckets = histogram
-            .iter_recorded()
-            .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
-            .collect();
-        Self { buckets }
+        Self {
+            buckets: buckets(histogram),
+        }
+    }
+}
+
+impl From<&[(u64, u64)]> for Hdr {
+    fn from(buckets: &[(u64, u64)]) -> Self {
+        Self {
+            buckets: buckets.to_vec(),
+        }
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use smbench_model::access::Access;
 use smbench_model::lists::sources::SourceList;
-use smbench_model::plan::{Timing, Verify};
+use smbench_model::plan::{ClientRange, Timing, Verify};
 use smbench_model::profile::{SizeMix, WorkloadChange};
-use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::{Size, parse_duration};
 use smbench_report::Threshold;
 
@@ -19,7 +19,7 @@ use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{
     Destination, accesses, destinations, files, is_stdout_taken, label, parse_address,
-    parse_percent, parse_profile, paths, timings,
+    parse_percent, parse_profile, parse_time, paths, timings,
 };
 use crate::failure::Failure;
 
@@ -36,6 +36,8 @@ pub(crate) struct RunArgs {
     pub(crate) length: LengthArgs,
     #[command(flatten)]
     pub(crate) connections: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Fail (exit code 1) if a value meets this condition, for example 'p95 > 5ms', 'errors > 0' or
@@ -68,7 +70,31 @@ impl RunArgs {
         RunOptions {
             work: load.work.or(self.workload.options()),
             sessions: load.sessions.or(self.connections.options()),
-            ..load
+            generator: load.generator.or(self.part.options()),
+        }
+    }
+}
+
+/// The part of a run that spans several machines without MPI.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Several machines")]
+pub(crate) struct PartArgs {
+    /// Carry only these clients, for example 0..500/1000: the first 500 of 1000. Start the others
+    /// on other machines, and join the results with `smbench merge`
+    #[arg(long, value_name = "FROM..TO/ALL", hide_short_help = true)]
+    pub(crate) client_range: Option<ClientRange>,
+    /// Begin the load at this time in UTC, for example 2026-11-23T10:00:00Z; the clocks of the
+    /// machines must agree
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
+    pub(crate) begin_at: Option<SystemTime>,
+}
+
+impl PartArgs {
+    fn options(&self) -> GeneratorSpec {
+        GeneratorSpec {
+            client_range: self.client_range,
+            begin_at: self.begin_at,
+            ..GeneratorSpec::default()
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::builder::{
     OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
@@ -107,6 +107,16 @@ pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, &'static str> {
     let address = text.parse();
     address.map_err(|_| "expected an address of this machine and a port, such as 127.0.0.1:9464")
+}
+
+/// Parses a time in UTC that is still to come.
+pub(super) fn parse_time(text: &str) -> Result<SystemTime, &'static str> {
+    let time = humantime::parse_rfc3339_weak(text);
+    let time = time.map_err(|_| "expected a time in UTC, such as 2026-11-23T10:00:00Z")?;
+    match time > SystemTime::now() {
+        true => Ok(time),
+        false => Err("this time is over"),
+    }
 }
 
 pub(super) fn parse_profile(text: &str) -> Result<String, &'static str> {

@@ -48,6 +48,15 @@ pub fn wall() -> SystemTime {
     SystemTime::now()
 }
 
+/// Returns the time of the wall clock at an instant, as the wall clock counts now.
+pub(crate) fn wall_at(at: Nanos) -> SystemTime {
+    let (now, wall) = (now(), wall());
+    match at > now {
+        true => wall + Duration::from(at - now),
+        false => wall - Duration::from(now - at),
+    }
+}
+
 /// Returns the tokio instant that corresponds to `at`, for timers.
 pub(crate) fn timer(at: Nanos) -> tokio::time::Instant {
     let far = Duration::from_secs(86_400 * 365);

@@ -168,7 +168,12 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
 /// of `shares` local addresses. The text says why that is more than one load point
 /// needs.
 fn at_once(plan: &Plan, shares: u64, kept: PortReuse) -> (u64, &'static str) {
-    let connections = |clients: u32| plan.sessions.connections.count(clients).div_ceil(shares);
+    let connections = |clients: u32| {
+        plan.sessions
+            .connections
+            .count(plan.generator.part.count(clients))
+            .div_ceil(shares)
+    };
     // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
     let setting_up = plan.generator.setup_rate.map_or(Duration::ZERO, |rate| {
@@ -213,10 +218,13 @@ struct Needed {
 
 impl Needed {
     fn by(plan: &Plan, carrier: Carrier) -> Self {
-        let clients = u64::from(plan.max_clients());
+        let clients = u64::from(plan.max_clients_here());
         let slots = clients * u64::from(plan.work.outstanding);
         let (sessions, connections) = match carrier {
-            Carrier::Own => (clients, plan.sessions.connections.count(plan.max_clients())),
+            Carrier::Own => (
+                clients,
+                plan.sessions.connections.count(plan.max_clients_here()),
+            ),
             Carrier::Embedding { .. } => (0, 0),
         };
         let histograms = match plan.work.load.is_paced() {
@@ -257,7 +265,7 @@ impl Needed {
 
 /// Returns the number of worker threads of the largest load point.
 fn workers(plan: &Plan) -> u64 {
-    let groups = plan.sessions.connections.groups(plan.max_clients()).len() as u64;
+    let groups = plan.groups_here() as u64;
     groups.min(plan.generator.threads.into())
 }
 
@@ -269,7 +277,7 @@ fn address_space(
     let needed = needed.address_space();
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, limit)) if left < needed => Err(CapacityError::AddressSpace {
-            clients: plan.max_clients(),
+            clients: plan.max_clients_here(),
             threads: workers(plan),
             needed: rounded(needed),
             left,
@@ -283,7 +291,7 @@ fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<
     let needed = needed.memory();
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, place)) if left < needed => Err(CapacityError::Memory {
-            clients: plan.max_clients(),
+            clients: plan.max_clients_here(),
             outstanding: plan.work.outstanding,
             needed: rounded(needed),
             left,

@@ -21,11 +21,11 @@ pub(crate) enum Carrier {
 /// point.
 pub(crate) fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
-        Carrier::Own => plan.sessions.connections.count(plan.max_clients()) + EXTRA_SOCKETS,
+        Carrier::Own => plan.sessions.connections.count(plan.max_clients_here()) + EXTRA_SOCKETS,
         Carrier::Embedding {
             descriptors_per_group,
         } => {
-            let groups = plan.sessions.connections.groups(plan.max_clients()).len() as u64;
+            let groups = plan.groups_here() as u64;
             groups * u64::from(descriptors_per_group)
         }
     }

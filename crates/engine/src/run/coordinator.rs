@@ -44,7 +44,7 @@ pub(super) async fn measure(
         let point = PointNumber {
             number,
             of: course.at_most(),
-            clients,
+            clients: context.plan.generator.part.count(clients),
             rate,
         };
         let ready = clients.max(course.clients_for_certain());

@@ -1,8 +1,10 @@
 //! The reasons why a run measured nothing at all.
 
 use std::io;
+use std::time::{Duration, SystemTime};
 
 use smbench_model::plan::Problem;
+use smbench_model::units::format_duration;
 use thiserror::Error;
 
 use crate::machine::server_cpu::MetricsError;
@@ -38,6 +40,18 @@ pub enum RunError {
     /// The server's CPU time was to be had from an exporter, which does not tell it.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
+    /// The load was to begin at a time that is over.
+    #[error(
+        "failed to begin at {}: the sessions were set up {} after that; give a later time",
+        humantime::format_rfc3339_seconds(*.at),
+        format_duration(Duration::from_millis(.late.as_millis() as u64))
+    )]
+    Late {
+        /// When the load was to begin.
+        at: SystemTime,
+        /// How long ago that was.
+        late: Duration,
+    },
     /// A replay has operations of its own.
     #[error(
         "failed to run a replay: its operations are those of its loadfile, and need an SMB server: \

@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::load::PointLoad;
+use smbench_model::plan::ClientPart;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    GeneratorRecord, LoadPointRecord, Recorder, Series, SetupRecord, Tally,
+    GeneratorRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord, Tally,
 };
 use smbench_model::units::format_duration;
 
+use crate::machine::clock;
 use crate::run::context::Context;
 use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
@@ -37,12 +39,17 @@ pub(super) async fn measure(
     load: PointLoad,
     observer: &mut dyn Observer,
 ) -> Result<LoadPointRecord, RunError> {
-    let PointLoad { repeat, setup, .. } = load;
+    let repeat = load.repeat;
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
-    let exchange = Arc::new(RecorderExchange::new(workers_for(context, point), empty));
-    let (mut workers, load) = Workers::start(context, (point, setup), &exchange).await?;
-    let observed = workers.run(load, context, (point, repeat), observer).await;
+    let detail = match plan.generator.part {
+        ClientPart::Range(_) => SeriesDetail::Latencies,
+        ClientPart::All | ClientPart::Host { .. } => SeriesDetail::Summaries,
+    };
+    let exchange = RecorderExchange::new(workers_for(context, load), empty, detail);
+    let exchange = Arc::new(exchange);
+    let (mut workers, load_gone) = Workers::start(context, (point, load), &exchange).await?;
+    let observed = workers.run(load_gone, context, point, observer).await;
     let outcome = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
@@ -113,6 +120,7 @@ impl PointMeasurements {
             clients: point.clients,
             rate: point.rate,
             repeat,
+            window_opened: clock::wall_at(observed.schedule.open),
             window: window.into(),
             invalid,
             generator: judged(generator, users, held_back_share, (&ops, steps)),

@@ -90,7 +90,8 @@ impl RunShare<'_> {
         clients: u32,
         observer: &mut dyn Observer,
     ) -> Result<(), SessionError> {
-        let more = self.ready..clients.max(self.ready);
+        let with_files = self.plan.clients_with_files(clients);
+        let more = self.ready.max(with_files.start)..with_files.end.max(self.ready);
         self.ready = more.end;
         prepare(self.plan, &mut self.workspace, more, observer, self.cancel).await
     }
@@ -127,7 +128,9 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     limits::check_sizes(plan, &endpoint, &server)?;
     limits::check_in_flight(plan, &endpoint, &session)?;
     if prepared_files(plan).is_none() {
-        let (path, needed) = (&plan.sessions.target.path, plan.bytes_of(clients));
+        let clients = plan.clients_with_files(clients);
+        let needed = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
+        let path = &plan.sessions.target.path;
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
     }
     Ok(Connected {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smbench_model::Nanos;
 use smbench_model::progress::Live;
-use smbench_model::record::{Recorder, Series, Tally};
+use smbench_model::record::{Recorder, Series, SeriesDetail, Tally};
 
 use crate::machine::clock;
 use crate::worker::schedule::{Interval, Position};
@@ -52,7 +52,7 @@ struct Merging {
 }
 
 impl RecorderExchange {
-    pub(crate) fn new(workers: usize, empty: Recorder) -> Self {
+    pub(crate) fn new(workers: usize, empty: Recorder, detail: SeriesDetail) -> Self {
         let waiting_max = workers * WAITING_MAX;
         Self {
             waiting_max,
@@ -62,7 +62,7 @@ impl RecorderExchange {
             }),
             empty,
             merging: Mutex::new(Merging {
-                timeline: Timeline::new(workers),
+                timeline: Timeline::new(workers, detail),
                 taken: Vec::with_capacity(waiting_max + 1),
             }),
         }
@@ -100,7 +100,10 @@ impl RecorderExchange {
     pub(crate) fn finish(&self) -> (Vec<EndedInterval>, Tally, Series) {
         let (_, mut over) = self.collect();
         let mut merging = lock(&self.merging);
-        let mut timeline = std::mem::replace(&mut merging.timeline, Timeline::new(0));
+        let mut timeline = std::mem::replace(
+            &mut merging.timeline,
+            Timeline::new(0, SeriesDetail::Summaries),
+        );
         drop(merging);
         timeline.end();
         over.extend(std::iter::from_fn(|| timeline.close_next()));

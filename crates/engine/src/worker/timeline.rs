@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::progress::Live;
-use smbench_model::record::{OpRecord, Recorder, Series, Tally};
+use smbench_model::record::{OpRecord, Recorder, Series, SeriesDetail, Tally};
 
 use crate::worker::schedule::{Interval, Position};
 
@@ -59,12 +59,15 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize, detail: SeriesDetail) -> Self {
         Self {
             next: vec![NextInterval::Interval(Nanos(0), Position::Window(0)); workers],
             open: BTreeMap::new(),
             tally: Tally::default(),
-            series: Series::default(),
+            series: Series {
+                detail,
+                ..Series::default()
+            },
             live: Live::default(),
         }
     }

@@ -2,7 +2,11 @@
 //! again before it runs, because its fields may have changed in between.
 
 use super::Plan;
+use crate::contents::Verify;
 use crate::fileio::FileioProblem;
+use crate::files::Scope;
+use crate::generator::Generator;
+use crate::part::ClientPart;
 use crate::plan::Problem;
 use crate::workload::Requests;
 
@@ -20,10 +24,33 @@ impl Plan {
         work.map_err(|(option, problem)| (option, problem.into()))?;
         let generator = self.generator.check();
         generator.map_err(|(option, problem)| (option, problem.into()))?;
+        self.check_part()?;
         let (largest, charge) = (self.largest_request(), self.largest_charge());
         let dialects = self.sessions.options.dialects;
         let connections = self.sessions.connections.check(largest, charge, dialects);
         connections.map_err(|(option, problem)| (option, problem.into()))
+    }
+
+    /// Checks that a part of the clients, and a time at which they begin, fit the load points.
+    fn check_part(&self) -> Result<(), (&'static str, Problem)> {
+        let is_single = self.work.points_per_pass() == 1 && self.work.repeat == 1;
+        let Generator { part, begin_at, .. } = &self.generator;
+        match part {
+            ClientPart::Range(range) if !is_single || range.of != self.max_clients() => {
+                Err(("client_range", Problem::PartOfClients(*range)))
+            }
+            _ if begin_at.is_some() && !is_single => Err(("begin_at", Problem::BeginAt)),
+            ClientPart::Host { .. } if self.is_verified_together() => {
+                Err(("verify", Problem::VerifyOnHosts))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether clients verify data that other clients write.
+    fn is_verified_together(&self) -> bool {
+        let shared = self.work.workload.files.scope == Scope::Shared;
+        self.work.verify == Verify::ReadBack && shared && self.writes()
     }
 
     /// Checks that each operation that depends on an earlier one waits for it.
@@ -42,7 +69,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
     use crate::load::Ramp;
@@ -53,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_was_changed_is_told_of_its_first_fault() {
-        let changes: [(Change, &str); 16] = [
+        let changes: [(Change, &str); 20] = [
             (
                 |plan| plan.work.load_points.clear(),
                 "there are no load points: give one or more numbers of clients",
@@ -114,6 +141,33 @@ mod tests {
             (
                 |plan| plan.sessions.connections.credits = Some(0),
                 "credits is 0: give 1 to 8192",
+            ),
+            (
+                |plan| {
+                    plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
+                },
+                "client_range 0..8/16 needs one load point of 16 clients in one pass",
+            ),
+            (
+                |plan| {
+                    plan.work.load_points = vec![8];
+                    plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
+                },
+                "client_range 0..8/16 needs one load point of 16 clients in one pass",
+            ),
+            (
+                |plan| plan.generator.begin_at = Some(SystemTime::UNIX_EPOCH),
+                "begin_at needs one load point in one pass",
+            ),
+            (
+                |plan| {
+                    plan.generator.part = ClientPart::Host { host: 0, of: 2 };
+                    plan.work.verify = Verify::ReadBack;
+                    plan.work.workload.requests = Requests::Divided {
+                        readers_percent: 50.0,
+                    };
+                },
+                "verify needs private files on several hosts",
             ),
         ];
         for (change, words) in changes {

@@ -10,6 +10,7 @@ use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
 use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
+use crate::part::ClientRange;
 use crate::sessions::ConnectionsProblem;
 use crate::units::{Size, format_duration};
 use crate::work::WorkProblem;
@@ -197,6 +198,22 @@ pub enum Problem {
     /// Flushes are asked for, but some clients only read.
     #[error("flush_every_writes cannot be had with split = \"clients\": drop one of them")]
     SplitFlush,
+    /// A part of the clients of another load point, or of several.
+    #[error(
+        "client_range {0} needs one load point of {of} clients in one pass: give clients {of}, \
+         one rate at most, and repeat 1",
+        of = .0.of
+    )]
+    PartOfClients(ClientRange),
+    /// Several load points cannot begin at one time.
+    #[error("begin_at needs one load point in one pass: run smbench once for each")]
+    BeginAt,
+    /// Hosts do not know which data the clients of other hosts have written.
+    #[error(
+        "verify needs private files on several hosts, because none knows what the others write: \
+         set scope = \"private\", or drop verify"
+    )]
+    VerifyOnHosts,
     /// A problem with the work.
     #[error(transparent)]
     Work(#[from] WorkProblem),

@@ -101,7 +101,10 @@ impl Plan {
         cores: u32,
     ) -> Result<Self, PlanError> {
         let written = PlanSources { profile, options };
-        let merged = options.clone().or(profile.spec.run.clone());
+        let mut merged = options.clone().or(profile.spec.run.clone());
+        if let (None, Some(range)) = (&options.work.clients, merged.generator.client_range) {
+            merged.work.clients = range.of.to_string().parse().ok();
+        }
         let workload = written.workload(&merged.work)?;
         let load = written.load(&merged.work, &workload)?;
         let rates = merged.work.rate.as_ref().map(RateList::as_slice);

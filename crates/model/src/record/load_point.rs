@@ -1,7 +1,7 @@
 //! The measurements of one load point of one pass.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
@@ -130,6 +130,8 @@ pub struct LoadPointRecord {
     pub rate: Option<Rate>,
     /// Number of the pass, from 1.
     pub repeat: u32,
+    /// Wall-clock time at which the window opened.
+    pub window_opened: SystemTime,
     /// Length of the window that was actually measured.
     pub window: Duration,
     /// The operations of the load point.

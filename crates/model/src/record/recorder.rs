@@ -28,6 +28,16 @@ pub fn latency_histogram() -> Histogram<u64> {
         .unwrap_or_else(|error| unreachable!("constant histogram bounds are valid: {error}"))
 }
 
+/// Returns the non-empty buckets of a histogram: pairs of a latency in nanoseconds within the
+/// bucket, and the bucket's count.
+#[must_use]
+pub fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let buckets = histogram.iter_recorded();
+    buckets
+        .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+        .collect()
+}
+
 /// Operations of one kind, or of all, that completed in a period.
 #[derive(Clone, Debug)]
 pub struct OpRecord {

@@ -1,12 +1,13 @@
 //! A load point over time: the operations of each interval of its window.
 //!
 //! Percentiles of an interval are those of its histogram, merged over workers. The
-//! histogram itself is dropped after it has been summarised.
+//! histogram itself is dropped after it has been summarised, unless the run carries only a part
+//! of the clients.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{OpRecord, Recorder};
+use super::{OpRecord, Recorder, buckets};
 use crate::kind::OpKind;
 
 /// The largest number of intervals of a load point. A longer window, in seconds,
@@ -53,6 +54,21 @@ pub struct Series {
     /// The operations by kind, for kinds that occurred. Each list is as long as
     /// `all`.
     pub ops: BTreeMap<OpKind, Vec<IntervalSummary>>,
+    /// Whether `latencies` are kept.
+    pub detail: SeriesDetail,
+    /// The latencies of each interval by kind, as [`buckets`]. Each list is as long as `all`.
+    /// Empty unless they are kept.
+    pub latencies: BTreeMap<OpKind, Vec<Vec<(u64, u64)>>>,
+}
+
+/// What a series keeps of each interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SeriesDetail {
+    /// Its summary.
+    #[default]
+    Summaries,
+    /// Also its latencies, so that the series of several parts can be merged.
+    Latencies,
 }
 
 impl Series {
@@ -73,6 +89,11 @@ impl Series {
             let of_kind = self.ops.entry(kind).or_default();
             of_kind.resize(length, IntervalSummary::default());
             of_kind[index] = IntervalSummary::from(op);
+            if self.detail == SeriesDetail::Latencies {
+                let of_kind = self.latencies.entry(kind).or_default();
+                of_kind.resize(length, Vec::new());
+                of_kind[index] = buckets(op.latency());
+            }
         }
     }
 
@@ -101,6 +122,9 @@ impl Series {
         self.all.resize(length, IntervalSummary::default());
         for of_kind in self.ops.values_mut() {
             of_kind.resize(length, IntervalSummary::default());
+        }
+        for of_kind in self.latencies.values_mut() {
+            of_kind.resize(length, Vec::new());
         }
     }
 }

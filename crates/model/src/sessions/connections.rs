@@ -93,14 +93,14 @@ pub enum ConnectionsProblem {
 }
 
 impl Connections {
-    /// Returns the clients of a load point, in groups that share connections.
-    pub fn groups(&self, clients: u32) -> impl ExactSizeIterator<Item = Box<[u32]>> + '_ {
-        let size = self.sessions_per_connection;
-        let groups = clients.div_ceil(size) as usize;
-        (0..groups).map(move |group| {
-            let first = group as u32 * size;
-            (first..clients.min(first.saturating_add(size))).collect()
-        })
+    /// Returns these clients in groups that share connections.
+    pub fn groups(
+        &self,
+        mut clients: impl ExactSizeIterator<Item = u32>,
+    ) -> impl ExactSizeIterator<Item = Box<[u32]>> {
+        let size = self.sessions_per_connection as usize;
+        let groups = clients.len().div_ceil(size);
+        (0..groups).map(move |_| clients.by_ref().take(size).collect())
     }
 
     /// Returns the number of TCP connections for this number of clients.

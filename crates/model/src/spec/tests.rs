@@ -117,6 +117,8 @@ fn a_full_profile_is_read() {
                 setup_rate: Some(500),
                 driver: Some(DriverKind::Native),
                 server_cpu: None,
+                client_range: None,
+                begin_at: None,
             },
             sessions: SessionsSpec {
                 oplock: Some("lease-rh".parse().unwrap()),

@@ -97,6 +97,10 @@ pub struct PlanGeneratorDoc {
     /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_rate: Option<u32>,
+    /// The clients that this run carried, such as `0..500/1000`: clients 0 to 499 of 1000. Absent
+    /// if it carried all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_range: Option<String>,
     /// The client that carried out the operations. Absent in documents of releases
     /// without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,6 +250,7 @@ impl From<&Generator> for PlanGeneratorDoc {
             threads: generator.threads,
             pin_threads: Some(generator.pinning == Pinning::Pinned),
             setup_rate: generator.setup_rate,
+            client_range: generator.part.range().map(|range| range.to_string()),
             driver: Some(Named::from(generator.driver.name().to_owned())),
         }
     }

@@ -6,6 +6,7 @@ use smbench_model::record::{Dropout, OpTotals, Verification};
 use std::collections::BTreeMap;
 
 use super::generator::GeneratorDoc;
+use super::host::HostPointDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, is_asked_for};
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
@@ -25,6 +26,10 @@ pub struct LoadPointDoc {
     pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
+    /// Wall-clock time at which the window opened, RFC 3339 in UTC, to the microsecond. Absent in
+    /// documents of releases that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_opened: Option<String>,
     /// Length of the window in seconds.
     pub window_s: f64,
     /// Whether the numbers may be quoted.
@@ -98,6 +103,10 @@ pub struct LoadPointDoc {
     /// The condition of the generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<GeneratorDoc>,
+    /// The parts of the machines that generated the load, if there were several. `client` and
+    /// `generator` then sum them up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostPointDoc>,
     /// Setting up the sessions.
     pub setup: SetupDoc,
     /// The window over time. Absent, like the next three keys, in documents of

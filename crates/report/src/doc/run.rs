@@ -13,6 +13,7 @@ use super::file::{
     LoadError, SaveError, malformed, parse, read, save, save_under_free_name, to_json,
 };
 use super::find::FindDoc;
+use super::host::HostDoc;
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
@@ -61,6 +62,10 @@ pub struct RunDoc {
     /// did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineDoc>,
+    /// The machines that generated the load, if there were several. `machine` is then the
+    /// first. Absent in documents of one machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostDoc>,
     /// The highest load that the machine can generate. Absent if it was not
     /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]

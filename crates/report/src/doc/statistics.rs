@@ -6,6 +6,8 @@ use serde_json::value::RawValue;
 use smbench_model::record::{Fairness, IntervalSummary, Series};
 use std::collections::BTreeMap;
 
+use crate::latency::Hdr;
+
 /// The window cut into intervals. Each column has one value per interval, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesDoc {
@@ -18,6 +20,11 @@ pub struct SeriesDoc {
     pub all: ColumnsDoc,
     /// Columns by kind of operation.
     pub ops: BTreeMap<String, ColumnsDoc>,
+    /// Histograms of response times by kind of operation, one per interval, in the format of an
+    /// operation's histogram. `smbench merge` needs them. Absent unless the run carried a part of
+    /// the clients.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hdr: BTreeMap<String, Vec<Hdr>>,
 }
 
 /// Columns of a group of operations, with one value per interval.
@@ -59,6 +66,14 @@ impl From<&Series> for SeriesDoc {
             all: columns(&series.all),
             ops: ops
                 .map(|(kind, intervals)| (kind.name().to_owned(), columns(intervals)))
+                .collect(),
+            hdr: series
+                .latencies
+                .iter()
+                .map(|(kind, intervals)| {
+                    let intervals = intervals.iter().map(|latencies| Hdr::from(&latencies[..]));
+                    (kind.name().to_owned(), intervals.collect())
+                })
                 .collect(),
         }
     }

@@ -231,6 +231,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         clients,
         rate: None,
         repeat,
+        window_opened: SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
         window: Duration::from_secs(10),
         ops,
         series,

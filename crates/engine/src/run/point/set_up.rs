@@ -69,7 +69,7 @@ impl Workers {
             let tick = clock::timer(shown + PROGRESS_INTERVAL);
             tokio::select! {
                 report = self.reports.recv() => self.take(report, point, &mut so_far)?,
-                () = cancel.cancelled(), if self.setup == SetupFailures::EndRun => {
+                () = cancel.cancelled(), if self.load.setup == SetupFailures::EndRun => {
                     return Err(SessionError::Interrupted);
                 }
                 () = tokio::time::sleep_until(tick) => {}
@@ -91,13 +91,13 @@ impl Workers {
             _ => Ok(SetUp {
                 stood: so_far.stood,
                 clients: so_far.ready,
-                attempts: (self.setup != SetupFailures::EndRun).then_some(so_far.attempts),
+                attempts: (self.load.setup != SetupFailures::EndRun).then_some(so_far.attempts),
             }),
         }
     }
 
     fn is_set_up(&self, so_far: &SoFar, point: PointNumber) -> bool {
-        match self.setup {
+        match self.load.setup {
             SetupFailures::EndRun => so_far.ready >= point.clients,
             SetupFailures::CountUntil(_) => so_far.done >= self.threads.len(),
         }
@@ -150,7 +150,7 @@ impl Workers {
             }
         }
         let attempts = &mut so_far.attempts;
-        if let SetupFailures::CountUntil(share) = self.setup {
+        if let SetupFailures::CountUntil(share) = self.load.setup {
             attempts.limit_reached |= is_limit(attempts, share);
         }
         if attempts.limit_reached || attempts.own_limit.is_some() {

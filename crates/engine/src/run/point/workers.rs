@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::generator::Pinning;
-use smbench_model::load::SetupFailures;
+use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
@@ -24,6 +24,7 @@ use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
+use crate::smb::session::SessionError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};
@@ -71,9 +72,10 @@ pub(super) struct Observed {
 }
 
 /// Returns the number of workers: at most one per group of clients.
-pub(super) fn workers_for(context: &Context<'_>, point: PointNumber) -> usize {
+pub(super) fn workers_for(context: &Context<'_>, load: PointLoad) -> usize {
     let connections = &context.plan.sessions.connections;
-    let groups = connections.groups(point.clients).len();
+    let here = context.plan.generator.part.clients(load.clients);
+    let groups = connections.groups(here).len();
     (context.plan.generator.threads as usize).min(groups)
 }
 
@@ -85,7 +87,7 @@ pub(super) struct Workers {
     /// Sends the schedule. Workers that wait for it end when this is dropped.
     start: watch::Sender<Option<Schedule>>,
     pub(super) reports: mpsc::UnboundedReceiver<WorkerMessage>,
-    pub(super) setup: SetupFailures,
+    pub(super) load: PointLoad,
     /// Tells the workers to set up no more sessions.
     pub(super) enough: Arc<AtomicBool>,
     exchange: Arc<RecorderExchange>,
@@ -96,15 +98,15 @@ impl Workers {
     /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
-        (point, setup): (PointNumber, SetupFailures),
+        (point, load): (PointNumber, PointLoad),
         exchange: &Arc<RecorderExchange>,
     ) -> Result<(Self, LoadGone), RunError> {
         // Only the workers keep these senders. So the receivers notice when no worker
         // is left.
         let (report, reports) = mpsc::unbounded_channel();
-        let (under_load, load) = under_load();
+        let (under_load, load_gone) = under_load();
         let (start, started) = watch::channel(None);
-        let wanted = workers_for(context, point);
+        let wanted = workers_for(context, load);
         let cpus = match context.plan.generator.pinning {
             Pinning::Free => Vec::new(),
             Pinning::Pinned => process::cpus(),
@@ -115,7 +117,7 @@ impl Workers {
             begin,
             start,
             reports,
-            setup,
+            load,
             enough: Arc::default(),
             exchange: Arc::clone(exchange),
         };
@@ -126,13 +128,13 @@ impl Workers {
                 mix: Arc::clone(&context.mix),
                 generation_run: context.runs_before.wrapping_add(point.number),
                 salt: context.salt,
-                clients: point.clients,
+                clients: load.clients,
                 clients_before: clients_before(&context.plan.work.load_points, point.number),
                 rate: point.rate,
-                setup,
+                setup: load.setup,
                 enough: Arc::clone(&workers.enough),
                 groups: connections
-                    .groups(point.clients)
+                    .groups(context.plan.generator.part.clients(load.clients))
                     .skip(number)
                     .step_by(wanted)
                     .collect(),
@@ -160,15 +162,15 @@ impl Workers {
                 }
             }
         }
-        Ok((workers, load))
+        Ok((workers, load_gone))
     }
 
     /// Sets up all sessions, starts the load and follows it to its end.
     pub(super) async fn run(
         &mut self,
-        load: LoadGone,
+        load_gone: LoadGone,
         context: &Context<'_>,
-        (point, repeat): (PointNumber, u32),
+        point: PointNumber,
         observer: &mut dyn Observer,
     ) -> Result<(Observed, CpuReader), RunError> {
         observer.progress(&Progress::SettingUp {
@@ -181,12 +183,17 @@ impl Workers {
             clients,
             attempts,
         } = self.set_up(point, context.cancel, observer).await?;
-        let schedule = Schedule::new(clock::now() + START_DELAY, &context.plan, clients);
+        let begin = begin_of_load(context).await?;
+        let under_load = match self.load.setup {
+            SetupFailures::EndRun => self.load.clients,
+            SetupFailures::CountUntil(_) => clients,
+        };
+        let schedule = Schedule::new(begin, &context.plan, under_load);
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let schedules = (schedule, self.start.subscribe());
-        let cpu_reader = CpuReader::start(schedules, cancel, meter, load)?;
+        let cpu_reader = CpuReader::start(schedules, cancel, meter, load_gone)?;
         self.start.send_replace(Some(schedule));
-        let followed = self.follow(context, schedule, (point, repeat), observer);
+        let followed = self.follow(context, schedule, (point, self.load.repeat), observer);
         let (schedule, closed) = followed.await;
         let observed = Observed {
             setup: stood.since(self.begin),
@@ -284,6 +291,26 @@ impl Workers {
             Some(error) => Err(error),
             None => Ok(merged),
         }
+    }
+}
+
+/// Waits until the load of a part is about to begin. Returns the instant.
+async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunError> {
+    let Some(at) = context.plan.generator.begin_at else {
+        return Ok(clock::now() + START_DELAY);
+    };
+    let late = |late: Duration| RunError::Late { at, late };
+    let wait = at.duration_since(clock::wall());
+    let wait = wait.map_err(|error| late(error.duration()))?;
+    let begin = clock::now() + wait.into();
+    tokio::select! {
+        () = tokio::time::sleep_until(clock::timer(begin - START_DELAY)) => {}
+        () = context.cancel.cancelled() => return Err(SessionError::Interrupted.into()),
+    }
+    let now = clock::now();
+    match now > begin {
+        true => Err(late(now.since(begin).into())),
+        false => Ok(begin),
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) fn check_in_flight(
     let echo = actions
         .iter()
         .any(|action| matches!(action, Action::ChangeNotify { .. }));
-    let sessions = u64::from(sessions.min(plan.max_clients()));
+    let sessions = u64::from(sessions.min(plan.max_clients_here()));
     let wanted = u64::from(plan.work.outstanding) * sessions + u64::from(echo);
     match wanted > u64::from(limit) {
         true => Err(SessionError::TooManyInFlight {

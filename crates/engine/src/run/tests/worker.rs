@@ -14,7 +14,7 @@ use smbench_model::Nanos;
 use smbench_model::load::SetupFailures;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
-use smbench_model::record::{Recorder, Tally};
+use smbench_model::record::{Recorder, SeriesDetail, Tally};
 use tokio::runtime::LocalRuntime;
 
 use crate::drivers::cifs::{self, CifsEncode};
@@ -124,7 +124,11 @@ fn allocations_of<C: Connector, S: Supplies>(
     parts: impl FnOnce(Arc<Site>) -> WorkerParts<C, S>,
 ) -> (u64, u64) {
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
-    let exchange = Arc::new(RecorderExchange::new(1, empty.clone()));
+    let exchange = Arc::new(RecorderExchange::new(
+        1,
+        empty.clone(),
+        SeriesDetail::Summaries,
+    ));
     // On a busy machine the coordinator may return recorders late.
     exchange.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
@@ -204,7 +208,7 @@ fn assignment(site: &Site, exchange: &Arc<RecorderExchange>, cancel: &Cancel) ->
         rate: None,
         setup: SetupFailures::EndRun,
         enough: Arc::default(),
-        groups: site.plan.sessions.connections.groups(2).collect(),
+        groups: site.plan.sessions.connections.groups(0..2).collect(),
         pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
         cpu: None,
         exchange: Arc::clone(exchange),
