@@ -56,7 +56,7 @@ pub(crate) fn point(
             max_ns: seconds(50),
         },
         ops: BTreeMap::new(),
-        hdr: std::collections::BTreeMap::new(),
+        hdr: BTreeMap::new(),
     });
     LoadPointDoc {
         clients,

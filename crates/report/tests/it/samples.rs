@@ -90,6 +90,8 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             setup_rate: Some(500),
             server_cpu: CpuSource::Processes,
             driver: DriverKind::Native,
+            part: smbench_model::plan::ClientPart::All,
+            begin_at: None,
         },
         limits: Limits::default(),
     }
