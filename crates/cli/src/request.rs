@@ -301,6 +301,7 @@ pub(crate) mod tests {
                 ..ServerFacts::other("smb://ann@files/data")
             },
             salt: Salt::default(),
+            hosts: Vec::new(),
             started: SystemTime::UNIX_EPOCH,
             load_points: Vec::new(),
             outcome: Outcome::Complete,

@@ -47,6 +47,7 @@ mod drivers;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod hosts;
 mod machine;
 pub mod probe;
 pub mod run;

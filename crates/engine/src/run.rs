@@ -22,21 +22,21 @@ mod health;
 mod observe;
 mod point;
 mod reserve;
+mod serve;
 mod site;
 
 use std::sync::Arc;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
-use smbench_model::operations::fileio::Sequences;
-use smbench_model::operations::replay::Replays;
-use smbench_model::operations::{Drawn, Mix, Streams};
+use smbench_model::operations::Streams;
 use smbench_model::plan::Plan;
 pub use smbench_model::progress::{Live, MeasuredInterval, PointNumber, Progress, Stage};
 use smbench_model::record::{Origin, RunRecord, ServerFacts};
 
 use crate::drivers::driver::Connector;
 use crate::drivers::untrusted::UntrustedConnector;
+use crate::hosts::FirstHost;
 use crate::machine::cancel::Cancel;
 use crate::machine::route::Locality;
 use crate::machine::runtime::blocking;
@@ -44,7 +44,7 @@ use crate::machine::server_cpu::Meter;
 pub use crate::machine::server_cpu::MetricsError;
 use crate::machine::{clock, server_cpu};
 use crate::run::carrier::Carrier;
-use crate::run::context::{Context, worker_maker};
+use crate::run::context::{Context, RunRole, worker_maker};
 use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
@@ -52,11 +52,13 @@ use crate::smb::session;
 pub use crate::smb::session::{LogonIdentity, SessionError, StepFailure};
 pub use crate::smb::tickets::TicketError;
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{OperationSource, Operations};
+use crate::worker::supply::Operations;
 pub use capacity::CapacityError;
 pub use course::{Course, PlannedCourse};
 pub use events::{Events, RunEvent, events};
 pub use observe::{Observer, Unobserved};
+pub use serve::serve;
+use site::ShareOperations;
 
 /// Runs `plan` to its end, blocking the calling thread. Slow code in `observer` is
 /// not measured, but delays the next load point.
@@ -94,27 +96,38 @@ pub fn execute_course(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let mix = Mix::new(&plan.work.workload);
-    let seed = plan.work.seed;
-    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
-        (Some(replay), _) => {
-            let operations = Operations::of_plan(mix, Replays::new(replay.clone(), seed));
-            execute_on_share(plan, operations, course, observer, cancel)
-        }
-        (None, Some(test)) => {
-            let supplies = Sequences::new(test, seed, &mix);
-            let operations = Operations::of_plan(mix, supplies);
-            execute_on_share(plan, operations, course, observer, cancel)
-        }
-        (None, None) => {
-            let supplies = Drawn {
-                mix: Arc::clone(&mix),
-                seed,
-            };
-            let operations = Operations::of_plan(mix, supplies);
-            execute_on_share(plan, operations, course, observer, cancel)
-        }
-    }
+    execute_as(RunRole::Alone, plan, course, observer, cancel)
+}
+
+/// Runs `plan` like [`execute_course`], as the first of several hosts. Its part of the clients
+/// must be the one of the first host ([`ClientPart::Host`]).
+///
+/// # Errors
+/// As [`execute`]. Also [`RunError::Hosts`] if another host cannot carry out the plan.
+///
+/// # Panics
+/// As [`execute`].
+///
+/// [`ClientPart::Host`]: smbench_model::plan::ClientPart::Host
+pub fn execute_on_hosts(
+    hosts: &FirstHost,
+    plan: &Plan,
+    course: &mut dyn Course,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    execute_as(RunRole::First(hosts), plan, course, observer, cancel)
+}
+
+fn execute_as(
+    role: RunRole<'_>,
+    plan: &Plan,
+    course: &mut dyn Course,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<RunRecord, RunError> {
+    let operations = ShareOperations::of_plan(plan);
+    execute_on_share(plan, operations, role, course, observer, cancel)
 }
 
 /// Runs `plan` like [`execute`], with your own operations instead of those drawn
@@ -137,9 +150,9 @@ pub fn execute_streams(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     refuse_replay(plan)?;
-    let operations = Operations::of(streams, plan);
+    let operations = ShareOperations::from(Operations::of(streams, plan));
     let course = &mut PlannedCourse::of(plan);
-    execute_on_share(plan, operations, course, observer, cancel)
+    execute_on_share(plan, operations, RunRole::Alone, course, observer, cancel)
 }
 
 /// Runs the load points of `plan` on the target of `connector`, with the operations
@@ -190,6 +203,7 @@ pub fn execute_on(
             supplies: operations.supplies,
         }),
         mix: operations.mix,
+        role: RunRole::Alone,
     };
     let mut record = RunRecord {
         driver: Origin::Own,
@@ -228,14 +242,15 @@ pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
 
 fn execute_on_share(
     plan: &Plan,
-    operations: Operations<impl OperationSource>,
+    operations: ShareOperations,
+    role: RunRole<'_>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    let run = site::run(plan, operations, course, observer, cancel);
+    let run = site::run((plan, operations, role), course, observer, cancel);
     blocking(RunError::System, run)
 }
 

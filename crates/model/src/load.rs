@@ -107,7 +107,7 @@ impl Spacing {
 ///
 /// `5000` and `5000/total` are for all clients together; each has an equal share.
 /// `50/client` is for each client. `5k` is 5000.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// Actions per second, [`RATE_MIN`] to [`RATE_MAX`].
     pub per_second: f64,
@@ -144,7 +144,7 @@ impl Rate {
 }
 
 /// The load of one load point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointLoad {
     /// Number of clients.
     pub clients: u32,
@@ -157,7 +157,7 @@ pub struct PointLoad {
 }
 
 /// What happens when a session cannot be set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SetupFailures {
     /// The first failure ends the run.
     EndRun,

@@ -9,6 +9,7 @@
 mod caching;
 mod fairness;
 mod health;
+mod host;
 mod incidents;
 mod load_point;
 mod punctuality;
@@ -16,12 +17,14 @@ mod recorder;
 mod run;
 mod series;
 mod tally;
+pub mod transfer;
 mod verification;
 
 pub use crate::kind::{Direction, OpKind};
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
+pub use host::{HostClock, HostFacts, HostRecord};
 pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, SETUP_CAUSES_MAX, SetupAttempts, SetupPhase, SetupRecord,
 };

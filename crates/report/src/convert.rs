@@ -8,6 +8,7 @@
 //!
 //! Not here: averages over passes.
 
+mod hosts;
 mod load;
 mod operations;
 mod setup;
@@ -98,7 +99,7 @@ impl RunDoc {
             plan: plan(record),
             pacing: record.plan.work.load.into(),
             machine: disclosure.machine.clone(),
-            hosts: Vec::new(),
+            hosts: hosts::hosts(record),
             calibration: disclosure.calibration.clone(),
             server: server(&record.server, disclosure),
             load_points,
@@ -184,7 +185,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         generator_limited: Some(record.generator.limited.is_some()),
         latency_noise_ns: latency_noise(&record.generator),
         generator: Some(GeneratorDoc::from(record)),
-        hosts: Vec::new(),
+        hosts: hosts::parts(record),
         setup: setup(&record.setup),
         caching: None,
         offered: None,

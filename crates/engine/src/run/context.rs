@@ -11,6 +11,7 @@ use smbench_model::plan::Plan;
 use tokio::sync::{mpsc, watch};
 
 use crate::drivers::driver::Connector;
+use crate::hosts::{FirstHost, HostChannel, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
@@ -47,12 +48,43 @@ pub(crate) struct Context<'a> {
     pub(crate) runs_before: u32,
     pub(crate) cancel: &'a Cancel,
     /// Makes the functions of the given number of workers for one load point.
-    pub(crate) make_workers: Box<dyn Fn(usize) -> Vec<WorkerFn>>,
+    pub(crate) make_workers: MakeWorkers,
+    pub(crate) role: RunRole<'a>,
 }
 
-pub(crate) fn worker_maker<C: Connector, T: Supplies>(
-    means: WorkerParts<C, T>,
-) -> Box<dyn Fn(usize) -> Vec<WorkerFn>> {
+/// What this process does in its run.
+#[derive(Clone, Copy)]
+pub(crate) enum RunRole<'a> {
+    /// It carries all clients.
+    Alone,
+    /// It is the first of several hosts.
+    First(&'a FirstHost),
+    /// It follows the first host.
+    Other(&'a Upstream),
+}
+
+impl<'a> RunRole<'a> {
+    /// Returns the other hosts, if this is the first one.
+    pub(crate) fn others(self) -> &'a [HostChannel] {
+        match self {
+            Self::First(first) => first.others(),
+            Self::Alone | Self::Other(_) => &[],
+        }
+    }
+
+    /// Returns the way to the first host, if this is another one.
+    pub(crate) const fn upstream(self) -> Option<&'a Upstream> {
+        match self {
+            Self::Other(upstream) => Some(upstream),
+            Self::Alone | Self::First(_) => None,
+        }
+    }
+}
+
+/// Makes the functions of the given number of workers for one load point.
+pub(crate) type MakeWorkers = Box<dyn Fn(usize) -> Vec<WorkerFn>>;
+
+pub(crate) fn worker_maker<C: Connector, T: Supplies>(means: WorkerParts<C, T>) -> MakeWorkers {
     Box::new(move |workers| {
         let means = WorkerParts {
             connector: means.connector.clone(),

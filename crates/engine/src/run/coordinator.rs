@@ -4,7 +4,7 @@ use smbench_model::load::PointLoad;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 
-use crate::run::context::Context;
+use crate::run::context::{Context, RunRole};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::site::RunShare;
@@ -44,7 +44,10 @@ pub(super) async fn measure(
         let point = PointNumber {
             number,
             of: course.at_most(),
-            clients: context.plan.generator.part.count(clients),
+            clients: match context.role {
+                RunRole::First(_) => clients,
+                RunRole::Alone | RunRole::Other(_) => context.plan.generator.part.count(clients),
+            },
             rate,
         };
         let ready = clients.max(course.clients_for_certain());
@@ -63,6 +66,11 @@ pub(super) async fn measure(
             share.check_server().await?;
         }
         observer.load_point_ended(record);
+        if let RunRole::First(first) = context.role
+            && let Some(lost) = first.lost()
+        {
+            return Err(RunError::HostLost(lost));
+        }
         if context.cancel.is_cancelled() {
             return Err(SessionError::Interrupted.into());
         }

@@ -7,6 +7,7 @@ use smbench_model::plan::Problem;
 use smbench_model::units::format_duration;
 use thiserror::Error;
 
+use crate::hosts::HostsError;
 use crate::machine::server_cpu::MetricsError;
 use crate::run::CapacityError;
 use crate::smb::session::SessionError;
@@ -52,6 +53,15 @@ pub enum RunError {
         /// How long ago that was.
         late: Duration,
     },
+    /// Another host cannot carry out the run.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
+    /// Another host was lost under load.
+    #[error("{0}")]
+    HostLost(String),
+    /// The first host of the run is gone, or runs another plan.
+    #[error("the first host is lost: no message from it for 5 s; this host has stopped")]
+    FirstHostLost,
     /// A replay has operations of its own.
     #[error(
         "failed to run a replay: its operations are those of its loadfile, and need an SMB server: \

@@ -2,6 +2,7 @@
 
 mod cpu_reader;
 mod failed;
+mod hosts;
 mod set_up;
 mod until_steady;
 mod workers;
@@ -18,7 +19,7 @@ use smbench_model::record::{
 use smbench_model::units::format_duration;
 
 use crate::machine::clock;
-use crate::run::context::Context;
+use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
 use crate::run::{Observer, health};
@@ -27,7 +28,7 @@ use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::failed;
-use workers::{Observed, Workers, tell, workers_for};
+use workers::{Observed, Workers, others, tell, workers_for};
 
 /// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
@@ -46,11 +47,12 @@ pub(super) async fn measure(
         ClientPart::Range(_) => SeriesDetail::Latencies,
         ClientPart::All | ClientPart::Host { .. } => SeriesDetail::Summaries,
     };
-    let exchange = RecorderExchange::new(workers_for(context, load), empty, detail);
+    let workers = workers_for(context, load) + others(context, load).count();
+    let exchange = RecorderExchange::new(workers, empty, detail);
     let exchange = Arc::new(exchange);
     let (mut workers, load_gone) = Workers::start(context, (point, load), &exchange).await?;
     let observed = workers.run(load_gone, context, point, observer).await;
-    let outcome = workers.join().await?;
+    let mut outcome = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
     let point = PointNumber {
@@ -61,6 +63,8 @@ pub(super) async fn measure(
     for over in &over {
         tell(context, (point, repeat), over, observer);
     }
+    let part = context.role.upstream().map(|_| outcome.clone());
+    let (others, late) = (std::mem::take(&mut outcome.hosts), outcome.late);
     let measured = PointMeasurements {
         observed,
         outcome,
@@ -68,7 +72,15 @@ pub(super) async fn measure(
         ops,
         series,
     };
-    Ok(measured.into_record(context, (point, repeat)))
+    let mut record = measured.into_record(context, (point, repeat));
+    if let RunRole::First(first) = context.role {
+        let here = plan.generator.part.count(load.clients);
+        hosts::add_hosts(&mut record, (first.name(), here, late), others);
+    }
+    if let (Some(upstream), Some(part)) = (context.role.upstream(), part) {
+        upstream.measured(part, &record);
+    }
+    Ok(record)
 }
 
 /// The measurements of a load point whose workers have ended.
@@ -126,6 +138,7 @@ impl PointMeasurements {
             generator: judged(generator, users, held_back_share, (&ops, steps)),
             ops,
             series,
+            hosts: Vec::new(),
             drain: outcome.ended.since(stop).into(),
             final_flush: outcome.closed.map(after_load),
             fairness: figures.fairness,
@@ -150,6 +163,9 @@ impl PointMeasurements {
     /// Returns the reason why the point is not valid, if there is one.
     fn objection(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
         let Self { outcome, ops, .. } = self;
+        if let Some(fault) = outcome.faults.first() {
+            return Some(fault.clone());
+        }
         let Schedule { open, close, .. } = self.observed.schedule;
         let cut_short = close - open > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.

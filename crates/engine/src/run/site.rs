@@ -3,13 +3,15 @@
 
 mod facts;
 mod limits;
+mod operations;
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
-use smbench_model::action::Action;
+use smbench_model::contents::block::Salt;
+use smbench_model::cpu::CpuSource;
 use smbench_model::fileio::{FileOrigin, Fileio, TestMode};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::OpKind;
@@ -18,30 +20,26 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 
-use crate::drivers::cifs::{self, CifsEncode};
-use crate::drivers::logons::LogonConnect;
-use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
-use crate::drivers::smb_rs::{self, Caller};
+use crate::drivers::smb_rs;
+use crate::hosts::{FirstHost, RunOrder};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
-use crate::run::context::{Context, worker_maker};
+use crate::run::context::{Context, RunRole};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
-use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{Indirect, OperationSource, Operations};
+pub(crate) use operations::ShareOperations;
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
-    plan: &Plan,
-    operations: Operations<impl OperationSource>,
+    (plan, operations, role): (&Plan, ShareOperations, RunRole<'_>),
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
@@ -60,18 +58,77 @@ pub(super) async fn run(
         ..RunRecord::new(plan, server, started_wall)
     };
     let since = (started, started_wall);
-    let context = context(plan, operations, endpoint, &workspace, since, cancel);
+    let order = order(plan, &workspace);
+    let context = context((plan, operations, role), endpoint, &order, since, cancel);
     let mut share = RunShare {
         plan,
         workspace,
         ready: 0,
         cancel,
     };
-    let measured = measure(&context, &mut record, course, Some(&mut share), observer).await;
+    let begun = match role {
+        RunRole::First(first) => begin_on_hosts(first, &order, &mut record).await,
+        RunRole::Alone | RunRole::Other(_) => Ok(()),
+    };
+    let measured = match begun {
+        Ok(()) => measure(&context, &mut record, course, Some(&mut share), observer).await,
+        Err(error) => Err(error),
+    };
+    if let RunRole::First(first) = role {
+        first.end_run();
+    }
     let RunShare { workspace, .. } = share;
     observer.progress(&Progress::CleaningUp);
     record.leftover = clean_up(plan, workspace, &record.load_points, &measured).await;
     concluded(record, measured)
+}
+
+/// Begins the run on all other hosts.
+async fn begin_on_hosts(
+    first: &FirstHost,
+    order: &RunOrder,
+    record: &mut RunRecord,
+) -> Result<(), RunError> {
+    first.begin(order).await?;
+    record.hosts = first.facts();
+    Ok(())
+}
+
+/// Joins the run of the first host: logs on to the server once, as its clients will.
+pub(super) async fn join<'a>(
+    plan: &Plan,
+    operations: ShareOperations,
+    order: &RunOrder,
+    role: RunRole<'a>,
+    cancel: &'a Cancel,
+) -> Result<(Context<'a>, RunRecord), RunError> {
+    let since = (clock::now(), clock::wall());
+    let Connected {
+        endpoint,
+        session,
+        server,
+    } = connect(plan, 0, cancel).await?;
+    session.log_off().await;
+    let record = RunRecord {
+        operations: operations.origin,
+        salt: order.salt,
+        ..RunRecord::new(plan, server, since.1)
+    };
+    let context = context((plan, operations, role), endpoint, order, since, cancel);
+    Ok((context, record))
+}
+
+/// Returns what other hosts must know of a run.
+fn order(plan: &Plan, workspace: &Workspace) -> RunOrder {
+    RunOrder {
+        digest: plan.digest(),
+        url: plan.sessions.target.redacted(),
+        directory: workspace.directory.clone(),
+        salt: workspace.salt,
+        // Prepared files keep their salt. This number therefore distinguishes the
+        // writes of one run on them from those of earlier runs.
+        runs_before: prepared_files(plan).map_or(0, |_| random_u64() as u32),
+    }
 }
 
 /// The directory of a run on the share, and the files in it so far.
@@ -161,54 +218,38 @@ async fn claim(
 
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
-fn context<'a, T: OperationSource>(
-    plan: &Plan,
-    operations: Operations<T>,
+fn context<'a>(
+    (plan, operations, role): (&Plan, ShareOperations, RunRole<'a>),
     endpoint: Endpoint,
-    workspace: &Workspace,
+    order: &RunOrder,
     since: (Nanos, SystemTime),
     cancel: &'a Cancel,
 ) -> Context<'a> {
-    let Operations { mix, supplies, .. } = operations;
+    let ShareOperations { mix, workers, .. } = operations;
     let plan = Arc::new(plan.clone());
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
-    let server_cpu = Meter::new(&plan.generator.server_cpu, endpoint.here());
-    let is_cifs = endpoint.options.dialects.has_cifs();
-    let is_logons = plan.work.workload.actions().contains(&Action::Session);
-    let logons = is_logons.then(|| LogonConnect(endpoint.clone()));
-    let site = site(&plan, &mix, endpoint, workspace);
+    // One host measures the server.
+    let server_cpu = match role {
+        RunRole::Other(_) => Meter::new(&CpuSource::Off, None),
+        RunRole::Alone | RunRole::First(_) => {
+            Meter::new(&plan.generator.server_cpu, endpoint.here())
+        }
+    };
+    let place = (order.directory.clone(), order.salt);
+    let site = site(&plan, &mix, endpoint, place);
     Context {
-        make_workers: match plan.generator.driver {
-            _ if let Some(connector) = logons => worker_maker(WorkerParts {
-                connector,
-                supplies: Indirect::new(supplies),
-            }),
-            DriverKind::Native if is_cifs => worker_maker(WorkerParts {
-                connector: cifs::CifsConnect(site, T::CifsEncoder::new),
-                supplies: Indirect::new(supplies),
-            }),
-            DriverKind::Native => worker_maker(WorkerParts {
-                connector: native::NativeConnect(site, T::Encoder::new),
-                supplies: supplies.native(),
-            }),
-            #[cfg(feature = "smb-rs")]
-            DriverKind::SmbRs => worker_maker(WorkerParts {
-                connector: smb_rs::SmbRsConnect(site, T::Caller::new),
-                supplies: Indirect::new(supplies),
-            }),
-        },
+        make_workers: workers(site),
         server_cpu,
         mix,
         at,
         whereabouts,
         started: since.0,
         started_wall: since.1,
-        salt: workspace.salt,
-        // Prepared files keep their salt. This number therefore distinguishes the
-        // writes of one run on them from those of earlier runs.
-        runs_before: prepared_files(&plan).map_or(0, |_| random_u64() as u32),
+        salt: order.salt,
+        runs_before: order.runs_before,
         plan,
         cancel,
+        role,
     }
 }
 
@@ -217,14 +258,14 @@ pub(super) fn site(
     plan: &Arc<Plan>,
     mix: &Arc<Mix>,
     endpoint: Endpoint,
-    workspace: &Workspace,
+    (directory, salt): (String, Salt),
 ) -> Arc<Site> {
     Arc::new(Site {
         plan: Arc::clone(plan),
         endpoint,
         mix: Arc::clone(mix),
-        directory: workspace.directory.clone(),
-        salt: workspace.salt,
+        directory,
+        salt,
     })
 }
 

@@ -67,7 +67,7 @@ fn allocations_on(
             allocations_with(&plan, &mix, supplies)
         }
         (None, Some(test)) => {
-            let supplies = Sequences::new(test, seed, &mix);
+            let supplies = Sequences::new(test, seed, plan.generator.part, &mix);
             allocations_with(&plan, &mix, supplies)
         }
         (None, None) => {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::load::{Rate, SetupFailures};
 use smbench_model::operations::Mix;
 use smbench_model::plan::{Plan, Work};
-use smbench_model::record::{Dropout, WorkerRecord, latency_histogram};
+use smbench_model::record::{Dropout, HostRecord, WorkerRecord, latency_histogram};
 
 use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
@@ -86,9 +87,11 @@ pub(crate) enum WorkerMessage {
     Gone,
 }
 
-/// The measurements of one worker, without the operations.
+/// The measurements of one worker, or of the workers of another host, without the operations.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerResult {
     pub(crate) dropouts: Vec<Dropout>,
+    #[serde(with = "smbench_model::record::transfer")]
     pub(crate) session_setup: Histogram<u64>,
     /// Number of TCP connections of the sessions.
     pub(crate) connections: u64,
@@ -99,6 +102,12 @@ pub(crate) struct WorkerResult {
     pub(crate) ended: Nanos,
     /// Instant at which the operations after the load ended, if there were any.
     pub(crate) closed: Option<Nanos>,
+    /// Time from when the load was to begin until it began.
+    pub(crate) late: Option<Nanos>,
+    /// The other hosts whose measurements are part of it.
+    pub(crate) hosts: Vec<HostRecord>,
+    /// What makes the load point invalid, as lower-case clauses.
+    pub(crate) faults: Vec<String>,
 }
 
 impl Default for WorkerResult {
@@ -111,6 +120,9 @@ impl Default for WorkerResult {
             workers: Vec::new(),
             ended: Nanos(0),
             closed: None,
+            late: None,
+            hosts: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }
@@ -137,5 +149,11 @@ impl WorkerResult {
         self.workers.extend(other.workers);
         self.ended = self.ended.max(other.ended);
         self.closed = self.closed.max(other.closed);
+        self.late = match (self.late, other.late) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+        self.hosts.extend(other.hosts);
+        self.faults.extend(other.faults);
     }
 }

@@ -1,11 +1,12 @@
 //! Measurements of groups in addition to their operations.
 
+use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::record::{Fairness, Punctuality};
 
 /// Sums over groups. Each group is added once, when its load has ended for any
 /// reason.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Figures {
     /// Number of clients that completed an operation in the window.
     pub(crate) served: u32,

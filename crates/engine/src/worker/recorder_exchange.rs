@@ -111,6 +111,34 @@ impl RecorderExchange {
         (over, tally, series)
     }
 
+    /// Hands in a complete interval of another host, whose workers hand in intervals in
+    /// their order.
+    pub(crate) fn hand_in_interval(&self, worker: usize, interval: Interval, recorder: Recorder) {
+        let later = interval.from + Nanos(1);
+        self.hand_in(HandedIn {
+            worker,
+            interval,
+            end: interval.to,
+            recorder: Some(recorder),
+            next: NextInterval::Interval(later, Position::Window(0)),
+        });
+    }
+
+    /// Notes that another host hands in no more.
+    pub(crate) fn leave(&self, worker: usize) {
+        self.hand_in(HandedIn {
+            worker,
+            interval: Interval {
+                from: Nanos::MAX,
+                to: Nanos::MAX,
+                place: Position::Outside,
+            },
+            end: Nanos::MAX,
+            recorder: None,
+            next: NextInterval::Nothing,
+        });
+    }
+
     fn hand_in(&self, handed: HandedIn) {
         let is_full = {
             let mut queues = lock(&self.queues);
@@ -212,7 +240,7 @@ impl IntervalRecorder {
             worker: self.worker,
             interval: self.interval,
             end: now.clamp(from, to),
-            recorder: std::mem::replace(&mut self.recorder, empty),
+            recorder: Some(std::mem::replace(&mut self.recorder, empty)),
             next,
         });
     }

@@ -1,6 +1,7 @@
 //! Computes when a load point ramps, measures and stops, with plain arithmetic on
 //! instants.
 
+use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Stage;
@@ -8,7 +9,7 @@ use smbench_model::record::{Phase, Series};
 use tokio::sync::watch;
 
 /// The instants of one load point, common to all its clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Schedule {
     /// Start of the load.
     pub(crate) begin: Nanos,
@@ -29,7 +30,7 @@ pub(crate) struct Schedule {
 pub(crate) type Schedules = watch::Receiver<Option<Schedule>>;
 
 /// A part of a load point during which a worker uses one recorder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Interval {
     pub(crate) from: Nanos,
     /// First instant after the interval.
@@ -38,7 +39,7 @@ pub(crate) struct Interval {
 }
 
 /// Position of an interval relative to the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Position {
     /// In the window, as the interval with this index.
     Window(u32),

@@ -21,7 +21,8 @@ pub(super) struct HandedIn {
     /// End of the recording. It is before the interval's end if the load or the
     /// window ended early.
     pub(super) end: Nanos,
-    pub(crate) recorder: Recorder,
+    /// The recorder; `None` if the worker only leaves.
+    pub(crate) recorder: Option<Recorder>,
     pub(super) next: NextInterval,
 }
 
@@ -83,6 +84,7 @@ impl Timeline {
             next,
         } = handed;
         self.next[worker] = next;
+        let recorder = recorder?;
         let key = NextInterval::from(interval);
         match self.open.get_mut(&key) {
             Some(open) => {

@@ -41,7 +41,7 @@ const TEAR_DOWN_LIMIT: Duration = Duration::from_secs(60);
 const CALLED_OFF_LIMIT: Duration = Duration::from_secs(5);
 
 /// Reports that the worker is gone when it is dropped, even after a panic.
-struct GoneOnDrop<'a>(&'a mpsc::UnboundedSender<WorkerMessage>);
+pub(crate) struct GoneOnDrop<'a>(pub(crate) &'a mpsc::UnboundedSender<WorkerMessage>);
 
 impl Drop for GoneOnDrop<'_> {
     fn drop(&mut self) {
@@ -149,6 +149,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
+    outcome.late = (!groups.is_empty()).then(|| begin.since(schedule.begin));
     let first = schedule.interval_at(begin);
     shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));

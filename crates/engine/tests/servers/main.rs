@@ -10,6 +10,7 @@ mod connections;
 mod embedding;
 mod fileio;
 mod hostile;
+mod hosts;
 mod kerberos;
 mod limited;
 mod matrix;

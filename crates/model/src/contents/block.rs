@@ -32,6 +32,7 @@
 //! each block. This costs a fifth of drawing them one by one. A server that knew
 //! the table could recognise them, but no server looks for it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
@@ -81,7 +82,7 @@ pub struct Stamp {
 /// A random number that distinguishes the contents of one run from those of any
 /// other. It is drawn once per run and is not part of the plan. The plan's seed
 /// determines the operations, which are the same in every run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Salt(pub u64);
 
 /// Contents that differ from the written data.

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::fileio::{Fileio, Sequence, SequenceStep};
 use crate::kind::OpKind;
 use crate::operations::{Mix, Operation};
+use crate::part::ClientPart;
 use crate::record::Phase;
 
 /// The operations of all clients of a load point. A position is used only once. A
@@ -32,6 +33,9 @@ struct SharedSequence {
     actions: Actions,
     files: u32,
     events: Option<u64>,
+    /// Number of this host, and of all hosts. Each takes turns in the sequence.
+    host: u64,
+    hosts: u64,
     /// The position of the next request.
     next: AtomicU64,
 }
@@ -45,8 +49,14 @@ struct Actions {
 }
 
 impl Sequences {
-    /// Makes the operations of a test and a seed.
-    pub fn new(test: &Fileio, seed: u64, mix: &Arc<Mix>) -> Self {
+    /// Makes the operations of a test and a seed, for the clients of `part`.
+    pub fn new(test: &Fileio, seed: u64, part: ClientPart, mix: &Arc<Mix>) -> Self {
+        let (host, hosts) = match part {
+            ClientPart::Host { host, of } => (u64::from(host), u64::from(of.max(1))),
+            ClientPart::All | ClientPart::Range(_) => (0, 1),
+        };
+        // Host n of N takes the events n, n + N and so on.
+        let events = |all: u64| (all + hosts - 1 - host) / hosts;
         let action = |kind| {
             let mut actions = mix.actions().iter();
             let at = actions.position(|action| action.first() == kind);
@@ -62,7 +72,9 @@ impl Sequences {
                 final_flush: action(OpKind::FinalFlush),
             },
             files: test.files,
-            events: test.events,
+            events: test.events.map(events),
+            host,
+            hosts,
             next: AtomicU64::new(0),
         };
         Self {
@@ -113,7 +125,8 @@ impl SequenceCursor {
         {
             return None;
         }
-        let position = shared.next.fetch_add(1, Ordering::Relaxed);
+        let turn = shared.next.fetch_add(1, Ordering::Relaxed);
+        let position = turn * shared.hosts + shared.host;
         let (kind, action, place) = match shared.sequence.step(position) {
             SequenceStep::Read(place) => (OpKind::Read, shared.actions.read, place),
             SequenceStep::Write(place) => (OpKind::Write, shared.actions.write, place),
@@ -197,7 +210,7 @@ mod tests {
     fn clients_share_the_events_of_a_load_point_and_the_sequence_of_all() {
         let test = test();
         let mix = Mix::new(&workload(&test));
-        let sequences = Sequences::new(&test, 1, &mix);
+        let sequences = Sequences::new(&test, 1, ClientPart::All, &mix);
         let mut from = 0;
         for _ in 0..2 {
             let of_point = sequences.of_load_point();

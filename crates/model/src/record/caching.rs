@@ -1,10 +1,12 @@
 //! The caching that servers granted to clients and revoked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::sessions::Caching;
 
 /// Oplocks and leases of one load point, from the first open to the last
 /// operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachingRecord {
     /// Opens by the caching granted, in the order of [`Caching::ALL`].
     granted: [u64; Caching::ALL.len()],

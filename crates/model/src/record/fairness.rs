@@ -1,10 +1,12 @@
 //! How evenly the server served the clients.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 
 /// The operations that each client completed without error in the window. Only sums
 /// over clients are kept, because there may be ten thousand clients.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     clients: u32,
     min: u64,

@@ -1,6 +1,7 @@
 //! The state of the generator during the measurement.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use super::HIGHEST_LATENCY_NS;
 use crate::Nanos;
@@ -16,7 +17,7 @@ pub fn lateness_histogram() -> Histogram<u64> {
 }
 
 /// The state of the generator in the window of a load point.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GeneratorRecord {
     /// Why the generator limited the load, so that throughput is not to be trusted, as
     /// a lower-case clause; `None` where it did not.
@@ -54,7 +55,7 @@ impl GeneratorRecord {
 }
 
 /// A percentile of latency that may be too high.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyNoise {
     /// The quantile, 0 to 1: 0.99 is p99.
     pub quantile: f64,
@@ -64,7 +65,7 @@ pub struct LatencyNoise {
 }
 
 /// One worker thread in the window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WorkerRecord {
     /// The CPU that the thread was pinned to, if any.
     pub cpu: Option<usize>,
@@ -76,5 +77,6 @@ pub struct WorkerRecord {
     pub waiting_share: Option<f64>,
     /// How late the thread saw events, in nanoseconds, one value per tick. The
     /// events are those of a timer, which arrive in the same way as answers.
+    #[serde(with = "super::transfer")]
     pub lateness: Histogram<u64>,
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{CachingRecord, OperationFailure, ReplayDifference, Verification};
 use crate::kind::OpKind;
 
@@ -10,7 +12,7 @@ use crate::kind::OpKind;
 pub(super) const CAUSES_MAX: usize = 256;
 
 /// What a recorder or a tally counts beside operations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Incidents {
     /// Failures by operation and cause.
     pub(super) failures: BTreeMap<(OpKind, OperationFailure), u64>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
 use crate::load::Rate;
-use crate::record::{Fairness, GeneratorRecord, Punctuality, Series, Tally};
+use crate::record::{Fairness, GeneratorRecord, HostRecord, Punctuality, Series, Tally};
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Dropout {
 }
 
 /// The resources that the generator's own process used during the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientUsage {
     /// CPU time in user mode.
     pub cpu_user: Duration,
@@ -159,12 +159,14 @@ pub struct LoadPointRecord {
     pub dropouts: Vec<Dropout>,
     /// The reason why the load point must not be quoted; `None` when it is valid.
     pub invalid: Option<String>,
-    /// The generator's own use of CPU and memory.
+    /// The generator's own use of CPU and memory; of several hosts, their sum.
     pub client: ClientUsage,
     /// The server's use of CPU.
     pub server_cpu: ServerCpuRecord,
     /// The state of the generator, and whether it was the limit.
     pub generator: GeneratorRecord,
+    /// The parts of the hosts, the first host first; empty if there is only one.
+    pub hosts: Vec<HostRecord>,
     /// The set-up of the sessions.
     pub setup: SetupRecord,
     /// Time within the window, summed over clients, in which a request was due but

@@ -2,11 +2,13 @@
 
 use std::ops::Add;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Nanos;
 
 /// Actions that were due by the clock in the window: at a rate, as recorded or
 /// after a think time. It does not matter when they were sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Punctuality {
     /// The number of actions.
     pub due: u64,

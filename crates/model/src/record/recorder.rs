@@ -5,6 +5,7 @@
 //! completes has no histogram.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::CachingRecord;
@@ -39,7 +40,7 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
 }
 
 /// Operations of one kind, or of all, that completed in a period.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpRecord {
     /// Payload bytes of the operations that completed without error.
     pub bytes: u64,
@@ -48,9 +49,11 @@ pub struct OpRecord {
     pub errors: u64,
     /// Time from sent to done in nanoseconds, of operations that completed without
     /// error.
+    #[serde(with = "super::transfer")]
     pub service: Histogram<u64>,
     /// Time from due to done in nanoseconds, of the same operations. `None` if
     /// operations are due when they are sent.
+    #[serde(with = "super::transfer::optional")]
     pub response: Option<Histogram<u64>>,
 }
 
@@ -121,7 +124,7 @@ impl OpRecord {
         debug_assert!(added.is_ok());
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.errors == 0 && self.service.is_empty()
     }
 
@@ -140,7 +143,7 @@ impl OpRecord {
 }
 
 /// The reason why an operation counts as an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OperationFailure {
     /// The server answered with this status.
     Status(NtStatus),
@@ -155,7 +158,7 @@ pub enum OperationFailure {
 }
 
 /// A difference between an operation of a replay and its recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReplayDifference {
     /// The kind of the operation.
     pub kind: OpKind,
@@ -166,9 +169,10 @@ pub struct ReplayDifference {
 }
 
 /// The records of one worker in an interval, or of several workers after merging.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recorder {
     /// A record has a quarter of a megabyte, so only kinds that occur have one.
+    #[serde(with = "super::transfer::by_kind")]
     ops: ByKind<Option<OpRecord>>,
     pub(super) incidents: Incidents,
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::contents::block::Salt;
 use crate::plan::Plan;
-use crate::record::LoadPointRecord;
+use crate::record::{HostFacts, LoadPointRecord};
 
 /// The properties that the server negotiated; the same for every session of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct RunRecord {
     /// The salt of the contents of files, drawn anew for each run. It serves to
     /// examine files on the server.
     pub salt: Salt,
+    /// The hosts of the run, the first one first; empty if there is only one.
+    pub hosts: Vec<HostFacts>,
     /// Wall-clock time of the start.
     pub started: SystemTime,
     /// Finished load points, and at most one that was cut short.
@@ -111,6 +113,7 @@ impl RunRecord {
             operations: Origin::Plan,
             server,
             salt: Salt::default(),
+            hosts: Vec::new(),
             started,
             load_points: Vec::new(),
             outcome: Outcome::Interrupted,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::record::{LoadPointRecord, WorkerRecord};
+use smbench_model::record::{GeneratorRecord, HostRecord, LoadPointRecord, WorkerRecord};
 
 use crate::statistics::per;
 
@@ -80,17 +80,35 @@ impl LatenessDoc {
 
 impl From<&LoadPointRecord> for GeneratorDoc {
     fn from(record: &LoadPointRecord) -> Self {
-        let generator = &record.generator;
-        let clients_s = record.window.as_secs_f64() * f64::from(record.clients);
-        let share = |wait: Duration| per(wait.as_secs_f64(), clients_s);
+        let waits = [record.credit_starved, record.held_back];
+        Self::of(&record.generator, waits, (record.window, record.clients))
+    }
+}
+
+impl GeneratorDoc {
+    /// Returns the generator of one host of several, in a window of this length.
+    pub(crate) fn of_host(host: &HostRecord, window: Duration) -> Self {
+        let waits = [host.credit_starved, host.held_back];
+        Self::of(&host.generator, waits, (window, host.clients))
+    }
+
+    /// Returns a generator whose clients were held up for these times, without credits and
+    /// without room in their sockets.
+    fn of(
+        generator: &GeneratorRecord,
+        waits: [Duration; 2],
+        (window, clients): (Duration, u32),
+    ) -> Self {
+        let clients_s = window.as_secs_f64() * f64::from(clients);
+        let [starved, held_back] = waits.map(|wait| per(wait.as_secs_f64(), clients_s));
         Self {
             limited: generator.limited.is_some(),
             reason: generator.limited.clone(),
             shared_cpus: generator.shared_cpus.clone(),
             back_pressure: generator.back_pressure.clone(),
             machine_busy_share: generator.machine_busy,
-            credit_starved_share: share(record.credit_starved),
-            held_back_share: share(record.held_back),
+            credit_starved_share: starved,
+            held_back_share: held_back,
             lateness_ns: LatenessDoc::of(&generator.lateness()),
             workers: generator.workers.iter().map(WorkerDoc::from).collect(),
         }

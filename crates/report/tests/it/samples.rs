@@ -237,6 +237,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         window: Duration::from_secs(10),
         ops,
         series,
+        hosts: Vec::new(),
         clients_served: clients,
         dropouts: Vec::new(),
         invalid: None,
@@ -280,6 +281,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         driver: Origin::Plan,
         operations: Origin::Plan,
         salt: smbench_model::contents::block::Salt::default(),
+        hosts: Vec::new(),
         server: ServerFacts {
             url: "smb://bench@files.example/data".to_owned(),
             is_here: true,

@@ -118,6 +118,9 @@ impl Workers {
         point: PointNumber,
         so_far: &mut SoFar,
     ) -> Result<(), SessionError> {
+        if let (Some(upstream), Some(report)) = (&self.upstream, &report) {
+            upstream.report(report);
+        }
         match report {
             Some(WorkerMessage::Ready { clients, at }) => {
                 so_far.ready += clients;

@@ -8,9 +8,11 @@ use smbench_model::plan::Plan;
 use smbench_model::record::Series;
 use smbench_model::steadiness::Steadiness;
 
-use super::workers::START_DELAY;
 use crate::worker::schedule::{Position, Schedule};
 use crate::worker::timeline::EndedInterval;
+
+/// Time until every worker, on any host, has learned that the window ends earlier.
+const NOTICE: Nanos = Nanos(100_000_000);
 
 /// The intervals of a window that ends once its load is steady.
 pub(super) struct UntilSteady {
@@ -43,7 +45,7 @@ impl UntilSteady {
         if !Steadiness::of(&amounts).is_ok_and(Steadiness::is_steady) {
             return None;
         }
-        let earliest = (now + START_DELAY).max(schedule.open + self.shortest);
+        let earliest = (now + NOTICE).max(schedule.open + self.shortest);
         let intervals = (earliest - schedule.open).0.div_ceil(schedule.interval.0);
         let close = schedule.open + Nanos(intervals.saturating_mul(schedule.interval.0));
         (close < schedule.close).then(|| schedule.closing_at(close))

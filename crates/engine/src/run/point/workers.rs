@@ -11,6 +11,7 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use smbench_model::generator::Pinning;
 use smbench_model::load::{PointLoad, SetupFailures};
+use smbench_model::plan::ClientPart;
 use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
@@ -20,6 +21,9 @@ use super::cpu_reader::{CpuReader, LoadGone, under_load};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
 use crate::drivers::untrusted::ForeignPanic;
+use crate::hosts::proxy::{self, ProxyAssignment};
+use crate::hosts::{HostChannel, PointOrder, Upstream};
+use crate::machine::cancel::Cancel;
 use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
@@ -27,13 +31,15 @@ use crate::run::error::RunError;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::{Interval, Position, Schedule};
+use crate::worker::schedule::{Interval, Position, Schedule, Schedules};
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::timeline::EndedInterval;
 
 /// Time from when the last session is ready to the first operation: enough for
 /// every worker to learn the schedule.
-pub(super) const START_DELAY: Nanos = Nanos(20_000_000);
+const START_DELAY: Nanos = Nanos(20_000_000);
+/// The same with several hosts, which relate their clocks in this time.
+const START_DELAY_OF_HOSTS: Nanos = Nanos(400_000_000);
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -42,6 +48,9 @@ pub(super) fn tell(
     over: &EndedInterval,
     observer: &mut dyn Observer,
 ) {
+    if let Some(upstream) = context.role.upstream() {
+        upstream.interval(over);
+    }
     let Interval { from, to, place } = over.interval;
     if let Position::Window(index) = place {
         observer.interval_ended(&MeasuredInterval {
@@ -91,6 +100,22 @@ pub(super) struct Workers {
     /// Tells the workers to set up no more sessions.
     pub(super) enough: Arc<AtomicBool>,
     exchange: Arc<RecorderExchange>,
+    /// The way to the first host, if this is another one.
+    pub(super) upstream: Option<Upstream>,
+}
+
+/// Returns the other hosts that have clients at this load point, with the clients of each.
+pub(super) fn others<'a>(
+    context: &Context<'a>,
+    load: PointLoad,
+) -> impl Iterator<Item = (&'a HostChannel, Vec<u32>)> {
+    let others = context.role.others();
+    let of = others.len() as u32 + 1;
+    let parts = others.iter().zip(1..of).map(move |(other, host)| {
+        let part = ClientPart::Host { host, of };
+        (other, part.clients(load.clients).collect::<Vec<_>>())
+    });
+    parts.filter(|(_, clients)| !clients.is_empty())
 }
 
 impl Workers {
@@ -120,7 +145,15 @@ impl Workers {
             load,
             enough: Arc::default(),
             exchange: Arc::clone(exchange),
+            upstream: context.role.upstream().cloned(),
         };
+        let (host, hosts) = match context.plan.generator.part {
+            ClientPart::Host { host, of } => (host as usize, of as usize),
+            ClientPart::All | ClientPart::Range(_) => (0, 1),
+        };
+        if let Some(upstream) = &workers.upstream {
+            upstream.stops_setup(&workers.enough);
+        }
         let connections = &context.plan.sessions.connections;
         for (number, work) in (context.make_workers)(wanted).into_iter().enumerate() {
             let assignment = Assignment {
@@ -142,7 +175,7 @@ impl Workers {
                     begin,
                     context.plan.generator.setup_rate,
                     connections.sessions_per_connection,
-                    (number, wanted),
+                    (number * hosts + host, wanted * hosts),
                 ),
                 cpu: cpus.get(number % cpus.len().max(1)).copied(),
                 exchange: Arc::clone(exchange),
@@ -154,15 +187,45 @@ impl Workers {
             let spawned = std::thread::Builder::new()
                 .name(format!("smbench-{number}"))
                 .spawn(move || work(assignment, &report, started));
-            match spawned {
-                Ok(thread) => workers.threads.push(thread),
-                Err(error) => {
-                    workers.join().await?;
-                    return Err(error.into());
-                }
-            }
+            workers = workers.with(spawned).await?;
+        }
+        for (number, (host, clients)) in (wanted..).zip(others(context, load)) {
+            let assignment = ProxyAssignment {
+                host: host.clone(),
+                order: PointOrder {
+                    number: point.number,
+                    load,
+                },
+                clients,
+                exchange: Arc::clone(exchange),
+                number,
+                enough: Arc::clone(&workers.enough),
+                cancel: context.cancel.clone(),
+            };
+            let (report, started) = (report.clone(), started.clone());
+            let spawned = std::thread::Builder::new()
+                .name(format!("smbench-host-{number}"))
+                .spawn(move || proxy::carry(assignment, &report, started));
+            workers = workers.with(spawned).await?;
         }
         Ok((workers, load_gone))
+    }
+
+    /// Adds a thread. If the system has refused it, ends those that were started.
+    async fn with(
+        mut self,
+        spawned: std::io::Result<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
+    ) -> Result<Self, RunError> {
+        match spawned {
+            Ok(thread) => {
+                self.threads.push(thread);
+                Ok(self)
+            }
+            Err(error) => {
+                self.join().await?;
+                Err(error.into())
+            }
+        }
     }
 
     /// Sets up all sessions, starts the load and follows it to its end.
@@ -183,12 +246,14 @@ impl Workers {
             clients,
             attempts,
         } = self.set_up(point, context.cancel, observer).await?;
-        let begin = begin_of_load(context).await?;
         let under_load = match self.load.setup {
             SetupFailures::EndRun => self.load.clients,
             SetupFailures::CountUntil(_) => clients,
         };
-        let schedule = Schedule::new(begin, &context.plan, under_load);
+        let schedule = match &self.upstream {
+            Some(upstream) => ordered_schedule(upstream, context.cancel).await?,
+            None => Schedule::new(begin_of_load(context).await?, &context.plan, under_load),
+        };
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let schedules = (schedule, self.start.subscribe());
         let cpu_reader = CpuReader::start(schedules, cancel, meter, load_gone)?;
@@ -217,6 +282,11 @@ impl Workers {
         observer: &mut dyn Observer,
     ) -> (Schedule, Nanos) {
         let mut until_steady = UntilSteady::of(&context.plan);
+        let mut ordered = self.upstream.as_ref().map(Upstream::schedules);
+        if let Some(ordered) = &mut ordered {
+            until_steady = None;
+            ordered.mark_unchanged();
+        }
         let mut shown = schedule.begin;
         let (mut ended, mut gone) = (0, 0);
         let mut last_end = Nanos(0);
@@ -234,6 +304,10 @@ impl Workers {
                     Some(_) => {}
                     None => gone = self.threads.len(),
                 },
+                Some(shorter) = next_schedule(&mut ordered) => {
+                self.start.send_replace(Some(shorter));
+                schedule = shorter;
+            }
                 () = tokio::time::sleep_until(clock::timer(tick)) => {}
             }
             let (live, over) = self.exchange.collect();
@@ -294,10 +368,37 @@ impl Workers {
     }
 }
 
+/// Returns the time from when the last session is ready to the first operation: enough for
+/// every host to relate its clock and to learn the schedule.
+fn start_delay(context: &Context<'_>) -> Nanos {
+    match context.role.others() {
+        [] => START_DELAY,
+        _ => START_DELAY_OF_HOSTS,
+    }
+}
+
+/// Waits for the schedule of the first host.
+async fn ordered_schedule(upstream: &Upstream, cancel: &Cancel) -> Result<Schedule, RunError> {
+    upstream.all_tried();
+    let mut schedules = upstream.schedules();
+    let schedule = tokio::select! {
+        schedule = schedules.wait_for(Option::is_some) => schedule.ok().and_then(|some| *some),
+        () = cancel.cancelled() => None,
+    };
+    schedule.ok_or_else(|| SessionError::Interrupted.into())
+}
+
+/// Waits for the next schedule of the first host, if there is one.
+async fn next_schedule(schedules: &mut Option<Schedules>) -> Option<Schedule> {
+    let schedules = schedules.as_mut()?;
+    schedules.changed().await.ok()?;
+    *schedules.borrow_and_update()
+}
+
 /// Waits until the load of a part is about to begin. Returns the instant.
 async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunError> {
     let Some(at) = context.plan.generator.begin_at else {
-        return Ok(clock::now() + START_DELAY);
+        return Ok(clock::now() + start_delay(context));
     };
     let late = |late: Duration| RunError::Late { at, late };
     let wait = at.duration_since(clock::wall());

@@ -194,7 +194,12 @@ async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspa
     )
     .await;
     prepared.unwrap();
-    let site = site::site(plan, mix, endpoint, &workspace);
+    let site = site::site(
+        plan,
+        mix,
+        endpoint,
+        (workspace.directory.clone(), workspace.salt),
+    );
     (workspace, site)
 }
 

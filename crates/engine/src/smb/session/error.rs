@@ -34,6 +34,20 @@ pub enum SessionError {
     /// A failure of a connector that is not part of smbench, in its own words.
     #[error("failed to set up a client: {0}")]
     Other(String),
+    /// A failure on another host of the run.
+    #[error("host {host}: {text}")]
+    OnHost {
+        /// Name of that host.
+        host: String,
+        /// Its message.
+        text: String,
+        /// The phase that failed there.
+        phase: SetupPhase,
+        /// The cause in a few words, or the status.
+        cause: String,
+        /// Whether that host is the reason, not the server.
+        own_limit: bool,
+    },
     /// The host name has no address.
     #[error(
         "failed to look up host '{host}': {}; check the name in the target URL",

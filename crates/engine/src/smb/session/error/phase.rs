@@ -16,6 +16,7 @@ impl SessionError {
         match self {
             Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.phase(),
             Self::Step { phase, .. } => phase.unwrap_or(SetupPhase::LogOn),
+            Self::OnHost { phase, .. } => *phase,
             Self::Handshake { source, .. } => of_handshake(source),
             Self::NotSmb { .. } => SetupPhase::Negotiate,
             _ => SetupPhase::Connect,
@@ -31,6 +32,7 @@ impl SessionError {
         }
         match self {
             Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.cause(),
+            Self::OnHost { cause, .. } => cause.clone(),
             Self::Step {
                 source: StepFailure::Timeout { .. },
                 ..
@@ -106,6 +108,7 @@ impl SessionError {
             Self::AfterSome { source, .. } | Self::Channel { source, .. } => {
                 source.is_of_this_machine()
             }
+            Self::OnHost { own_limit, .. } => *own_limit,
             Self::LocalLimit { .. } | Self::Source { .. } | Self::SourceFamily { .. } => true,
             _ => false,
         }

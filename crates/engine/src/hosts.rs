@@ -1,0 +1,37 @@
+//! Several hosts that carry out one run together.
+//!
+//! Each host is a process of its own with a part of the clients. The first host plans,
+//! claims the directory, makes and removes the files, and merges the measurements. The other
+//! hosts follow it. To the coordinator of the first host, another host is one more worker: a
+//! thread ([`proxy`]) hands in that host's recorders and result.
+//!
+//! * [`connect`] makes the two ends on top of a [`HostTransport`]: a [`HostPump`], which moves
+//!   messages on a thread of its own, and the host's [`HostRole`].
+//! * All instants of a message are of the other host's clock. [`clock`] relates the clocks.
+//!
+//! Not here: how messages travel (the crate `smbench-mpi`).
+
+mod clock;
+mod first;
+mod message;
+mod other;
+pub(crate) mod proxy;
+mod pump;
+
+pub use clock::ClockRelation;
+pub(crate) use first::HostChannel;
+pub use first::{FirstHost, HostsError};
+pub use message::{HostIdentity, HostMessage};
+pub(crate) use message::{PointOrder, RunOrder};
+pub use other::OtherHost;
+pub(crate) use other::{Order, Upstream};
+pub use pump::{HostPump, HostRole, HostTransport, connect};
+
+use std::time::Duration;
+
+/// A host that is silent for this long is lost.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
+/// A host that is silent for this long under load stood still.
+pub(crate) const STILL_MAX: Duration = Duration::from_millis(1500);
+/// How often a host says that it is there.
+const ALIVE_INTERVAL: Duration = Duration::from_millis(250);

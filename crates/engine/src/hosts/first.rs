@@ -1,0 +1,227 @@
+//! The other hosts of a run, as the first host sees them.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use smbench_model::record::HostFacts;
+use thiserror::Error;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard, mpsc};
+use tokio::time::{Duration, timeout};
+
+use super::SILENCE_MAX;
+use super::message::{HostIdentity, RunOrder, Saying};
+use super::pump::Post;
+
+/// Time limit until another host can carry out a run: it logs on to the server first.
+const READY_MAX: Duration = Duration::from_secs(60);
+
+/// The end of a run's first host. Dropping it tells the others that no run follows.
+#[derive(Debug)]
+pub struct FirstHost {
+    identity: HostIdentity,
+    others: Vec<HostChannel>,
+    post: Post,
+}
+
+/// The way to another host.
+#[derive(Clone, Debug)]
+pub(crate) struct HostChannel {
+    /// Its number, from 1.
+    pub(super) number: u32,
+    identity: Arc<OnceLock<HostIdentity>>,
+    pub(super) post: Post,
+    arriving: Arc<AsyncMutex<mpsc::UnboundedReceiver<Saying>>>,
+    /// Why a host is lost, if one is.
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+/// Why other hosts cannot carry out a run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostsError {
+    /// A host does not answer.
+    #[error("host {host} is lost: {reason}; check that machine and the network, and run again")]
+    Lost {
+        /// Its name.
+        host: String,
+        /// How that was noticed.
+        reason: String,
+    },
+    /// A host says that it cannot.
+    #[error("host {host} cannot take part: {reason}")]
+    Unable {
+        /// Its name.
+        host: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// A host runs another program.
+    #[error(
+        "host {host} runs smbench {theirs}, this host {ours}: install the same build on all hosts"
+    )]
+    Build {
+        /// Its name.
+        host: String,
+        /// Its version and commit.
+        theirs: String,
+        /// Version and commit of the first host.
+        ours: String,
+    },
+}
+
+impl HostChannel {
+    /// Returns the host's name, or its number while that is unknown.
+    pub(crate) fn name(&self) -> String {
+        let known = self.identity.get();
+        known.map_or_else(
+            || format!("number {}", self.number),
+            |known| known.name.clone(),
+        )
+    }
+
+    pub(super) fn say(&self, saying: Saying) {
+        self.post.say(self.number, saying);
+    }
+
+    /// Notes that the host is lost. The first loss counts.
+    pub(super) fn lose(&self, reason: &str) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.get_or_insert_with(|| format!("host {} is lost: {reason}", self.name()));
+    }
+
+    /// Returns its messages. They are of one user at a time.
+    pub(super) async fn messages(&self) -> MutexGuard<'_, mpsc::UnboundedReceiver<Saying>> {
+        self.arriving.lock().await
+    }
+}
+
+impl FirstHost {
+    pub(super) fn new(
+        identity: HostIdentity,
+        post: Post,
+        arriving: Vec<mpsc::UnboundedReceiver<Saying>>,
+    ) -> Self {
+        let lost = Arc::default();
+        let others = arriving.into_iter().enumerate().skip(1);
+        let others = others.map(|(number, arriving)| HostChannel {
+            number: number as u32,
+            identity: Arc::default(),
+            post: post.clone(),
+            arriving: Arc::new(AsyncMutex::new(arriving)),
+            lost: Arc::clone(&lost),
+        });
+        Self {
+            identity,
+            others: others.collect(),
+            post,
+        }
+    }
+
+    /// Returns the number of hosts, this one included.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.others.len() as u32 + 1
+    }
+
+    /// Returns the name of this host.
+    pub(crate) fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    pub(crate) fn others(&self) -> &[HostChannel] {
+        &self.others
+    }
+
+    /// Returns who the hosts are, this one first.
+    pub(crate) fn facts(&self) -> Vec<HostFacts> {
+        let others = self.others.iter().filter_map(|other| other.identity.get());
+        let facts = |identity: &HostIdentity| HostFacts {
+            name: identity.name.clone(),
+            machine: identity.machine.clone(),
+        };
+        std::iter::once(&self.identity)
+            .chain(others)
+            .map(facts)
+            .collect()
+    }
+
+    /// Returns why a host is lost, if one is.
+    pub(crate) fn lost(&self) -> Option<String> {
+        let lost = self.others.first()?.lost.lock();
+        lost.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins a run on all hosts. They have connected to the server when this returns.
+    pub(crate) async fn begin(&self, order: &RunOrder) -> Result<(), HostsError> {
+        for other in &self.others {
+            other.say(Saying::Run(order.clone()));
+        }
+        let mut names = vec![self.identity.name.clone()];
+        for other in &self.others {
+            let identity = self.greeted(other).await?;
+            let is_new = !names.contains(&identity.name);
+            let name = match is_new {
+                true => identity.name.clone(),
+                false => format!("{}#{}", identity.name, other.number),
+            };
+            names.push(name.clone());
+            // A second run finds the same host.
+            let _ = other.identity.set(HostIdentity { name, ..identity });
+        }
+        Ok(())
+    }
+
+    /// Waits until another host can carry out the run.
+    async fn greeted(&self, other: &HostChannel) -> Result<HostIdentity, HostsError> {
+        let lost = |reason: String| {
+            let host = other.name();
+            HostsError::Lost { host, reason }
+        };
+        let mut arriving = other.messages().await;
+        let answer = async {
+            loop {
+                match timeout(SILENCE_MAX, arriving.recv()).await {
+                    Err(_) => break Err(lost(silence())),
+                    Ok(None) => break Err(lost("its connection has ended".to_owned())),
+                    Ok(Some(Saying::Hello(identity))) => break Ok((identity, None)),
+                    Ok(Some(Saying::Unable(identity, reason))) => {
+                        break Ok((identity, Some(reason)));
+                    }
+                    Ok(Some(_)) => {}
+                }
+            }
+        };
+        let answer = timeout(READY_MAX, answer).await;
+        let late = |_| lost("it did not connect to the server within 60 s".to_owned());
+        let (identity, unable) = answer.map_err(late)??;
+        let host = identity.name.clone();
+        if identity.build != self.identity.build {
+            let (theirs, ours) = (identity.build, self.identity.build.clone());
+            return Err(HostsError::Build { host, theirs, ours });
+        }
+        match unable {
+            Some(reason) => Err(HostsError::Unable { host, reason }),
+            None => Ok(identity),
+        }
+    }
+
+    /// Tells all hosts that the run has ended.
+    pub(crate) fn end_run(&self) {
+        self.tell(|| Saying::EndRun);
+    }
+
+    fn tell(&self, saying: impl Fn() -> Saying) {
+        for other in &self.others {
+            self.post.say(other.number, saying());
+        }
+    }
+}
+
+impl Drop for FirstHost {
+    fn drop(&mut self) {
+        self.tell(|| Saying::End);
+    }
+}
+
+/// Describes a host that has been silent for too long.
+pub(super) fn silence() -> String {
+    format!("no message from it for {} s", SILENCE_MAX.as_secs())
+}

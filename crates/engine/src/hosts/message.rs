@@ -1,0 +1,132 @@
+//! What hosts say to each other. Instants are of the clock of the host that is not the first.
+
+use serde::{Deserialize, Serialize};
+use smbench_model::Nanos;
+use smbench_model::contents::block::Salt;
+use smbench_model::load::PointLoad;
+use smbench_model::record::{HostRecord, Recorder, SetupPhase};
+
+use super::clock::ClockRelation;
+use crate::smb::session::SessionError;
+use crate::worker::assignment::WorkerResult;
+use crate::worker::schedule::{Interval, Schedule};
+
+/// A message between two hosts, to be carried as it is.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HostMessage(pub(super) Saying);
+
+/// Who a host is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostIdentity {
+    /// Its name, for messages and documents.
+    pub name: String,
+    /// Its program: version and commit. All hosts must run the same.
+    pub build: String,
+    /// The kind of machine, as JSON for the result document.
+    pub machine: String,
+}
+
+/// The content of a message.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Saying {
+    /// The host is there.
+    Alive,
+    /// The first host asks for a clock.
+    Ping(u32),
+    /// A clock, as the answer to that ping.
+    Pong(u32, Nanos),
+    /// The first host begins a run.
+    Run(RunOrder),
+    /// The first host begins a load point.
+    Point(PointOrder),
+    /// No more sessions are to be set up.
+    Enough,
+    /// The load begins, or its window ends earlier.
+    Begin(Schedule),
+    /// The run is cancelled.
+    Cancel,
+    /// The load point is called off before its load.
+    CallOff,
+    /// The run has ended.
+    EndRun,
+    /// No run follows.
+    End,
+    /// The other host can carry out the run.
+    Hello(HostIdentity),
+    /// The other host cannot carry out the run, as a lower-case clause.
+    Unable(HostIdentity, String),
+    /// Sessions stand.
+    Ready { clients: u32, at: Nanos },
+    /// Sessions could not be set up; the host continues.
+    Refused { clients: u32, failure: HostFailure },
+    /// A worker sets up no more sessions.
+    AllTried,
+    /// Sessions could not be set up; the host has stopped.
+    SetupFailed(HostFailure),
+    /// An interval has ended.
+    Interval(HostInterval),
+    /// The load point has ended.
+    Measured(Box<HostMeasurements>),
+    /// The load point has ended without measurements; the reason as a lower-case clause.
+    Unmeasured(String),
+    /// The clocks are related. Only the own pump says so.
+    Related(ClockRelation),
+}
+
+/// A run that the first host begins.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunOrder {
+    /// Digest of its plan.
+    pub(crate) digest: String,
+    /// Its server, without secrets.
+    pub(crate) url: String,
+    /// The run's directory on the share.
+    pub(crate) directory: String,
+    /// Salt of the contents of files.
+    pub(crate) salt: Salt,
+    /// Number at which the numbering of load points starts in the data that is written.
+    pub(crate) runs_before: u32,
+}
+
+/// A load point that the first host begins.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct PointOrder {
+    /// Number of the load point, from 1.
+    pub(crate) number: u32,
+    pub(crate) load: PointLoad,
+}
+
+/// A failed set-up, as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HostFailure {
+    pub(crate) text: String,
+    pub(crate) phase: SetupPhase,
+    pub(crate) cause: String,
+    /// Whether the other host itself is the reason.
+    pub(crate) own_limit: bool,
+}
+
+impl From<&SessionError> for HostFailure {
+    fn from(error: &SessionError) -> Self {
+        Self {
+            text: error.to_string(),
+            phase: error.phase(),
+            cause: error.cause(),
+            own_limit: error.is_of_this_machine(),
+        }
+    }
+}
+
+/// An interval of another host, merged over its workers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostInterval {
+    pub(crate) interval: Interval,
+    pub(crate) recorder: Recorder,
+}
+
+/// The measurements of another host, without the operations.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostMeasurements {
+    pub(crate) result: WorkerResult,
+    pub(crate) host: HostRecord,
+}

@@ -1,0 +1,234 @@
+//! A host that follows the first host of a run.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use smbench_model::plan::ClientPart;
+use smbench_model::record::{Direction, HostRecord, LoadPointRecord};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::SILENCE_MAX;
+use super::message::{
+    HostFailure, HostIdentity, HostInterval, HostMeasurements, PointOrder, RunOrder, Saying,
+};
+use super::pump::Post;
+use crate::machine::cancel::Cancel;
+use crate::worker::assignment::{WorkerMessage, WorkerResult};
+use crate::worker::schedule::Schedule;
+use crate::worker::timeline::EndedInterval;
+
+/// Number of the first host.
+const FIRST: u32 = 0;
+
+/// The end of a host that follows the first host.
+#[derive(Debug)]
+pub struct OtherHost {
+    identity: HostIdentity,
+    place: (u32, u32),
+    post: Post,
+    from_first: mpsc::UnboundedReceiver<Saying>,
+}
+
+/// What the first host orders.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Run(RunOrder),
+    Point(PointOrder),
+    EndRun,
+    /// No run follows.
+    End,
+    /// The first host is gone.
+    Lost,
+}
+
+/// The way to the first host, for the coordinator of another host.
+#[derive(Clone, Debug)]
+pub(crate) struct Upstream {
+    identity: HostIdentity,
+    post: Post,
+    wishes: Arc<Wishes>,
+}
+
+/// What the first host wants of the load point under way.
+#[derive(Debug)]
+struct Wishes {
+    schedule: watch::Sender<Option<Schedule>>,
+    enough: Mutex<Arc<AtomicBool>>,
+    /// Cancels the run under way.
+    cancel: Mutex<Cancel>,
+}
+
+impl OtherHost {
+    pub(super) const fn new(
+        identity: HostIdentity,
+        place: (u32, u32),
+        post: Post,
+        from_first: mpsc::UnboundedReceiver<Saying>,
+    ) -> Self {
+        Self {
+            identity,
+            place,
+            post,
+            from_first,
+        }
+    }
+
+    /// Returns the part of the clients that this host carries.
+    #[must_use]
+    pub const fn part(&self) -> ClientPart {
+        let (host, of) = self.place;
+        ClientPart::Host { host, of }
+    }
+
+    /// Begins to listen to the first host, within a runtime. Returns its orders.
+    pub(crate) fn listen(self) -> (Upstream, mpsc::UnboundedReceiver<Order>) {
+        let wishes = Arc::new(Wishes {
+            schedule: watch::Sender::new(None),
+            enough: Mutex::default(),
+            cancel: Mutex::default(),
+        });
+        let (give, orders) = mpsc::unbounded_channel();
+        tokio::spawn(obey(self.from_first, Arc::clone(&wishes), give));
+        let upstream = Upstream {
+            identity: self.identity,
+            post: self.post,
+            wishes,
+        };
+        (upstream, orders)
+    }
+}
+
+/// Passes on what the first host says, until it ends or is silent for too long.
+async fn obey(
+    mut from_first: mpsc::UnboundedReceiver<Saying>,
+    wishes: Arc<Wishes>,
+    orders: mpsc::UnboundedSender<Order>,
+) {
+    loop {
+        let order = match timeout(SILENCE_MAX, from_first.recv()).await {
+            Err(_) | Ok(None) => Order::Lost,
+            Ok(Some(Saying::Run(order))) => Order::Run(order),
+            Ok(Some(Saying::Point(order))) => {
+                wishes.schedule.send_replace(None);
+                Order::Point(order)
+            }
+            Ok(Some(Saying::EndRun)) => Order::EndRun,
+            Ok(Some(Saying::End)) => Order::End,
+            Ok(Some(saying)) => {
+                wishes.take(saying);
+                continue;
+            }
+        };
+        let is_last = matches!(order, Order::Lost | Order::End);
+        if is_last {
+            lock(&wishes.cancel).cancel();
+        }
+        if orders.send(order).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+impl Wishes {
+    fn take(&self, saying: Saying) {
+        match saying {
+            Saying::Begin(schedule) => {
+                self.schedule.send_replace(Some(schedule));
+            }
+            Saying::Enough => lock(&self.enough).store(true, Ordering::Relaxed),
+            Saying::Cancel | Saying::CallOff => lock(&self.cancel).cancel(),
+            _ => {}
+        }
+    }
+}
+
+/// Locks a mutex, even if a thread panicked while holding it.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Upstream {
+    /// Lets the first host cancel the next run with `cancel`.
+    pub(crate) fn obey_with(&self, cancel: &Cancel) {
+        *lock(&self.wishes.cancel) = cancel.clone();
+    }
+
+    /// Lets the first host stop the set-up of a load point.
+    pub(crate) fn stops_setup(&self, enough: &Arc<AtomicBool>) {
+        *lock(&self.wishes.enough) = Arc::clone(enough);
+    }
+
+    /// Says that this host can carry out the run, or why not.
+    pub(crate) fn greet(&self, able: Result<(), String>) {
+        let identity = self.identity.clone();
+        self.say(match able {
+            Ok(()) => Saying::Hello(identity),
+            Err(reason) => Saying::Unable(identity, reason),
+        });
+    }
+
+    /// Returns the schedules of the load point under way.
+    pub(crate) fn schedules(&self) -> watch::Receiver<Option<Schedule>> {
+        self.wishes.schedule.subscribe()
+    }
+
+    /// Passes on what a worker says about the set-up.
+    pub(crate) fn report(&self, message: &WorkerMessage) {
+        self.say(match message {
+            &WorkerMessage::Ready { clients, at } => Saying::Ready { clients, at },
+            WorkerMessage::Refused { clients, error } => Saying::Refused {
+                clients: *clients,
+                failure: HostFailure::from(error),
+            },
+            WorkerMessage::SetupFailed(error) => Saying::SetupFailed(HostFailure::from(error)),
+            WorkerMessage::AllTried | WorkerMessage::LoadEnded(_) | WorkerMessage::Gone => return,
+        });
+    }
+
+    /// Says that all sessions have been tried.
+    pub(crate) fn all_tried(&self) {
+        self.say(Saying::AllTried);
+    }
+
+    /// Hands in an interval.
+    pub(crate) fn interval(&self, over: &EndedInterval) {
+        self.say(Saying::Interval(HostInterval {
+            interval: over.interval,
+            recorder: over.recorder.clone(),
+        }));
+    }
+
+    /// Hands in the result of a load point, without its operations.
+    pub(crate) fn measured(&self, mut result: WorkerResult, record: &LoadPointRecord) {
+        // They are part of the generator's record.
+        result.workers.clear();
+        let host = HostRecord {
+            name: self.identity.name.clone(),
+            clients: record.clients,
+            operations: record.ops.window_all().count(),
+            bytes: record.ops.window_bytes(Direction::Read)
+                + record.ops.window_bytes(Direction::Write),
+            errors: record.ops.errors(),
+            client: record.client,
+            generator: record.generator.clone(),
+            credit_starved: record.credit_starved,
+            held_back: record.held_back,
+            late: result.late,
+            clock: None,
+        };
+        self.say(Saying::Measured(Box::new(HostMeasurements {
+            result,
+            host,
+        })));
+    }
+
+    /// Says that the load point has no measurements.
+    pub(crate) fn unmeasured(&self, reason: String) {
+        self.say(Saying::Unmeasured(reason));
+    }
+
+    fn say(&self, saying: Saying) {
+        self.post.say(FIRST, saying);
+    }
+}

@@ -1,0 +1,204 @@
+//! Moves messages between hosts, on a thread that does nothing else. So no part of a run waits
+//! for another host inside a transport, and a transport that hangs does not hang the run.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use tokio::sync::mpsc;
+
+use super::ALIVE_INTERVAL;
+use super::clock::{Answered, Relating};
+use super::first::FirstHost;
+use super::message::{HostIdentity, HostMessage, Saying};
+use super::other::OtherHost;
+use crate::machine::clock;
+
+/// How long the pump sleeps if there is nothing to move. A host has less than half a per cent
+/// of a core for it.
+const IDLE: Duration = Duration::from_millis(4);
+/// How long the pump does not sleep after a ping, so that clocks are related well.
+const AWAKE: Nanos = Nanos(50_000_000);
+/// After this time a ping counts as lost, and is sent again.
+const PING_LOST: Nanos = Nanos(200_000_000);
+
+/// Carries messages between the hosts of a run. No method may block. Messages of one host to
+/// another arrive in order.
+pub trait HostTransport {
+    /// Returns the number of this host, from 0, and the number of all hosts.
+    fn place(&self) -> (u32, u32);
+
+    /// Sends a message. If the other host is gone, the message is lost.
+    fn send(&mut self, to: u32, message: HostMessage);
+
+    /// Returns the next message that has arrived, and its sender.
+    fn receive(&mut self) -> Option<(u32, HostMessage)>;
+}
+
+/// What this host does.
+#[derive(Debug)]
+pub enum HostRole {
+    /// It is the first: it plans and merges.
+    First(FirstHost),
+    /// It follows the first.
+    Other(OtherHost),
+}
+
+/// A job for the pump.
+#[derive(Debug)]
+pub(super) enum Job {
+    Send(u32, HostMessage),
+    /// Relates the clock of that host to the own one.
+    Relate(u32),
+}
+
+/// Gives jobs to the pump.
+#[derive(Clone, Debug)]
+pub(crate) struct Post(Sender<Job>);
+
+impl Post {
+    /// Sends a message. A pump that has ended sends nothing.
+    pub(super) fn say(&self, to: u32, saying: Saying) {
+        let _ = self.0.send(Job::Send(to, HostMessage(saying)));
+    }
+
+    pub(super) fn relate(&self, host: u32) {
+        let _ = self.0.send(Job::Relate(host));
+    }
+}
+
+/// Moves messages until the host's role is dropped.
+#[derive(Debug)]
+pub struct HostPump<T> {
+    transport: T,
+    jobs: Receiver<Job>,
+    incoming: Vec<mpsc::UnboundedSender<Saying>>,
+    relating: Vec<Option<Relating>>,
+    awake_until: Nanos,
+    /// When this host last said that it is there.
+    alive: Nanos,
+}
+
+/// Makes the ends of a host on this transport. [`HostPump::run`] must run on a thread of its
+/// own while the role is in use.
+pub fn connect<T: HostTransport>(transport: T, identity: HostIdentity) -> (HostPump<T>, HostRole) {
+    let (host, of) = transport.place();
+    let (post, jobs) = channel();
+    let post = Post(post);
+    let (incoming, mut arriving): (Vec<_>, Vec<_>) =
+        (0..of).map(|_| mpsc::unbounded_channel()).unzip();
+    let role = match host {
+        0 => HostRole::First(FirstHost::new(identity, post, arriving)),
+        _ => {
+            let from_first = arriving.swap_remove(0);
+            HostRole::Other(OtherHost::new(identity, (host, of), post, from_first))
+        }
+    };
+    let pump = HostPump {
+        transport,
+        jobs,
+        relating: incoming.iter().map(|_| None).collect(),
+        incoming,
+        awake_until: Nanos(0),
+        alive: Nanos(0),
+    };
+    (pump, role)
+}
+
+impl<T: HostTransport> HostPump<T> {
+    /// Moves messages until the host's role is dropped.
+    pub fn run(mut self) {
+        loop {
+            let mut moved = false;
+            while let Some((from, HostMessage(saying))) = self.transport.receive() {
+                moved = true;
+                self.take(from, saying);
+            }
+            let now = clock::now();
+            self.repeat_lost_pings(now);
+            self.say_alive(now);
+            let wait = match moved || now < self.awake_until {
+                true => Duration::ZERO,
+                false => IDLE,
+            };
+            match self.jobs.recv_timeout(wait) {
+                Ok(Job::Send(to, message)) => self.transport.send(to, message),
+                Ok(Job::Relate(host)) => self.relate(host),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn relate(&mut self, host: u32) {
+        let now = clock::now();
+        self.awake_until = now + AWAKE;
+        self.relating[host as usize] = Some(Relating::begin(now));
+        self.transport.send(host, HostMessage(Saying::Ping(0)));
+    }
+
+    fn take(&mut self, from: u32, saying: Saying) {
+        let now = clock::now();
+        match saying {
+            Saying::Ping(ping) => {
+                self.awake_until = now + AWAKE;
+                let pong = HostMessage(Saying::Pong(ping, clock::now()));
+                self.transport.send(from, pong);
+            }
+            Saying::Pong(ping, at) => self.pong(from, (ping, at), now),
+            saying => {
+                // Nobody may be interested any more.
+                let _ = self.incoming[from as usize].send(saying);
+            }
+        }
+    }
+
+    fn pong(&mut self, from: u32, (ping, at): (u32, Nanos), now: Nanos) {
+        let Some(relating) = &mut self.relating[from as usize] else {
+            return;
+        };
+        match relating.answered(ping, at, now) {
+            Answered::Ignored => {}
+            Answered::More => {
+                let sent = clock::now();
+                relating.next(sent);
+                self.awake_until = sent + AWAKE;
+                let ping = HostMessage(Saying::Ping(relating.ping()));
+                self.transport.send(from, ping);
+            }
+            Answered::Done(relation) => {
+                self.relating[from as usize] = None;
+                let _ = self.incoming[from as usize].send(Saying::Related(relation));
+            }
+        }
+    }
+
+    /// Tells the other hosts from time to time that this one is there: the first host tells
+    /// all, the others tell the first.
+    fn say_alive(&mut self, now: Nanos) {
+        if now.since(self.alive) < ALIVE_INTERVAL.into() {
+            return;
+        }
+        self.alive = now;
+        let (host, of) = self.transport.place();
+        let to = match host {
+            0 => 1..of,
+            _ => 0..1,
+        };
+        for other in to {
+            self.transport.send(other, HostMessage(Saying::Alive));
+        }
+    }
+
+    fn repeat_lost_pings(&mut self, now: Nanos) {
+        for (host, relating) in self.relating.iter_mut().enumerate() {
+            if let Some(relating) = relating
+                && now.since(relating.sent()) > PING_LOST
+            {
+                relating.next(now);
+                let ping = HostMessage(Saying::Ping(relating.ping()));
+                self.transport.send(host as u32, ping);
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A host that follows the first host: it carries its part of the clients, and hands in what
+//! it measures.
+
+use smbench_model::plan::Plan;
+use smbench_model::progress::PointNumber;
+use smbench_model::record::RunRecord;
+use tokio::sync::mpsc;
+
+use crate::hosts::{Order, OtherHost, PointOrder, RunOrder, Upstream};
+use crate::machine::cancel::Cancel;
+use crate::machine::runtime::blocking;
+use crate::run::carrier::Carrier;
+use crate::run::context::{Context, RunRole};
+use crate::run::error::RunError;
+use crate::run::reserve::reserve;
+use crate::run::site::{self, ShareOperations};
+use crate::run::{Observer, Unobserved, point};
+
+/// Follows the first host until it says that no run follows. It runs those of `plans` that the
+/// first host asks for, by their digest and server. Gives this host's own part of each finished
+/// run to `ended`. Blocks the thread.
+///
+/// # Errors
+/// If the first host is lost, or if this host cannot start a thread.
+///
+/// # Panics
+/// On a thread that runs async code of tokio.
+pub fn serve(
+    host: OtherHost,
+    plans: &[Plan],
+    cancel: &Cancel,
+    ended: &mut dyn FnMut(&RunRecord),
+) -> Result<(), RunError> {
+    let following = follow(host, plans, cancel, ended);
+    blocking(RunError::System, following)
+}
+
+async fn follow(
+    host: OtherHost,
+    plans: &[Plan],
+    cancel: &Cancel,
+    ended: &mut dyn FnMut(&RunRecord),
+) -> Result<(), RunError> {
+    let (upstream, mut orders) = host.listen();
+    loop {
+        match orders.recv().await {
+            Some(Order::Run(order)) => {
+                let run = CancelOfRun::begin(&upstream, cancel);
+                if let Some(record) = run_one(&order, plans, &upstream, &mut orders, &run.0).await {
+                    ended(&record);
+                }
+            }
+            Some(Order::End) => return Ok(()),
+            Some(Order::Lost) | None => return Err(RunError::FirstHostLost),
+            // The end of a run that this host could not begin.
+            Some(Order::Point(_) | Order::EndRun) => {}
+        }
+    }
+}
+
+/// The cancel of one run: by the first host, or by the user of this one.
+struct CancelOfRun(Cancel, tokio::task::JoinHandle<()>);
+
+impl CancelOfRun {
+    fn begin(upstream: &Upstream, user: &Cancel) -> Self {
+        let cancel = Cancel::default();
+        upstream.obey_with(&cancel);
+        let (user, own) = (user.clone(), cancel.clone());
+        let watch = tokio::spawn(async move {
+            user.cancelled().await;
+            own.cancel();
+        });
+        Self(cancel, watch)
+    }
+}
+
+impl Drop for CancelOfRun {
+    fn drop(&mut self) {
+        self.1.abort();
+    }
+}
+
+/// Carries out this host's part of a run. Returns `None` if it cannot.
+async fn run_one(
+    order: &RunOrder,
+    plans: &[Plan],
+    upstream: &Upstream,
+    orders: &mut mpsc::UnboundedReceiver<Order>,
+    cancel: &Cancel,
+) -> Option<RunRecord> {
+    let ready = match planned(order, plans) {
+        Err(reason) => Err(reason),
+        Ok(plan) => ready(order, plan, upstream, cancel)
+            .await
+            .map_err(|error| error.to_string()),
+    };
+    let (context, mut record) = match ready {
+        Ok(ready) => ready,
+        Err(reason) => {
+            upstream.greet(Err(reason));
+            return None;
+        }
+    };
+    upstream.greet(Ok(()));
+    while let Some(Order::Point(order)) = orders.recv().await {
+        match measure(&context, order, &mut Unobserved).await {
+            Ok(point) => record.load_points.push(point),
+            Err(error) => upstream.unmeasured(error.to_string()),
+        }
+    }
+    Some(record)
+}
+
+/// Returns the plan that the first host asks for.
+fn planned<'a>(order: &RunOrder, plans: &'a [Plan]) -> Result<&'a Plan, String> {
+    let is_asked_for = |plan: &&Plan| {
+        plan.digest() == order.digest && plan.sessions.target.redacted() == order.url
+    };
+    plans.iter().find(is_asked_for).ok_or_else(|| {
+        let own = plans.first().map_or_else(String::new, Plan::digest);
+        format!(
+            "its plan differs from that of the first host (digests {:.12} and {:.12}): give all \
+             hosts the same options, profiles and files",
+            own, order.digest
+        )
+    })
+}
+
+/// Connects to the server, to see that this host can log on there.
+async fn ready<'a>(
+    order: &RunOrder,
+    plan: &Plan,
+    upstream: &'a Upstream,
+    cancel: &'a Cancel,
+) -> Result<(Context<'a>, RunRecord), RunError> {
+    plan.check().map_err(RunError::Plan)?;
+    reserve(plan, Carrier::Own)?;
+    let operations = ShareOperations::of_plan(plan);
+    site::join(plan, operations, order, RunRole::Other(upstream), cancel).await
+}
+
+/// Carries out this host's part of a load point.
+async fn measure(
+    context: &Context<'_>,
+    order: PointOrder,
+    observer: &mut dyn Observer,
+) -> Result<smbench_model::record::LoadPointRecord, RunError> {
+    let PointOrder { number, load } = order;
+    let number = PointNumber {
+        number,
+        of: number,
+        clients: context.plan.generator.part.count(load.clients),
+        rate: load.rate,
+    };
+    point::measure(context, number, load, observer).await
+}

@@ -1,0 +1,95 @@
+//! The operations of a run on a share, and the workers that carry them out. Only this part
+//! of a run depends on the source of the operations.
+
+use std::sync::Arc;
+
+use smbench_model::action::Action;
+use smbench_model::generator::DriverKind;
+use smbench_model::operations::fileio::Sequences;
+use smbench_model::operations::replay::Replays;
+use smbench_model::operations::{Drawn, Mix};
+use smbench_model::plan::Plan;
+use smbench_model::record::Origin;
+
+use crate::drivers::cifs::{self, CifsEncode};
+use crate::drivers::logons::LogonConnect;
+use crate::drivers::native::{self, encode::Encode};
+use crate::drivers::site::Site;
+#[cfg(feature = "smb-rs")]
+use crate::drivers::smb_rs::{self, Caller};
+use crate::run::context::{MakeWorkers, worker_maker};
+use crate::worker::assignment::WorkerParts;
+use crate::worker::supply::{Indirect, OperationSource, Operations};
+
+/// The operations of a run on a share.
+pub(crate) struct ShareOperations {
+    pub(super) mix: Arc<Mix>,
+    pub(super) origin: Origin,
+    /// Makes the maker of workers for the site of the run.
+    pub(super) workers: Box<dyn FnOnce(Arc<Site>) -> MakeWorkers>,
+}
+
+impl ShareOperations {
+    /// Returns the operations that the plan itself asks for.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        let mix = Mix::new(&plan.work.workload);
+        let seed = plan.work.seed;
+        match (plan.work.workload.replay(), plan.work.workload.fileio()) {
+            (Some(replay), _) => {
+                Operations::of_plan(mix, Replays::new(replay.clone(), seed)).into()
+            }
+            (None, Some(test)) => {
+                let supplies = Sequences::new(test, seed, plan.generator.part, &mix);
+                Operations::of_plan(mix, supplies).into()
+            }
+            (None, None) => {
+                let supplies = Drawn {
+                    mix: Arc::clone(&mix),
+                    seed,
+                };
+                Operations::of_plan(mix, supplies).into()
+            }
+        }
+    }
+}
+
+impl<T: OperationSource> From<Operations<T>> for ShareOperations {
+    fn from(operations: Operations<T>) -> Self {
+        let Operations {
+            mix,
+            origin,
+            supplies,
+        } = operations;
+        Self {
+            mix,
+            origin,
+            workers: Box::new(|site| workers(site, supplies)),
+        }
+    }
+}
+
+fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
+    let plan = &site.plan;
+    let is_cifs = site.endpoint.options.dialects.has_cifs();
+    let is_logons = plan.work.workload.actions().contains(&Action::Session);
+    let logons = is_logons.then(|| LogonConnect(site.endpoint.clone()));
+    match plan.generator.driver {
+        _ if let Some(connector) = logons => worker_maker(WorkerParts {
+            connector,
+            supplies: Indirect::new(supplies),
+        }),
+        DriverKind::Native if is_cifs => worker_maker(WorkerParts {
+            connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+            supplies: Indirect::new(supplies),
+        }),
+        DriverKind::Native => worker_maker(WorkerParts {
+            connector: native::NativeConnect(site, T::Encoder::new),
+            supplies: supplies.native(),
+        }),
+        #[cfg(feature = "smb-rs")]
+        DriverKind::SmbRs => worker_maker(WorkerParts {
+            connector: smb_rs::SmbRsConnect(site, T::Caller::new),
+            supplies: Indirect::new(supplies),
+        }),
+    }
+}
