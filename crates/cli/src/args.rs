@@ -162,6 +162,24 @@ pub(crate) enum CliCommand {
 }
 
 impl CliCommand {
+    /// Returns the command without what it would write or show: another host does that.
+    pub(crate) fn without_output(mut self) -> Self {
+        let run = |args: &mut RunArgs| {
+            args.fail_if.clear();
+            (args.abort_on_fail, args.junit, args.metrics, args.live) = (None, None, None, false);
+            args.output.quieten();
+        };
+        match &mut self {
+            Self::Run(args) => run(args),
+            Self::Find(FindCommand::Rate(args) | FindCommand::Clients(args)) => run(&mut args.run),
+            Self::Find(FindCommand::Logons(args)) => args.output.quieten(),
+            Self::Find(FindCommand::Sessions(args)) => args.output.quieten(),
+            Self::Fileio(FileioCommand::Run(args)) => args.output.quieten(),
+            _ => {}
+        }
+        self
+    }
+
     /// Returns whether the command can use a server, and names none.
     fn lacks_server(&self) -> bool {
         let server = match self {
@@ -240,10 +258,10 @@ pub(crate) fn man_pages(folder: &Path) -> io::Result<()> {
 /// The variable with the URL of a server for commands that do not name one.
 pub(crate) const TARGET_VARIABLE: &str = "SMBENCH_TARGET";
 
-/// Reads the command line of this process. Ends the process if only help was asked
-/// for.
-pub(crate) fn parse() -> Result<CliCommand, Failure> {
-    let words = in_order(env::args_os().collect());
+/// Reads these words, of which the first is the name of the program. Ends the process if only
+/// help was asked for.
+pub(crate) fn parse_words(words: Vec<OsString>) -> Result<CliCommand, Failure> {
+    let words = in_order(words);
     let target = env::var_os(TARGET_VARIABLE);
     let is_empty = target.as_ref().is_some_and(|target| target.is_empty());
     match parse_with_target(words, target) {
@@ -262,6 +280,13 @@ pub(crate) fn parse() -> Result<CliCommand, Failure> {
             }
         },
     }
+}
+
+/// Reads these words like [`parse_words`], for a host whose output nobody reads.
+pub(crate) fn parse_quietly(words: Vec<OsString>) -> Result<CliCommand, Failure> {
+    let parsed = parse_with_target(in_order(words), env::var_os(TARGET_VARIABLE));
+    let parsed = parsed.map_err(|error| Failure::Usage(error.kind().to_string()))?;
+    Ok(parsed.command)
 }
 
 /// Suggests a command for a mistyped one, unless clap's message does.

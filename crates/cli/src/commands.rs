@@ -14,20 +14,34 @@ mod run;
 pub(crate) mod schema;
 mod show;
 
-use crate::args::{CliCommand, completions, man_pages};
+use crate::args::{CliCommand, FileioCommand, completions, man_pages};
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::print;
 use crate::{calibrate, suite};
 
+/// Follows the first host with the plans of the command. Commands without a run do nothing.
+pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure> {
+    match command.without_output() {
+        command @ (CliCommand::Run(_)
+        | CliCommand::Find(_)
+        | CliCommand::Suite(_)
+        | CliCommand::Fileio(FileioCommand::Run(_))) => execute(command, hosts),
+        _ => hosts
+            .follower()
+            .map_or(Ok(Exit::Done), |follower| follower.follow(Vec::new())),
+    }
+}
+
 /// Executes the command.
-pub(crate) fn execute(command: CliCommand) -> Result<Exit, Failure> {
+pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure> {
     match command {
-        CliCommand::Run(args) => run::run(&args),
-        CliCommand::Find(command) => find::find(command),
+        CliCommand::Run(args) => run::run(&args, hosts),
+        CliCommand::Find(command) => find::find(command, hosts),
         CliCommand::Plan(args) => plan::plan(&args),
         CliCommand::Profiles { command } => profiles::profiles(command),
-        CliCommand::Suite(args) => suite::suite(&args),
-        CliCommand::Fileio(command) => fileio::fileio(command),
+        CliCommand::Suite(args) => suite::suite(&args, hosts),
+        CliCommand::Fileio(command) => fileio::fileio(command, hosts),
         CliCommand::Suites { command } => suite::suites(command),
         CliCommand::Calibrate(args) => calibrate::calibrate(&args),
         CliCommand::Import(command) => import::import(&command),

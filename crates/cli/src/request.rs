@@ -3,6 +3,7 @@
 
 use std::thread;
 
+use smbench_engine::hosts::SendPassword;
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
@@ -69,6 +70,14 @@ impl GivenServer {
         let sources = Sources::open(secrets, &mut target, in_url)?;
         login::choose(&secrets.login, &mut target, &sources)?;
         Ok(Self { target, sources })
+    }
+
+    /// Returns the target for a host that follows another one, which may send the password.
+    pub(crate) fn for_follower(&self, send_password: SendPassword) -> Result<Target, Failure> {
+        match send_password {
+            SendPassword::Yes => Ok(self.target.clone()),
+            SendPassword::No => self.with_password(),
+        }
     }
 
     /// Returns the target with its password, after a prompt if necessary.

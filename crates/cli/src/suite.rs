@@ -43,6 +43,7 @@ use smbench_engine::Cancel;
 use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::signals;
@@ -59,7 +60,7 @@ pub(crate) use spec::SuiteSpec;
 const RESULTS: &str = "smbench-results";
 
 /// Runs a suite, or its remaining load points.
-pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
+pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     if args.list {
         source::list()?;
         return Ok(Exit::Done);
@@ -69,6 +70,9 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
         None => Source::of_servers(&args.servers.servers),
     };
     let mut suite = Suite::resolve(&source, args)?;
+    if let Some(follower) = hosts.follower() {
+        return follower.follow(suite.plans(follower.send_password())?);
+    }
     let out = args
         .out
         .clone()
@@ -95,6 +99,7 @@ pub(crate) fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     }
     let control = Control {
         line: &line,
+        hosts,
         cancel: &cancel,
         unsaved: &unsaved,
         visibility,

@@ -22,12 +22,22 @@ pub use clock::ClockRelation;
 pub(crate) use first::HostChannel;
 pub use first::{FirstHost, HostsError};
 pub use message::{HostIdentity, HostMessage};
-pub(crate) use message::{PointOrder, RunOrder};
+pub(crate) use message::{PointOrder, RunOrder, SentPassword};
 pub use other::OtherHost;
 pub(crate) use other::{Order, Upstream};
 pub use pump::{HostPump, HostRole, HostTransport, connect};
 
 use std::time::Duration;
+
+/// Whether the first host sends its password to the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SendPassword {
+    /// Each host has its own source.
+    #[default]
+    No,
+    /// It travels as the transport carries it.
+    Yes,
+}
 
 /// A host that is silent for this long is lost.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);

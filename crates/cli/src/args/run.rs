@@ -234,6 +234,14 @@ impl ConnectionArgs {
 }
 
 impl OutputArgs {
+    /// Leaves out everything that would be written or shown.
+    pub(super) fn quieten(&mut self) {
+        (self.json, self.csv, self.markdown) = (None, None, None);
+        (self.csv_iometer, self.hlog) = (None, None);
+        self.calibration = Some(CalibrationSource::Off);
+        self.quiet = true;
+    }
+
     /// Returns whether a document has standard output instead of the text.
     pub(crate) fn is_stdout_taken(&self) -> Result<bool, Failure> {
         is_stdout_taken(&[

@@ -10,11 +10,12 @@ use smbench_model::target::Target;
 
 use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::complain;
 use crate::request::GivenServer;
 
 /// Executes the command.
-pub(super) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
+pub(super) fn fileio(command: FileioCommand, hosts: &Hosts) -> Result<Exit, Failure> {
     match command {
         FileioCommand::Prepare(args) => {
             tell_without_effect(&args);
@@ -22,7 +23,7 @@ pub(super) fn fileio(command: FileioCommand) -> Result<Exit, Failure> {
         }
         FileioCommand::Run(args) => {
             tell_without_effect(&args);
-            run::run(&args)
+            run::run(&args, hosts)
         }
         FileioCommand::Cleanup(args) => prepare::cleanup(&args),
     }

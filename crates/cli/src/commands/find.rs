@@ -12,6 +12,7 @@ use smbench_report::{Find, RunDoc, render};
 use super::run::{self, Gate, NextSteps, Presentation};
 use crate::args::{FindArgs, FindCommand, OutputArgs};
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::{print, print_coloured};
 use crate::progress::Visibility;
 use crate::request::{RunRequest, RunServer};
@@ -19,12 +20,12 @@ use crate::searching::Search;
 use crate::searching::loads::{self, OptionNames};
 use crate::signals::left_behind;
 
-pub(super) fn find(command: FindCommand) -> Result<Exit, Failure> {
+pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure> {
     let (kind, mut args) = match command {
         FindCommand::Rate(args) => (FindKind::Rate, args),
         FindCommand::Clients(args) => (FindKind::Clients, args),
-        FindCommand::Logons(args) => return logons::find(&args),
-        FindCommand::Sessions(args) => return sessions::find(&args),
+        FindCommand::Logons(args) => return logons::find(&args, hosts),
+        FindCommand::Sessions(args) => return sessions::find(&args, hosts),
     };
     let spec = loads::spec(kind, &args.search, OptionNames::Flags)?;
     check(kind, &args)?;
@@ -34,7 +35,7 @@ pub(super) fn find(command: FindCommand) -> Result<Exit, Failure> {
     load.rate = work.rate.or(load.rate.take());
     load.repeat = work.repeat;
     let FindArgs { run: args, search } = *args;
-    run::search(&args, Find::new(kind, spec, search.slo))
+    run::search(&args, Find::new(kind, spec, search.slo), hosts)
 }
 
 /// Carries out a search that has options of its own.
@@ -43,6 +44,7 @@ fn carry_out_one(
     search: Search,
     output: &OutputArgs,
     details: bool,
+    hosts: &Hosts,
 ) -> Result<Exit, Failure> {
     let remedy = match &request.server {
         RunServer::Embedded => String::new(),
@@ -67,6 +69,7 @@ fn carry_out_one(
         },
         points: Visibility::Hidden,
         screen: None,
+        hosts,
     };
     run::carry_out(&[request], output, &presentation, None)
 }

@@ -14,7 +14,7 @@ use std::fmt::Display;
 use std::time::SystemTime;
 
 use smbench_engine::Cancel;
-use smbench_engine::run;
+use smbench_engine::run::{self, PlannedCourse};
 use smbench_model::plan::Plan;
 use smbench_model::record::Outcome;
 use smbench_model::target::Target;
@@ -31,6 +31,7 @@ use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::junit::save_failure;
 use crate::live::{LiveScreen, LiveTitle};
 use crate::output::{complain, print, print_coloured};
@@ -44,22 +45,22 @@ use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch};
 
-pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    carry_out_all(args, None)
+pub(super) fn run(args: &RunArgs, hosts: &Hosts) -> Result<Exit, Failure> {
+    carry_out_all(args, None, hosts)
 }
 
 /// Runs the plan of the options as a search: its probes are the load points.
-pub(super) fn search(args: &RunArgs, find: Find) -> Result<Exit, Failure> {
-    carry_out_all(args, Some(find))
+pub(super) fn search(args: &RunArgs, find: Find, hosts: &Hosts) -> Result<Exit, Failure> {
+    carry_out_all(args, Some(find), hosts)
 }
 
-fn carry_out_all(args: &RunArgs, find: Option<Find>) -> Result<Exit, Failure> {
+fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Exit, Failure> {
     let requests = RunRequest::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
     if let Some(find) = &find {
         check_plan(find.limits(), &requests[0].draft)?;
     }
-    let ended = run_requests(&requests, args, find);
+    let ended = run_requests(&requests, args, find, hosts);
     save_failure(args.junit.as_deref(), SUITE, &ended)?;
     ended
 }
@@ -68,6 +69,7 @@ fn run_requests(
     requests: &[RunRequest],
     args: &RunArgs,
     find: Option<Find>,
+    hosts: &Hosts,
 ) -> Result<Exit, Failure> {
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
@@ -102,6 +104,7 @@ fn run_requests(
         points: Visibility::unless(args.output.quiet || args.live || find.is_some()),
         find: find.map(Search::Load),
         screen,
+        hosts,
         next_steps: match args.details || args.output.quiet || requests.len() > 1 {
             true => NextSteps::Hidden,
             false => NextSteps::Shown,
@@ -138,6 +141,10 @@ pub(crate) fn carry_out(
     presentation: &Presentation<'_>,
     mut interim: Option<IntervalReport>,
 ) -> Result<Exit, Failure> {
+    presentation.hosts.check_server(&requests[0].server)?;
+    if let Some(follower) = presentation.hosts.follower() {
+        return follower.follow_requests(requests);
+    }
     let target = match &requests[0].server {
         RunServer::Embedded => None,
         // Asked for before signals are caught, so that Ctrl-C at the prompt just
@@ -287,7 +294,8 @@ fn run_one(
             (Some(server), target)
         }
     };
-    let plan = request.plan(target);
+    let hosts = context.presentation.hosts;
+    let plan = hosts.with_part(request.plan(target));
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
     let part = RunPart {
         left,
@@ -310,9 +318,9 @@ fn run_one(
                 false => ProbeLines::Above(line, None),
             };
             let mut course = SearchCourse::of(searching, &plan, request.disclosure(), lines);
-            run::execute_course(&plan, &mut course, &mut watch, cancel)
+            hosts.execute(&plan, &mut course, &mut watch, cancel)
         }
-        None => run::execute(&plan, &mut watch, cancel),
+        None => hosts.execute(&plan, &mut PlannedCourse::of(&plan), &mut watch, cancel),
     };
     line.clear();
     drop(server);

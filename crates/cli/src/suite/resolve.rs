@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::SystemTime;
 
+use smbench_engine::hosts::SendPassword;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Limits, Place, Plan, PlanError};
 use smbench_model::spec::{RunOptions, WorkSpec};
@@ -14,7 +15,7 @@ use super::chosen::{Chosen, check_skipping, chosen};
 use super::client;
 use super::comparisons::comparison;
 use super::given::{options, quick};
-use super::host::Host;
+use super::host::{Host, HostKind};
 use super::parts::PassPart;
 use super::passes::PassId;
 use super::searches::SearchJob;
@@ -52,6 +53,26 @@ impl Suite {
     /// Returns the plan of a pass, without its target.
     pub(super) fn plan(&self, pass: PassId) -> &Plan {
         &self.plans[pass.profile][pass.server]
+    }
+
+    /// Returns all plans with their servers, for a host that follows another one.
+    pub(super) fn plans(&self, send_password: SendPassword) -> Result<Vec<Plan>, Failure> {
+        let mut plans = Vec::new();
+        for (server, host) in self.hosts.iter().enumerate() {
+            let HostKind::Given(given) = &host.kind else {
+                return Err(Failure::Usage(format!(
+                    "server {}: several hosts need servers that all of them reach: give its url",
+                    host.name
+                )));
+            };
+            let target = given.for_follower(send_password)?;
+            plans.extend(self.plans.iter().map(|of_profile| {
+                let mut plan = of_profile[server].clone();
+                plan.sessions.target = target.clone();
+                plan
+            }));
+        }
+        Ok(plans)
     }
 
     /// Returns the parts of a pass of each profile.

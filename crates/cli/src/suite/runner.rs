@@ -22,6 +22,7 @@ use super::passes::{PassId, all_passes};
 use super::remains::remove_remains;
 use super::resolve::Suite;
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::complain;
 use crate::progress::{ProgressLine, Visibility};
 use crate::searching::Search;
@@ -34,6 +35,7 @@ use crate::watch::PointLines;
 #[derive(Clone, Copy)]
 pub(super) struct Control<'a> {
     pub(super) line: &'a ProgressLine,
+    pub(super) hosts: &'a Hosts,
     pub(super) cancel: &'a Cancel,
     pub(super) unsaved: &'a Unsaved,
     pub(super) visibility: Visibility,
@@ -45,6 +47,7 @@ pub(super) struct Runner<'a> {
     suite: &'a Suite,
     folder: &'a mut Folder,
     line: &'a ProgressLine,
+    hosts: &'a Hosts,
     cancel: &'a Cancel,
     unsaved: &'a Unsaved,
     /// Whether load points are printed because no progress line can be shown.
@@ -65,6 +68,7 @@ impl<'a> Runner<'a> {
     pub(super) fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
         let Control {
             line,
+            hosts,
             cancel,
             unsaved,
             visibility,
@@ -74,6 +78,7 @@ impl<'a> Runner<'a> {
             suite,
             folder,
             line,
+            hosts,
             cancel,
             unsaved,
             points: PointLines::instead_of(line, visibility),

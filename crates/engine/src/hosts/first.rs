@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use smbench_model::plan::ClientPart;
 use smbench_model::record::HostFacts;
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, mpsc};
 use tokio::time::{Duration, timeout};
 
-use super::SILENCE_MAX;
 use super::message::{HostIdentity, RunOrder, Saying};
 use super::pump::Post;
+use super::{SILENCE_MAX, SendPassword};
 
 /// Time limit until another host can carry out a run: it logs on to the server first.
 const READY_MAX: Duration = Duration::from_secs(60);
@@ -20,6 +21,7 @@ pub struct FirstHost {
     identity: HostIdentity,
     others: Vec<HostChannel>,
     post: Post,
+    send_password: SendPassword,
 }
 
 /// The way to another host.
@@ -112,6 +114,7 @@ impl FirstHost {
             identity,
             others: others.collect(),
             post,
+            send_password: SendPassword::No,
         }
     }
 
@@ -119,6 +122,27 @@ impl FirstHost {
     #[must_use]
     pub fn count(&self) -> u32 {
         self.others.len() as u32 + 1
+    }
+
+    /// Sends the password of each run to the other hosts, or not.
+    #[must_use]
+    pub fn with_password(self, send_password: SendPassword) -> Self {
+        let mut new = self;
+        new.send_password = send_password;
+        new
+    }
+
+    pub(crate) const fn send_password(&self) -> SendPassword {
+        self.send_password
+    }
+
+    /// Returns the part of the clients that this host carries.
+    #[must_use]
+    pub fn part(&self) -> ClientPart {
+        ClientPart::Host {
+            host: 0,
+            of: self.count(),
+        }
     }
 
     /// Returns the name of this host.
@@ -144,7 +168,8 @@ impl FirstHost {
     }
 
     /// Returns why a host is lost, if one is.
-    pub(crate) fn lost(&self) -> Option<String> {
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
         let lost = self.others.first()?.lost.lock();
         lost.unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,5 +1,7 @@
 //! What hosts say to each other. Instants are of the clock of the host that is not the first.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
@@ -80,12 +82,29 @@ pub(crate) struct RunOrder {
     pub(crate) digest: String,
     /// Its server, without secrets.
     pub(crate) url: String,
+    /// Its load points and passes, which may be fewer than the other hosts know of.
+    pub(crate) load_points: Vec<u32>,
+    pub(crate) repeat: u32,
+    /// Its seed, which may be drawn by the first host.
+    pub(crate) seed: u64,
+    /// The password, if the user wants it to travel.
+    pub(crate) password: Option<SentPassword>,
     /// The run's directory on the share.
     pub(crate) directory: String,
     /// Salt of the contents of files.
     pub(crate) salt: Salt,
     /// Number at which the numbering of load points starts in the data that is written.
     pub(crate) runs_before: u32,
+}
+
+/// A password in a message. It is shown nowhere.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct SentPassword(pub(crate) String);
+
+impl fmt::Debug for SentPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SentPassword(..)")
+    }
 }
 
 /// A load point that the first host begins.

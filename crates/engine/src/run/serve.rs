@@ -3,7 +3,8 @@
 
 use smbench_model::plan::Plan;
 use smbench_model::progress::PointNumber;
-use smbench_model::record::RunRecord;
+use smbench_model::record::{LoadPointRecord, RunRecord};
+use smbench_model::target::Secret;
 use tokio::sync::mpsc;
 
 use crate::hosts::{Order, OtherHost, PointOrder, RunOrder, Upstream};
@@ -17,8 +18,9 @@ use crate::run::site::{self, ShareOperations};
 use crate::run::{Observer, Unobserved, point};
 
 /// Follows the first host until it says that no run follows. It runs those of `plans` that the
-/// first host asks for, by their digest and server. Gives this host's own part of each finished
-/// run to `ended`. Blocks the thread.
+/// first host asks for, by their work and server. Instead of plans, there may be the reason why
+/// there are none, as a clause. Gives this host's own part of each finished run to `ended`.
+/// Blocks the thread.
 ///
 /// # Errors
 /// If the first host is lost, or if this host cannot start a thread.
@@ -27,7 +29,7 @@ use crate::run::{Observer, Unobserved, point};
 /// On a thread that runs async code of tokio.
 pub fn serve(
     host: OtherHost,
-    plans: &[Plan],
+    plans: Result<&[Plan], String>,
     cancel: &Cancel,
     ended: &mut dyn FnMut(&RunRecord),
 ) -> Result<(), RunError> {
@@ -37,7 +39,7 @@ pub fn serve(
 
 async fn follow(
     host: OtherHost,
-    plans: &[Plan],
+    plans: Result<&[Plan], String>,
     cancel: &Cancel,
     ended: &mut dyn FnMut(&RunRecord),
 ) -> Result<(), RunError> {
@@ -46,7 +48,8 @@ async fn follow(
         match orders.recv().await {
             Some(Order::Run(order)) => {
                 let run = CancelOfRun::begin(&upstream, cancel);
-                if let Some(record) = run_one(&order, plans, &upstream, &mut orders, &run.0).await {
+                if let Some(record) = run_one(&order, &plans, &upstream, &mut orders, &run.0).await
+                {
                     ended(&record);
                 }
             }
@@ -83,14 +86,14 @@ impl Drop for CancelOfRun {
 /// Carries out this host's part of a run. Returns `None` if it cannot.
 async fn run_one(
     order: &RunOrder,
-    plans: &[Plan],
+    plans: &Result<&[Plan], String>,
     upstream: &Upstream,
     orders: &mut mpsc::UnboundedReceiver<Order>,
     cancel: &Cancel,
 ) -> Option<RunRecord> {
     let ready = match planned(order, plans) {
         Err(reason) => Err(reason),
-        Ok(plan) => ready(order, plan, upstream, cancel)
+        Ok(plan) => ready(order, &plan, upstream, cancel)
             .await
             .map_err(|error| error.to_string()),
     };
@@ -111,19 +114,25 @@ async fn run_one(
     Some(record)
 }
 
-/// Returns the plan that the first host asks for.
-fn planned<'a>(order: &RunOrder, plans: &'a [Plan]) -> Result<&'a Plan, String> {
-    let is_asked_for = |plan: &&Plan| {
-        plan.digest() == order.digest && plan.sessions.target.redacted() == order.url
+/// Returns the plan that the first host asks for. The first host chooses the load points.
+fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, String> {
+    let at_points = |plan: &Plan| {
+        let mut plan = plan.clone();
+        plan.work.load_points.clone_from(&order.load_points);
+        (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
+        plan
     };
-    plans.iter().find(is_asked_for).ok_or_else(|| {
-        let own = plans.first().map_or_else(String::new, Plan::digest);
-        format!(
-            "its plan differs from that of the first host (digests {:.12} and {:.12}): give all \
-             hosts the same options, profiles and files",
-            own, order.digest
-        )
-    })
+    let mut planned = plans.clone()?.iter().map(at_points);
+    let is_asked_for =
+        |plan: &Plan| plan.digest() == order.digest && plan.sessions.target.redacted() == order.url;
+    let mut plan = planned.find(is_asked_for).ok_or(
+        "its options, profiles or files differ from those of the first host: give all hosts the \
+         same",
+    )?;
+    if let Some(password) = &order.password {
+        plan.sessions.target.password = Secret::new(&password.0);
+    }
+    Ok(plan)
 }
 
 /// Connects to the server, to see that this host can log on there.
@@ -144,7 +153,7 @@ async fn measure(
     context: &Context<'_>,
     order: PointOrder,
     observer: &mut dyn Observer,
-) -> Result<smbench_model::record::LoadPointRecord, RunError> {
+) -> Result<LoadPointRecord, RunError> {
     let PointOrder { number, load } = order;
     let number = PointNumber {
         number,

@@ -23,7 +23,7 @@ use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs;
-use crate::hosts::{FirstHost, RunOrder};
+use crate::hosts::{FirstHost, RunOrder, SendPassword, SentPassword};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
@@ -58,7 +58,7 @@ pub(super) async fn run(
         ..RunRecord::new(plan, server, started_wall)
     };
     let since = (started, started_wall);
-    let order = order(plan, &workspace);
+    let order = order(plan, &workspace, role);
     let context = context((plan, operations, role), endpoint, &order, since, cancel);
     let mut share = RunShare {
         plan,
@@ -119,8 +119,20 @@ pub(super) async fn join<'a>(
 }
 
 /// Returns what other hosts must know of a run.
-fn order(plan: &Plan, workspace: &Workspace) -> RunOrder {
+fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
+    let sends = |first: &FirstHost| first.send_password() == SendPassword::Yes;
+    let password = match role {
+        RunRole::First(first) if sends(first) => {
+            let password = plan.sessions.target.password.expose();
+            Some(SentPassword(password.to_owned()))
+        }
+        _ => None,
+    };
     RunOrder {
+        load_points: plan.work.load_points.clone(),
+        repeat: plan.work.repeat,
+        seed: plan.work.seed,
+        password,
         digest: plan.digest(),
         url: plan.sessions.target.redacted(),
         directory: workspace.directory.clone(),

@@ -225,11 +225,11 @@ fn a_host_with_another_plan_is_named_before_anything_is_measured() {
     let server = server();
     let profile = profile::load("read-4k").unwrap();
     let plan = plan_of(&profile, &window("4", 1), &server);
-    let other = plan_of(&profile, &window("8", 1), &server);
+    let other = plan_of(&profile, &window("4", 2), &server);
     let (first, others) = start(2, &[other]);
     let error = run_first(&first, &plan, &Cancel::default()).unwrap_err();
     let told = error.to_string();
-    let expected = "host node1 cannot take part: its plan differs from that of the first host";
+    let expected = "host node1 cannot take part: its options, profiles or files differ";
     assert!(told.starts_with(expected), "{told}");
     drop(first);
     assert!(others.join()[0].0.is_ok());

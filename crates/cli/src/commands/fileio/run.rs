@@ -20,12 +20,13 @@ use super::{seed, test};
 use crate::args::FileioArgs;
 use crate::commands::run::{Gate, NextSteps, Presentation, carry_out};
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::request::RunRequest;
 use crate::watch;
 
-pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
+pub(super) fn run(args: &FileioArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     let Some(mode) = args.test.file_test_mode else {
         return Err(Failure::Usage(
             "--file-test-mode is missing: give seqwr, seqrewr, seqrd, rndrd, rndwr or rndrw"
@@ -63,6 +64,7 @@ pub(super) fn run(args: &FileioArgs) -> Result<Exit, Failure> {
         next_steps: NextSteps::Hidden,
         points: Visibility::Hidden,
         screen: None,
+        hosts,
     };
     carry_out(
         &[request],

@@ -6,12 +6,13 @@ use smbench_report::doc::FindKind;
 use super::{carry_out_one, check_outputs};
 use crate::args::FindLogonsArgs;
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::request::RunRequest;
 use crate::searching::Search;
 use crate::searching::loads::{OptionNames, check_plan, spec};
 use crate::searching::logons::LogonSearch;
 
-pub(super) fn find(args: &FindLogonsArgs) -> Result<Exit, Failure> {
+pub(super) fn find(args: &FindLogonsArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     check_outputs(&args.output)?;
     let spec = spec(FindKind::Logons, &args.search, OptionNames::Flags)?;
     let search = LogonSearch {
@@ -36,5 +37,11 @@ pub(super) fn find(args: &FindLogonsArgs) -> Result<Exit, Failure> {
     let request = RunRequest::of(&profile, options, &args.server, &args.output)?;
     let find = search.find(spec);
     check_plan(find.limits(), &request.draft)?;
-    carry_out_one(request, Search::Load(find), &args.output, args.details)
+    carry_out_one(
+        request,
+        Search::Load(find),
+        &args.output,
+        args.details,
+        hosts,
+    )
 }

@@ -8,13 +8,14 @@ use smbench_report::find::HeldMost;
 use super::{carry_out_one, check_outputs};
 use crate::args::FindSessionsArgs;
 use crate::failure::{Exit, Failure};
+use crate::hosts::Hosts;
 use crate::output::complain;
 use crate::request::{RunRequest, RunServer, embedded};
 use crate::searching::Search;
 use crate::searching::held::{HeldSearch, within_this_machine};
 use crate::searching::loads::OptionNames;
 
-pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
+pub(super) fn find(args: &FindSessionsArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     check_outputs(&args.output)?;
     let search = HeldSearch {
         max: args.max,
@@ -33,13 +34,13 @@ pub(super) fn find(args: &FindSessionsArgs) -> Result<Exit, Failure> {
     };
     let profile = HeldSearch::profile();
     let mut request = RunRequest::of(&profile, options, &args.server, &args.output)?;
-    let most = bound(&mut request)?;
+    let most = bound(&mut request, hosts)?;
     let search = Search::Sessions(args.until.clone(), most);
-    carry_out_one(request, search, &args.output, args.details)
+    carry_out_one(request, search, &args.output, args.details, hosts)
 }
 
 /// Lowers the number of sessions to what this machine can hold, and says so.
-fn bound(request: &mut RunRequest) -> Result<HeldMost, Failure> {
+fn bound(request: &mut RunRequest, hosts: &Hosts) -> Result<HeldMost, Failure> {
     let target = match &request.server {
         RunServer::Embedded => embedded(),
         // Only its address matters here.
@@ -48,7 +49,7 @@ fn bound(request: &mut RunRequest) -> Result<HeldMost, Failure> {
             ..server.target.clone()
         },
     };
-    let mut plan = request.plan(target);
+    let mut plan = hosts.with_part(request.plan(target));
     let (most, told) = within_this_machine(&mut plan)?;
     request.draft.work.load_points = plan.work.load_points;
     told.into_iter().for_each(complain);

@@ -4,6 +4,7 @@ use smbench_report::RunDoc;
 
 use super::Gate;
 use crate::failure::Failure;
+use crate::hosts::Hosts;
 use crate::live::LiveScreen;
 use crate::progress::Visibility;
 use crate::searching::Search;
@@ -22,6 +23,8 @@ pub(crate) struct Presentation<'a> {
     pub(crate) points: Visibility,
     /// Screen that covers the progress line.
     pub(crate) screen: Option<LiveScreen>,
+    /// The hosts of the run.
+    pub(crate) hosts: &'a Hosts,
 }
 
 /// Function that prints a document.

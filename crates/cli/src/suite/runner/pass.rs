@@ -2,7 +2,7 @@
 //! saved, and what stays behind is noted.
 
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{self, RunError};
+use smbench_engine::run::{self, PlannedCourse, RunError};
 use smbench_model::plan::Plan;
 use smbench_model::plan::{Generator, Sessions};
 use smbench_model::record::RunRecord;
@@ -117,7 +117,8 @@ impl Runner<'_> {
         let server = server.map_err(|failure| Incomplete::failed(&failure))?;
         let admitted = self.folder.admit(pass.server, &server.disclosure);
         admitted.map_err(Incomplete::stop)?;
-        let mut plan = self.remaining_plan(pass, &server.target);
+        let plan = self.remaining_plan(pass, &server.target);
+        let mut plan = self.hosts.with_part(plan);
         let mut search = self.suite.search(pass).cloned();
         if let Some(Search::Sessions(_, bound)) = &mut search {
             let (most, told) = within_this_machine(&mut plan)
@@ -207,9 +208,14 @@ impl Runner<'_> {
                     PointLines::Hidden => ProbeLines::Hidden,
                 };
                 let mut course = SearchCourse::of(searching, &work.plan, disclosure, lines);
-                run::execute_course(&work.plan, &mut course, &mut watch, self.cancel)
+                self.hosts
+                    .execute(&work.plan, &mut course, &mut watch, self.cancel)
             }
-            None => run::execute(&work.plan, &mut watch, self.cancel),
+            None => {
+                let mut course = PlannedCourse::of(&work.plan);
+                self.hosts
+                    .execute(&work.plan, &mut course, &mut watch, self.cancel)
+            }
         };
         (record, watch.close())
     }

@@ -113,7 +113,7 @@ fn follow(host: OtherHost, plans: &[Plan]) -> JoinHandle<(Result<(), RunError>, 
     thread::spawn(move || {
         let mut records = Vec::new();
         let mut keep = |record: &RunRecord| records.push(record.clone());
-        let ended = serve(host, &plans, &Cancel::default(), &mut keep);
+        let ended = serve(host, Ok(&plans), &Cancel::default(), &mut keep);
         (ended, records)
     })
 }

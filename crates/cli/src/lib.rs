@@ -1,0 +1,128 @@
+//! The `smbench` command. It reads the command line, executes the command, and ends
+//! with the documented exit code and at most one line about an error.
+//!
+//! Not here: how a run works ([`smbench_engine`]), and how results are presented
+//! ([`smbench_report`]).
+
+mod args;
+mod calibrate;
+mod child;
+mod commands;
+mod embedded;
+mod exporter;
+mod failure;
+mod hosts;
+mod junit;
+mod lab_facts;
+mod live;
+mod login;
+mod output;
+mod password;
+mod progress;
+mod request;
+mod results;
+mod searching;
+mod signals;
+mod study;
+mod suite;
+mod time_left;
+mod unsaved;
+mod verdict;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use smbench_engine::hosts::{HostRole, SendPassword};
+
+use crate::failure::{Exit, Failure};
+use crate::hosts::{Follower, Hosts};
+
+/// Executes the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    main_with(std::env::args_os().collect())
+}
+
+/// Executes a command line, of which the first word is the name of the program.
+#[must_use]
+pub fn main_with(words: Vec<OsString>) -> ExitCode {
+    let outcome = signals::survive_file_size_limit()
+        .and_then(|()| args::parse_words(words))
+        .and_then(|command| commands::execute(command, &Hosts::Alone));
+    exit(outcome).into()
+}
+
+/// Returns the version of this program and the commit that it is built from. All hosts of a run
+/// must have the same.
+#[must_use]
+pub fn build() -> String {
+    format!(
+        "{} ({})",
+        env!("CARGO_PKG_VERSION"),
+        env!("SMBENCH_BUILT_FROM")
+    )
+}
+
+/// How the hosts of a command have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostsEnd {
+    /// All of them know it.
+    Together,
+    /// One was lost, and may never know.
+    Apart,
+}
+
+/// Executes the command line of this process as one of several hosts, with the words that
+/// follow the program's name. Returns the exit code, and how the hosts have ended.
+#[must_use]
+pub fn main_on_hosts(
+    role: HostRole,
+    send_password: SendPassword,
+    words: Vec<OsString>,
+) -> (u8, HostsEnd) {
+    match role {
+        HostRole::First(first) => {
+            let hosts = Hosts::First(first.with_password(send_password));
+            let outcome = signals::survive_file_size_limit()
+                .and_then(|()| args::parse_words(words))
+                .and_then(|command| commands::execute(command, &hosts));
+            let Hosts::First(first) = &hosts else {
+                unreachable!("this host is the first");
+            };
+            let end = match first.lost() {
+                None => HostsEnd::Together,
+                Some(_) => HostsEnd::Apart,
+            };
+            (exit(outcome) as u8, end)
+        }
+        HostRole::Other(other) => {
+            let hosts = Hosts::Other(Follower::new(other, send_password));
+            match follow(&hosts, words) {
+                Ok(exit) => (exit as u8, HostsEnd::Together),
+                failed => (exit(failed) as u8, HostsEnd::Apart),
+            }
+        }
+    }
+}
+
+/// Follows the first host. What is wrong with the command line, that host says, too.
+fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
+    let Some(follower) = hosts.follower() else {
+        unreachable!("this host is not the first");
+    };
+    let outcome = args::parse_quietly(words).and_then(|command| commands::follow(command, hosts));
+    match outcome {
+        Ok(exit) => Ok(exit),
+        Err(failure @ Failure::Run(_)) => Err(failure),
+        Err(failure) => follower.excuse(&failure),
+    }
+}
+
+/// Returns the exit code, after a message about a failure.
+fn exit(outcome: Result<Exit, Failure>) -> Exit {
+    outcome.unwrap_or_else(|failure| {
+        output::complain(args::without_urls(failure.to_string()));
+        failure.exit()
+    })
+}

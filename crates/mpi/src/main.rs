@@ -1,0 +1,77 @@
+//! The `smbench-mpi` command: `smbench` under `mpirun`, as one run on many machines. It has the
+//! options of `smbench`. The first rank does what `smbench` does; the others carry their parts
+//! of the clients.
+//!
+//! The main thread moves messages ([`transport`]), and a second one executes the command.
+
+mod transport;
+
+use std::env;
+use std::ffi::OsString;
+use std::process::{self, ExitCode};
+use std::thread;
+use std::time::Duration;
+
+use mpi::Threading;
+use mpi::topology::Communicator as _;
+use smbench_cli::{HostsEnd, build, main_on_hosts, main_with};
+use smbench_engine::hosts::{HostIdentity, SendPassword, connect};
+use smbench_report::doc::MachineDoc;
+
+use crate::transport::{MpiTransport, PENDING_BYTES};
+
+/// The option that only this command has.
+const SEND_PASSWORD: &str = "--send-password";
+/// Longest wait for the other ranks at the end.
+const FINALIZE_MAX: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    let (send_password, words) = own_options(env::args_os());
+    let Some((mut universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+        // Only a second initialisation is refused.
+        return ExitCode::FAILURE;
+    };
+    let world = universe.world();
+    if world.size() == 1 {
+        return main_with(words);
+    }
+    universe.set_buffer_size(PENDING_BYTES);
+    let identity = HostIdentity {
+        name: host_name(),
+        build: build(),
+        machine: serde_json::to_string(&MachineDoc::this()).unwrap_or_default(),
+    };
+    let (pump, role) = connect(MpiTransport::new(world), identity);
+    let command = thread::Builder::new()
+        .name("command".to_owned())
+        .spawn(move || main_on_hosts(role, send_password, words));
+    let Ok(command) = command else {
+        return ExitCode::FAILURE;
+    };
+    pump.run();
+    let (exit, end) = command.join().unwrap_or((1, HostsEnd::Apart));
+    if end == HostsEnd::Apart {
+        // The others would be waited for, and one of them is lost.
+        process::exit(exit.into());
+    }
+    thread::spawn(move || {
+        thread::sleep(FINALIZE_MAX);
+        process::exit(exit.into());
+    });
+    drop(universe);
+    exit.into()
+}
+
+/// Takes out the options that smbench does not have.
+fn own_options(words: impl Iterator<Item = OsString>) -> (SendPassword, Vec<OsString>) {
+    let (own, words): (Vec<_>, Vec<_>) = words.partition(|word| word == SEND_PASSWORD);
+    let send_password = match own.is_empty() {
+        true => SendPassword::No,
+        false => SendPassword::Yes,
+    };
+    (send_password, words)
+}
+
+fn host_name() -> String {
+    mpi::environment::processor_name().unwrap_or_else(|_| "unnamed".to_owned())
+}
