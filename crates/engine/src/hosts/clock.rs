@@ -6,8 +6,11 @@
 
 use smbench_model::Nanos;
 
-/// Round trips of one measurement.
-pub(super) const ROUND_TRIPS: u32 = 200;
+/// Most round trips of one measurement, and the fewest if they take long.
+const ROUND_TRIPS: u32 = 200;
+const ROUND_TRIPS_MIN: u32 = 5;
+/// Time after which the fewest are enough. Busy hosts answer late.
+const LONG: Nanos = Nanos(150_000_000);
 
 /// The relation of another host's clock to that of the first host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -53,6 +56,7 @@ fn shifted(at: Nanos, by: i128) -> Nanos {
 /// A measurement that is under way.
 #[derive(Debug)]
 pub(super) struct Relating {
+    began: Nanos,
     /// Number of the ping that is under way, and when it was sent.
     ping: u32,
     sent: Nanos,
@@ -62,6 +66,7 @@ pub(super) struct Relating {
 impl Relating {
     pub(super) const fn begin(now: Nanos) -> Self {
         Self {
+            began: now,
             ping: 0,
             sent: now,
             best: None,
@@ -95,7 +100,9 @@ impl Relating {
             _ => seen,
         };
         self.best = Some(best);
-        match ping + 1 >= ROUND_TRIPS {
+        let trips = ping + 1;
+        let is_long = now.since(self.began) > LONG;
+        match trips >= ROUND_TRIPS || is_long && trips >= ROUND_TRIPS_MIN {
             true => Answered::Done(best),
             false => Answered::More,
         }

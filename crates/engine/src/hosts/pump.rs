@@ -2,6 +2,7 @@
 //! for another host inside a transport, and a transport that hangs does not hang the run.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
 use smbench_model::Nanos;
@@ -117,7 +118,12 @@ impl<T: HostTransport> HostPump<T> {
             let now = clock::now();
             self.repeat_lost_pings(now);
             self.say_alive(now);
-            let wait = match moved || now < self.awake_until {
+            let wait = match now < self.awake_until {
+                // The message that it waits for may need this CPU.
+                true if !moved => {
+                    thread::yield_now();
+                    Duration::ZERO
+                }
                 true => Duration::ZERO,
                 false => IDLE,
             };
