@@ -25,7 +25,7 @@ pub use message::{HostIdentity, HostMessage};
 pub(crate) use message::{PointOrder, RunOrder, SentPassword};
 pub use other::OtherHost;
 pub(crate) use other::{Order, Upstream};
-pub use pump::{HostPump, HostRole, HostTransport, connect};
+pub use pump::{HostPump, HostRole, HostTransport, PumpTurn, connect};
 
 use std::time::Duration;
 
@@ -43,5 +43,8 @@ pub enum SendPassword {
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// A host that is silent for this long under load stood still.
 pub(crate) const STILL_MAX: Duration = Duration::from_millis(1500);
+/// A host that is silent for this long after a cancel is lost. `mpirun` ends all ranks a second
+/// after one was killed, and the load point must be saved before.
+pub(crate) const SILENCE_AFTER_CANCEL: Duration = Duration::from_millis(450);
 /// How often a host says that it is there.
-const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
+const ALIVE_INTERVAL: Duration = Duration::from_millis(150);

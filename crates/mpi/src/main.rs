@@ -15,10 +15,10 @@ use std::time::Duration;
 use mpi::Threading;
 use mpi::topology::Communicator as _;
 use smbench_cli::{HostsEnd, build, main_on_hosts, main_with};
-use smbench_engine::hosts::{HostIdentity, SendPassword, connect};
+use smbench_engine::hosts::{HostIdentity, HostRole, SendPassword, connect};
 use smbench_report::doc::MachineDoc;
 
-use crate::transport::{MpiTransport, PENDING_BYTES};
+use crate::transport::Ranks;
 
 /// The option that only this command has.
 const SEND_PASSWORD: &str = "--send-password";
@@ -27,7 +27,7 @@ const FINALIZE_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let (send_password, words) = own_options(env::args_os());
-    let Some((mut universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+    let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         // Only a second initialisation is refused.
         return ExitCode::FAILURE;
     };
@@ -35,31 +35,36 @@ fn main() -> ExitCode {
     if world.size() == 1 {
         return main_with(words);
     }
-    universe.set_buffer_size(PENDING_BYTES);
     let identity = HostIdentity {
         name: host_name(),
         build: build(),
         machine: serde_json::to_string(&MachineDoc::this()).unwrap_or_default(),
     };
-    let (pump, role) = connect(MpiTransport::new(world), identity);
+    let (ranks, mailbox) = Ranks::new(&world);
+    let (pump, role) = connect(mailbox, identity);
     let command = thread::Builder::new()
         .name("command".to_owned())
-        .spawn(move || main_on_hosts(role, send_password, words));
+        .spawn(move || execute(role, send_password, words));
     let Ok(command) = command else {
         return ExitCode::FAILURE;
     };
-    pump.run();
-    let (exit, end) = command.join().unwrap_or((1, HostsEnd::Apart));
+    ranks.run(pump);
+    let exit = command.join().unwrap_or(1);
+    drop(universe);
+    exit.into()
+}
+
+/// Executes the command. Ends the process itself if MPI could wait for a rank that is gone.
+fn execute(role: HostRole, send_password: SendPassword, words: Vec<OsString>) -> u8 {
+    let (exit, end) = main_on_hosts(role, send_password, words);
     if end == HostsEnd::Apart {
-        // The others would be waited for, and one of them is lost.
         process::exit(exit.into());
     }
     thread::spawn(move || {
         thread::sleep(FINALIZE_MAX);
         process::exit(exit.into());
     });
-    drop(universe);
-    exit.into()
+    exit
 }
 
 /// Takes out the options that smbench does not have.

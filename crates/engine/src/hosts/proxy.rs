@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::first::{HostChannel, silence};
 use super::message::{HostFailure, HostInterval, HostMeasurements, PointOrder, Saying};
-use super::{ClockRelation, SILENCE_MAX, STILL_MAX};
+use super::{ClockRelation, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
@@ -349,7 +349,12 @@ where
                 Ok(Event::Schedule(schedule.filter(|_| changed.is_ok())))
             }
             () = tokio::time::sleep(LOOK_INTERVAL) => {
-                let silent = clock::now().since(self.heard);
+                let now = clock::now();
+                let silent = now.since(self.heard);
+                let cancelled = silent.min(now.since(self.assignment.cancel.at()));
+                if cancelled > SILENCE_AFTER_CANCEL.into() {
+                    return Err(Lost("no message from it after the cancel".to_owned()));
+                }
                 match silent > SILENCE_MAX.into() {
                     true => Err(Lost(silence())),
                     false => Ok(Event::Tick),

@@ -1,7 +1,7 @@
 //! Moves messages between hosts, on a thread that does nothing else. So no part of a run waits
 //! for another host inside a transport, and a transport that hangs does not hang the run.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -43,6 +43,17 @@ pub enum HostRole {
     First(FirstHost),
     /// It follows the first.
     Other(OtherHost),
+}
+
+/// What a turn of the pump has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PumpTurn {
+    /// An answer is expected at once.
+    Awake,
+    /// There is nothing to move.
+    Idle,
+    /// The host's role is dropped, and all its messages are sent.
+    Ended,
 }
 
 /// A job for the pump.
@@ -110,29 +121,49 @@ impl<T: HostTransport> HostPump<T> {
     /// Moves messages until the host's role is dropped.
     pub fn run(mut self) {
         loop {
-            let mut moved = false;
-            while let Some((from, HostMessage(saying))) = self.transport.receive() {
-                moved = true;
-                self.take(from, saying);
+            match self.turn() {
+                PumpTurn::Ended => return,
+                // What it waits for may need this CPU.
+                PumpTurn::Awake => thread::yield_now(),
+                PumpTurn::Idle => self.rest(),
             }
-            let now = clock::now();
-            self.repeat_lost_pings(now);
-            self.say_alive(now);
-            let wait = match now < self.awake_until {
-                // The message that it waits for may need this CPU.
-                true if !moved => {
-                    thread::yield_now();
-                    Duration::ZERO
-                }
-                true => Duration::ZERO,
-                false => IDLE,
-            };
-            match self.jobs.recv_timeout(wait) {
-                Ok(Job::Send(to, message)) => self.transport.send(to, message),
-                Ok(Job::Relate(host)) => self.relate(host),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+
+    /// Moves what there is to move.
+    pub fn turn(&mut self) -> PumpTurn {
+        while let Some((from, HostMessage(saying))) = self.transport.receive() {
+            self.take(from, saying);
+        }
+        let now = clock::now();
+        self.repeat_lost_pings(now);
+        self.say_alive(now);
+        loop {
+            match self.jobs.try_recv() {
+                Ok(job) => self.carry_out(job),
+                Err(TryRecvError::Disconnected) => return PumpTurn::Ended,
+                Err(TryRecvError::Empty) if now < self.awake_until => return PumpTurn::Awake,
+                Err(TryRecvError::Empty) => return PumpTurn::Idle,
             }
+        }
+    }
+
+    /// Sleeps for some milliseconds, or until there is a job.
+    pub fn rest(&mut self) {
+        if let Ok(job) = self.jobs.recv_timeout(IDLE) {
+            self.carry_out(job);
+        }
+    }
+
+    /// Returns the transport.
+    pub const fn transport(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
+    fn carry_out(&mut self, job: Job) {
+        match job {
+            Job::Send(to, message) => self.transport.send(to, message),
+            Job::Relate(host) => self.relate(host),
         }
     }
 

@@ -65,10 +65,16 @@ pub(super) async fn measure(
             // The load may have been too much for the server, or the server is gone.
             share.check_server().await?;
         }
+        let lost_host = match context.role {
+            RunRole::First(first) => first.lost(),
+            RunRole::Alone | RunRole::Other(_) => None,
+        };
+        if let Some(lost) = &lost_host {
+            // What is saved now may be the last document.
+            record.outcome = Outcome::Aborted(lost.clone());
+        }
         observer.load_point_ended(record);
-        if let RunRole::First(first) = context.role
-            && let Some(lost) = first.lost()
-        {
+        if let Some(lost) = lost_host {
             return Err(RunError::HostLost(lost));
         }
         if context.cancel.is_cancelled() {

@@ -204,6 +204,19 @@ pub enum SessionError {
         /// Free space as reported by the server.
         free: String,
     },
+    /// A file in our directory is still open in a session that has ended badly.
+    #[error(
+        "failed to remove directory '{directory}' on {at}: another session still has '{name}' open; \
+         remove it with `smbench cleanup` when the server has ended that session"
+    )]
+    Held {
+        /// The directory.
+        directory: String,
+        /// The share.
+        at: String,
+        /// The file.
+        name: String,
+    },
     /// A directory of a run contains a file that smbench did not create.
     #[error(
         "failed to remove directory '{directory}' on {at}: it holds '{name}', which smbench did not put there; move it away first"

@@ -167,7 +167,7 @@ pub(super) async fn remove_claimed(
         }
     }
     let held = list(session, directory).await?;
-    Err(SessionError::NotEmpty {
+    Err(SessionError::Held {
         directory: directory.to_owned(),
         at: session.share(),
         name: held
