@@ -2,15 +2,20 @@
 //! the same command line gives the plans to follow the first host with.
 
 use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
 
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
 use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
-use smbench_model::plan::ClientPart;
+use smbench_model::plan::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
 
+use smbench_report::FlushDoc;
+
 use crate::failure::{Exit, Failure};
-use crate::request::{RunRequest, RunServer};
+use crate::output::complain;
+use crate::request::{RunRequest, RunServer, disclosure, document};
 use crate::signals;
 
 /// What this process does in the runs of its command.
@@ -19,7 +24,7 @@ pub(crate) enum Hosts {
     /// It carries all clients.
     Alone,
     /// It is the first of several hosts.
-    First(FirstHost),
+    First(FirstHost, HostOptions),
     /// It follows the first host.
     Other(Follower),
 }
@@ -29,7 +34,41 @@ pub(crate) enum Hosts {
 pub(crate) struct Follower {
     host: RefCell<Option<OtherHost>>,
     part: ClientPart,
-    send_password: SendPassword,
+    options: HostOptions,
+}
+
+/// Options that only several hosts have.
+#[derive(Clone, Debug, Default)]
+pub struct HostOptions {
+    /// Whether the first host sends the password to the others.
+    pub send_password: SendPassword,
+    /// The folder for documents of the parts of each host.
+    pub parts: Option<PathBuf>,
+}
+
+impl HostOptions {
+    fn part_records(&self) -> PartRecords {
+        match self.parts {
+            Some(_) => PartRecords::Kept,
+            None => PartRecords::Merged,
+        }
+    }
+
+    /// Saves the document of a host's part, if that is asked for.
+    fn save(&self, name: &str, record: &RunRecord) -> Result<(), Failure> {
+        let Some(folder) = &self.parts else {
+            return Ok(());
+        };
+        fs::create_dir_all(folder).map_err(Failure::write(folder))?;
+        let mut doc = document(record, disclosure(FlushDoc::Unknown));
+        doc.set_part(record.plan.generator.part, record.plan.max_clients());
+        doc.label = Some(name.to_owned());
+        let profile = &record.plan.work.profile;
+        let path = |number| folder.join(format!("{profile}-{name}{number}.json"));
+        let more = (2..1000).map(|number| path(format!("-{number}")));
+        doc.save_under_free_name(std::iter::once(path(String::new())).chain(more))?;
+        Ok(())
+    }
 }
 
 impl Hosts {
@@ -37,8 +76,11 @@ impl Hosts {
     pub(crate) fn with_part(&self, mut plan: Plan) -> Plan {
         match self {
             Self::Alone => {}
-            Self::First(first) => plan.generator.part = first.part(),
-            Self::Other(follower) => plan.generator.part = follower.part,
+            Self::First(first, options) => {
+                plan.generator.part = first.part();
+                plan.generator.parts = options.part_records();
+            }
+            Self::Other(follower) => plan = follower.with_part(plan),
         }
         plan
     }
@@ -52,7 +94,18 @@ impl Hosts {
         cancel: &Cancel,
     ) -> Result<RunRecord, RunError> {
         match self {
-            Self::First(first) => run::execute_on_hosts(first, plan, course, observer, cancel),
+            Self::First(first, options) => {
+                let record = run::execute_on_hosts(first, plan, course, observer, cancel)?;
+                let own = RunRecord {
+                    load_points: record.own_part.clone(),
+                    hosts: Vec::new(),
+                    ..record.clone()
+                };
+                if let Err(failure) = options.save(first.name(), &own) {
+                    complain(failure);
+                }
+                Ok(record)
+            }
             Self::Alone | Self::Other(_) => run::execute_course(plan, course, observer, cancel),
         }
     }
@@ -61,7 +114,7 @@ impl Hosts {
     pub(crate) const fn follower(&self) -> Option<&Follower> {
         match self {
             Self::Other(follower) => Some(follower),
-            Self::Alone | Self::First(_) => None,
+            Self::Alone | Self::First(..) => None,
         }
     }
 
@@ -69,7 +122,7 @@ impl Hosts {
     /// cannot reach.
     pub(crate) fn check_server(&self, server: &RunServer) -> Result<(), Failure> {
         match (self, server) {
-            (Self::First(_) | Self::Other(_), RunServer::Embedded) => Err(Failure::Usage(
+            (Self::First(..) | Self::Other(_), RunServer::Embedded) => Err(Failure::Usage(
                 "several hosts need a server that all of them reach: give its URL".to_owned(),
             )),
             _ => Ok(()),
@@ -78,16 +131,22 @@ impl Hosts {
 }
 
 impl Follower {
-    pub(crate) const fn new(host: OtherHost, send_password: SendPassword) -> Self {
+    pub(crate) const fn new(host: OtherHost, options: HostOptions) -> Self {
         Self {
             part: host.part(),
             host: RefCell::new(Some(host)),
-            send_password,
+            options,
         }
     }
 
+    fn with_part(&self, mut plan: Plan) -> Plan {
+        plan.generator.part = self.part;
+        plan.generator.parts = self.options.part_records();
+        plan
+    }
+
     pub(crate) const fn send_password(&self) -> SendPassword {
-        self.send_password
+        self.options.send_password
     }
 
     /// Follows the first host with the plans of these requests.
@@ -96,7 +155,7 @@ impl Follower {
             let RunServer::Given(server) = &request.server else {
                 unreachable!("a server of its own is refused before");
             };
-            Ok(request.plan(server.for_follower(self.send_password)?))
+            Ok(request.plan(server.for_follower(self.send_password())?))
         };
         let plans: Result<Vec<_>, Failure> = requests.iter().map(plan).collect();
         self.follow(plans?)
@@ -104,11 +163,7 @@ impl Follower {
 
     /// Follows the first host with these plans.
     pub(crate) fn follow(&self, plans: Vec<Plan>) -> Result<Exit, Failure> {
-        let with_part = |mut plan: Plan| {
-            plan.generator.part = self.part;
-            plan
-        };
-        let plans: Vec<_> = plans.into_iter().map(with_part).collect();
+        let plans: Vec<_> = plans.into_iter().map(|plan| self.with_part(plan)).collect();
         self.serve(Ok(&plans))
     }
 
@@ -124,7 +179,12 @@ impl Follower {
         let cancel = Cancel::default();
         let asked = cancel.clone();
         signals::on_interrupt(move |_| asked.cancel())?;
-        serve(host, plans, &cancel, &mut |_| {})?;
+        let name = host.name().to_owned();
+        serve(host, plans, &cancel, &mut |record| {
+            if let Err(failure) = self.options.save(&name, record) {
+                complain(failure);
+            }
+        })?;
         Ok(Exit::Done)
     }
 }

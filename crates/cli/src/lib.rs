@@ -33,9 +33,10 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use smbench_engine::hosts::{HostRole, SendPassword};
+use smbench_engine::hosts::HostRole;
 
 use crate::failure::{Exit, Failure};
+pub use crate::hosts::HostOptions;
 use crate::hosts::{Follower, Hosts};
 
 /// Executes the command line of this process.
@@ -76,18 +77,15 @@ pub enum HostsEnd {
 /// Executes the command line of this process as one of several hosts, with the words that
 /// follow the program's name. Returns the exit code, and how the hosts have ended.
 #[must_use]
-pub fn main_on_hosts(
-    role: HostRole,
-    send_password: SendPassword,
-    words: Vec<OsString>,
-) -> (u8, HostsEnd) {
+pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>) -> (u8, HostsEnd) {
     match role {
         HostRole::First(first) => {
-            let hosts = Hosts::First(first.with_password(send_password));
+            let first = first.with_password(options.send_password);
+            let hosts = Hosts::First(first, options);
             let outcome = signals::survive_file_size_limit()
                 .and_then(|()| args::parse_words(words))
                 .and_then(|command| commands::execute(command, &hosts));
-            let Hosts::First(first) = &hosts else {
+            let Hosts::First(first, _) = &hosts else {
                 unreachable!("this host is the first");
             };
             let end = match first.lost() {
@@ -97,7 +95,7 @@ pub fn main_on_hosts(
             (exit(outcome) as u8, end)
         }
         HostRole::Other(other) => {
-            let hosts = Hosts::Other(Follower::new(other, send_password));
+            let hosts = Hosts::Other(Follower::new(other, options));
             match follow(&hosts, words) {
                 Ok(exit) => (exit as u8, HostsEnd::Together),
                 failed => (exit(failed) as u8, HostsEnd::Apart),

@@ -313,6 +313,7 @@ pub(crate) mod tests {
             hosts: Vec::new(),
             started: SystemTime::UNIX_EPOCH,
             load_points: Vec::new(),
+            own_part: Vec::new(),
             outcome: Outcome::Complete,
             leftover: None,
         }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::bounds::{SETUP_RATE_MAX, THREADS_MAX};
 use crate::cpu::CpuSource;
 use crate::options::{from_text, options};
-use crate::part::{ClientPart, ClientRange};
+use crate::part::{ClientPart, ClientRange, PartRecords};
 
 options! {
     /// The options of the load generator as written.
@@ -64,6 +64,8 @@ pub struct Generator {
     pub server_cpu: CpuSource,
     /// The clients that this process carries.
     pub part: ClientPart,
+    /// Whether the measurements of the part are kept for themselves.
+    pub parts: PartRecords,
     /// When the load of the only load point begins. With `None` it begins when the sessions
     /// are set up.
     pub begin_at: Option<SystemTime>,
@@ -92,6 +94,10 @@ impl Generator {
             part: written
                 .client_range
                 .map_or(ClientPart::All, ClientPart::Range),
+            parts: match written.client_range {
+                Some(_) => PartRecords::Kept,
+                None => PartRecords::Merged,
+            },
             begin_at: written.begin_at,
         }
     }

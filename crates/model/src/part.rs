@@ -25,6 +25,16 @@ pub enum ClientPart {
     },
 }
 
+/// Whether the measurements of each part are kept for themselves, to be merged later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartRecords {
+    /// No: hosts of one run merge them at once.
+    #[default]
+    Merged,
+    /// Yes.
+    Kept,
+}
+
 /// Consecutive clients of a run, as written: `0..500/1000`. The first number is from 0, the
 /// second is the first client after the range, the third is the number of all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +91,17 @@ impl ClientPart {
     #[must_use]
     pub fn count(self, clients: u32) -> u32 {
         self.clients(clients).len() as u32
+    }
+
+    /// Returns the clients of this part as documents have them, if it is not all: `0..500/1000`,
+    /// or `1..60:3/60` for every third of 60 clients from client 1 on.
+    #[must_use]
+    pub fn text(self, clients: u32) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::Range(range) => Some(range.to_string()),
+            Self::Host { host, of } => Some(format!("{host}..{clients}:{of}/{clients}")),
+        }
     }
 
     /// Returns the range, if this is one.

@@ -29,7 +29,7 @@ pub use crate::load::{
     LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
     ThinkTime,
 };
-pub use crate::part::{ClientPart, ClientRange, UnknownRange};
+pub use crate::part::{ClientPart, ClientRange, PartRecords, UnknownRange};
 pub use crate::sessions::{
     CONNECTIONS_PER_SESSION_MAX, Caching, Connections, ConnectionsProblem, Mode,
     SESSIONS_PER_CONNECTION_MAX, SessionOptions, Sessions, UnknownCaching,

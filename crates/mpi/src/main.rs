@@ -8,25 +8,27 @@ mod transport;
 
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{self, ExitCode};
 use std::thread;
 use std::time::Duration;
 
 use mpi::Threading;
 use mpi::topology::Communicator as _;
-use smbench_cli::{HostsEnd, build, main_on_hosts, main_with};
+use smbench_cli::{HostOptions, HostsEnd, build, main_on_hosts, main_with};
 use smbench_engine::hosts::{HostIdentity, HostRole, SendPassword, connect};
 use smbench_report::doc::MachineDoc;
 
 use crate::transport::Ranks;
 
-/// The option that only this command has.
+/// The options that only this command has.
 const SEND_PASSWORD: &str = "--send-password";
+const PARTS: &str = "--parts";
 /// Longest wait for the other ranks at the end.
 const FINALIZE_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
-    let (send_password, words) = own_options(env::args_os());
+    let (options, words) = own_options(env::args_os());
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         // Only a second initialisation is refused.
         return ExitCode::FAILURE;
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
     let (pump, role) = connect(mailbox, identity);
     let command = thread::Builder::new()
         .name("command".to_owned())
-        .spawn(move || execute(role, send_password, words));
+        .spawn(move || execute(role, options, words));
     let Ok(command) = command else {
         return ExitCode::FAILURE;
     };
@@ -55,8 +57,8 @@ fn main() -> ExitCode {
 }
 
 /// Executes the command. Ends the process itself if MPI could wait for a rank that is gone.
-fn execute(role: HostRole, send_password: SendPassword, words: Vec<OsString>) -> u8 {
-    let (exit, end) = main_on_hosts(role, send_password, words);
+fn execute(role: HostRole, options: HostOptions, words: Vec<OsString>) -> u8 {
+    let (exit, end) = main_on_hosts(role, options, words);
     if end == HostsEnd::Apart {
         process::exit(exit.into());
     }
@@ -67,14 +69,21 @@ fn execute(role: HostRole, send_password: SendPassword, words: Vec<OsString>) ->
     exit
 }
 
-/// Takes out the options that smbench does not have.
-fn own_options(words: impl Iterator<Item = OsString>) -> (SendPassword, Vec<OsString>) {
-    let (own, words): (Vec<_>, Vec<_>) = words.partition(|word| word == SEND_PASSWORD);
-    let send_password = match own.is_empty() {
-        true => SendPassword::No,
-        false => SendPassword::Yes,
-    };
-    (send_password, words)
+/// Takes out the options that smbench does not have: `--send-password`, and `--parts FOLDER`.
+fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsString>) {
+    let mut options = HostOptions::default();
+    let mut rest = Vec::new();
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some(SEND_PASSWORD) => options.send_password = SendPassword::Yes,
+            Some(PARTS) if words.peek().is_some() => {
+                options.parts = words.next().map(PathBuf::from)
+            }
+            _ => rest.push(word),
+        }
+    }
+    (options, rest)
 }
 
 fn host_name() -> String {

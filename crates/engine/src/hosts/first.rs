@@ -146,7 +146,8 @@ impl FirstHost {
     }
 
     /// Returns the name of this host.
-    pub(crate) fn name(&self) -> &str {
+    #[must_use]
+    pub fn name(&self) -> &str {
         &self.identity.name
     }
 

@@ -74,6 +74,12 @@ impl OtherHost {
         }
     }
 
+    /// Returns the name of this host.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.identity.name
+    }
+
     /// Returns the part of the clients that this host carries.
     #[must_use]
     pub const fn part(&self) -> ClientPart {

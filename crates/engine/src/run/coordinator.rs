@@ -54,7 +54,8 @@ pub(super) async fn measure(
         if let Some(share) = &mut share {
             share.prepare(ready, observer).await?;
         }
-        let measured = point::measure(context, point, load, observer).await?;
+        let (measured, own) = point::measure(context, point, load, observer).await?;
+        record.own_part.extend(own);
         let lost = lost(context, &measured);
         let is_doubtful = course.is_search() && (lost.is_some() || measured.invalid.is_some());
         record.load_points.push(measured);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use smbench_model::Nanos;
 use smbench_model::load::PointLoad;
-use smbench_model::plan::ClientPart;
+use smbench_model::plan::PartRecords;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     GeneratorRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord, Tally,
@@ -33,26 +33,27 @@ use workers::{Observed, Workers, others, tell, workers_for};
 /// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
 
-/// Runs one load point.
+/// Runs one load point. Also returns the part of this host alone, where it is kept.
 pub(super) async fn measure(
     context: &Context<'_>,
     point: PointNumber,
     load: PointLoad,
     observer: &mut dyn Observer,
-) -> Result<LoadPointRecord, RunError> {
+) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let repeat = load.repeat;
     let plan = &context.plan;
     let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
-    let detail = match plan.generator.part {
-        ClientPart::Range(_) => SeriesDetail::Latencies,
-        ClientPart::All | ClientPart::Host { .. } => SeriesDetail::Summaries,
+    let detail = match plan.generator.parts {
+        PartRecords::Kept => SeriesDetail::Latencies,
+        PartRecords::Merged => SeriesDetail::Summaries,
     };
-    let workers = workers_for(context, load) + others(context, load).count();
-    let exchange = RecorderExchange::new(workers, empty, detail);
-    let exchange = Arc::new(exchange);
+    let (own, others) = (workers_for(context, load), others(context, load).count());
+    let keeps_own = others > 0 && plan.generator.parts == PartRecords::Kept;
+    let of_own = (keeps_own.then_some(own), detail);
+    let exchange = Arc::new(RecorderExchange::new(own + others, empty, of_own));
     let (mut workers, load_gone) = Workers::start(context, (point, load), &exchange).await?;
     let observed = workers.run(load_gone, context, point, observer).await;
-    let mut outcome = workers.join().await?;
+    let (mut outcome, of_own) = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
     let point = PointNumber {
@@ -65,6 +66,21 @@ pub(super) async fn measure(
     }
     let part = context.role.upstream().map(|_| outcome.clone());
     let (others, late) = (std::mem::take(&mut outcome.hosts), outcome.late);
+    let (observed, seen) = (&observed, &seen);
+    let here = PointNumber {
+        clients: plan.generator.part.count(load.clients),
+        ..point
+    };
+    let own = exchange.finish_own().map(|(ops, series)| {
+        let measured = PointMeasurements {
+            observed,
+            outcome: of_own,
+            seen,
+            ops,
+            series,
+        };
+        measured.into_record(context, (here, repeat))
+    });
     let measured = PointMeasurements {
         observed,
         outcome,
@@ -74,25 +90,24 @@ pub(super) async fn measure(
     };
     let mut record = measured.into_record(context, (point, repeat));
     if let RunRole::First(first) = context.role {
-        let here = plan.generator.part.count(load.clients);
-        hosts::add_hosts(&mut record, (first.name(), here, late), others);
+        hosts::add_hosts(&mut record, (first.name(), here.clients, late), others);
     }
     if let (Some(upstream), Some(part)) = (context.role.upstream(), part) {
         upstream.measured(part, &record);
     }
-    Ok(record)
+    Ok((record, own))
 }
 
 /// The measurements of a load point whose workers have ended.
-struct PointMeasurements {
-    observed: Observed,
+struct PointMeasurements<'a> {
+    observed: &'a Observed,
     outcome: WorkerResult,
-    seen: Seen,
+    seen: &'a Seen,
     ops: Tally,
     series: Series,
 }
 
-impl PointMeasurements {
+impl PointMeasurements<'_> {
     fn into_record(
         self,
         context: &Context<'_>,
@@ -101,7 +116,7 @@ impl PointMeasurements {
         let invalid = self.objection(context, point);
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
-        let [opening, closing] = self.seen.server;
+        let [opening, closing] = self.seen.server.clone();
         let server_cpu = context.server_cpu.between(opening, closing, window);
         let busy = (machine_busy, window.as_secs_f64());
         let users = CpuUsers::of(context.whereabouts, busy, &client, &server_cpu);
@@ -152,7 +167,7 @@ impl PointMeasurements {
                 session: outcome.session_setup,
                 connections: outcome.connections,
                 elapsed: observed.setup.into(),
-                attempts: observed.attempts,
+                attempts: observed.attempts.clone(),
             },
             credit_starved: figures.starved.into(),
             held_back: figures.held_back.into(),

@@ -161,5 +161,6 @@ async fn measure(
         clients: context.plan.generator.part.count(load.clients),
         rate: load.rate,
     };
-    point::measure(context, number, load, observer).await
+    let (record, _) = point::measure(context, number, load, observer).await?;
+    Ok(record)
 }

@@ -46,13 +46,21 @@ struct RecorderQueues {
 
 struct Merging {
     timeline: Timeline,
+    /// The intervals of this host alone, where they are kept.
+    own: Option<Timeline>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
 }
 
 impl RecorderExchange {
-    pub(crate) fn new(workers: usize, empty: Recorder, detail: SeriesDetail) -> Self {
+    /// Makes an exchange. Where `own` is given, it also merges the recorders of the first
+    /// `own` workers alone.
+    pub(crate) fn new(
+        workers: usize,
+        empty: Recorder,
+        (own, detail): (Option<usize>, SeriesDetail),
+    ) -> Self {
         let waiting_max = workers * WAITING_MAX;
         Self {
             waiting_max,
@@ -62,7 +70,14 @@ impl RecorderExchange {
             }),
             empty,
             merging: Mutex::new(Merging {
-                timeline: Timeline::new(workers, detail),
+                timeline: Timeline::new(
+                    workers,
+                    match own {
+                        Some(_) => SeriesDetail::Summaries,
+                        None => detail,
+                    },
+                ),
+                own: own.map(|own| Timeline::new(own, detail)),
                 taken: Vec::with_capacity(waiting_max + 1),
             }),
         }
@@ -73,10 +88,17 @@ impl RecorderExchange {
     /// since the last call. Their recorders must be given back.
     pub(crate) fn collect(&self) -> (Live, Vec<EndedInterval>) {
         let mut merging = lock(&self.merging);
-        let Merging { timeline, taken } = &mut *merging;
+        let Merging {
+            timeline,
+            own,
+            taken,
+        } = &mut *merging;
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
+            if let Some(own) = own {
+                spare.extend(own.add_own(&handed));
+            }
             spare.extend(timeline.add(handed));
         }
         let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
@@ -137,6 +159,15 @@ impl RecorderExchange {
             recorder: None,
             next: NextInterval::Nothing,
         });
+    }
+
+    /// Returns the sums of this host alone, where they are kept. Call this after
+    /// [`Self::finish`].
+    pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
+        let mut own = lock(&self.merging).own.take()?;
+        own.end();
+        while own.close_next().is_some() {}
+        Some((own.tally, own.series))
     }
 
     fn hand_in(&self, handed: HandedIn) {

@@ -103,6 +103,20 @@ impl Timeline {
         }
     }
 
+    /// Adds a copy of the recorder of a worker, if it is one of these workers.
+    pub(super) fn add_own(&mut self, handed: &HandedIn) -> Option<Recorder> {
+        if handed.worker >= self.next.len() {
+            return None;
+        }
+        let copy = HandedIn {
+            recorder: handed.recorder.clone(),
+            ..*handed
+        };
+        let spare = self.add(copy);
+        while self.close_next().is_some() {}
+        spare
+    }
+
     /// Summarises the oldest interval if it is complete for all workers.
     pub(super) fn close_next(&mut self) -> Option<EndedInterval> {
         let next = self.next.iter().min()?;

@@ -97,6 +97,9 @@ pub struct RunRecord {
     pub started: SystemTime,
     /// Finished load points, and at most one that was cut short.
     pub load_points: Vec<LoadPointRecord>,
+    /// The own part of the first host in each load point, where the parts of hosts are kept
+    /// for themselves.
+    pub own_part: Vec<LoadPointRecord>,
     /// How the run ended; [`Outcome::Complete`] only after every load point has
     /// run.
     pub outcome: Outcome,
@@ -116,6 +119,7 @@ impl RunRecord {
             hosts: Vec::new(),
             started,
             load_points: Vec::new(),
+            own_part: Vec::new(),
             outcome: Outcome::Interrupted,
             leftover: None,
         }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::plan::LoadModel;
+use smbench_model::plan::{ClientPart, LoadModel};
 use smbench_model::record::OpKind;
 use std::path::{Path, PathBuf};
 
@@ -126,6 +126,11 @@ impl RunDoc {
         };
         let started = self.started.replace('T', " ");
         format!("{server}, {}", started.trim_end_matches('Z'))
+    }
+
+    /// Notes that the document is of this part of up to `clients` clients.
+    pub fn set_part(&mut self, part: ClientPart, clients: u32) {
+        self.plan.generator.client_range = part.text(clients);
     }
 
     /// Adds what a search has found. Its probes are no curve.

@@ -347,23 +347,33 @@ impl Workers {
     /// Joins all workers without blocking the coordinator's own connections. Workers
     /// without a schedule end now; with one, they have ended. If some failed, the error
     /// is that of the first.
-    pub(super) async fn join(self) -> Result<WorkerResult, RunError> {
+    ///
+    /// Also returns the result of the workers of this host alone.
+    pub(super) async fn join(self) -> Result<(WorkerResult, WorkerResult), RunError> {
         drop(self.start);
-        let mut merged = WorkerResult::default();
+        let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
         let mut failed = None;
         for thread in self.threads {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
             match joined {
-                Ok(Ok(Ok(outcome))) => merged.merge(outcome.unwrap_or_default()),
+                Ok(Ok(Ok(outcome))) => {
+                    let outcome = outcome.unwrap_or_default();
+                    if outcome.hosts.is_empty() && outcome.faults.is_empty() {
+                        own.merge(outcome.clone());
+                    }
+                    merged.merge(outcome);
+                }
                 Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
                 Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
                 Err(_) => failed = failed.or(Some(RunError::Panicked)),
             }
         }
-        merged.dropouts.sort_by_key(|dropout| dropout.client);
+        for result in [&mut merged, &mut own] {
+            result.dropouts.sort_by_key(|dropout| dropout.client);
+        }
         match failed {
             Some(error) => Err(error),
-            None => Ok(merged),
+            None => Ok((merged, own)),
         }
     }
 }

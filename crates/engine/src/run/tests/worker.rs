@@ -127,7 +127,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let exchange = Arc::new(RecorderExchange::new(
         1,
         empty.clone(),
-        SeriesDetail::Summaries,
+        (None, SeriesDetail::Summaries),
     ));
     // On a busy machine the coordinator may return recorders late.
     exchange.give_back((0..SPARE).map(|_| empty.clone()));

@@ -48,7 +48,11 @@ fn recordings(exchange: &Arc<RecorderExchange>) -> [IntervalRecorder; 2] {
 
 #[test]
 fn an_interval_is_over_when_it_is_for_every_worker() {
-    let exchange = Arc::new(RecorderExchange::new(2, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        2,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     let [mut first, mut second] = recordings(&exchange);
     let counts = |over: &[EndedInterval]| -> Vec<_> {
         let count = |over: &EndedInterval| (over.interval.place, over.recorder.all().count());
@@ -82,7 +86,11 @@ fn an_interval_is_over_when_it_is_for_every_worker() {
 
 #[test]
 fn figures_are_those_of_the_last_whole_interval() {
-    let exchange = Arc::new(RecorderExchange::new(2, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        2,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     for recording in &mut recordings(&exchange) {
         for millisecond in 0..2000 {
             read(recording, 2.0 + f64::from(millisecond) / 1e3);
@@ -96,7 +104,11 @@ fn figures_are_those_of_the_last_whole_interval() {
 
 #[test]
 fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
-    let exchange = Arc::new(RecorderExchange::new(2, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        2,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     let [mut first, mut second] = recordings(&exchange);
     for now in [4.1, 4.2] {
         read(&mut first, now);
@@ -131,7 +143,11 @@ fn an_interval_ends_with_the_last_worker_whose_load_ended_in_it() {
 /// A cancel that a worker had not noticed when it began an interval.
 #[test]
 fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
-    let exchange = Arc::new(RecorderExchange::new(2, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        2,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     let [mut first, mut second] = recordings(&exchange);
     read(&mut first, 4.0);
     read(&mut second, 3.8);
@@ -153,7 +169,11 @@ fn a_window_that_ended_before_an_interval_leaves_it_to_the_others() {
 
 #[test]
 fn recorders_are_used_again_and_held_ones_bounded() {
-    let exchange = Arc::new(RecorderExchange::new(1, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        1,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     let mut recording = IntervalRecorder::new(Arc::clone(&exchange), 0, Nanos(0));
     let mut turn = |second: u64| {
         let next = Interval {
@@ -194,7 +214,11 @@ fn recorders_are_used_again_and_held_ones_bounded() {
 
 #[test]
 fn a_worker_that_panics_leaves_what_it_measured() {
-    let exchange = Arc::new(RecorderExchange::new(2, reads(), SeriesDetail::Summaries));
+    let exchange = Arc::new(RecorderExchange::new(
+        2,
+        reads(),
+        (None, SeriesDetail::Summaries),
+    ));
     let [mut lost, mut other] = recordings(&exchange);
     let panicked = std::thread::spawn(move || {
         read(&mut lost, 2.5);
