@@ -66,7 +66,6 @@ impl fmt::Display for ClientRange {
 
 impl ClientPart {
     /// Returns the numbers of this part's clients at a load point of `clients` clients.
-    #[must_use]
     pub fn clients(self, clients: u32) -> StepBy<Range<u32>> {
         match self {
             Self::All => (0..clients).step_by(1),
