@@ -143,10 +143,8 @@ impl RunDoc {
         if self.hosts.is_empty() {
             return Some(own);
         }
-        let cpus = self.hosts.iter().map(|host| of(host.machine.as_ref()));
-        cpus.fold(Some(0), |sum: Option<u32>, cpus| {
-            Some(sum?.saturating_add(cpus?))
-        })
+        let mut cpus = self.hosts.iter().map(|host| of(host.machine.as_ref()));
+        cpus.try_fold(0_u32, |sum, cpus| Some(sum.saturating_add(cpus?)))
     }
 
     /// Returns whether any load point got as far as its window.

@@ -85,10 +85,11 @@ fn cover(parts: &[Part]) -> Result<(), MergeError> {
     for part in parts {
         let ClientRange { from, to, .. } = part.range;
         if let Some(before) = before.filter(|_| from < next) {
+            let both = from..next.min(to);
             return Err(MergeError::Overlap {
                 one: before.path.clone(),
                 other: part.path.clone(),
-                clients: clients(&[from..next.min(to)], all),
+                clients: clients(std::slice::from_ref(&both), all),
             });
         }
         if from > next {

@@ -15,7 +15,7 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    ConcurrencyDoc, FairnessDoc, GeneratorDoc, LoadPointDoc, Named, OfferedDoc, SeriesDoc,
+    ConcurrencyDoc, FairnessDoc, GeneratorDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, SeriesDoc,
 };
 use crate::latency::{Hdr, LatencyDoc, pool};
 use crate::statistics::per;
@@ -199,7 +199,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         bytes_read,
         bytes_written,
         errors: sum(|point| point.errors),
-        latency_ns: LatencyDoc::of(&pool(asked_for().map(|op| op.response()))),
+        latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),
         ops: ops(parts),
         whole: whole(parts),
         failures: failed(parts)?,
@@ -233,10 +233,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
 
 /// Adds up a number of clients; `None` if a part lacks it.
 fn count(parts: &[PartPoint<'_>], of: fn(&LoadPointDoc) -> Option<u32>) -> Option<u32> {
-    let counts = parts.iter().map(|part| of(part.point));
-    counts.fold(Some(0), |sum: Option<u32>, count| {
-        Some(sum?.saturating_add(count?))
-    })
+    let mut counts = parts.iter().map(|part| of(part.point));
+    counts.try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
 }
 
 /// Returns the longest of the times that parts have.

@@ -59,7 +59,7 @@ fn plan(parts: &[Part]) -> PlanDoc {
     let plans = || parts.iter().map(|part| &part.doc.plan);
     let threads = plans().map(|plan| plan.generator.threads);
     let pinned = plans().map(|plan| plan.generator.pin_threads);
-    let rates = plans().map(|plan| plan.generator.setup_rate);
+    let mut rates = plans().map(|plan| plan.generator.setup_rate);
     let sources = plans().filter_map(|plan| plan.sessions.source_ip.as_deref());
     let sources = sources.unique().join(",");
     let mut plan = parts[0].doc.plan.clone();
@@ -69,22 +69,27 @@ fn plan(parts: &[Part]) -> PlanDoc {
         .map(|pin| pin.unwrap_or(false))
         .reduce(|one, other| one && other);
     // A machine without a limit leaves the run without one.
-    plan.generator.setup_rate =
-        rates.fold(Some(0_u32), |sum, rate| Some(sum?.saturating_add(rate?)));
+    plan.generator.setup_rate = rates.try_fold(0_u32, |sum, rate| Some(sum.saturating_add(rate?)));
     plan.sessions.source_ip = Some(sources).filter(|sources| !sources.is_empty());
     plan.bytes_on_share = total(plans().map(|plan| plan.bytes_on_share));
     plan
 }
 
-/// Explains that each part had shared files of its own.
+/// Explains that each part had files of its own which one process would have had once.
 fn own_files(parts: &[Part]) -> Option<String> {
     let workload = &parts[0].doc.plan.workload;
     let is_prepared = workload.fileio.as_ref().is_some_and(|test| test.prepared);
+    let count = counted(parts.len() as u64, "part");
+    if workload.replay.is_some() {
+        return Some(format!(
+            "each of the {count} replayed the file in a directory of its own: a name that all \
+             clients share exists once in each"
+        ));
+    }
     (workload.scope == Scope::Shared && !is_prepared).then(|| {
         format!(
-            "each of the {} shared files of its own among its clients, and one process would \
-             have shared the same files among all",
-            counted(parts.len() as u64, "part")
+            "each of the {count} shared files of its own among its clients, and one process would \
+             have shared the same files among all"
         )
     })
 }

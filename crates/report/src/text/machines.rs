@@ -80,9 +80,7 @@ fn verdict(generator: Option<&GeneratorDoc>) -> &'static str {
 pub(super) fn in_brief(doc: &RunDoc) -> Option<String> {
     let hosts = &shown(doc)?.hosts;
     let shares = hosts.iter().map(|host| {
-        let share = host
-            .share
-            .map_or_else(|| "none".to_owned(), |share| percent(share));
+        let share = host.share.map_or_else(|| "none".to_owned(), percent);
         format!("{} {share}", plain(&host.name))
     });
     let shares = match hosts.len() {

@@ -8,6 +8,7 @@ use super::{parts, two_parts};
 use crate::samples::{curve, document};
 
 type Parts = Vec<(String, RunDoc)>;
+type Change = fn(&mut RunDoc);
 
 /// Checks the message after a change of two parts.
 #[track_caller]
@@ -109,7 +110,7 @@ fn parts_are_of_one_run() {
              {values}: run all parts with the same options on the same server"
         )
     };
-    let changes: [(fn(&mut RunDoc), &str, &str); 6] = [
+    let changes: [(Change, &str, &str); 6] = [
         (|doc| doc.plan.seed = 43, "plan.seed", "42 and 43"),
         (
             |doc| doc.server.dialect = "3.0.2".into(),
@@ -162,7 +163,7 @@ fn damaged_documents_are_refused() {
     let damaged = |detail: &str| {
         format!("results/part-1.json is damaged: {detail}: copy it again from where it was made")
     };
-    let changes: [(fn(&mut RunDoc), &str); 8] = [
+    let changes: [(Change, &str); 8] = [
         (
             |doc| doc.plan.generator.client_range = Some("2-8".to_owned()),
             "plan.client_range is wrong: expected FROM..TO/ALL with FROM < TO <= ALL, such as \
@@ -174,14 +175,8 @@ fn damaged_documents_are_refused() {
         ),
         (
             |doc| {
-                doc.load_points[0]
-                    .series
-                    .as_mut()
-                    .unwrap()
-                    .ops
-                    .get_mut("read")
-                    .unwrap()
-                    .count[0] += 1
+                let series = doc.load_points[0].series.as_mut().unwrap();
+                series.ops.get_mut("read").unwrap().count[0] += 1;
             },
             "load_points[0]: interval 0 of read has count 13 but a histogram of 12",
         ),
