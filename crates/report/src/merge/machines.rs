@@ -21,8 +21,8 @@ pub(super) fn client(parts: &[PartPoint<'_>], operations: u64) -> ClientDoc {
     }
 }
 
-/// The waits of a load point.
-pub(super) struct Waits {
+/// The waits of all clients of a load point, summed up in seconds.
+pub(super) struct ClientWaits {
     pub(super) clients: u32,
     pub(super) window_s: f64,
     pub(super) credit_starved_s: f64,
@@ -31,7 +31,7 @@ pub(super) struct Waits {
 
 /// Joins the generators. Each finding has the name of the first machine with it. A finding that
 /// another one leaves open is left out, as in the document of one process.
-pub(super) fn generator(parts: &[PartPoint<'_>], waits: &Waits) -> GeneratorDoc {
+pub(super) fn generator(parts: &[PartPoint<'_>], waits: &ClientWaits) -> GeneratorDoc {
     let all = || parts.iter().map(|part| part.generator);
     let limited = all().any(|generator| generator.limited);
     let shared_cpus = finding(parts, |generator| generator.shared_cpus.as_deref());

@@ -7,7 +7,7 @@ use smbench_model::plan::RateScope;
 use smbench_model::record::{Dropout, Fairness, SetupRecord};
 
 use super::error::MergeError;
-use super::machines::{Waits, client, generator, latency_noise, server_cpu};
+use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
 use super::operations::{caching, differed, failed, ops, verification, whole};
 use super::part::Part;
 use super::window::{WindowEnd, objection};
@@ -172,7 +172,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let took_ns = parts.iter().filter_map(|part| part.point.stalled_ns).max();
     let stall = stall(took_ns.unwrap_or(0), service.max());
     let invalid_reason = invalid_reason(parts, end);
-    let waits = Waits {
+    let waits = ClientWaits {
         clients,
         window_s,
         credit_starved_s: seconds(|point| point.credit_starved_s),
