@@ -20,6 +20,7 @@ mod find;
 mod import;
 mod lab;
 mod load;
+mod merge;
 mod message;
 mod run;
 mod server;
@@ -39,6 +40,7 @@ pub(crate) use find::{
 };
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
+pub(crate) use merge::MergeArgs;
 pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
 pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
@@ -132,6 +134,9 @@ pub(crate) enum CliCommand {
     /// Compare results with a baseline
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Join the results of the parts of one run
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(MergeArgs),
     /// Write a report (HTML, Markdown, CSV, plots)
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),

@@ -6,6 +6,7 @@ mod fileio;
 mod find;
 mod import;
 mod lab;
+mod merge;
 mod plan;
 mod probe;
 mod profiles;
@@ -48,6 +49,7 @@ pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failur
         CliCommand::Probe(args) => probe::probe(&args),
         CliCommand::Show(args) => show::show(&args),
         CliCommand::Compare(args) => compare::compare_results(&args),
+        CliCommand::Merge(args) => merge::merge_parts(&args),
         CliCommand::Report(args) => report::report(&args),
         CliCommand::Cleanup(args) => cleanup::cleanup(&args),
         CliCommand::Lab(command) => lab::lab(command),

@@ -17,6 +17,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{HandshakeError, NtStatus};
 use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
+use smbench_report::merge::MergeError;
 use smbench_report::{LoadError, SaveError};
 
 /// The exit codes that scripts rely on. A greater code is a worse result.
@@ -63,6 +64,8 @@ pub(crate) enum Failure {
     Load(#[from] LoadError),
     #[error(transparent)]
     Compare(#[from] CompareError),
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     #[error("failed to {0}")]
     Save(#[from] SaveError),
     #[error("failed to {0}")]
@@ -158,6 +161,7 @@ impl Failure {
             | Self::Target(_)
             | Self::Load(_)
             | Self::Compare(_)
+            | Self::Merge(_)
             | Self::Report(WriteError::Foreign { .. })
             | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,

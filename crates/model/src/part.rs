@@ -35,16 +35,28 @@ pub enum PartRecords {
     Kept,
 }
 
-/// Consecutive clients of a run, as written: `0..500/1000`. The first number is from 0, the
-/// second is the first client after the range, the third is the number of all clients.
+/// Clients of a run, as written: `0..500/1000`. The first number is from 0, the second is the
+/// first client after the range, the third is the number of all clients. `1..60:3/60` is every
+/// third client from client 1 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientRange {
     /// First client, from 0.
     pub from: u32,
     /// First client after the range.
     pub to: u32,
+    /// Distance between two clients, at least 1.
+    pub step: u32,
     /// Number of clients of the whole run.
     pub of: u32,
+}
+
+impl ClientRange {
+    /// Returns the numbers of the clients at a load point of `clients` clients.
+    #[must_use]
+    pub fn clients(self, clients: u32) -> StepBy<Range<u32>> {
+        let Self { from, to, step, .. } = self;
+        (from.min(clients)..to.min(clients)).step_by(step.max(1) as usize)
+    }
 }
 
 /// The text is not a range of clients.
@@ -58,10 +70,12 @@ impl FromStr for ClientRange {
     fn from_str(text: &str) -> Result<Self, UnknownRange> {
         let (range, of) = text.split_once('/').ok_or(UnknownRange)?;
         let (from, to) = range.split_once("..").ok_or(UnknownRange)?;
+        let (to, step) = to.split_once(':').unwrap_or((to, "1"));
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| UnknownRange);
-        let (from, to, of) = (number(from)?, number(to)?, number(of)?);
-        match from < to && to <= of {
-            true => Ok(Self { from, to, of }),
+        let (from, to, step) = (number(from)?, number(to)?, number(step)?);
+        let of = number(of)?;
+        match from < to && to <= of && step > 0 {
+            true => Ok(Self { from, to, step, of }),
             false => Err(UnknownRange),
         }
     }
@@ -69,20 +83,20 @@ impl FromStr for ClientRange {
 
 impl fmt::Display for ClientRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { from, to, of } = self;
-        write!(f, "{from}..{to}/{of}")
+        let Self { from, to, step, of } = self;
+        match step {
+            1 => write!(f, "{from}..{to}/{of}"),
+            step => write!(f, "{from}..{to}:{step}/{of}"),
+        }
     }
 }
 
 impl ClientPart {
     /// Returns the numbers of this part's clients at a load point of `clients` clients.
-    #[must_use]
     pub fn clients(self, clients: u32) -> StepBy<Range<u32>> {
         match self {
             Self::All => (0..clients).step_by(1),
-            Self::Range(ClientRange { from, to, .. }) => {
-                (from.min(clients)..to.min(clients)).step_by(1)
-            }
+            Self::Range(range) => range.clients(clients),
             Self::Host { host, of } => (host.min(clients)..clients).step_by(of.max(1) as usize),
         }
     }
@@ -100,7 +114,15 @@ impl ClientPart {
         match self {
             Self::All => None,
             Self::Range(range) => Some(range.to_string()),
-            Self::Host { host, of } => Some(format!("{host}..{clients}:{of}/{clients}")),
+            Self::Host { host, of } => Some(
+                ClientRange {
+                    from: host,
+                    to: clients,
+                    step: of,
+                    of: clients,
+                }
+                .to_string(),
+            ),
         }
     }
 
@@ -139,7 +161,14 @@ mod tests {
     fn ranges_are_read_as_they_are_written() {
         let range: ClientRange = "0..500/1000".parse().unwrap();
         assert_eq!(range.to_string(), "0..500/1000");
-        for wrong in ["", "1..2", "2..2/4", "3..2/4", "0..5/4", "a..b/c", "0-5/9"] {
+        let host = ClientPart::Host { host: 1, of: 3 };
+        let text = host.text(60).unwrap();
+        let range: ClientRange = text.parse().unwrap();
+        assert_eq!((&text[..], range.to_string()), ("1..60:3/60", text.clone()));
+        assert!(range.clients(60).eq(host.clients(60)));
+        for wrong in [
+            "", "1..2", "0..2:0/4", "2..2/4", "3..2/4", "0..5/4", "a..b/c", "0-5/9",
+        ] {
             assert_eq!(wrong.parse::<ClientRange>(), Err(UnknownRange), "{wrong}");
         }
     }

@@ -122,10 +122,11 @@ impl Plan {
     #[must_use]
     pub fn clients_with_files(&self, clients: u32) -> Range<u32> {
         let shared = self.work.workload.files.scope == Scope::Shared;
-        match self.generator.part.range() {
-            None => 0..clients,
-            Some(ClientRange { to, .. }) if shared => 0..to.min(clients),
-            Some(ClientRange { from, to, .. }) => from.min(clients)..to.min(clients),
+        match self.generator.part {
+            ClientPart::Host { host: 1.., .. } => 0..0,
+            ClientPart::All | ClientPart::Host { .. } => 0..clients,
+            ClientPart::Range(ClientRange { to, .. }) if shared => 0..to.min(clients),
+            ClientPart::Range(ClientRange { from, to, .. }) => from.min(clients)..to.min(clients),
         }
     }
 

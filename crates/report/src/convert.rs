@@ -13,7 +13,7 @@ mod load;
 mod operations;
 mod setup;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use smbench_model::plan::{Caching, Verify};
 use smbench_model::record::{
@@ -29,9 +29,11 @@ use crate::latency::LatencyDoc;
 use crate::passes::summary;
 use crate::statistics::per;
 use crate::units::counted;
-use load::{concurrency, is_at_rate, latency_noise, offered, steady};
-use operations::{by_kind, caching, differences, failures, op};
-use setup::setup;
+pub(crate) use load::{concurrency, misses_rate, steady};
+use load::{is_at_rate, latency_noise, offered};
+use operations::{by_kind, caching};
+pub(crate) use operations::{differences, failures, op};
+pub(crate) use setup::setup;
 
 /// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -153,15 +155,16 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let bytes_read = record.ops.window_bytes(Direction::Read);
     let bytes_written = record.ops.window_bytes(Direction::Write);
     let invalid_reason = invalid_reason(record);
-    let throughput_mbps = throughput_mbps(bytes_read + bytes_written, record.window);
-    let ops_per_s = per_second(all.count() as f64, record.window);
-    let stall = stall(record, all.service.max());
+    let window_s = record.window.as_secs_f64();
+    let throughput_mbps = throughput_mbps(bytes_read + bytes_written, window_s);
+    let ops_per_s = per(all.count() as f64, window_s);
+    let stall = stall(record.punctuality.in_flight_max.0, all.service.max());
     LoadPointDoc {
         clients: record.clients,
         rate: record.rate.map(|rate| rate.of_all(record.clients)),
         repeat: record.repeat,
         window_opened: Some(opened(record.window_opened)),
-        window_s: record.window.as_secs_f64(),
+        window_s,
         valid: invalid_reason.is_none(),
         invalid_reason,
         throughput_mbps,
@@ -174,8 +177,8 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
             op(record.ops.window(kind), record.ops.whole(kind))
         }),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
-        failures: failures(&record.ops),
-        differences: differences(&record.ops),
+        failures: failures(record.ops.failures()),
+        differences: differences(record.ops.differences()),
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
         client: client(record.client, all.count()),
@@ -192,26 +195,29 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         unanswered_ns_max: None,
         verification: None,
         series: Some(SeriesDoc::from(&record.series)),
-        steady: Some(steady(record)),
+        steady: Some(steady(&record.series, record.window)),
         drain_s: Some(record.drain.as_secs_f64()),
         final_flush_s: record.final_flush.map(|took| took.as_secs_f64()),
         fairness: FairnessDoc::of(&record.fairness),
-        concurrency: Some(concurrency(record, &all)),
+        concurrency: Some(concurrency(
+            record.in_flight.as_secs_f64(),
+            &all.service,
+            window_s,
+        )),
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
     }
 }
 
-/// The service time of a request that was in flight when the window closed, in
-/// nanoseconds, if it shows a stall that the latencies miss; `None` otherwise.
+/// Returns the longest service time of a request that was in flight when the window
+/// closed, in nanoseconds, if it shows a stall that the latencies miss; `None` otherwise.
 ///
 /// A limit of p99.9 alone would accuse many load points. A request that is in flight at a
 /// given instant is more often a long one, and with many clients one of them exceeds p99.9
 /// by chance. Of 39 closed loops without a stall 6 also exceeded their longest latency,
 /// by up to 1.6 times.
-fn stall(record: &LoadPointRecord, longest_ns: u64) -> Option<u64> {
-    let took = record.punctuality.in_flight_max.0;
-    (took > STALL_NS_MIN && took > longest_ns.saturating_mul(2)).then_some(took)
+pub(crate) fn stall(took_ns: u64, longest_ns: u64) -> Option<u64> {
+    (took_ns > STALL_NS_MIN && took_ns > longest_ns.saturating_mul(2)).then_some(took_ns)
 }
 
 /// Returns why the point is invalid. Drop-outs alone make it invalid, even if the
@@ -231,44 +237,47 @@ fn invalid_reason(record: &LoadPointRecord) -> Option<String> {
 }
 
 /// Returns when a window opened, as documents have it.
-fn opened(at: SystemTime) -> String {
+pub(crate) fn opened(at: SystemTime) -> String {
     // The formatter panics if the clock is set before 1970.
     humantime::format_rfc3339_micros(at.max(SystemTime::UNIX_EPOCH)).to_string()
 }
 
 /// Returns Mbit/s (10^6 bits); 0 for a window of length 0.
-fn throughput_mbps(bytes: u64, window: Duration) -> f64 {
-    per_second(bytes as f64 * 8.0 / 1e6, window)
+pub(crate) fn throughput_mbps(bytes: u64, window_s: f64) -> f64 {
+    per(bytes as f64 * 8.0 / 1e6, window_s)
 }
 
-fn per_second(amount: f64, window: Duration) -> f64 {
-    per(amount, window.as_secs_f64())
+/// Returns the microseconds of CPU per operation; `None` without operations.
+pub(crate) fn cpu_us_per_op(cpu_s: f64, operations: u64) -> Option<f64> {
+    (operations > 0).then(|| cpu_s * 1e6 / operations as f64)
 }
 
 fn client(usage: ClientUsage, operations: u64) -> ClientDoc {
-    let cpu_us = (usage.cpu_user + usage.cpu_system).as_secs_f64() * 1e6;
+    let cpu_s = (usage.cpu_user + usage.cpu_system).as_secs_f64();
     ClientDoc {
         cpu_user_s: usage.cpu_user.as_secs_f64(),
         cpu_system_s: usage.cpu_system.as_secs_f64(),
-        cpu_us_per_op: (operations > 0).then(|| cpu_us / operations as f64),
+        cpu_us_per_op: cpu_us_per_op(cpu_s, operations),
         max_rss_bytes: usage.max_rss_bytes,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn throughput_is_in_decimal_megabits() {
         let cases = [
-            (125_000, 1, 1.0),
-            (1_250_000_000, 10, 1000.0),
-            (1 << 20, 8, 1.048_576),
-            (1, 0, 0.0),
+            (125_000, 1.0, 1.0),
+            (1_250_000_000, 10.0, 1000.0),
+            (1 << 20, 8.0, 1.048_576),
+            (1, 0.0, 0.0),
         ];
         for (bytes, seconds, mbps) in cases {
-            assert_eq!(throughput_mbps(bytes, Duration::from_secs(seconds)), mbps);
+            assert_eq!(throughput_mbps(bytes, seconds), mbps);
         }
     }
 

@@ -9,7 +9,7 @@
 use std::io::Write;
 use std::iter;
 
-use crate::doc::{LoadPointDoc, MachineDoc, RunDoc, ServerCpuDoc, is_of_window};
+use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc, is_of_window};
 use crate::latency::LatencyDoc;
 use crate::statistics::per;
 use crate::study::Study;
@@ -77,7 +77,7 @@ fn rows(doc: &RunDoc) -> impl Iterator<Item = Vec<String>> {
             latency_ns: op.response_ns,
         });
         let cells = iter::once(all(point)).chain(ops);
-        cells.map(|cells| record(point, &cells, doc.machine.as_ref()))
+        cells.map(|cells| record(point, &cells, doc.generator_cpus()))
     })
 }
 
@@ -91,13 +91,13 @@ fn all(point: &LoadPointDoc) -> Cells<'static> {
     }
 }
 
-fn record(point: &LoadPointDoc, cells: &Cells<'_>, machine: Option<&MachineDoc>) -> Vec<String> {
+fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<String> {
     let window_s = Some(point.window_s).filter(|&length| length > 0.0 && is_of_window(cells.op));
     let per_second = |amount: f64| or_empty(window_s.map(|length| amount / length));
     let latency = |of: fn(&LatencyDoc) -> u64| or_empty(cells.latency_ns.as_ref().map(of));
     // CPU and memory belong to the process, not to one kind of operation.
     let whole_point = cells.op == "all";
-    let cores = machine.filter(|_| whole_point).and_then(|it| it.cpus);
+    let cores = cpus.filter(|_| whole_point);
     let percent = cores
         .filter(|_| point.window_s > 0.0)
         .map(|cores| point.client.cpu_s() / (point.window_s * f64::from(cores)) * 100.0);

@@ -8,7 +8,8 @@
 //! 3. [`write_csv`], [`write_iometer_csv`] and [`IntervalLog`] are for other programs.
 //! 4. [`compare::compare`] turns [`Input`]s into a [`Comparison`]; a [`Condition`]
 //!    judges it.
-//! 5. [`Study`] has the runs of several servers that belong together.
+//! 5. [`merge::merge`] joins the parts of one run.
+//! 6. [`Study`] has the runs of several servers that belong together.
 //!
 //! Behind them:
 //!
@@ -44,6 +45,7 @@ mod hlog;
 mod iometer;
 pub mod latency;
 pub mod load;
+pub mod merge;
 pub mod metric;
 mod passes;
 pub mod percentile;

@@ -123,7 +123,11 @@ impl RunDoc {
                 all.server.notes.push(OTHER_MACHINE.to_owned());
             }
             let differ = |(of_all, of_pass)| of_all != of_pass;
-            if cpus(&all).zip(cpus(&pass)).is_some_and(differ) {
+            if all
+                .generator_cpus()
+                .zip(pass.generator_cpus())
+                .is_some_and(differ)
+            {
                 all.machine = all.machine.map(|machine| MachineDoc {
                     cpus: None,
                     ..machine
@@ -182,11 +186,6 @@ fn with_judged_probes(mut passes: Vec<RunDoc>) -> Vec<RunDoc> {
         }
     }
     passes
-}
-
-/// Returns the number of CPUs that the generator could use.
-fn cpus(run: &RunDoc) -> Option<u32> {
-    run.machine.as_ref()?.cpus
 }
 
 /// Returns whether two runs were generated on machines that differ in more than the

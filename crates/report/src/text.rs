@@ -7,6 +7,7 @@
 mod cautions;
 mod cpu;
 mod header;
+mod machines;
 mod operations;
 mod points;
 mod rate;
@@ -21,6 +22,7 @@ pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
+pub use machines::machines;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, repeats, setup_lines};
 pub(crate) use rate::rate_lines;
@@ -57,6 +59,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
+        sections.extend(machines(doc).map(|table| table.to_text()));
         let peak = peak_line(doc.pacing, &curve).filter(|_| !is_search);
         let curve_line = doc.curve.as_ref().map(overall);
         let curve_line = curve_line.map(|words| format!("curve: {words}"));
@@ -87,7 +90,7 @@ pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
 
 /// Returns the tables of CPU use, the server's first.
 pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = String> {
-    let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
+    let cpus = doc.generator_cpus();
     let tables = [server_cpu(curve), Some(generator_cpu(curve, cpus))];
     tables.into_iter().flatten().map(|table| table.to_text())
 }

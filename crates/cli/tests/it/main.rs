@@ -19,6 +19,7 @@ mod iometer;
 mod lab;
 mod live;
 mod login;
+mod merge;
 mod passwords;
 mod report;
 mod runs;

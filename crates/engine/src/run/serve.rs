@@ -3,7 +3,7 @@
 
 use smbench_model::plan::Plan;
 use smbench_model::progress::PointNumber;
-use smbench_model::record::{LoadPointRecord, RunRecord};
+use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 use smbench_model::target::Secret;
 use tokio::sync::mpsc;
 
@@ -110,6 +110,9 @@ async fn run_one(
             Ok(point) => record.load_points.push(point),
             Err(error) => upstream.unmeasured(error.to_string()),
         }
+    }
+    if !cancel.is_cancelled() {
+        record.outcome = Outcome::Complete;
     }
     Some(record)
 }

@@ -34,6 +34,42 @@ impl Fairness {
         });
     }
 
+    /// Restores clients from their figures: the fewest and the most operations of a client, the
+    /// mean and the fairness index of operations, the mean and the standard deviation of the
+    /// total time in seconds.
+    ///
+    /// The index is S S / (n Q), where S is the sum of n counts and Q that of their squares. So Q
+    /// follows from it. Both sums are whole numbers. So rounding undoes the rounding of the
+    /// figures, unless a sum is too large for its last digit to be known.
+    #[must_use]
+    pub fn restored(
+        clients: u32,
+        (min, max): (u64, u64),
+        (mean, jain_index): (f64, f64),
+        (busy_mean_s, busy_sd_s): (f64, f64),
+    ) -> Self {
+        /// Beyond this, the last digit is not known.
+        const WHOLE_MAX: f64 = (1_u64 << 50) as f64;
+        let whole = |sum: f64| if sum < WHOLE_MAX { sum.round() } else { sum };
+        let count = f64::from(clients);
+        let sum = whole(mean * count);
+        let divisor = count * jain_index;
+        let squares = if divisor > 0.0 {
+            sum * sum / divisor
+        } else {
+            0.0
+        };
+        Self {
+            clients,
+            min,
+            max,
+            sum,
+            squares: whole(squares),
+            busy_s: busy_mean_s * count,
+            busy_s_squares: (busy_sd_s.powi(2) + busy_mean_s.powi(2)) * count,
+        }
+    }
+
     /// Adds other clients.
     pub fn merge(&mut self, other: &Self) {
         self.min = match (self.clients, other.clients) {
@@ -113,6 +149,8 @@ impl Fairness {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn of(clients: &[u64]) -> Fairness {
@@ -143,5 +181,31 @@ mod tests {
         assert_eq!((merged.mean(), merged.deviation()), (5.0, 2.0));
         let busy = (merged.busy_mean_s(), merged.busy_deviation_s());
         assert_eq!(busy, (5.0, 2.0));
+    }
+
+    proptest! {
+        #[test]
+        fn figures_tell_the_sums_again(
+            clients in proptest::collection::vec((0_u64..1_000_000, 0_u64..1 << 40), 1..50),
+        ) {
+            let mut fairness = Fairness::default();
+            for (operations, busy) in clients {
+                fairness.add(operations, Nanos(busy));
+            }
+            let restored = Fairness::restored(
+                fairness.clients(),
+                (fairness.min(), fairness.max()),
+                (fairness.mean(), fairness.jain_index().unwrap_or(0.0)),
+                (fairness.busy_mean_s(), fairness.busy_deviation_s()),
+            );
+            prop_assert_eq!((restored.sum, restored.squares), (fairness.sum, fairness.squares));
+            prop_assert_eq!((restored.min, restored.max), (fairness.min, fairness.max));
+            for (one, other) in [
+                (restored.busy_s, fairness.busy_s),
+                (restored.busy_s_squares, fairness.busy_s_squares),
+            ] {
+                prop_assert!((one - other).abs() <= 1e-12 * other, "{one} {other}");
+            }
+        }
     }
 }

@@ -157,6 +157,38 @@ pub enum OperationFailure {
     Other,
 }
 
+impl OperationFailure {
+    /// The causes that are no status, with their names in documents.
+    const NAMED: [(Self, &'static str); 4] = [
+        (Self::Short, "short"),
+        (Self::Long, "long"),
+        (Self::WrongData, "wrong-data"),
+        (Self::Other, "other"),
+    ];
+
+    /// Returns the name in documents. A status without a name has its number.
+    #[must_use]
+    pub fn name(self) -> String {
+        if let Self::Status(status) = self {
+            let number = || format!("0x{:08X}", status.0);
+            return status.name().map_or_else(number, str::to_owned);
+        }
+        let named = Self::NAMED.iter().find(|(cause, _)| *cause == self);
+        named.map_or_else(String::new, |(_, name)| (*name).to_owned())
+    }
+
+    /// Returns the failure with this name in documents; `None` if there is none.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        if let Some((cause, _)) = Self::NAMED.iter().find(|(_, known)| *known == name) {
+            return Some(*cause);
+        }
+        let number = || u32::from_str_radix(name.strip_prefix("0x")?, 16).ok();
+        let status = NtStatus::from_name(name).or_else(|| number().map(NtStatus));
+        status.map(Self::Status)
+    }
+}
+
 /// A difference between an operation of a replay and its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReplayDifference {
@@ -297,6 +329,21 @@ mod tests {
         assert_eq!(causes.values().sum::<u64>(), 2000);
         let ops: Vec<_> = merged.ops().map(|(kind, op)| (kind, op.errors)).collect();
         assert_eq!(ops, [(OpKind::Read, 2000)]);
+    }
+
+    #[test]
+    fn failures_are_found_by_their_names() {
+        let statuses = [0xC000_0022, 0xC0DE_0001].map(NtStatus);
+        let statuses = statuses.map(OperationFailure::Status);
+        let others = OperationFailure::NAMED.map(|(cause, _)| cause);
+        for failure in statuses.into_iter().chain(others) {
+            let name = failure.name();
+            assert_eq!(OperationFailure::from_name(&name), Some(failure), "{name}");
+        }
+        assert_eq!(
+            OperationFailure::from_name("STATUS_OF_ANOTHER_RELEASE"),
+            None
+        );
     }
 
     #[test]

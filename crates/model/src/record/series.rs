@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use hdrhistogram::Histogram;
+
 use super::{OpRecord, Recorder, buckets};
 use crate::kind::OpKind;
 
@@ -33,13 +35,22 @@ pub struct IntervalSummary {
 
 impl From<&OpRecord> for IntervalSummary {
     fn from(op: &OpRecord) -> Self {
+        Self::of(op.latency(), op.bytes, op.errors)
+    }
+}
+
+impl IntervalSummary {
+    /// Summarises operations by the latencies, in nanoseconds, of those that completed without
+    /// error.
+    #[must_use]
+    pub fn of(latencies: &Histogram<u64>, bytes: u64, errors: u64) -> Self {
         Self {
-            count: op.count(),
-            bytes: op.bytes,
-            errors: op.errors,
-            p50: op.latency().value_at_quantile(0.5),
-            p99: op.latency().value_at_quantile(0.99),
-            max: op.latency().max(),
+            count: latencies.len(),
+            bytes,
+            errors,
+            p50: latencies.value_at_quantile(0.5),
+            p99: latencies.value_at_quantile(0.99),
+            max: latencies.max(),
         }
     }
 }

@@ -71,12 +71,12 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
         let peak = text::peak_line(server.run.pacing, &server.curve);
         table.notes.extend(peak);
         part.table(table);
-        let machine = server.run.machine.as_ref();
-        let cpus = machine.and_then(|machine| machine.cpus);
+        let cpus = server.run.generator_cpus();
         let more = [
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),
+            text::machines(server.run),
         ];
         for mut table in more.into_iter().flatten() {
             table.title = format!("{}: {}", server.name, table.title);

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use smbench_model::record::{HostRecord, LoadPointRecord, RunRecord};
 
-use super::{client, per_second, throughput_mbps};
+use super::{client, throughput_mbps};
 use crate::doc::{GeneratorDoc, HostClockDoc, HostDoc, HostPointDoc};
+use crate::statistics::per;
 
 /// Returns the hosts of a run; empty if there was only one.
 pub(super) fn hosts(record: &RunRecord) -> Vec<HostDoc> {
@@ -27,11 +28,12 @@ pub(super) fn parts(record: &LoadPointRecord) -> Vec<HostPointDoc> {
 
 fn part(host: &HostRecord, all: u64, window: Duration) -> HostPointDoc {
     let late = host.late.map(|late| late.0);
+    let window_s = window.as_secs_f64();
     HostPointDoc {
         name: host.name.clone(),
         clients: host.clients,
-        ops_per_s: per_second(host.operations as f64, window),
-        throughput_mbps: throughput_mbps(host.bytes, window),
+        ops_per_s: per(host.operations as f64, window_s),
+        throughput_mbps: throughput_mbps(host.bytes, window_s),
         share: (all > 0).then(|| host.operations as f64 / all as f64),
         errors: host.errors,
         client: client(host.client, host.operations),

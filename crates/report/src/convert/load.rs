@@ -2,13 +2,14 @@
 //! whether a rate was reached.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use hdrhistogram::Histogram;
 use smbench_model::plan::{LoadModel, Plan};
-use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, OpRecord};
+use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, Series};
 
-use super::per_second;
 use crate::doc::{ConcurrencyDoc, OfferedDoc};
-use crate::statistics::SteadyDoc;
+use crate::statistics::{SteadyDoc, per};
 
 pub(super) fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64> {
     let named = |noise: &LatencyNoise| {
@@ -24,16 +25,21 @@ pub(super) fn latency_noise(generator: &GeneratorRecord) -> BTreeMap<String, u64
 
 /// Judges whether bytes per interval were steady; operations where no data was
 /// moved.
-pub(super) fn steady(record: &LoadPointRecord) -> SteadyDoc {
-    let interval_ns = record.series.interval.as_nanos().max(1);
-    let whole = (record.window.as_nanos() / interval_ns) as usize;
-    SteadyDoc::of(&record.series.amounts(whole))
+pub(crate) fn steady(series: &Series, window: Duration) -> SteadyDoc {
+    let interval_ns = series.interval.as_nanos().max(1);
+    let whole = (window.as_nanos() / interval_ns) as usize;
+    SteadyDoc::of(&series.amounts(whole))
 }
 
-pub(super) fn concurrency(record: &LoadPointRecord, all: &OpRecord) -> ConcurrencyDoc {
-    let in_flight_mean = per_second(record.in_flight.as_secs_f64(), record.window);
-    let busy_s = all.service.mean() * all.count() as f64 / 1e9;
-    let by_littles_law = per_second(busy_s, record.window);
+/// Returns how many operations were in flight. `in_flight_s` sums up how long each was.
+pub(crate) fn concurrency(
+    in_flight_s: f64,
+    service: &Histogram<u64>,
+    window_s: f64,
+) -> ConcurrencyDoc {
+    let in_flight_mean = per(in_flight_s, window_s);
+    let busy_s = service.mean() * service.len() as f64 / 1e9;
+    let by_littles_law = per(busy_s, window_s);
     ConcurrencyDoc {
         in_flight_mean,
         by_littles_law,
@@ -56,19 +62,30 @@ pub(super) fn is_at_rate(plan: &Plan) -> bool {
     matches!(plan.work.load, LoadModel::Rate { .. }) && !by_count
 }
 
+/// Returns whether fewer operations were answered than were due, by more than is allowed.
+pub(crate) fn misses_rate(
+    (due, answered): (u64, u64),
+    service: &Histogram<u64>,
+    window_s: f64,
+) -> bool {
+    let ops_per_s = per(due as f64, window_s);
+    let missing = due.saturating_sub(answered) as f64;
+    // One that is in flight at the end may not be made up for by one at the beginning.
+    let shortest_s = service.min() as f64 / 1e9;
+    let in_flight = ops_per_s * (RATE_MISSED_S + shortest_s) + 1.0;
+    missing > (due as f64 * RATE_MISSED_SHARE).max(in_flight)
+}
+
 pub(super) fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc {
     let punctuality = record.punctuality;
-    let ops_per_s = per_second(punctuality.due as f64, record.window);
-    let missing = punctuality.due.saturating_sub(punctuality.answered) as f64;
-    // One that is in flight at the end may not be made up for by one at the beginning.
-    let shortest_s = record.ops.window_all().service.min() as f64 / 1e9;
-    let in_flight = ops_per_s * (RATE_MISSED_S + shortest_s) + 1.0;
-    let allowed = (punctuality.due as f64 * RATE_MISSED_SHARE).max(in_flight);
+    let window_s = record.window.as_secs_f64();
+    let (due, answered) = (punctuality.due, punctuality.answered);
+    let service = record.ops.window_all().service;
     OfferedDoc {
-        operations: punctuality.due,
-        ops_per_s,
-        answered: Some(punctuality.answered),
-        rate_missed: is_at_rate.then_some(missing > allowed),
+        operations: due,
+        ops_per_s: per(due as f64, window_s),
+        answered: Some(answered),
+        rate_missed: is_at_rate.then(|| misses_rate((due, answered), &service, window_s)),
         late: punctuality.late,
         dropped: punctuality.dropped,
         unanswered: punctuality.unanswered,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use smbench_model::record::{CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, Tally};
+use smbench_model::record::{
+    CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
+};
 
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
 use crate::latency::{Hdr, LatencyDoc};
@@ -16,7 +18,7 @@ pub(super) fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<S
         .collect()
 }
 
-pub(super) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
+pub(crate) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
     OpDoc {
         count: record.count(),
         bytes: record.bytes,
@@ -28,47 +30,32 @@ pub(super) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
     }
 }
 
-pub(super) fn failures(ops: &Tally) -> Vec<FailureDoc> {
-    ops.failures()
+pub(crate) fn failures(counts: &BTreeMap<(OpKind, OperationFailure), u64>) -> Vec<FailureDoc> {
+    counts
         .iter()
-        .map(|((kind, failure), count)| {
-            let (status, code) = named(failure);
-            FailureDoc {
-                op: kind.name().to_owned(),
-                status,
-                code,
-                count: *count,
-            }
+        .map(|(&(kind, failure), &count)| FailureDoc {
+            op: kind.name().to_owned(),
+            status: failure.name(),
+            code: match failure {
+                OperationFailure::Status(status) => Some(format!("0x{:08X}", status.0)),
+                _ => None,
+            },
+            count,
         })
         .collect()
 }
 
-/// Returns the name of a failure, and its number if it is a status.
-fn named(failure: &OperationFailure) -> (String, Option<String>) {
-    match failure {
-        OperationFailure::Short => ("short".to_owned(), None),
-        OperationFailure::Long => ("long".to_owned(), None),
-        OperationFailure::WrongData => ("wrong-data".to_owned(), None),
-        OperationFailure::Other => ("other".to_owned(), None),
-        OperationFailure::Status(status) => {
-            let code = format!("0x{:08X}", status.0);
-            let name = status.name().unwrap_or(&code).to_owned();
-            (name, Some(code))
-        }
-    }
-}
-
-pub(super) fn differences(ops: &Tally) -> Vec<DifferenceDoc> {
-    let differences = ops.differences().iter();
-    differences
+pub(crate) fn differences(counts: &BTreeMap<ReplayDifference, u64>) -> Vec<DifferenceDoc> {
+    counts
+        .iter()
         .map(|(difference, &count)| {
             let recorded = difference
                 .recorded
                 .map_or(OperationFailure::Other, OperationFailure::Status);
             DifferenceDoc {
                 op: difference.kind.name().to_owned(),
-                recorded: named(&recorded).0,
-                seen: named(&difference.seen).0,
+                recorded: recorded.name(),
+                seen: difference.seen.name(),
                 count,
             }
         })

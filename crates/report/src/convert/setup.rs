@@ -5,16 +5,19 @@ use std::time::Duration;
 
 use smbench_model::record::{SetupAttempts, SetupPhase, SetupRecord};
 
-use super::per_second;
 use crate::doc::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 use crate::latency::{Hdr, LatencyDoc};
+use crate::statistics::per;
 
-pub(super) fn setup(record: &SetupRecord) -> SetupDoc {
+pub(crate) fn setup(record: &SetupRecord) -> SetupDoc {
     SetupDoc {
         sessions: record.session.len(),
         connections: Some(record.connections),
         elapsed_s: record.elapsed.as_secs_f64(),
-        sessions_per_s: Some(per_second(record.session.len() as f64, record.elapsed)),
+        sessions_per_s: Some(per(
+            record.session.len() as f64,
+            record.elapsed.as_secs_f64(),
+        )),
         latency_ns: LatencyDoc::of(&record.session),
         hdr: Some(Hdr::from(&record.session)),
         attempts: record.attempts.as_ref().map(attempts),

@@ -16,7 +16,8 @@ pub struct GeneratorDoc {
     /// Whether the generator limited the load, so that throughput is not to be
     /// trusted.
     pub limited: bool,
-    /// Why the generator was the limit; `null` if it was not.
+    /// Why the generator was the limit; `null` if it was not. Of several machines, this and the
+    /// next two keys name the first one that has it.
     pub reason: Option<String>,
     /// Explanation that a server on the same machine took CPU time from the
     /// generator. Throughput is then what both reach together. Absent if the server
@@ -29,15 +30,18 @@ pub struct GeneratorDoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_pressure: Option<String>,
     /// Share of the time of all CPUs of the generator's machine in which any
-    /// program used them, 0 to 1; `null` if the system did not provide it.
+    /// program used them, 0 to 1; `null` if the system did not provide it. The highest of
+    /// several machines.
     pub machine_busy_share: Option<f64>,
     /// `credit_starved_s` as a share of the clients' time.
     pub credit_starved_share: f64,
     /// `held_back_s` as a share of the clients' time: back-pressure of sockets.
     pub held_back_share: f64,
-    /// Delay in noticing events, over all threads; `null` without events.
+    /// Delay in noticing events, over all threads; `null` without events. In a merged result,
+    /// each value is that of the worst machine.
     pub lateness_ns: Option<LatenessDoc>,
-    /// One element for each thread, in their order.
+    /// One element for each thread, in their order. Of several machines, those of the first come
+    /// first.
     pub workers: Vec<WorkerDoc>,
 }
 
@@ -78,6 +82,11 @@ impl LatenessDoc {
     }
 }
 
+/// Returns a wait in seconds, summed over clients, as a share of their time.
+pub(crate) fn share_of_time(wait_s: f64, clients: u32, window_s: f64) -> f64 {
+    per(wait_s, window_s * f64::from(clients))
+}
+
 impl From<&LoadPointRecord> for GeneratorDoc {
     fn from(record: &LoadPointRecord) -> Self {
         let waits = [record.credit_starved, record.held_back];
@@ -99,8 +108,9 @@ impl GeneratorDoc {
         waits: [Duration; 2],
         (window, clients): (Duration, u32),
     ) -> Self {
-        let clients_s = window.as_secs_f64() * f64::from(clients);
-        let [starved, held_back] = waits.map(|wait| per(wait.as_secs_f64(), clients_s));
+        let share =
+            |wait: Duration| share_of_time(wait.as_secs_f64(), clients, window.as_secs_f64());
+        let [starved, held_back] = waits.map(share);
         Self {
             limited: generator.limited.is_some(),
             reason: generator.limited.clone(),

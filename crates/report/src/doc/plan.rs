@@ -87,14 +87,14 @@ pub struct PlanDoc {
 /// The load generator of a plan. It does not change the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanGeneratorDoc {
-    /// Worker threads of the generator.
+    /// Worker threads of the generator. Of several machines, all together.
     pub threads: u32,
     /// Whether each thread was pinned to its own CPU. Absent, like the next key, in
     /// documents of releases without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin_threads: Option<bool>,
-    /// Highest number of sessions that were set up per second. Absent without a
-    /// limit.
+    /// Highest number of sessions that were set up per second. Of several machines, all
+    /// together. Absent without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_rate: Option<u32>,
     /// The clients that this run carried, such as `0..500/1000`: clients 0 to 499 of 1000. Absent

@@ -26,11 +26,11 @@ pub struct LoadPointDoc {
     pub rate: Option<f64>,
     /// Number of the pass over the series of load points, from 1.
     pub repeat: u32,
-    /// Wall-clock time at which the window opened, RFC 3339 in UTC, to the microsecond. Absent in
-    /// documents of releases that did not record it.
+    /// Wall-clock time at which the window opened, RFC 3339 in UTC, to the microsecond. Of several
+    /// machines, it is the first. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_opened: Option<String>,
-    /// Length of the window in seconds.
+    /// Length of the window in seconds. In a merged result, it is the longest of the parts.
     pub window_s: f64,
     /// Whether the numbers may be quoted.
     pub valid: bool,
@@ -97,7 +97,7 @@ pub struct LoadPointDoc {
     /// Number of nanoseconds by which percentiles of `latency_ns` may be too high,
     /// because the generator handled answers late. Keys are `p50`, `p90`, `p95`,
     /// `p99`, `p999`, if they matter. Throughput is not affected. Absent if none
-    /// matters.
+    /// matters. In a merged result, each value is that of the worst machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_noise_ns: BTreeMap<String, u64>,
     /// The condition of the generator.
@@ -309,7 +309,7 @@ pub struct ClientDoc {
     pub cpu_system_s: f64,
     /// Microseconds of both per operation; `null` without operations.
     pub cpu_us_per_op: Option<f64>,
-    /// Largest resident set of the process so far, in bytes.
+    /// Largest resident set of the process so far, in bytes. The sum of several machines.
     pub max_rss_bytes: u64,
 }
 

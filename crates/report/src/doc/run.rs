@@ -48,7 +48,7 @@ pub struct RunDoc {
     pub note: Option<String>,
     /// The command line: the program, and one argument per element. Passwords and
     /// queries in URLs are left out. Absent in documents of releases that did not
-    /// record it, and of other programs.
+    /// record it, of other programs, and in merged results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
     /// The settings of the run: enough to run it again.
@@ -67,7 +67,7 @@ pub struct RunDoc {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostDoc>,
     /// The highest load that the machine can generate. Absent if it was not
-    /// measured.
+    /// measured, and in merged results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationDoc>,
     /// One element per load point and pass, in the order they ran.
@@ -137,6 +137,19 @@ impl RunDoc {
     pub fn set_find(&mut self, find: FindDoc) {
         self.find = Some(find);
         self.curve = None;
+    }
+
+    /// Returns the number of CPUs that could generate the load, over all machines; `None` if it is
+    /// not known.
+    #[must_use]
+    pub fn generator_cpus(&self) -> Option<u32> {
+        let of = |machine: Option<&MachineDoc>| machine?.cpus;
+        let own = of(self.machine.as_ref())?;
+        if self.hosts.is_empty() {
+            return Some(own);
+        }
+        let mut cpus = self.hosts.iter().map(|host| of(host.machine.as_ref()));
+        cpus.try_fold(0_u32, |sum, cpus| Some(sum.saturating_add(cpus?)))
     }
 
     /// Returns whether any load point got as far as its window.

@@ -43,22 +43,32 @@ impl ServerCpuDoc {
             let all = window_s * f64::from(used.cores);
             used.busy.as_secs_f64() / all * 100.0
         });
-        // A window of length 0 gives no percentage.
-        let percent = percent.filter(|percent| percent.is_finite());
-        let efficiency = |of: f64| percent.map(|percent| per(of, percent));
-        let operations = ops_per_s * window_s;
-        Self {
+        let measured = Self {
             source: record.server_cpu.source.clone(),
             not_measured: record.server_cpu.used.as_ref().err().cloned(),
             scope: used.map(|used| Named::Known(used.scope)),
             cores: used.map(|used| used.cores),
             busy_s: used.map(|used| used.busy.as_secs_f64()),
-            percent,
-            us_per_op: used
-                .filter(|_| operations > 0.0)
-                .map(|used| used.busy.as_secs_f64() * 1e6 / operations),
+            // A window of length 0 gives no percentage.
+            percent: percent.filter(|percent| percent.is_finite()),
+            us_per_op: None,
+            mbps_per_percent: None,
+            ops_per_s_per_percent: None,
+        };
+        measured.for_work(throughput_mbps, ops_per_s, window_s)
+    }
+
+    /// Sets the figures that relate the CPU time to this throughput in Mbit/s and these
+    /// operations per second.
+    pub(crate) fn for_work(self, throughput_mbps: f64, ops_per_s: f64, window_s: f64) -> Self {
+        let efficiency = |of: f64| self.percent.map(|percent| per(of, percent));
+        let operations = ops_per_s * window_s;
+        let busy_s = self.busy_s.filter(|_| operations > 0.0);
+        Self {
+            us_per_op: busy_s.map(|busy_s| busy_s * 1e6 / operations),
             mbps_per_percent: efficiency(throughput_mbps),
             ops_per_s_per_percent: efficiency(ops_per_s),
+            ..self
         }
     }
 }

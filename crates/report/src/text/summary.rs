@@ -7,6 +7,7 @@ use smbench_model::plan::Scope;
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
 use super::header::{flushes, names, outcome, session};
+use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
@@ -183,6 +184,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
         all.push(Fact::new(rate_tone, "Rate", remark));
     }
+    all.extend(machines::in_brief(doc).map(|told| Fact::plain("Machines", told)));
     all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
     if let Some(told) = reached(doc) {
         let told = told.strip_prefix("calibration: ").unwrap_or(&told);
@@ -317,7 +319,7 @@ fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
         Some(find) if find.kind != FindKind::Sessions => curve.row_of(find)?,
         _ => peak.or(curve.rows.last())?,
     };
-    let cpus = doc.machine.as_ref().and_then(|machine| machine.cpus);
+    let cpus = doc.generator_cpus();
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),
         None => "server not measured (see --server-metrics)".to_owned(),

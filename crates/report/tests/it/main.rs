@@ -17,6 +17,7 @@ mod files;
 mod find;
 mod hlog;
 mod iometer;
+mod merge;
 mod published;
 mod samples;
 mod statistics;

@@ -55,7 +55,7 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
     let first = |of: fn(&GeneratorRecord) -> &Option<String>| {
         let mut reasons = hosts.iter().filter_map(|host| {
             let reason = of(&host.generator).as_ref()?;
-            Some(format!("host {}: {reason}", host.name))
+            Some(format!("{}: {reason}", host.name))
         });
         reasons.next()
     };
@@ -70,10 +70,15 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
     });
     let busy = hosts.iter().filter_map(|host| host.generator.machine_busy);
     let workers = hosts.iter().flat_map(|host| &host.generator.workers);
+    let limited = first(|generator| &generator.limited);
+    // A limit leaves open what else there was, as in one process.
+    let unless = |known: &Option<String>, of| known.is_none().then(|| first(of)).flatten();
+    let shared_cpus = unless(&limited, |generator| &generator.shared_cpus);
+    let known = limited.clone().or_else(|| shared_cpus.clone());
     GeneratorRecord {
-        limited: first(|generator| &generator.limited),
-        shared_cpus: first(|generator| &generator.shared_cpus),
-        back_pressure: first(|generator| &generator.back_pressure),
+        back_pressure: unless(&known, |generator| &generator.back_pressure),
+        limited,
+        shared_cpus,
         latency_noise: noise.collect(),
         workers: workers.cloned().collect(),
         machine_busy: busy.reduce(f64::max),

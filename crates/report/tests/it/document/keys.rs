@@ -14,12 +14,13 @@ const OPTIONAL: &str = include_str!("../../../../../fixtures/results/v1-optional
 const KEYS: &str = include_str!("../../../../../fixtures/results/v1-keys.txt");
 
 /// Keys whose value is an object by names: kinds of operations, verbs, percentiles.
-const BY_NAME: [&str; 7] = [
+const BY_NAME: [&str; 8] = [
     "granted",
     "latency_noise_ns",
     "load_points[].ops",
     "replay.operations",
     "replay.skipped",
+    "series.hdr",
     "series.ops",
     "whole",
 ];

@@ -1,0 +1,128 @@
+//! The operations of all parts, by kind.
+
+use std::collections::BTreeMap;
+
+use smbench_model::record::{
+    OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+};
+
+use super::error::MergeError;
+use super::point::PartPoint;
+use crate::convert::{differences, failures, op};
+use crate::curve::total;
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
+use crate::latency::pool;
+
+pub(super) fn ops(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpDoc> {
+    let mut by_kind = BTreeMap::<&str, Vec<&OpDoc>>::new();
+    for (name, op) in parts.iter().flat_map(|part| &part.point.ops) {
+        by_kind.entry(name).or_default().push(op);
+    }
+    let by_kind = by_kind.into_iter();
+    by_kind
+        .map(|(name, docs)| (name.to_owned(), of_kind(&docs)))
+        .collect()
+}
+
+fn of_kind(docs: &[&OpDoc]) -> OpDoc {
+    // As in `OpRecord::merge`: if one has response times of its own, the merged one has.
+    let is_paced = docs.iter().any(|doc| doc.response_hdr.is_some());
+    let record = OpRecord {
+        bytes: total(docs.iter().map(|doc| doc.bytes)),
+        errors: 0,
+        service: pool(docs.iter().map(|doc| &doc.hdr)),
+        response: is_paced.then(|| pool(docs.iter().map(|doc| doc.response()))),
+    };
+    let whole = OpTotals {
+        errors: total(docs.iter().map(|doc| doc.errors)),
+        ..OpTotals::default()
+    };
+    op(&record, whole)
+}
+
+pub(super) fn whole(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpTotals> {
+    let mut sums = BTreeMap::<String, OpTotals>::new();
+    for (name, part) in parts.iter().flat_map(|part| &part.point.whole) {
+        let sum = sums.entry(name.clone()).or_default();
+        sum.count = sum.count.saturating_add(part.count);
+        sum.bytes = sum.bytes.saturating_add(part.bytes);
+        sum.errors = sum.errors.saturating_add(part.errors);
+    }
+    sums
+}
+
+/// Adds up failures by operation and cause, in the order of documents.
+pub(super) fn failed(parts: &[PartPoint<'_>]) -> Result<Vec<FailureDoc>, MergeError> {
+    let mut counts = BTreeMap::new();
+    for part in parts {
+        for doc in &part.point.failures {
+            let kind = part.kind(&doc.op)?;
+            let cause = part.cause(doc.code.as_deref().unwrap_or(&doc.status))?;
+            add(&mut counts, (kind, cause), doc.count);
+        }
+    }
+    Ok(failures(&counts))
+}
+
+/// Adds up differences from a recording, in the order of documents.
+pub(super) fn differed(parts: &[PartPoint<'_>]) -> Result<Vec<DifferenceDoc>, MergeError> {
+    let mut counts = BTreeMap::new();
+    for part in parts {
+        for doc in &part.point.differences {
+            let difference = ReplayDifference {
+                kind: part.kind(&doc.op)?,
+                recorded: match part.cause(&doc.recorded)? {
+                    OperationFailure::Status(status) => Some(status),
+                    _ => None,
+                },
+                seen: part.cause(&doc.seen)?,
+            };
+            add(&mut counts, difference, doc.count);
+        }
+    }
+    Ok(differences(&counts))
+}
+
+fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, count: u64) {
+    let sum = counts.entry(key).or_default();
+    *sum = sum.saturating_add(count);
+}
+
+/// Adds up oplocks and leases; `None` if no part asked for any.
+pub(super) fn caching(parts: &[PartPoint<'_>]) -> Option<CachingDoc> {
+    let docs = || parts.iter().filter_map(|part| part.point.caching.as_ref());
+    docs().next()?;
+    let mut granted = BTreeMap::new();
+    for (name, &opens) in docs().flat_map(|doc| &doc.granted) {
+        add(&mut granted, name.clone(), opens);
+    }
+    Some(CachingDoc {
+        granted,
+        breaks: total(docs().map(|doc| doc.breaks)),
+        moot: total(docs().map(|doc| doc.moot)),
+    })
+}
+
+/// Adds up verified operations; `None` if no part verified any.
+pub(super) fn verification(parts: &[PartPoint<'_>]) -> Option<Verification> {
+    let docs = || parts.iter().filter_map(|part| part.point.verification);
+    docs().next()?;
+    Some(Verification {
+        checked: total(docs().map(|doc| doc.checked)),
+        unjudged: total(docs().map(|doc| doc.unjudged)),
+        wrong: total(docs().map(|doc| doc.wrong)),
+    })
+}
+
+impl PartPoint<'_> {
+    /// Returns the kind of operation with this name.
+    pub(super) fn kind(&self, name: &str) -> Result<OpKind, MergeError> {
+        let unknown = || self.damaged(&format!("there is no operation {name}"));
+        OpKind::named(name).ok_or_else(unknown)
+    }
+
+    fn cause(&self, name: &str) -> Result<OperationFailure, MergeError> {
+        let unknown = || self.damaged(&format!("there is no failure {name}"));
+        OperationFailure::from_name(name).ok_or_else(unknown)
+    }
+}
