@@ -52,7 +52,6 @@ pub struct ClientRange {
 
 impl ClientRange {
     /// Returns the numbers of the clients at a load point of `clients` clients.
-    #[must_use]
     pub fn clients(self, clients: u32) -> StepBy<Range<u32>> {
         let Self { from, to, step, .. } = self;
         (from.min(clients)..to.min(clients)).step_by(step.max(1) as usize)

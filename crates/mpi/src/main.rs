@@ -78,7 +78,7 @@ fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsStr
         match word.to_str() {
             Some(SEND_PASSWORD) => options.send_password = SendPassword::Yes,
             Some(PARTS) if words.peek().is_some() => {
-                options.parts = words.next().map(PathBuf::from)
+                options.parts = words.next().map(PathBuf::from);
             }
             _ => rest.push(word),
         }

@@ -90,9 +90,9 @@ impl Relating {
 
     /// Takes an answer into account. Returns the relation after the last one. Late answers
     /// to earlier pings are ignored.
-    pub(super) fn answered(&mut self, ping: u32, at: Nanos, now: Nanos) -> Answered {
+    pub(super) fn answered(&mut self, ping: u32, at: Nanos, now: Nanos) -> RelatingStep {
         if ping != self.ping {
-            return Answered::Ignored;
+            return RelatingStep::Ignored;
         }
         let seen = ClockRelation::of(self.sent, at, now);
         let best = match self.best {
@@ -103,15 +103,15 @@ impl Relating {
         let trips = ping + 1;
         let is_long = now.since(self.began) > LONG;
         match trips >= ROUND_TRIPS || is_long && trips >= ROUND_TRIPS_MIN {
-            true => Answered::Done(best),
-            false => Answered::More,
+            true => RelatingStep::Done(best),
+            false => RelatingStep::More,
         }
     }
 }
 
 /// What follows an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum RelatingStep {
     Ignored,
     More,
     Done(ClockRelation),
@@ -134,11 +134,11 @@ mod tests {
             let outcome = relating.answered(number as u32, Nanos(answered), Nanos(received));
             assert_eq!(
                 relating.answered(9999, Nanos(0), Nanos(0)),
-                Answered::Ignored
+                RelatingStep::Ignored
             );
             now = received + 100;
             relating.next(Nanos(now));
-            if let Answered::Done(relation) = outcome {
+            if let RelatingStep::Done(relation) = outcome {
                 assert_eq!(relation.bound, Nanos(20));
                 assert_eq!(relation.offset, 5_000_010);
                 assert!((relation.offset - 5_000_000).unsigned_abs() <= relation.bound.0);

@@ -66,7 +66,7 @@ pub(crate) enum Saying {
     /// Sessions could not be set up; the host has stopped.
     SetupFailed(HostFailure),
     /// An interval has ended.
-    Interval(HostInterval),
+    Interval(Box<HostInterval>),
     /// The load point has ended.
     Measured(Box<HostMeasurements>),
     /// The load point has ended without measurements; the reason as a lower-case clause.

@@ -122,7 +122,7 @@ async fn obey(
             Ok(Some(Saying::EndRun)) => Order::EndRun,
             Ok(Some(Saying::End)) => Order::End,
             Ok(Some(saying)) => {
-                wishes.take(saying);
+                wishes.take(&saying);
                 continue;
             }
         };
@@ -137,10 +137,10 @@ async fn obey(
 }
 
 impl Wishes {
-    fn take(&self, saying: Saying) {
+    fn take(&self, saying: &Saying) {
         match saying {
             Saying::Begin(schedule) => {
-                self.schedule.send_replace(Some(schedule));
+                self.schedule.send_replace(Some(*schedule));
             }
             Saying::Enough => lock(&self.enough).store(true, Ordering::Relaxed),
             Saying::Cancel | Saying::CallOff => lock(&self.cancel).cancel(),
@@ -199,10 +199,10 @@ impl Upstream {
 
     /// Hands in an interval.
     pub(crate) fn interval(&self, over: &EndedInterval) {
-        self.say(Saying::Interval(HostInterval {
+        self.say(Saying::Interval(Box::new(HostInterval {
             interval: over.interval,
             recorder: over.recorder.clone(),
-        }));
+        })));
     }
 
     /// Hands in the result of a load point, without its operations.

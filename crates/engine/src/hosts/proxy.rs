@@ -134,7 +134,7 @@ struct Proxy<'a, M> {
 }
 
 /// Something that a proxy has to react to.
-enum Event {
+enum ProxyEvent {
     Said(Saying),
     /// The schedule has changed, or there will be none.
     Schedule(Option<Schedule>),
@@ -167,23 +167,23 @@ where
     async fn set_up(&mut self) -> Result<Option<Schedule>, Lost> {
         loop {
             let message = match self.next().await? {
-                Event::Schedule(schedule) => return Ok(schedule),
-                Event::Tick => continue,
-                Event::Said(Saying::Ready { clients, .. }) => WorkerMessage::Ready {
+                ProxyEvent::Schedule(schedule) => return Ok(schedule),
+                ProxyEvent::Tick => continue,
+                ProxyEvent::Said(Saying::Ready { clients, .. }) => WorkerMessage::Ready {
                     clients,
                     // Clocks are not related yet. A message takes less than a poll.
                     at: clock::now(),
                 },
-                Event::Said(Saying::Refused { clients, failure }) => WorkerMessage::Refused {
+                ProxyEvent::Said(Saying::Refused { clients, failure }) => WorkerMessage::Refused {
                     clients,
                     error: self.failed(failure),
                 },
-                Event::Said(Saying::AllTried) => WorkerMessage::AllTried,
-                Event::Said(Saying::SetupFailed(failure)) => {
+                ProxyEvent::Said(Saying::AllTried) => WorkerMessage::AllTried,
+                ProxyEvent::Said(Saying::SetupFailed(failure)) => {
                     WorkerMessage::SetupFailed(self.failed(failure))
                 }
-                Event::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
-                Event::Said(_) => continue,
+                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
+                ProxyEvent::Said(_) => continue,
             };
             // The coordinator may have ended already; the error is ignored.
             let _ = self.reports.send(message);
@@ -225,7 +225,7 @@ where
             .post
             .relate(self.assignment.host.number);
         loop {
-            if let Event::Said(Saying::Related(relation)) = self.next().await? {
+            if let ProxyEvent::Said(Saying::Related(relation)) = self.next().await? {
                 return Ok(relation);
             }
         }
@@ -244,20 +244,22 @@ where
             let event = self.next().await?;
             let now = clock::now();
             let silent = match event {
-                Event::Said(_) => now.since(heard),
+                ProxyEvent::Said(_) => now.since(heard),
                 _ => Nanos(0),
             };
             if schedule.begin <= now && heard < schedule.stop {
                 faults.extend(self.stood_still(now.since(awake), silent));
             }
             match event {
-                Event::Said(Saying::Interval(interval)) => self.hand_in(interval, relation),
-                Event::Said(Saying::Measured(measurements)) => return Ok((*measurements, faults)),
-                Event::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
-                Event::Schedule(Some(shorter)) => {
+                ProxyEvent::Said(Saying::Interval(interval)) => self.hand_in(*interval, relation),
+                ProxyEvent::Said(Saying::Measured(measurements)) => {
+                    return Ok((*measurements, faults));
+                }
+                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
+                ProxyEvent::Schedule(Some(shorter)) => {
                     self.say(Saying::Begin(on_other(shorter, relation)));
                 }
-                Event::Said(_) | Event::Schedule(None) | Event::Tick => {}
+                ProxyEvent::Said(_) | ProxyEvent::Schedule(None) | ProxyEvent::Tick => {}
             }
         }
     }
@@ -324,7 +326,7 @@ where
 
     /// Waits for the next event. Tells the host of a cancel, and that no more sessions are to
     /// be set up.
-    async fn next(&mut self) -> Result<Event, Lost> {
+    async fn next(&mut self) -> Result<ProxyEvent, Lost> {
         let now = clock::now();
         if !self.told.cancel && self.assignment.cancel.is_cancelled() {
             self.told.cancel = true;
@@ -339,14 +341,14 @@ where
             said = self.messages.recv() => match said {
                 Some(said) => {
                     self.heard = clock::now();
-                    Ok(Event::Said(said))
+                    Ok(ProxyEvent::Said(said))
                 }
                 None => Err(Lost("its connection has ended".to_owned())),
             },
             changed = self.start.changed(), if !self.told.over => {
                 let schedule = *self.start.borrow_and_update();
                 self.told.over |= changed.is_err();
-                Ok(Event::Schedule(schedule.filter(|_| changed.is_ok())))
+                Ok(ProxyEvent::Schedule(schedule.filter(|_| changed.is_ok())))
             }
             () = tokio::time::sleep(LOOK_INTERVAL) => {
                 let now = clock::now();
@@ -357,7 +359,7 @@ where
                 }
                 match silent > SILENCE_MAX.into() {
                     true => Err(Lost(silence())),
-                    false => Ok(Event::Tick),
+                    false => Ok(ProxyEvent::Tick),
                 }
             }
         }

@@ -9,7 +9,7 @@ use smbench_model::Nanos;
 use tokio::sync::mpsc;
 
 use super::ALIVE_INTERVAL;
-use super::clock::{Answered, Relating};
+use super::clock::{Relating, RelatingStep};
 use super::first::FirstHost;
 use super::message::{HostIdentity, HostMessage, Saying};
 use super::other::OtherHost;
@@ -58,7 +58,7 @@ pub enum PumpTurn {
 
 /// A job for the pump.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(super) enum PumpJob {
     Send(u32, HostMessage),
     /// Relates the clock of that host to the own one.
     Relate(u32),
@@ -66,16 +66,16 @@ pub(super) enum Job {
 
 /// Gives jobs to the pump.
 #[derive(Clone, Debug)]
-pub(crate) struct Post(Sender<Job>);
+pub(crate) struct Post(Sender<PumpJob>);
 
 impl Post {
     /// Sends a message. A pump that has ended sends nothing.
     pub(super) fn say(&self, to: u32, saying: Saying) {
-        let _ = self.0.send(Job::Send(to, HostMessage(saying)));
+        let _ = self.0.send(PumpJob::Send(to, HostMessage(saying)));
     }
 
     pub(super) fn relate(&self, host: u32) {
-        let _ = self.0.send(Job::Relate(host));
+        let _ = self.0.send(PumpJob::Relate(host));
     }
 }
 
@@ -83,7 +83,7 @@ impl Post {
 #[derive(Debug)]
 pub struct HostPump<T> {
     transport: T,
-    jobs: Receiver<Job>,
+    jobs: Receiver<PumpJob>,
     incoming: Vec<mpsc::UnboundedSender<Saying>>,
     relating: Vec<Option<Relating>>,
     awake_until: Nanos,
@@ -160,10 +160,10 @@ impl<T: HostTransport> HostPump<T> {
         &mut self.transport
     }
 
-    fn carry_out(&mut self, job: Job) {
+    fn carry_out(&mut self, job: PumpJob) {
         match job {
-            Job::Send(to, message) => self.transport.send(to, message),
-            Job::Relate(host) => self.relate(host),
+            PumpJob::Send(to, message) => self.transport.send(to, message),
+            PumpJob::Relate(host) => self.relate(host),
         }
     }
 
@@ -195,15 +195,15 @@ impl<T: HostTransport> HostPump<T> {
             return;
         };
         match relating.answered(ping, at, now) {
-            Answered::Ignored => {}
-            Answered::More => {
+            RelatingStep::Ignored => {}
+            RelatingStep::More => {
                 let sent = clock::now();
                 relating.next(sent);
                 self.awake_until = sent + AWAKE;
                 let ping = HostMessage(Saying::Ping(relating.ping()));
                 self.transport.send(from, ping);
             }
-            Answered::Done(relation) => {
+            RelatingStep::Done(relation) => {
                 self.relating[from as usize] = None;
                 let _ = self.incoming[from as usize].send(Saying::Related(relation));
             }

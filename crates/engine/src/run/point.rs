@@ -1,5 +1,6 @@
 //! One load point: starts the workers, keeps the time, merges their measurements.
 
+mod begin;
 mod cpu_reader;
 mod failed;
 mod hosts;
@@ -28,7 +29,8 @@ use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::failed;
-use workers::{Observed, Workers, others, tell, workers_for};
+use hosts::others;
+use workers::{Observed, Workers, tell, workers_for};
 
 /// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);

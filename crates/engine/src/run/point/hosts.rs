@@ -1,12 +1,73 @@
-//! The parts of several hosts in the record of a load point.
+//! The other hosts of a load point: their proxies among the workers, and their parts in the
+//! record.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::load::PointLoad;
+use smbench_model::plan::ClientPart;
+use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     ClientUsage, Direction, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,
 };
+
+use super::workers::{Reports, Workers};
+use crate::hosts::proxy::{self, ProxyAssignment};
+use crate::hosts::{HostChannel, PointOrder};
+use crate::run::context::Context;
+use crate::run::error::RunError;
+use crate::worker::recorder_exchange::RecorderExchange;
+use crate::worker::schedule::Schedules;
+
+/// Returns the other hosts that have clients at this load point, with the clients of each.
+pub(super) fn others<'a>(
+    context: &Context<'a>,
+    load: PointLoad,
+) -> impl Iterator<Item = (&'a HostChannel, Vec<u32>)> {
+    let others = context.role.others();
+    let of = others.len() as u32 + 1;
+    let parts = others.iter().zip(1..of).map(move |(other, host)| {
+        let part = ClientPart::Host { host, of };
+        (other, part.clients(load.clients).collect::<Vec<_>>())
+    });
+    parts.filter(|(_, clients)| !clients.is_empty())
+}
+
+impl Workers {
+    /// Adds a proxy for each other host that has clients. Their numbers follow those of
+    /// `workers` workers.
+    pub(super) async fn with_proxies(
+        self,
+        context: &Context<'_>,
+        (point, workers, report, started): (PointNumber, usize, Reports, Schedules),
+        exchange: &Arc<RecorderExchange>,
+    ) -> Result<Self, RunError> {
+        let mut all = self;
+        let load = all.load;
+        for (number, (host, clients)) in (workers..).zip(others(context, load)) {
+            let assignment = ProxyAssignment {
+                host: host.clone(),
+                order: PointOrder {
+                    number: point.number,
+                    load,
+                },
+                clients,
+                exchange: Arc::clone(exchange),
+                number,
+                enough: Arc::clone(&all.enough),
+                cancel: context.cancel.clone(),
+            };
+            let (report, started) = (report.clone(), started.clone());
+            let spawned = std::thread::Builder::new()
+                .name(format!("smbench-host-{number}"))
+                .spawn(move || proxy::carry(assignment, &report, started));
+            all = all.with(spawned).await?;
+        }
+        Ok(all)
+    }
+}
 
 /// Adds the other hosts to the record of the first host, which already has their operations.
 pub(super) fn add_hosts(

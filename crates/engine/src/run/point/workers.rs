@@ -17,29 +17,21 @@ use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
 use super::PROGRESS_INTERVAL;
+use super::begin::{begin_of_load, next_schedule, ordered_schedule};
 use super::cpu_reader::{CpuReader, LoadGone, under_load};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
 use crate::drivers::untrusted::ForeignPanic;
-use crate::hosts::proxy::{self, ProxyAssignment};
-use crate::hosts::{HostChannel, PointOrder, Upstream};
-use crate::machine::cancel::Cancel;
+use crate::hosts::Upstream;
 use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
-use crate::smb::session::SessionError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::{Interval, Position, Schedule, Schedules};
+use crate::worker::schedule::{Interval, Position, Schedule};
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::timeline::EndedInterval;
-
-/// Time from when the last session is ready to the first operation: enough for
-/// every worker to learn the schedule.
-const START_DELAY: Nanos = Nanos(20_000_000);
-/// The same with several hosts, which relate their clocks in this time.
-const START_DELAY_OF_HOSTS: Nanos = Nanos(400_000_000);
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -88,6 +80,9 @@ pub(super) fn workers_for(context: &Context<'_>, load: PointLoad) -> usize {
     (context.plan.generator.threads as usize).min(groups)
 }
 
+/// Where workers report to.
+pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
+
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
     pub(super) threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
@@ -102,20 +97,6 @@ pub(super) struct Workers {
     exchange: Arc<RecorderExchange>,
     /// The way to the first host, if this is another one.
     pub(super) upstream: Option<Upstream>,
-}
-
-/// Returns the other hosts that have clients at this load point, with the clients of each.
-pub(super) fn others<'a>(
-    context: &Context<'a>,
-    load: PointLoad,
-) -> impl Iterator<Item = (&'a HostChannel, Vec<u32>)> {
-    let others = context.role.others();
-    let of = others.len() as u32 + 1;
-    let parts = others.iter().zip(1..of).map(move |(other, host)| {
-        let part = ClientPart::Host { host, of };
-        (other, part.clients(load.clients).collect::<Vec<_>>())
-    });
-    parts.filter(|(_, clients)| !clients.is_empty())
 }
 
 impl Workers {
@@ -189,30 +170,13 @@ impl Workers {
                 .spawn(move || work(assignment, &report, started));
             workers = workers.with(spawned).await?;
         }
-        for (number, (host, clients)) in (wanted..).zip(others(context, load)) {
-            let assignment = ProxyAssignment {
-                host: host.clone(),
-                order: PointOrder {
-                    number: point.number,
-                    load,
-                },
-                clients,
-                exchange: Arc::clone(exchange),
-                number,
-                enough: Arc::clone(&workers.enough),
-                cancel: context.cancel.clone(),
-            };
-            let (report, started) = (report.clone(), started.clone());
-            let spawned = std::thread::Builder::new()
-                .name(format!("smbench-host-{number}"))
-                .spawn(move || proxy::carry(assignment, &report, started));
-            workers = workers.with(spawned).await?;
-        }
+        let proxies = (point, wanted, report, started);
+        let workers = workers.with_proxies(context, proxies, exchange).await?;
         Ok((workers, load_gone))
     }
 
     /// Adds a thread. If the system has refused it, ends those that were started.
-    async fn with(
+    pub(super) async fn with(
         mut self,
         spawned: std::io::Result<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
     ) -> Result<Self, RunError> {
@@ -375,53 +339,6 @@ impl Workers {
             Some(error) => Err(error),
             None => Ok((merged, own)),
         }
-    }
-}
-
-/// Returns the time from when the last session is ready to the first operation: enough for
-/// every host to relate its clock and to learn the schedule.
-fn start_delay(context: &Context<'_>) -> Nanos {
-    match context.role.others() {
-        [] => START_DELAY,
-        _ => START_DELAY_OF_HOSTS,
-    }
-}
-
-/// Waits for the schedule of the first host.
-async fn ordered_schedule(upstream: &Upstream, cancel: &Cancel) -> Result<Schedule, RunError> {
-    upstream.all_tried();
-    let mut schedules = upstream.schedules();
-    let schedule = tokio::select! {
-        schedule = schedules.wait_for(Option::is_some) => schedule.ok().and_then(|some| *some),
-        () = cancel.cancelled() => None,
-    };
-    schedule.ok_or_else(|| SessionError::Interrupted.into())
-}
-
-/// Waits for the next schedule of the first host, if there is one.
-async fn next_schedule(schedules: &mut Option<Schedules>) -> Option<Schedule> {
-    let schedules = schedules.as_mut()?;
-    schedules.changed().await.ok()?;
-    *schedules.borrow_and_update()
-}
-
-/// Waits until the load of a part is about to begin. Returns the instant.
-async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunError> {
-    let Some(at) = context.plan.generator.begin_at else {
-        return Ok(clock::now() + start_delay(context));
-    };
-    let late = |late: Duration| RunError::Late { at, late };
-    let wait = at.duration_since(clock::wall());
-    let wait = wait.map_err(|error| late(error.duration()))?;
-    let begin = clock::now() + wait.into();
-    tokio::select! {
-        () = tokio::time::sleep_until(clock::timer(begin - START_DELAY)) => {}
-        () = context.cancel.cancelled() => return Err(SessionError::Interrupted.into()),
-    }
-    let now = clock::now();
-    match now > begin {
-        true => Err(late(now.since(begin).into())),
-        false => Ok(begin),
     }
 }
 

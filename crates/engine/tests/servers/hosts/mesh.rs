@@ -64,15 +64,18 @@ fn identity(host: u32) -> HostIdentity {
     }
 }
 
+/// How a host that followed the first has ended, and its part of each run.
+pub(crate) type Followed = (Result<(), RunError>, Vec<RunRecord>);
+
 /// The other hosts of a run, each with its part of every run.
 pub(crate) struct Others {
-    threads: Vec<JoinHandle<(Result<(), RunError>, Vec<RunRecord>)>>,
+    threads: Vec<JoinHandle<Followed>>,
     pub(crate) troubles: Vec<Arc<Trouble>>,
 }
 
 impl Others {
     /// Waits for their ends.
-    pub(crate) fn join(self) -> Vec<(Result<(), RunError>, Vec<RunRecord>)> {
+    pub(crate) fn join(self) -> Vec<Followed> {
         let threads = self.threads.into_iter();
         threads.map(|thread| thread.join().unwrap()).collect()
     }
@@ -105,7 +108,7 @@ pub(crate) fn start(hosts: u32, plans: &[Plan]) -> (FirstHost, Others) {
     (first.unwrap(), others)
 }
 
-fn follow(host: OtherHost, plans: &[Plan]) -> JoinHandle<(Result<(), RunError>, Vec<RunRecord>)> {
+fn follow(host: OtherHost, plans: &[Plan]) -> JoinHandle<Followed> {
     let plans: Vec<_> = plans
         .iter()
         .map(|plan| with_part(plan, host.part()))

@@ -1,0 +1,69 @@
+//! When the load of a load point begins: at once, at a given time, or as the first host says.
+
+use std::time::Duration;
+
+use smbench_model::Nanos;
+
+use crate::hosts::Upstream;
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::run::context::Context;
+use crate::run::error::RunError;
+use crate::smb::session::SessionError;
+use crate::worker::schedule::{Schedule, Schedules};
+
+/// Time from when the last session is ready to the first operation: enough for
+/// every worker to learn the schedule.
+const START_DELAY: Nanos = Nanos(20_000_000);
+/// The same with several hosts, which relate their clocks in this time.
+const START_DELAY_OF_HOSTS: Nanos = Nanos(400_000_000);
+
+/// Returns the time from when the last session is ready to the first operation: enough for
+/// every host to relate its clock and to learn the schedule.
+fn start_delay(context: &Context<'_>) -> Nanos {
+    match context.role.others() {
+        [] => START_DELAY,
+        _ => START_DELAY_OF_HOSTS,
+    }
+}
+
+/// Waits for the schedule of the first host.
+pub(super) async fn ordered_schedule(
+    upstream: &Upstream,
+    cancel: &Cancel,
+) -> Result<Schedule, RunError> {
+    upstream.all_tried();
+    let mut schedules = upstream.schedules();
+    let schedule = tokio::select! {
+        schedule = schedules.wait_for(Option::is_some) => schedule.ok().and_then(|some| *some),
+        () = cancel.cancelled() => None,
+    };
+    schedule.ok_or_else(|| SessionError::Interrupted.into())
+}
+
+/// Waits for the next schedule of the first host, if there is one.
+pub(super) async fn next_schedule(schedules: &mut Option<Schedules>) -> Option<Schedule> {
+    let schedules = schedules.as_mut()?;
+    schedules.changed().await.ok()?;
+    *schedules.borrow_and_update()
+}
+
+/// Waits until the load of a part is about to begin. Returns the instant.
+pub(super) async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunError> {
+    let Some(at) = context.plan.generator.begin_at else {
+        return Ok(clock::now() + start_delay(context));
+    };
+    let late = |late: Duration| RunError::Late { at, late };
+    let wait = at.duration_since(clock::wall());
+    let wait = wait.map_err(|error| late(error.duration()))?;
+    let begin = clock::now() + wait.into();
+    tokio::select! {
+        () = tokio::time::sleep_until(clock::timer(begin - START_DELAY)) => {}
+        () = context.cancel.cancelled() => return Err(SessionError::Interrupted.into()),
+    }
+    let now = clock::now();
+    match now > begin {
+        true => Err(late(now.since(begin).into())),
+        false => Ok(begin),
+    }
+}
