@@ -1,7 +1,9 @@
 //! The other hosts of a run, as the first host sees them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use smbench_model::Nanos;
 use smbench_model::plan::ClientPart;
 use smbench_model::record::HostFacts;
 use thiserror::Error;
@@ -32,8 +34,18 @@ pub(crate) struct HostChannel {
     identity: Arc<OnceLock<HostIdentity>>,
     pub(super) post: Post,
     arriving: Arc<AsyncMutex<mpsc::UnboundedReceiver<Saying>>>,
-    /// Why a host is lost, if one is.
-    lost: Arc<Mutex<Option<String>>>,
+    /// When its last message arrived, in nanoseconds.
+    heard: Arc<AtomicU64>,
+    loss: Arc<Loss>,
+}
+
+/// Which host is lost, if one is.
+#[derive(Debug, Default)]
+struct Loss {
+    /// Number of the host, and how that was noticed.
+    first: Mutex<Option<(u32, String)>>,
+    /// When the last message of each other host arrived.
+    heard: OnceLock<Vec<Arc<AtomicU64>>>,
 }
 
 /// Why other hosts cannot carry out a run.
@@ -83,10 +95,25 @@ impl HostChannel {
         self.post.say(self.number, saying);
     }
 
-    /// Notes that the host is lost. The first loss counts.
+    /// Notes when a message has arrived.
+    pub(super) fn note(&self, now: Nanos) {
+        self.heard.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Notes that the host is lost. The first loss counts. A launcher that has lost one host
+    /// ends all, so the one that has been silent for the longest time is the cause.
     pub(super) fn lose(&self, reason: &str) {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        lost.get_or_insert_with(|| format!("host {} is lost: {reason}", self.name()));
+        let first = || {
+            let heard = self.loss.heard.get().into_iter().flatten();
+            let silent = (1..)
+                .zip(heard)
+                .map(|(number, heard)| (heard.load(Ordering::Relaxed), number));
+            let (_, number) = silent.min().unwrap_or((0, self.number));
+            (number, reason.to_owned())
+        };
+        let lost = self.loss.first.lock();
+        lost.unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(first);
     }
 
     /// Returns its messages. They are of one user at a time.
@@ -101,18 +128,23 @@ impl FirstHost {
         post: Post,
         arriving: Vec<mpsc::UnboundedReceiver<Saying>>,
     ) -> Self {
-        let lost = Arc::default();
+        let loss: Arc<Loss> = Arc::default();
         let others = arriving.into_iter().enumerate().skip(1);
         let others = others.map(|(number, arriving)| HostChannel {
             number: number as u32,
             identity: Arc::default(),
             post: post.clone(),
             arriving: Arc::new(AsyncMutex::new(arriving)),
-            lost: Arc::clone(&lost),
+            heard: Arc::default(),
+            loss: Arc::clone(&loss),
         });
+        let others: Vec<_> = others.collect();
+        let heard = others.iter().map(|other| Arc::clone(&other.heard));
+        // Nothing else sets it.
+        let _ = loss.heard.set(heard.collect());
         Self {
             identity,
-            others: others.collect(),
+            others,
             post,
             send_password: SendPassword::No,
         }
@@ -171,8 +203,11 @@ impl FirstHost {
     /// Returns why a host is lost, if one is.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
-        let lost = self.others.first()?.lost.lock();
-        lost.unwrap_or_else(PoisonError::into_inner).clone()
+        let lost = self.others.first()?.loss.first.lock();
+        let lost = lost.unwrap_or_else(PoisonError::into_inner);
+        let (number, reason) = lost.as_ref()?;
+        let host = self.others.iter().find(|other| other.number == *number)?;
+        Some(format!("host {} is lost: {reason}", host.name()))
     }
 
     /// Begins a run on all hosts. They have connected to the server when this returns.

@@ -58,6 +58,7 @@ pub(crate) fn carry(
         .build()?;
     Ok(runtime.block_on(async {
         let host = assignment.host.clone();
+        host.note(clock::now());
         let messages = host.messages().await;
         let mut proxy = Proxy {
             assignment,
@@ -103,7 +104,7 @@ fn lost(
     });
     Some(WorkerResult {
         dropouts: dropouts.collect(),
-        faults: vec![reason.clone()],
+        faults: Vec::new(),
         ..WorkerResult::default()
     })
 }
@@ -341,6 +342,7 @@ where
             said = self.messages.recv() => match said {
                 Some(said) => {
                     self.heard = clock::now();
+                    self.assignment.host.note(self.heard);
                     Ok(ProxyEvent::Said(said))
                 }
                 None => Err(Lost("its connection has ended".to_owned())),

@@ -180,6 +180,11 @@ impl PointMeasurements<'_> {
     /// Returns the reason why the point is not valid, if there is one.
     fn objection(&self, context: &Context<'_>, point: PointNumber) -> Option<String> {
         let Self { outcome, ops, .. } = self;
+        if let RunRole::First(first) = context.role
+            && let Some(lost) = first.lost()
+        {
+            return Some(lost);
+        }
         if let Some(fault) = outcome.faults.first() {
             return Some(fault.clone());
         }

@@ -86,6 +86,8 @@ pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
     pub(super) threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
+    /// Number of those that are of this host; the others are proxies.
+    own: usize,
     /// Start of the set-up.
     pub(super) begin: Nanos,
     /// Sends the schedule. Workers that wait for it end when this is dropped.
@@ -120,6 +122,7 @@ impl Workers {
         let begin = clock::now();
         let mut workers = Self {
             threads: Vec::with_capacity(wanted),
+            own: wanted,
             begin,
             start,
             reports,
@@ -317,12 +320,12 @@ impl Workers {
         drop(self.start);
         let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
         let mut failed = None;
-        for thread in self.threads {
+        for (number, thread) in self.threads.into_iter().enumerate() {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
             match joined {
                 Ok(Ok(Ok(outcome))) => {
                     let outcome = outcome.unwrap_or_default();
-                    if outcome.hosts.is_empty() && outcome.faults.is_empty() {
+                    if number < self.own {
                         own.merge(outcome.clone());
                     }
                     merged.merge(outcome);

@@ -1,0 +1,126 @@
+//! What happens to a run if something happens to one of its machines.
+
+use std::process::{Child, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::network::{Network, document, ended};
+use super::point;
+
+/// Starts a run with two load points.
+fn start(network: &Network, json: &str) -> Child {
+    let url = network.server.url();
+    network.start(&format!(
+        "run {url} --profile read-4k -c 3,6 -d 8s --ramp-up 200ms --out results -q --json {json}"
+    ))
+}
+
+/// Waits until the rank on a machine has its sessions, which its CPU time shows.
+fn until_under_load(network: &Network, machine: usize) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let ticks = |id: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let (_, rest) = stat.rsplit_once(") ").unwrap_or_default();
+        let fields: Vec<u64> = rest
+            .split(' ')
+            .map(|word| word.parse().unwrap_or(0))
+            .collect();
+        fields.get(11).unwrap_or(&0) + fields.get(12).unwrap_or(&0)
+    };
+    while Instant::now() < deadline {
+        // Half a second of CPU: much more than starting takes.
+        if network.rank_on(machine).is_some_and(|id| ticks(id) > 80) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no load on machine {machine}");
+}
+
+/// Returns the reason why the last load point is not valid.
+fn last_reason(doc: &Value) -> String {
+    let points = doc["load_points"].as_array().unwrap();
+    let reason = points.last().unwrap()["invalid_reason"].as_str();
+    reason.unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_killed_rank_ends_the_run_with_the_name_of_its_machine() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    let run = start(&network, "killed.json");
+    until_under_load(&network, 2);
+    network.signal(2, "KILL");
+    let output: Output = ended(run);
+    // mpirun ends with the signal of the rank.
+    assert!(!output.status.success(), "{output:?}");
+    let doc = document(&network.path("killed.json"));
+    let reason = last_reason(&doc);
+    assert!(reason.starts_with("host node2 is lost: "), "{reason}");
+    assert!(point(&doc)["ops_per_s"].as_f64().unwrap() > 0.0);
+    assert!(network.cleaned_up());
+}
+
+#[test]
+fn a_rank_that_stood_still_makes_its_load_point_invalid() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    let run = start(&network, "still.json");
+    until_under_load(&network, 2);
+    network.signal(2, "STOP");
+    thread::sleep(Duration::from_secs(2));
+    network.signal(2, "CONT");
+    let output = ended(run);
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    let doc = document(&network.path("still.json"));
+    let points = doc["load_points"].as_array().unwrap();
+    assert_eq!(points.len(), 2, "the run goes on");
+    let reasons: Vec<_> = points
+        .iter()
+        .filter_map(|of| of["invalid_reason"].as_str())
+        .collect();
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    assert!(
+        reasons[0].starts_with("host node2 stood still for "),
+        "{reasons:?}"
+    );
+    assert!(network.cleaned_up());
+}
+
+#[test]
+fn a_machine_that_is_cut_off_ends_the_run_with_its_name() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    let run = start(&network, "cut.json");
+    until_under_load(&network, 2);
+    network.link(2, "down");
+    let output = ended(run);
+    network.link(2, "up");
+    assert!(!output.status.success(), "{output:?}");
+    let doc = document(&network.path("cut.json"));
+    let reason = last_reason(&doc);
+    assert!(reason.starts_with("host node2 is lost: "), "{reason}");
+    assert!(network.cleaned_up());
+}
+
+#[test]
+fn a_rank_that_is_killed_during_setup_leaves_nothing() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    let run = start(&network, "setup.json");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while network.rank_on(2).is_none() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(300));
+    network.signal(2, "KILL");
+    let output = ended(run);
+    assert!(!output.status.success(), "{output:?}");
+    assert!(network.cleaned_up());
+}
