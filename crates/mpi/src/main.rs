@@ -29,6 +29,10 @@ const FINALIZE_MAX: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let (options, words) = own_options(env::args_os());
+    // Servers that a command starts are no ranks.
+    if words.get(1).is_some_and(|word| word == "lab") {
+        return main_with(words);
+    }
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         // Only a second initialisation is refused.
         return ExitCode::FAILURE;

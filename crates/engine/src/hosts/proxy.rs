@@ -29,7 +29,7 @@ use crate::worker::work::GoneOnDrop;
 /// The largest share of the window by which windows of hosts may be apart.
 const APART_MAX: f64 = 0.01;
 /// How often a proxy looks whether the set-up is to end.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Instructions for the proxy of another host.
 pub(crate) struct ProxyAssignment {

@@ -17,7 +17,7 @@ use crate::machine::clock;
 
 /// How long the pump sleeps if there is nothing to move. A host has less than half a per cent
 /// of a core for it.
-const IDLE: Duration = Duration::from_millis(4);
+const IDLE: Duration = Duration::from_millis(10);
 /// How long the pump does not sleep after a ping, so that clocks are related well.
 const AWAKE: Nanos = Nanos(50_000_000);
 /// After this time a ping counts as lost, and is sent again.
