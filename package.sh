@@ -52,6 +52,15 @@ END
 step "Debian package"
 cargo deb --no-build -p smbench --output "$out/"
 
+# Needs libopenmpi-dev and libclang-dev.
+if command -v mpicc >/dev/null; then
+  step "Debian package for many machines"
+  cargo build --locked --release -p smbench-mpi
+  cargo deb --no-build -p smbench-mpi --output "$out/"
+else
+  echo "smbench-mpi is left out: install libopenmpi-dev and libclang-dev for it" >&2
+fi
+
 # A statically linked binary runs on any Linux of this architecture, also without /dev:
 # random numbers come from the kernel's call.
 step "static binary"

@@ -27,7 +27,14 @@ needed=(
   dbench:dbench
   sysbench:sysbench
   pip3:python3-pip
+  mpicc:libopenmpi-dev
+  mpirun:openmpi-bin
+  ip:iproute2
 )
+# The crate for MPI reads the headers of Open MPI with it.
+has_libclang() {
+  find /usr/lib \( -name 'libclang.so*' -o -name 'libclang-[0-9]*.so*' \) -print -quit 2>/dev/null | grep -q .
+}
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
@@ -36,6 +43,7 @@ install_missing() {
   for entry in "${needed[@]}"; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
   done
+  has_libclang || missing+=(libclang-dev)
   [ "${#missing[@]}" -eq 0 ] && return
   step "install ${missing[*]}"
   as_root apt-get update -qq

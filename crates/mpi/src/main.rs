@@ -8,6 +8,7 @@ mod transport;
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
 use std::thread;
@@ -24,6 +25,16 @@ use crate::transport::Ranks;
 /// The options that only this command has.
 const SEND_PASSWORD: &str = "--send-password";
 const PARTS: &str = "--parts";
+/// The variable in which Open MPI tells a rank its number.
+const RANK: &str = "OMPI_COMM_WORLD_RANK";
+const OWN_HELP: &str = "\
+smbench-mpi is smbench on several machines: mpirun -n 4 --hostfile hosts smbench-mpi run URL ...
+`run`, `find`, `suite` and `fileio run` measure with all ranks. Start one rank per machine.
+It has two options more than smbench:
+  --send-password   Send the password of the first rank to the others
+  --parts FOLDER    On each rank, also save its own part of the result in FOLDER
+
+";
 /// Longest wait for the other ranks at the end.
 const FINALIZE_MAX: Duration = Duration::from_secs(5);
 
@@ -32,6 +43,9 @@ fn main() -> ExitCode {
     // Servers that a command starts are no ranks.
     if words.get(1).is_some_and(|word| word == "lab") {
         return main_with(words);
+    }
+    if asks_for_help(&words) {
+        return help(words);
     }
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         // Only a second initialisation is refused.
@@ -71,6 +85,25 @@ fn execute(role: HostRole, options: HostOptions, words: Vec<OsString>) -> u8 {
         process::exit(exit.into());
     });
     exit
+}
+
+fn asks_for_help(words: &[OsString]) -> bool {
+    let asks = |word: &OsString| {
+        ["-h", "--help", "-V", "--version"]
+            .iter()
+            .any(|one| word == one)
+    };
+    words.len() < 2 || words[1] == "help" || words.iter().any(asks)
+}
+
+/// Prints the help of the command line, on one rank.
+fn help(words: Vec<OsString>) -> ExitCode {
+    if env::var_os(RANK).is_some_and(|rank| rank != "0") {
+        return ExitCode::SUCCESS;
+    }
+    // A closed standard output is no failure here; the rest of the help would tell it.
+    let _ = io::stdout().write_all(OWN_HELP.as_bytes());
+    main_with(words)
 }
 
 /// Takes out the options that smbench does not have: `--send-password`, and `--parts FOLDER`.
