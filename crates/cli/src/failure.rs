@@ -169,6 +169,7 @@ impl Failure {
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
                 Exit::Interrupted
             }
+            Self::Run(RunError::HostLost(_)) => Exit::Invalid,
             Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
             Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,
             Self::Run(_)

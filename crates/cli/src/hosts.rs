@@ -119,9 +119,14 @@ impl Hosts {
     }
 
     /// Fails if there are several hosts and a run has a server of its own, which other hosts
-    /// cannot reach.
-    pub(crate) fn check_server(&self, server: &RunServer) -> Result<(), Failure> {
-        match (self, server) {
+    /// cannot reach, or is a part already.
+    pub(crate) fn check_server(&self, request: &RunRequest) -> Result<(), Failure> {
+        let generator = &request.draft.generator;
+        let is_by_hand = generator.part != ClientPart::All || generator.begin_at.is_some();
+        match (self, &request.server) {
+            (Self::First(..) | Self::Other(_), _) if is_by_hand => Err(Failure::Usage(
+                "--client-range and --begin-at are for runs without MPI: leave them out".to_owned(),
+            )),
             (Self::First(..) | Self::Other(_), RunServer::Embedded) => Err(Failure::Usage(
                 "several hosts need a server that all of them reach: give its URL".to_owned(),
             )),

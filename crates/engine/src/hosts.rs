@@ -39,6 +39,8 @@ pub enum SendPassword {
     Yes,
 }
 
+/// The largest share of the window by which windows of hosts may be apart.
+pub(crate) const APART_MAX: f64 = 0.01;
 /// A host that is silent for this long is lost.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// A host that is silent for this long under load stood still.

@@ -99,16 +99,14 @@ pub fn execute_course(
     execute_as(RunRole::Alone, plan, course, observer, cancel)
 }
 
-/// Runs `plan` like [`execute_course`], as the first of several hosts. Its part of the clients
-/// must be the one of the first host ([`ClientPart::Host`]).
+/// Runs `plan` like [`execute_course`], as the first of several hosts, with its part of the
+/// clients.
 ///
 /// # Errors
 /// As [`execute`]. Also [`RunError::Hosts`] if another host cannot carry out the plan.
 ///
 /// # Panics
 /// As [`execute`].
-///
-/// [`ClientPart::Host`]: smbench_model::plan::ClientPart::Host
 pub fn execute_on_hosts(
     hosts: &FirstHost,
     plan: &Plan,
@@ -126,8 +124,12 @@ fn execute_as(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let operations = ShareOperations::of_plan(plan);
-    execute_on_share(plan, operations, role, course, observer, cancel)
+    let mut plan = plan.clone();
+    if let RunRole::First(first) = role {
+        plan.generator.part = first.part();
+    }
+    let operations = ShareOperations::of_plan(&plan);
+    execute_on_share(&plan, operations, role, course, observer, cancel)
 }
 
 /// Runs `plan` like [`execute`], with your own operations instead of those drawn
@@ -250,7 +252,9 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    let run = site::run((plan, operations, role), course, observer, cancel);
+    // A lost host cancels its run, and not what the user asked for after it.
+    let cancel = cancel.child();
+    let run = site::run((plan, operations, role), course, observer, &cancel);
     blocking(RunError::System, run)
 }
 

@@ -112,7 +112,13 @@ fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsStr
     let mut rest = Vec::new();
     let mut words = words.peekable();
     while let Some(word) = words.next() {
-        match word.to_str() {
+        let text = word.to_str();
+        let folder = text.and_then(|text| text.strip_prefix("--parts="));
+        if let Some(folder) = folder {
+            options.parts = Some(PathBuf::from(folder));
+            continue;
+        }
+        match text {
             Some(SEND_PASSWORD) => options.send_password = SendPassword::Yes,
             Some(PARTS) if words.peek().is_some() => {
                 options.parts = words.next().map(PathBuf::from);

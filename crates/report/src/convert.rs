@@ -120,6 +120,15 @@ fn plan(record: &RunRecord) -> PlanDoc {
     if record.driver == Origin::Own {
         plan.generator.driver = Some(Named::Known(DriverDoc::Own));
     }
+    if !record.hosts.is_empty() {
+        // Those of all hosts together.
+        let workers = record
+            .load_points
+            .iter()
+            .map(|point| point.generator.workers.len());
+        let most = workers.max().unwrap_or_default() as u32;
+        plan.generator.threads = plan.generator.threads.max(most);
+    }
     let origin = record.operations;
     plan.operations = (origin == Origin::Own).then_some(Named::Known(origin));
     plan

@@ -141,7 +141,7 @@ pub(crate) fn carry_out(
     presentation: &Presentation<'_>,
     mut interim: Option<IntervalReport>,
 ) -> Result<Exit, Failure> {
-    presentation.hosts.check_server(&requests[0].server)?;
+    presentation.hosts.check_server(&requests[0])?;
     if let Some(follower) = presentation.hosts.follower() {
         return follower.follow_requests(requests);
     }

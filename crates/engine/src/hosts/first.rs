@@ -95,13 +95,14 @@ impl HostChannel {
         self.post.say(self.number, saying);
     }
 
-    /// Notes when a message has arrived.
-    pub(super) fn note(&self, now: Nanos) {
-        self.heard.store(now.0, Ordering::Relaxed);
+    /// Returns when its last message arrived.
+    pub(super) fn heard(&self) -> Nanos {
+        Nanos(self.heard.load(Ordering::Relaxed))
     }
 
-    /// Notes that the host is lost. The first loss counts. A launcher that has lost one host
-    /// ends all, so the one that has been silent for the longest time is the cause.
+    /// Notes that the host is lost, because it is silent. The first loss counts. A launcher that
+    /// has lost one host ends all, so the one that has been silent for the longest time is the
+    /// cause.
     pub(super) fn lose(&self, reason: &str) {
         let first = || {
             let heard = self.loss.heard.get().into_iter().flatten();
@@ -127,6 +128,7 @@ impl FirstHost {
         identity: HostIdentity,
         post: Post,
         arriving: Vec<mpsc::UnboundedReceiver<Saying>>,
+        heard: &[Arc<AtomicU64>],
     ) -> Self {
         let loss: Arc<Loss> = Arc::default();
         let others = arriving.into_iter().enumerate().skip(1);
@@ -135,7 +137,7 @@ impl FirstHost {
             identity: Arc::default(),
             post: post.clone(),
             arriving: Arc::new(AsyncMutex::new(arriving)),
-            heard: Arc::default(),
+            heard: Arc::clone(&heard[number]),
             loss: Arc::clone(&loss),
         });
         let others: Vec<_> = others.collect();
@@ -212,12 +214,24 @@ impl FirstHost {
 
     /// Begins a run on all hosts. They have connected to the server when this returns.
     pub(crate) async fn begin(&self, order: &RunOrder) -> Result<(), HostsError> {
+        self.forget_loss();
         for other in &self.others {
             other.say(Saying::Run(order.clone()));
         }
         let mut names = vec![self.identity.name.clone()];
+        let mut failed = None;
+        // All answers are read, so that the next run finds none of this one.
         for other in &self.others {
-            let identity = self.greeted(other).await?;
+            let identity = match self.greeted(other).await {
+                Ok(identity) => identity,
+                Err(error) => {
+                    if matches!(error, HostsError::Lost { .. }) {
+                        other.lose(&silence());
+                    }
+                    failed = failed.or(Some(error));
+                    continue;
+                }
+            };
             let is_new = !names.contains(&identity.name);
             let name = match is_new {
                 true => identity.name.clone(),
@@ -227,7 +241,14 @@ impl FirstHost {
             // A second run finds the same host.
             let _ = other.identity.set(HostIdentity { name, ..identity });
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn forget_loss(&self) {
+        if let Some(other) = self.others.first() {
+            let lost = other.loss.first.lock();
+            *lost.unwrap_or_else(PoisonError::into_inner) = None;
+        }
     }
 
     /// Waits until another host can carry out the run.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
-use smbench_model::load::PointLoad;
+use smbench_model::load::{PointLoad, Rate};
 use smbench_model::record::{HostRecord, Recorder, SetupPhase};
 
 use super::clock::ClockRelation;
@@ -84,6 +84,7 @@ pub(crate) struct RunOrder {
     pub(crate) url: String,
     /// Its load points and passes, which may be fewer than the other hosts know of.
     pub(crate) load_points: Vec<u32>,
+    pub(crate) rates: Vec<Rate>,
     pub(crate) repeat: u32,
     /// Its seed, which may be drawn by the first host.
     pub(crate) seed: u64,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use smbench_model::plan::ClientPart;
-use smbench_model::record::{Direction, HostRecord, LoadPointRecord};
+use smbench_model::record::{HostRecord, LoadPointRecord};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
@@ -209,20 +209,7 @@ impl Upstream {
     pub(crate) fn measured(&self, mut result: WorkerResult, record: &LoadPointRecord) {
         // They are part of the generator's record.
         result.workers.clear();
-        let host = HostRecord {
-            name: self.identity.name.clone(),
-            clients: record.clients,
-            operations: record.ops.window_all().count(),
-            bytes: record.ops.window_bytes(Direction::Read)
-                + record.ops.window_bytes(Direction::Write),
-            errors: record.ops.errors(),
-            client: record.client,
-            generator: record.generator.clone(),
-            credit_starved: record.credit_starved,
-            held_back: record.held_back,
-            late: result.late,
-            clock: None,
-        };
+        let host = HostRecord::of(&self.identity.name, record, result.late);
         self.say(Saying::Measured(Box::new(HostMeasurements {
             result,
             host,

@@ -4,30 +4,36 @@
 //! It also watches the host. A host that is silent for too long is lost, which ends the run.
 //! One that stood still for a while makes the load point invalid.
 
+mod clocks;
+mod without_result;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::record::{Dropout, HostClock, SetupPhase};
+use smbench_model::load::SetupFailures;
+use smbench_model::record::HostClock;
 use smbench_model::units::format_duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use self::clocks::{Clocks, on_other};
+use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
 use super::message::{HostFailure, HostInterval, HostMeasurements, PointOrder, Saying};
-use super::{ClockRelation, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
+use super::{APART_MAX, ClockRelation, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
-use crate::worker::schedule::{Interval, Schedule, Schedules};
+use crate::worker::schedule::{Interval, Position, Schedule, Schedules};
 use crate::worker::work::GoneOnDrop;
 
-/// The largest share of the window by which windows of hosts may be apart.
-const APART_MAX: f64 = 0.01;
+/// Longest wait for a load point that is called off.
+const CALL_OFF_MAX: Duration = Duration::from_secs(75);
 /// How often a proxy looks whether the set-up is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
@@ -43,6 +49,9 @@ pub(crate) struct ProxyAssignment {
     /// Set when no more sessions are to be set up.
     pub(crate) enough: Arc<AtomicBool>,
     pub(crate) cancel: Cancel,
+    /// Longest time from the end of the load to the result: for answers, final flushes and
+    /// log-offs.
+    pub(crate) ends_within: Duration,
 }
 
 /// Carries out the part of a load point that another host has. Returns `None` if the load
@@ -58,59 +67,29 @@ pub(crate) fn carry(
         .build()?;
     Ok(runtime.block_on(async {
         let host = assignment.host.clone();
-        host.note(clock::now());
         let messages = host.messages().await;
+        let now = clock::now();
         let mut proxy = Proxy {
             assignment,
             messages,
             reports,
             start,
-            heard: clock::now(),
-            awake: clock::now(),
+            heard: now,
+            awake: now,
             told: Told::default(),
+            seen: Carried::default(),
         };
         let outcome = proxy.carry().await;
-        let Proxy { assignment, .. } = proxy;
+        let Proxy {
+            assignment, seen, ..
+        } = proxy;
         assignment.exchange.leave(assignment.number);
         match outcome {
             Ok(result) => result,
-            Err(Lost(reason)) => lost(&assignment, reports, &reason),
+            Err(stop) => Some(without_result(&assignment, seen, reports, &stop)),
         }
     }))
 }
-
-/// Ends the run, because the host is lost.
-fn lost(
-    assignment: &ProxyAssignment,
-    reports: &mpsc::UnboundedSender<WorkerMessage>,
-    reason: &str,
-) -> Option<WorkerResult> {
-    let ProxyAssignment { host, clients, .. } = assignment;
-    host.lose(reason);
-    assignment.cancel.cancel();
-    let reason = format!("host {} is lost: {reason}", host.name());
-    // Only heard during the set-up; the coordinator may have ended already.
-    let _ = reports.send(WorkerMessage::SetupFailed(SessionError::OnHost {
-        host: host.name(),
-        text: "it is lost".to_owned(),
-        phase: SetupPhase::Connect,
-        cause: "the host is lost".to_owned(),
-        own_limit: true,
-    }));
-    let dropouts = clients.iter().map(|&client| Dropout {
-        client,
-        reason: reason.clone(),
-        after_s: None,
-    });
-    Some(WorkerResult {
-        dropouts: dropouts.collect(),
-        faults: Vec::new(),
-        ..WorkerResult::default()
-    })
-}
-
-/// The host is lost, for this reason.
-struct Lost(String);
 
 /// What the host was told.
 #[derive(Default)]
@@ -127,11 +106,12 @@ struct Proxy<'a, M> {
     messages: M,
     reports: &'a mpsc::UnboundedSender<WorkerMessage>,
     start: Schedules,
-    /// When the last message arrived.
+    /// When the last message arrived here.
     heard: Nanos,
     /// When this thread last ran.
     awake: Nanos,
     told: Told,
+    seen: Carried,
 }
 
 /// Something that a proxy has to react to.
@@ -147,28 +127,42 @@ impl<M> Proxy<'_, M>
 where
     M: std::ops::DerefMut<Target = mpsc::UnboundedReceiver<Saying>>,
 {
-    async fn carry(&mut self) -> Result<Option<WorkerResult>, Lost> {
+    async fn carry(&mut self) -> Result<Option<WorkerResult>, Stop> {
         self.say(Saying::Point(self.assignment.order));
         let Some(schedule) = self.set_up().await? else {
-            return self.call_off().await;
+            return Ok(None);
         };
         let relation = self.relate().await?;
+        let related = clock::now();
         self.say(Saying::Begin(on_other(schedule, relation)));
-        let (measurements, faults) = self.follow(schedule, relation).await?;
+        let (measurements, faults, schedule) = self.follow(schedule, relation).await?;
         let after = self.relate().await?;
-        let drift = after.offset - relation.offset;
-        Ok(Some(self.result(
-            measurements,
-            faults,
-            (schedule, relation, drift),
-        )))
+        let clocks = Clocks {
+            relation,
+            related,
+            after,
+            until: clock::now(),
+        };
+        Ok(Some(self.result(measurements, faults, schedule, &clocks)))
     }
 
     /// Passes on what the host says until its load can begin. Returns `None` if it shall not.
-    async fn set_up(&mut self) -> Result<Option<Schedule>, Lost> {
+    async fn set_up(&mut self) -> Result<Option<Schedule>, Stop> {
+        let counts = self.assignment.order.load.setup != SetupFailures::EndRun;
+        let (mut has_failed, mut ended) = (false, None);
         loop {
             let message = match self.next().await? {
-                ProxyEvent::Schedule(schedule) => return Ok(schedule),
+                ProxyEvent::Schedule(Some(schedule)) => {
+                    return match ended {
+                        None => Ok(Some(schedule)),
+                        Some(reason) => Err(Stop::Ended(reason)),
+                    };
+                }
+                ProxyEvent::Schedule(None) if ended.is_some() => return Ok(None),
+                ProxyEvent::Schedule(None) => {
+                    self.call_off().await?;
+                    return Ok(None);
+                }
                 ProxyEvent::Tick => continue,
                 ProxyEvent::Said(Saying::Ready { clients, .. }) => WorkerMessage::Ready {
                     clients,
@@ -181,9 +175,19 @@ where
                 },
                 ProxyEvent::Said(Saying::AllTried) => WorkerMessage::AllTried,
                 ProxyEvent::Said(Saying::SetupFailed(failure)) => {
+                    has_failed = true;
                     WorkerMessage::SetupFailed(self.failed(failure))
                 }
-                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
+                ProxyEvent::Said(Saying::Unmeasured(reason)) => {
+                    let failure = self.assignment.failure(&reason);
+                    ended = Some(reason);
+                    match (counts, has_failed) {
+                        // Where failures are counted, it may have no session at all.
+                        (true, _) => WorkerMessage::AllTried,
+                        (false, false) => WorkerMessage::SetupFailed(failure),
+                        (false, true) => continue,
+                    }
+                }
                 ProxyEvent::Said(_) => continue,
             };
             // The coordinator may have ended already; the error is ignored.
@@ -208,37 +212,42 @@ where
     }
 
     /// Calls the load point off, and waits until the host has ended it.
-    async fn call_off(&mut self) -> Result<Option<WorkerResult>, Lost> {
+    async fn call_off(&mut self) -> Result<(), Stop> {
         self.say(Saying::CallOff);
-        loop {
-            match timeout(SILENCE_MAX, self.messages.recv()).await {
-                Err(_) | Ok(None) => return Err(Lost(silence())),
-                Ok(Some(Saying::Unmeasured(_) | Saying::Measured(_))) => return Ok(None),
-                Ok(Some(_)) => {}
+        let ended = async {
+            loop {
+                let event = self.next().await?;
+                let is_end =
+                    |saying: &Saying| matches!(saying, Saying::Unmeasured(_) | Saying::Measured(_));
+                if matches!(&event, ProxyEvent::Said(saying) if is_end(saying)) {
+                    return Ok(());
+                }
             }
-        }
+        };
+        let late = |_| Err(Stop::Lost("it does not end the load point".to_owned()));
+        timeout(CALL_OFF_MAX, ended).await.unwrap_or_else(late)
     }
 
     /// Relates the host's clock to the own one.
-    async fn relate(&mut self) -> Result<ClockRelation, Lost> {
-        self.assignment
-            .host
-            .post
-            .relate(self.assignment.host.number);
+    async fn relate(&mut self) -> Result<ClockRelation, Stop> {
+        let ProxyAssignment { host, .. } = &self.assignment;
+        host.post.relate(host.number);
         loop {
-            if let ProxyEvent::Said(Saying::Related(relation)) = self.next().await? {
-                return Ok(relation);
+            match self.next().await? {
+                ProxyEvent::Said(Saying::Related(relation)) => return Ok(relation),
+                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Stop::Ended(reason)),
+                _ => {}
             }
         }
     }
 
     /// Hands in what arrives until the load point has ended on the host. Also returns what
-    /// makes it invalid.
+    /// makes it invalid, and the last schedule.
     async fn follow(
         &mut self,
-        schedule: Schedule,
+        mut schedule: Schedule,
         relation: ClockRelation,
-    ) -> Result<(HostMeasurements, Vec<String>), Lost> {
+    ) -> Result<(HostMeasurements, Vec<String>, Schedule), Stop> {
         let mut faults = Vec::new();
         loop {
             let (heard, awake) = (self.heard, self.awake);
@@ -251,13 +260,21 @@ where
             if schedule.begin <= now && heard < schedule.stop {
                 faults.extend(self.stood_still(now.since(awake), silent));
             }
+            let end = schedule.stop.min(self.assignment.cancel.at());
+            if now.since(end) > self.assignment.ends_within.into() {
+                let limit = format_duration(self.assignment.ends_within);
+                return Err(Stop::Lost(format!(
+                    "no result within {limit} after the load"
+                )));
+            }
             match event {
-                ProxyEvent::Said(Saying::Interval(interval)) => self.hand_in(*interval, relation),
+                ProxyEvent::Said(Saying::Interval(interval)) => self.hand_in(&interval, relation),
                 ProxyEvent::Said(Saying::Measured(measurements)) => {
-                    return Ok((*measurements, faults));
+                    return Ok((*measurements, faults, schedule));
                 }
-                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Lost(reason)),
+                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Stop::Ended(reason)),
                 ProxyEvent::Schedule(Some(shorter)) => {
+                    schedule = shorter;
                     self.say(Saying::Begin(on_other(shorter, relation)));
                 }
                 ProxyEvent::Said(_) | ProxyEvent::Schedule(None) | ProxyEvent::Tick => {}
@@ -277,8 +294,13 @@ where
         })
     }
 
-    fn hand_in(&self, interval: HostInterval, relation: ClockRelation) {
+    fn hand_in(&mut self, interval: &HostInterval, relation: ClockRelation) {
         let HostInterval { interval, recorder } = interval;
+        if matches!(interval.place, Position::Window(_)) {
+            self.seen.operations += recorder.all().count();
+            self.seen.bytes += recorder.bytes_carried();
+        }
+        self.seen.errors += recorder.ops().map(|(_, op)| op.errors).sum::<u64>();
         let interval = Interval {
             from: relation.on_first(interval.from),
             to: relation.on_first(interval.to),
@@ -295,14 +317,18 @@ where
         &self,
         measurements: HostMeasurements,
         mut faults: Vec<String>,
-        (schedule, relation, drift): (Schedule, ClockRelation, i64),
+        schedule: Schedule,
+        clocks: &Clocks,
     ) -> WorkerResult {
         let HostMeasurements { result, mut host } = measurements;
         let name = self.assignment.host.name();
+        let relation = clocks.relation;
+        // A cancel by the first host is told for the whole load point.
+        let own = result.faults.iter().filter(|_| !self.told.cancel);
+        faults.extend(own.map(|fault| format!("host {name}: {fault}")));
         let window = (schedule.close - schedule.open).0 as f64;
         let late = host.late.unwrap_or_default();
-        let missed = late.since(schedule.open - schedule.begin);
-        let apart = Nanos(drift.unsigned_abs()) + relation.bound + missed;
+        let apart = clocks.apart() + late.since(schedule.open - schedule.begin);
         if apart.0 as f64 > window * APART_MAX {
             let apart = format_duration(Duration::from_micros(apart.0 / 1000));
             faults.push(format!("the window of host {name} may be {apart} apart"));
@@ -314,7 +340,8 @@ where
         host.clock = Some(HostClock {
             offset: relation.offset,
             bound: relation.bound,
-            drift,
+            drift: clocks.drift(),
+            skew: clocks.skew(schedule.open),
         });
         WorkerResult {
             ended,
@@ -327,8 +354,7 @@ where
 
     /// Waits for the next event. Tells the host of a cancel, and that no more sessions are to
     /// be set up.
-    async fn next(&mut self) -> Result<ProxyEvent, Lost> {
-        let now = clock::now();
+    async fn next(&mut self) -> Result<ProxyEvent, Stop> {
         if !self.told.cancel && self.assignment.cancel.is_cancelled() {
             self.told.cancel = true;
             self.say(Saying::Cancel);
@@ -337,57 +363,44 @@ where
             self.told.enough = true;
             self.say(Saying::Enough);
         }
-        self.awake = now;
+        self.awake = clock::now();
         tokio::select! {
             said = self.messages.recv() => match said {
                 Some(said) => {
                     self.heard = clock::now();
-                    self.assignment.host.note(self.heard);
                     Ok(ProxyEvent::Said(said))
                 }
-                None => Err(Lost("its connection has ended".to_owned())),
+                None => Err(Stop::Lost("its connection has ended".to_owned())),
             },
             changed = self.start.changed(), if !self.told.over => {
                 let schedule = *self.start.borrow_and_update();
                 self.told.over |= changed.is_err();
                 Ok(ProxyEvent::Schedule(schedule.filter(|_| changed.is_ok())))
             }
-            () = tokio::time::sleep(LOOK_INTERVAL) => {
-                let now = clock::now();
-                let silent = now.since(self.heard);
-                let cancelled = silent.min(now.since(self.assignment.cancel.at()));
-                if cancelled > SILENCE_AFTER_CANCEL.into() {
-                    return Err(Lost("no message from it after the cancel".to_owned()));
-                }
-                match silent > SILENCE_MAX.into() {
-                    true => Err(Lost(silence())),
-                    false => Ok(ProxyEvent::Tick),
-                }
-            }
+            () = tokio::time::sleep(LOOK_INTERVAL) => self.look(),
+        }
+    }
+
+    /// Judges whether the host has been silent for too long.
+    fn look(&self) -> Result<ProxyEvent, Stop> {
+        let now = clock::now();
+        if now.since(self.awake) > STILL_MAX.into() {
+            // This host stood still, and messages may wait.
+            return Ok(ProxyEvent::Tick);
+        }
+        let silent = now.since(self.assignment.host.heard());
+        let cancelled = silent.min(now.since(self.assignment.cancel.at()));
+        if cancelled > SILENCE_AFTER_CANCEL.into() {
+            let how = "no message from it after the cancel";
+            return Err(Stop::Lost(how.to_owned()));
+        }
+        match silent > SILENCE_MAX.into() {
+            true => Err(Stop::Lost(silence())),
+            false => Ok(ProxyEvent::Tick),
         }
     }
 
     fn say(&self, saying: Saying) {
         self.assignment.host.say(saying);
-    }
-}
-
-/// Returns the schedule by the clock of the other host.
-fn on_other(schedule: Schedule, relation: ClockRelation) -> Schedule {
-    let Schedule {
-        begin,
-        open,
-        close,
-        stop,
-        interval,
-        clients,
-    } = schedule;
-    Schedule {
-        begin: relation.on_other(begin),
-        open: relation.on_other(open),
-        close: relation.on_other(close),
-        stop: relation.on_other(stop),
-        interval,
-        clients,
     }
 }

@@ -1,6 +1,8 @@
 //! Moves messages between hosts, on a thread that does nothing else. So no part of a run waits
 //! for another host inside a transport, and a transport that hangs does not hang the run.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
@@ -85,6 +87,8 @@ pub struct HostPump<T> {
     transport: T,
     jobs: Receiver<PumpJob>,
     incoming: Vec<mpsc::UnboundedSender<Saying>>,
+    /// When the last message of each host arrived, in nanoseconds.
+    heard: Vec<Arc<AtomicU64>>,
     relating: Vec<Option<Relating>>,
     awake_until: Nanos,
     /// When this host last said that it is there.
@@ -97,10 +101,13 @@ pub fn connect<T: HostTransport>(transport: T, identity: HostIdentity) -> (HostP
     let (host, of) = transport.place();
     let (post, jobs) = channel();
     let post = Post(post);
+    let heard: Vec<_> = (0..of)
+        .map(|_| Arc::new(AtomicU64::new(clock::now().0)))
+        .collect();
     let (incoming, mut arriving): (Vec<_>, Vec<_>) =
         (0..of).map(|_| mpsc::unbounded_channel()).unzip();
     let role = match host {
-        0 => HostRole::First(FirstHost::new(identity, post, arriving)),
+        0 => HostRole::First(FirstHost::new(identity, post, arriving, &heard)),
         _ => {
             let from_first = arriving.swap_remove(0);
             HostRole::Other(OtherHost::new(identity, (host, of), post, from_first))
@@ -111,6 +118,7 @@ pub fn connect<T: HostTransport>(transport: T, identity: HostIdentity) -> (HostP
         jobs,
         relating: incoming.iter().map(|_| None).collect(),
         incoming,
+        heard,
         awake_until: Nanos(0),
         alive: Nanos(0),
     };
@@ -176,6 +184,7 @@ impl<T: HostTransport> HostPump<T> {
 
     fn take(&mut self, from: u32, saying: Saying) {
         let now = clock::now();
+        self.heard[from as usize].store(now.0, Ordering::Relaxed);
         match saying {
             Saying::Ping(ping) => {
                 self.awake_until = now + AWAKE;

@@ -20,6 +20,8 @@ struct CancelState {
     /// Instant of the earliest cancel; [`Nanos::MAX`] until there is one.
     at: AtomicU64,
     changed: Notify,
+    /// A cancel that also counts.
+    parent: Option<Cancel>,
 }
 
 impl Default for CancelState {
@@ -27,6 +29,7 @@ impl Default for CancelState {
         Self {
             at: AtomicU64::new(Nanos::MAX.0),
             changed: Notify::new(),
+            parent: None,
         }
     }
 }
@@ -47,10 +50,23 @@ impl Cancel {
         self.at() < Nanos::MAX
     }
 
+    /// Returns a cancel of its own that this one also cancels.
+    pub(crate) fn child(&self) -> Self {
+        let shared = CancelState {
+            parent: Some(self.clone()),
+            ..CancelState::default()
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
     /// Returns the instant of the first [`Cancel::cancel`]; [`Nanos::MAX`] before
     /// that.
     pub(crate) fn at(&self) -> Nanos {
-        Nanos(self.shared.at.load(Ordering::Acquire))
+        let own = Nanos(self.shared.at.load(Ordering::Acquire));
+        let parent = self.shared.parent.as_ref();
+        own.min(parent.map_or(Nanos::MAX, Self::at))
     }
 
     /// Waits for [`Cancel::cancel`].
@@ -58,8 +74,15 @@ impl Cancel {
         // Registered before the check; otherwise a cancel between the two would be
         // missed.
         let changed = self.shared.changed.notified();
-        if !self.is_cancelled() {
-            changed.await;
+        if self.is_cancelled() {
+            return;
+        }
+        match &self.shared.parent {
+            None => changed.await,
+            Some(parent) => tokio::select! {
+                () = changed => {}
+                () = Box::pin(parent.cancelled()) => {}
+            },
         }
     }
 }

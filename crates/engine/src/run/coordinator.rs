@@ -54,7 +54,15 @@ pub(super) async fn measure(
         if let Some(share) = &mut share {
             share.prepare(ready, observer).await?;
         }
-        let (measured, own) = point::measure(context, point, load, observer).await?;
+        let measured = point::measure(context, point, load, observer).await;
+        let lost_host = match context.role {
+            RunRole::First(first) => first.lost(),
+            RunRole::Alone | RunRole::Other(_) => None,
+        };
+        let (measured, own) = match (measured, &lost_host) {
+            (Err(_), Some(lost)) => return Err(RunError::HostLost(lost.clone())),
+            (measured, _) => measured?,
+        };
         record.own_part.extend(own);
         let lost = lost(context, &measured);
         let is_doubtful = course.is_search() && (lost.is_some() || measured.invalid.is_some());
@@ -66,10 +74,6 @@ pub(super) async fn measure(
             // The load may have been too much for the server, or the server is gone.
             share.check_server().await?;
         }
-        let lost_host = match context.role {
-            RunRole::First(first) => first.lost(),
-            RunRole::Alone | RunRole::Other(_) => None,
-        };
         if let Some(lost) = &lost_host {
             // What is saved now may be the last document.
             record.outcome = Outcome::Aborted(lost.clone());

@@ -9,16 +9,19 @@ mod until_steady;
 mod workers;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::load::PointLoad;
+use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::plan::PartRecords;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    GeneratorRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord, Tally,
+    GeneratorRecord, HostRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord,
+    Tally,
 };
 use smbench_model::units::format_duration;
 
+use crate::hosts::APART_MAX;
 use crate::machine::clock;
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
@@ -50,9 +53,12 @@ pub(super) async fn measure(
         PartRecords::Merged => SeriesDetail::Summaries,
     };
     let (own, others) = (workers_for(context, load), others(context, load).count());
-    let keeps_own = others > 0 && plan.generator.parts == PartRecords::Kept;
-    let of_own = (keeps_own.then_some(own), detail);
-    let exchange = Arc::new(RecorderExchange::new(own + others, empty, of_own));
+    let of_own = ((others > 0).then_some(own), detail);
+    let exchange = RecorderExchange::new(own + others, empty, of_own);
+    let exchange = Arc::new(match context.role {
+        RunRole::Other(_) => exchange.keeping_all(),
+        RunRole::Alone | RunRole::First(_) => exchange,
+    });
     let (mut workers, load_gone) = Workers::start(context, (point, load), &exchange).await?;
     let observed = workers.run(load_gone, context, point, observer).await;
     let (mut outcome, of_own) = workers.join().await?;
@@ -66,22 +72,34 @@ pub(super) async fn measure(
     for over in &over {
         tell(context, (point, repeat), over, observer);
     }
-    let part = context.role.upstream().map(|_| outcome.clone());
-    let (others, late) = (std::mem::take(&mut outcome.hosts), outcome.late);
+    let mut part = context.role.upstream().map(|_| outcome.clone());
+    if let (Some(part), true) = (&mut part, context.cancel.is_cancelled()) {
+        part.faults.push("interrupted".to_owned());
+    }
+    let others = std::mem::take(&mut outcome.hosts);
+    if !others.is_empty() {
+        outcome
+            .faults
+            .extend(late_first(&observed.schedule, of_own.late));
+    }
     let (observed, seen) = (&observed, &seen);
-    let here = PointNumber {
-        clients: plan.generator.part.count(load.clients),
-        ..point
-    };
     let own = exchange.finish_own().map(|(ops, series)| {
+        let clients = match load.setup {
+            SetupFailures::EndRun => plan.generator.part.count(load.clients),
+            SetupFailures::CountUntil(_) => of_own.session_setup.len() as u32,
+        };
+        let late = of_own.late;
         let measured = PointMeasurements {
-            observed,
+            observed: &observed.of_own(of_own.ended),
             outcome: of_own,
             seen,
             ops,
             series,
         };
-        measured.into_record(context, (here, repeat))
+        (
+            measured.into_record(context, (PointNumber { clients, ..point }, repeat)),
+            late,
+        )
     });
     let measured = PointMeasurements {
         observed,
@@ -91,13 +109,26 @@ pub(super) async fn measure(
         series,
     };
     let mut record = measured.into_record(context, (point, repeat));
-    if let RunRole::First(first) = context.role {
-        hosts::add_hosts(&mut record, (first.name(), here.clients, late), others);
+    if let (RunRole::First(first), Some((own, late))) = (context.role, &own) {
+        let first = HostRecord::of(first.name(), own, *late);
+        hosts::add_hosts(&mut record, [first].into_iter().chain(others).collect());
     }
+    let own = own.filter(|_| plan.generator.parts == PartRecords::Kept);
+    let own = own.map(|(own, _)| own);
     if let (Some(upstream), Some(part)) = (context.role.upstream(), part) {
         upstream.measured(part, &record);
     }
     Ok((record, own))
+}
+
+/// Describes a first host whose window is not whole, because it began its load late.
+fn late_first(schedule: &Schedule, late: Option<Nanos>) -> Option<String> {
+    let missed = late?.since(schedule.open - schedule.begin);
+    let window = (schedule.close - schedule.open).0 as f64;
+    (missed.0 as f64 > window * APART_MAX).then(|| {
+        let missed = format_duration(Duration::from_micros(missed.0 / 1000));
+        format!("the first host began its window {missed} late")
+    })
 }
 
 /// The measurements of a load point whose workers have ended.

@@ -47,39 +47,19 @@ async fn follow(
     loop {
         match orders.recv().await {
             Some(Order::Run(order)) => {
-                let run = CancelOfRun::begin(&upstream, cancel);
-                if let Some(record) = run_one(&order, &plans, &upstream, &mut orders, &run.0).await
-                {
+                // The first host cancels the run alone, the user of this one everything.
+                let run = cancel.child();
+                upstream.obey_with(&run);
+                if let Some(record) = run_one(&order, &plans, &upstream, &mut orders, &run).await {
                     ended(&record);
                 }
             }
             Some(Order::End) => return Ok(()),
             Some(Order::Lost) | None => return Err(RunError::FirstHostLost),
+            Some(Order::Point(_)) => upstream.unmeasured("it is in no run".to_owned()),
             // The end of a run that this host could not begin.
-            Some(Order::Point(_) | Order::EndRun) => {}
+            Some(Order::EndRun) => {}
         }
-    }
-}
-
-/// The cancel of one run: by the first host, or by the user of this one.
-struct CancelOfRun(Cancel, tokio::task::JoinHandle<()>);
-
-impl CancelOfRun {
-    fn begin(upstream: &Upstream, user: &Cancel) -> Self {
-        let cancel = Cancel::default();
-        upstream.obey_with(&cancel);
-        let (user, own) = (user.clone(), cancel.clone());
-        let watch = tokio::spawn(async move {
-            user.cancelled().await;
-            own.cancel();
-        });
-        Self(cancel, watch)
-    }
-}
-
-impl Drop for CancelOfRun {
-    fn drop(&mut self) {
-        self.1.abort();
     }
 }
 
@@ -122,6 +102,7 @@ fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, St
     let at_points = |plan: &Plan| {
         let mut plan = plan.clone();
         plan.work.load_points.clone_from(&order.load_points);
+        plan.work.rates.clone_from(&order.rates);
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
         plan
     };

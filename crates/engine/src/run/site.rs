@@ -67,7 +67,7 @@ pub(super) async fn run(
         cancel,
     };
     let begun = match role {
-        RunRole::First(first) => begin_on_hosts(first, &order, &mut record).await,
+        RunRole::First(first) => begin_on_hosts(first, &order, &mut record, cancel).await,
         RunRole::Alone | RunRole::Other(_) => Ok(()),
     };
     let measured = match begun {
@@ -88,8 +88,12 @@ async fn begin_on_hosts(
     first: &FirstHost,
     order: &RunOrder,
     record: &mut RunRecord,
+    cancel: &Cancel,
 ) -> Result<(), RunError> {
-    first.begin(order).await?;
+    tokio::select! {
+        begun = first.begin(order) => begun?,
+        () = cancel.cancelled() => return Err(SessionError::Interrupted.into()),
+    }
     record.hosts = first.facts();
     Ok(())
 }
@@ -130,6 +134,7 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
     };
     RunOrder {
         load_points: plan.work.load_points.clone(),
+        rates: plan.work.rates.clone(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
         password,

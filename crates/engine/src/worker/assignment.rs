@@ -150,7 +150,7 @@ impl WorkerResult {
         self.ended = self.ended.max(other.ended);
         self.closed = self.closed.max(other.closed);
         self.late = match (self.late, other.late) {
-            (Some(one), Some(two)) => Some(one.min(two)),
+            (Some(one), Some(two)) => Some(one.max(two)),
             (one, two) => one.or(two),
         };
         self.hosts.extend(other.hosts);

@@ -33,6 +33,8 @@ pub(crate) struct RecorderExchange {
     /// The empty recorder from which others are cloned.
     empty: Recorder,
     waiting_max: usize,
+    /// Whether the coordinator must see every interval, however late it is.
+    keeps_all: bool,
     queues: Mutex<RecorderQueues>,
     /// Locked before `queues` if both are needed, so that recorders are merged in
     /// the order in which they were handed in.
@@ -51,6 +53,8 @@ struct Merging {
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
+    /// Complete intervals that the coordinator has not seen.
+    unseen: Vec<EndedInterval>,
 }
 
 impl RecorderExchange {
@@ -79,8 +83,16 @@ impl RecorderExchange {
                 ),
                 own: own.map(|own| Timeline::new(own, detail)),
                 taken: Vec::with_capacity(waiting_max + 1),
+                unseen: Vec::new(),
             }),
+            keeps_all: false,
         }
+    }
+
+    /// Keeps every interval until the coordinator has seen it.
+    pub(crate) const fn keeping_all(mut self) -> Self {
+        self.keeps_all = true;
+        self
     }
 
     /// Merges the recorders that were handed in; called by the coordinator. Returns
@@ -92,16 +104,18 @@ impl RecorderExchange {
             timeline,
             own,
             taken,
+            unseen,
         } = &mut *merging;
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
             if let Some(own) = own {
-                spare.extend(own.add_own(&handed));
+                own.add_own(&handed);
             }
             spare.extend(timeline.add(handed));
         }
-        let over: Vec<_> = std::iter::from_fn(|| timeline.close_next()).collect();
+        let mut over = std::mem::take(unseen);
+        over.extend(std::iter::from_fn(|| timeline.close_next()));
         let live = timeline.live;
         drop(merging);
         self.give_back(spare);
@@ -135,13 +149,17 @@ impl RecorderExchange {
 
     /// Hands in a complete interval of another host, whose workers hand in intervals in
     /// their order.
-    pub(crate) fn hand_in_interval(&self, worker: usize, interval: Interval, recorder: Recorder) {
+    pub(crate) fn hand_in_interval(&self, worker: usize, interval: Interval, recorder: &Recorder) {
         let later = interval.from + Nanos(1);
+        // Only recorders of this exchange may become spare ones: others lack the kinds that
+        // did not occur, and with them their response times.
+        let mut own = self.empty();
+        own.merge(recorder);
         self.hand_in(HandedIn {
             worker,
             interval,
             end: interval.to,
-            recorder: Some(recorder),
+            recorder: Some(own),
             next: NextInterval::Interval(later, Position::Window(0)),
         });
     }
@@ -178,7 +196,11 @@ impl RecorderExchange {
         };
         if is_full {
             let (_, over) = self.collect();
-            self.give_back(over.into_iter().map(|over| over.recorder));
+            match self.keeps_all {
+                // The first host learns of them only from the coordinator.
+                true => lock(&self.merging).unseen.extend(over),
+                false => self.give_back(over.into_iter().map(|over| over.recorder)),
+            }
         }
     }
 

@@ -104,17 +104,16 @@ impl Timeline {
     }
 
     /// Adds a copy of the recorder of a worker, if it is one of these workers.
-    pub(super) fn add_own(&mut self, handed: &HandedIn) -> Option<Recorder> {
+    pub(super) fn add_own(&mut self, handed: &HandedIn) {
         if handed.worker >= self.next.len() {
-            return None;
+            return;
         }
         let copy = HandedIn {
             recorder: handed.recorder.clone(),
             ..*handed
         };
-        let spare = self.add(copy);
+        self.add(copy);
         while self.close_next().is_some() {}
-        spare
     }
 
     /// Summarises the oldest interval if it is complete for all workers.

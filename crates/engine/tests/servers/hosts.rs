@@ -12,7 +12,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_formats::profile;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, ServicePace};
 use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, OpTotals, Outcome, RunRecord};
@@ -233,4 +233,88 @@ fn a_host_with_another_plan_is_named_before_anything_is_measured() {
     assert!(told.starts_with(expected), "{told}");
     drop(first);
     assert!(others.join()[0].0.is_ok());
+}
+
+/// With a slow server, actions wait for those before them. Response times have that wait, in
+/// every interval of every host.
+#[test]
+fn actions_at_a_rate_keep_their_response_times_on_all_hosts() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        pace: ServicePace::OneByOne(Duration::from_millis(5)),
+        ..EmbeddedOptions::default()
+    });
+    let server = server.unwrap();
+    let mut options = window("2", 3);
+    options.work.rate = Some("400".parse().unwrap());
+    let plan = plan_of(&profile::load("read-4k").unwrap(), &options, &server);
+    let (first, others) = start(2, std::slice::from_ref(&plan));
+    let together = run_first(&first, &plan, &Cancel::default()).unwrap();
+    drop(first);
+    assert!(others.join()[0].0.is_ok());
+    let point = &together.load_points[0];
+    let read = point.ops.window(OpKind::Read);
+    // Twice the possible rate: after a second half a second is waited for.
+    assert!(read.latency().mean() > 10.0 * read.service.mean());
+    for second in &point.series.all {
+        let service = read.service.max();
+        assert!(
+            second.p50 > service,
+            "{second:?}, longest service time {service} ns"
+        );
+    }
+}
+
+#[test]
+fn a_host_that_is_interrupted_alone_makes_the_load_point_invalid() {
+    let server = server();
+    let plan = plan_of(&profile::load("read-4k").unwrap(), &window("4", 4), &server);
+    let (first, others) = start(2, std::slice::from_ref(&plan));
+    let cancel = others.cancels[0].clone();
+    let user = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(2));
+        cancel.cancel();
+    });
+    let record = run_first(&first, &plan, &Cancel::default()).unwrap();
+    drop(first);
+    user.join().unwrap();
+    assert_eq!(
+        record.load_points[0].invalid.as_deref(),
+        Some("host node1: interrupted")
+    );
+    others.join();
+}
+
+#[test]
+fn a_cancel_at_any_time_ends_the_run_on_all_hosts() {
+    let server = server();
+    let plan = plan_of(
+        &profile::load("read-4k").unwrap(),
+        &window("40", 20),
+        &server,
+    );
+    for after in [0, 20, 60, 120, 250, 500, 900] {
+        let (first, others) = start(3, std::slice::from_ref(&plan));
+        let cancel = Cancel::default();
+        let asked = cancel.clone();
+        let user = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(after));
+            asked.cancel();
+        });
+        let began = Instant::now();
+        let record = run_first(&first, &plan, &cancel);
+        assert!(
+            began.elapsed() < Duration::from_secs(15),
+            "after {after} ms"
+        );
+        assert_eq!(first.lost(), None, "after {after} ms");
+        if let Ok(record) = record {
+            assert_eq!(record.outcome, Outcome::Interrupted, "after {after} ms");
+            assert_eq!(record.leftover, None);
+        }
+        drop(first);
+        user.join().unwrap();
+        for (ended, _) in others.join() {
+            ended.unwrap();
+        }
+    }
 }

@@ -40,11 +40,21 @@ impl Plan {
                 Err(("client_range", Problem::PartOfClients(*range)))
             }
             _ if begin_at.is_some() && !is_single => Err(("begin_at", Problem::BeginAt)),
+            ClientPart::Host { of, .. } if self.has_idle_hosts(*of) => {
+                Err(("clients", Problem::IdleHosts(*of)))
+            }
             ClientPart::Host { .. } if self.is_verified_together() => {
                 Err(("verify", Problem::VerifyOnHosts))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether a `fileio` test leaves one of so many hosts without a client. Its events
+    /// are divided among all hosts.
+    fn has_idle_hosts(&self, hosts: u32) -> bool {
+        let fewest = self.work.load_points.iter().min();
+        self.work.workload.fileio().is_some() && fewest.is_some_and(|fewest| *fewest < hosts)
     }
 
     /// Returns whether clients verify data that other clients write.

@@ -208,6 +208,9 @@ pub enum Problem {
     /// Several load points cannot begin at one time.
     #[error("begin_at needs one load point in one pass: run smbench once for each")]
     BeginAt,
+    /// A `fileio` test has fewer clients than hosts.
+    #[error("there are fewer clients than hosts, of which there are {0}: give at least {0}")]
+    IdleHosts(u32),
     /// Hosts do not know which data the clients of other hosts have written.
     #[error(
         "verify needs private files on several hosts, because none knows what the others write: \

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
-use crate::record::{ClientUsage, GeneratorRecord};
+use crate::record::{ClientUsage, Direction, GeneratorRecord, LoadPointRecord};
 
 /// A host in the window of a load point.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -20,21 +20,42 @@ pub struct HostRecord {
     pub bytes: u64,
     /// Its failed operations, ramps included.
     pub errors: u64,
-    /// Its use of CPU and memory.
-    pub client: ClientUsage,
-    /// The state of its generator.
-    pub generator: GeneratorRecord,
+    /// Its use of CPU and memory; `None` if the host was lost.
+    pub client: Option<ClientUsage>,
+    /// The state of its generator; `None` if the host was lost.
+    pub generator: Option<GeneratorRecord>,
     /// Time within the window, summed over its clients, in which a request was due but no
     /// credit was available.
     pub credit_starved: Duration,
     /// Time within the window, summed over its clients, in which a request was due but the
     /// socket had not yet accepted earlier ones.
     pub held_back: Duration,
-    /// Time from when its load was to begin until it sent the first operation; `None` if it
-    /// sent none.
+    /// Time from when its load was to begin until all its workers had begun; `None` without
+    /// workers.
     pub late: Option<Nanos>,
     /// How its clock was related to that of the first host; `None` for the first.
     pub clock: Option<HostClock>,
+}
+
+impl HostRecord {
+    /// Returns the part of a host with this name, which it has measured itself.
+    #[must_use]
+    pub fn of(name: &str, own: &LoadPointRecord, late: Option<Nanos>) -> Self {
+        let ops = &own.ops;
+        Self {
+            name: name.to_owned(),
+            clients: own.clients,
+            operations: ops.window_all().count(),
+            bytes: ops.window_bytes(Direction::Read) + ops.window_bytes(Direction::Write),
+            errors: ops.errors(),
+            client: Some(own.client),
+            generator: Some(own.generator.clone()),
+            credit_starved: own.credit_starved,
+            held_back: own.held_back,
+            late,
+            clock: None,
+        }
+    }
 }
 
 /// Who a host is, for the document of the run.
@@ -55,4 +76,7 @@ pub struct HostClock {
     pub bound: Nanos,
     /// By how much the offset had changed when the load had ended, in nanoseconds.
     pub drift: i64,
+    /// Time from when the first host's window opened until this one's did, in nanoseconds, as
+    /// estimated from the drift.
+    pub skew: i64,
 }

@@ -71,6 +71,9 @@ const NOT_AS_RECORDED: &str = "not as recorded: ";
 /// or both.
 const SERVER_CPU: &str = "server_cpu.scope";
 
+/// Key of the number of machines that generated the load.
+const HOSTS: &str = "hosts";
+
 /// Key of passes with a different server.
 const OTHERWISE: &str = "server.otherwise";
 
@@ -166,7 +169,7 @@ pub(super) fn of_replays(compared: &[(&CurveRow<'_>, &CurveRow<'_>)]) -> Vec<Dif
 }
 
 fn is_of_machine(key: &str) -> bool {
-    key.starts_with("machine.")
+    key.starts_with("machine.") || key == HOSTS
 }
 
 /// Returns the values of a plan that do not change the work, by key: those of its
@@ -198,6 +201,7 @@ fn facts(run: &RunDoc) -> Map<String, Value> {
     flatten("loop", json(&run.pacing), &mut facts);
     flatten("tool", json(&run.tool), &mut facts);
     flatten("machine", json(&run.machine), &mut facts);
+    flatten(HOSTS, json(&run.hosts.len().max(1)), &mut facts);
     let scope = CpuOf::over(&run.load_points).map(CpuOf::name);
     flatten(SERVER_CPU, json(&scope), &mut facts);
     facts

@@ -36,9 +36,9 @@ fn part(host: &HostRecord, all: u64, window: Duration) -> HostPointDoc {
         throughput_mbps: throughput_mbps(host.bytes, window_s),
         share: (all > 0).then(|| host.operations as f64 / all as f64),
         errors: host.errors,
-        client: client(host.client, host.operations),
-        generator: Some(GeneratorDoc::of_host(host, window)),
-        window_skew_ns: host.clock.map_or(0, |clock| clock.drift),
+        client: host.client.map(|usage| client(usage, host.operations)),
+        generator: GeneratorDoc::of_host(host, window),
+        window_skew_ns: host.clock.map_or(0, |clock| clock.skew),
         clock: host.clock.map(|clock| HostClockDoc {
             bound_ns: clock.bound.0,
             drift_ns: clock.drift,

@@ -96,9 +96,10 @@ impl From<&LoadPointRecord> for GeneratorDoc {
 
 impl GeneratorDoc {
     /// Returns the generator of one host of several, in a window of this length.
-    pub(crate) fn of_host(host: &HostRecord, window: Duration) -> Self {
+    pub(crate) fn of_host(host: &HostRecord, window: Duration) -> Option<Self> {
         let waits = [host.credit_starved, host.held_back];
-        Self::of(&host.generator, waits, (window, host.clients))
+        let generator = host.generator.as_ref()?;
+        Some(Self::of(generator, waits, (window, host.clients)))
     }
 
     /// Returns a generator whose clients were held up for these times, without credits and

@@ -36,12 +36,13 @@ pub struct HostPointDoc {
     pub share: Option<f64>,
     /// Number of its failed operations, ramps included.
     pub errors: u64,
-    /// Its use of CPU and memory.
-    pub client: ClientDoc,
+    /// Its use of CPU and memory; `null` if it was lost.
+    pub client: Option<ClientDoc>,
     /// The condition of its generator; `null` if it is not known.
     pub generator: Option<GeneratorDoc>,
-    /// Nanoseconds from when the first machine's window opened until this one's did, by the
-    /// clocks as they were related. Negative if it opened before.
+    /// Nanoseconds from when the first machine's window opened until this one's did: by the
+    /// drift of the clocks over MPI, by the wall clocks in a merged result. Negative if it opened
+    /// before.
     pub window_skew_ns: i64,
     /// How its clock was related to that of the first machine. Absent for the first, and for
     /// parts that were run by hand, whose wall clocks are taken to be equal.
@@ -57,7 +58,7 @@ pub struct HostClockDoc {
     pub bound_ns: u64,
     /// By how much the relation had changed when the window had closed, in nanoseconds.
     pub drift_ns: i64,
-    /// Nanoseconds from when its load was to begin until its first operation was sent; `null`
-    /// if it sent none.
+    /// Nanoseconds from when its load was to begin until all its threads had begun; `null`
+    /// without threads.
     pub first_operation_ns: Option<u64>,
 }

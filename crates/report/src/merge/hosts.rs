@@ -29,7 +29,7 @@ pub(super) fn of_point(parts: &[PartPoint<'_>], operations: u64) -> Vec<HostPoin
             throughput_mbps: point.throughput_mbps,
             share: (operations > 0).then(|| own as f64 / operations as f64),
             errors: point.errors,
-            client: point.client,
+            client: Some(point.client),
             generator: Some(part.generator.clone()),
             // Times are to the microsecond.
             window_skew_ns: (seconds_since(first, part.opened) * 1e6).round() as i64 * 1000,

@@ -68,15 +68,27 @@ fn plan(parts: &[Part]) -> PlanDoc {
     plan.generator.pin_threads = pinned
         .map(|pin| pin.unwrap_or(false))
         .reduce(|one, other| one && other);
-    // A machine without a limit leaves the run without one.
-    plan.generator.setup_rate = rates.try_fold(0_u32, |sum, rate| Some(sum.saturating_add(rate?)));
+    // Hosts of one run keep to its rate together. Of other parts, a machine without a limit
+    // leaves the run without one.
+    if !are_hosts(parts) {
+        let sum = rates.try_fold(0_u32, |sum, rate| Some(sum.saturating_add(rate?)));
+        plan.generator.setup_rate = sum;
+    }
     plan.sessions.source_ip = Some(sources).filter(|sources| !sources.is_empty());
     plan.bytes_on_share = total(plans().map(|plan| plan.bytes_on_share));
     plan
 }
 
+/// Returns whether the parts are those of hosts of one run, which share its directory.
+fn are_hosts(parts: &[Part]) -> bool {
+    parts.iter().all(|part| part.range.step > 1)
+}
+
 /// Explains that each part had files of its own which one process would have had once.
 fn own_files(parts: &[Part]) -> Option<String> {
+    if are_hosts(parts) {
+        return None;
+    }
     let workload = &parts[0].doc.plan.workload;
     let is_prepared = workload.fileio.as_ref().is_some_and(|test| test.prepared);
     let count = counted(parts.len() as u64, "part");

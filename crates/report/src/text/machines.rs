@@ -35,7 +35,10 @@ pub fn machines(doc: &RunDoc) -> Option<Table> {
         Column::text("generator"),
     ];
     let row = |host: &HostPointDoc| {
-        let busy = (point.window_s > 0.0).then(|| host.client.cpu_s() / point.window_s);
+        let busy = host
+            .client
+            .filter(|_| point.window_s > 0.0)
+            .map(|client| client.cpu_s() / point.window_s);
         let share = host.share.map(|share| share * 100.0);
         vec![
             Cell::from(plain(&host.name)),

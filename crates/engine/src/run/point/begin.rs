@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::load::SetupFailures;
 
 use crate::hosts::Upstream;
 use crate::machine::cancel::Cancel;
@@ -17,6 +18,8 @@ use crate::worker::schedule::{Schedule, Schedules};
 const START_DELAY: Nanos = Nanos(20_000_000);
 /// The same with several hosts, which relate their clocks in this time.
 const START_DELAY_OF_HOSTS: Nanos = Nanos(400_000_000);
+/// Longest wait for the first host's schedule after a cancel.
+const AFTER_CANCEL_MAX: Duration = Duration::from_secs(10);
 
 /// Returns the time from when the last session is ready to the first operation: enough for
 /// every host to relate its clock and to learn the schedule.
@@ -31,12 +34,20 @@ fn start_delay(context: &Context<'_>) -> Nanos {
 pub(super) async fn ordered_schedule(
     upstream: &Upstream,
     cancel: &Cancel,
+    setup: SetupFailures,
 ) -> Result<Schedule, RunError> {
     upstream.all_tried();
     let mut schedules = upstream.schedules();
+    let called_off = async {
+        cancel.cancelled().await;
+        if setup != SetupFailures::EndRun {
+            // Sessions that stand are a result, for which the first host ends the set-up.
+            tokio::time::sleep(AFTER_CANCEL_MAX).await;
+        }
+    };
     let schedule = tokio::select! {
         schedule = schedules.wait_for(Option::is_some) => schedule.ok().and_then(|some| *some),
-        () = cancel.cancelled() => None,
+        () = called_off => None,
     };
     schedule.ok_or_else(|| SessionError::Interrupted.into())
 }

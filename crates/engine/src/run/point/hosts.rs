@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use smbench_model::Nanos;
 use smbench_model::load::PointLoad;
-use smbench_model::plan::ClientPart;
+use smbench_model::plan::{ClientPart, PERIOD_MAX};
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    ClientUsage, Direction, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,
+    ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,
 };
 
 use super::workers::{Reports, Workers};
@@ -58,6 +57,7 @@ impl Workers {
                 number,
                 enough: Arc::clone(&all.enough),
                 cancel: context.cancel.clone(),
+                ends_within: ends_within(context),
             };
             let (report, started) = (report.clone(), started.clone());
             let spawned = std::thread::Builder::new()
@@ -69,33 +69,20 @@ impl Workers {
     }
 }
 
-/// Adds the other hosts to the record of the first host, which already has their operations.
-pub(super) fn add_hosts(
-    record: &mut LoadPointRecord,
-    (name, clients, late): (&str, u32, Option<Nanos>),
-    others: Vec<HostRecord>,
-) {
-    if others.is_empty() {
-        return;
-    }
-    let sum = |of: fn(&HostRecord) -> u64| others.iter().map(of).sum::<u64>();
-    let wait = |of: fn(&HostRecord) -> Duration| others.iter().map(of).sum::<Duration>();
-    let ops = &record.ops;
-    let bytes = ops.window_bytes(Direction::Read) + ops.window_bytes(Direction::Write);
-    let first = HostRecord {
-        name: name.to_owned(),
-        clients,
-        operations: ops.window_all().count() - sum(|host| host.operations),
-        bytes: bytes - sum(|host| host.bytes),
-        errors: ops.errors() - sum(|host| host.errors),
-        client: record.client,
-        generator: std::mem::take(&mut record.generator),
-        credit_starved: record.credit_starved - wait(|host| host.credit_starved),
-        held_back: record.held_back - wait(|host| host.held_back),
-        late,
-        clock: None,
+/// Returns the longest time from the end of a load to the result of a host: for answers, final
+/// flushes and log-offs.
+fn ends_within(context: &Context<'_>) -> Duration {
+    let plan = &context.plan;
+    let flushes = match plan.work.workload.closes() {
+        true => PERIOD_MAX,
+        false => Duration::ZERO,
     };
-    let hosts: Vec<_> = std::iter::once(first).chain(others).collect();
+    2 * plan.limits.operation + Duration::from_secs(120) + flushes
+}
+
+/// Adds the hosts to the record of a load point, which already has their operations. The first
+/// host is the first one.
+pub(super) fn add_hosts(record: &mut LoadPointRecord, hosts: Vec<HostRecord>) {
     record.client = usage(&hosts);
     record.generator = generator(&hosts);
     record.hosts = hosts;
@@ -103,7 +90,7 @@ pub(super) fn add_hosts(
 
 fn usage(hosts: &[HostRecord]) -> ClientUsage {
     let mut all = ClientUsage::default();
-    for HostRecord { client, .. } in hosts {
+    for client in hosts.iter().filter_map(|host| host.client) {
         all.cpu_user += client.cpu_user;
         all.cpu_system += client.cpu_system;
         all.max_rss_bytes += client.max_rss_bytes;
@@ -115,13 +102,14 @@ fn usage(hosts: &[HostRecord]) -> ClientUsage {
 fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
     let first = |of: fn(&GeneratorRecord) -> &Option<String>| {
         let mut reasons = hosts.iter().filter_map(|host| {
-            let reason = of(&host.generator).as_ref()?;
+            let reason = of(host.generator.as_ref()?).as_ref()?;
             Some(format!("{}: {reason}", host.name))
         });
         reasons.next()
     };
     let mut noise = BTreeMap::new();
-    for of in hosts.iter().flat_map(|host| &host.generator.latency_noise) {
+    let generators = || hosts.iter().filter_map(|host| host.generator.as_ref());
+    for of in generators().flat_map(|generator| &generator.latency_noise) {
         let late = noise.entry(of.quantile.to_bits()).or_insert(of.late);
         *late = of.late.max(*late);
     }
@@ -129,8 +117,8 @@ fn generator(hosts: &[HostRecord]) -> GeneratorRecord {
         quantile: f64::from_bits(quantile),
         late,
     });
-    let busy = hosts.iter().filter_map(|host| host.generator.machine_busy);
-    let workers = hosts.iter().flat_map(|host| &host.generator.workers);
+    let busy = generators().filter_map(|generator| generator.machine_busy);
+    let workers = generators().flat_map(|generator| &generator.workers);
     let limited = first(|generator| &generator.limited);
     // A limit leaves open what else there was, as in one process.
     let unless = |known: &Option<String>, of| known.is_none().then(|| first(of)).flatten();

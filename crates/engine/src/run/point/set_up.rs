@@ -153,7 +153,8 @@ impl Workers {
             }
         }
         let attempts = &mut so_far.attempts;
-        if let SetupFailures::CountUntil(share) = self.load.setup {
+        // Of several hosts, the first one judges the share, of all of them.
+        if let (SetupFailures::CountUntil(share), None) = (self.load.setup, &self.upstream) {
             attempts.limit_reached |= is_limit(attempts, share);
         }
         if attempts.limit_reached || attempts.own_limit.is_some() {

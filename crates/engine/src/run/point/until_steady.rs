@@ -12,7 +12,7 @@ use crate::worker::schedule::{Position, Schedule};
 use crate::worker::timeline::EndedInterval;
 
 /// Time until every worker, on any host, has learned that the window ends earlier.
-const NOTICE: Nanos = Nanos(100_000_000);
+const NOTICE: Nanos = Nanos(300_000_000);
 
 /// The intervals of a window that ends once its load is steady.
 pub(super) struct UntilSteady {

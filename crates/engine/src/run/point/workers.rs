@@ -72,6 +72,19 @@ pub(super) struct Observed {
     pub(super) attempts: Option<SetupAttempts>,
 }
 
+impl Observed {
+    /// Returns the same for the workers of this host alone, whose load ended at that instant.
+    pub(super) fn of_own(&self, ended: Nanos) -> Self {
+        let closed = self.closed.min(ended.max(self.schedule.open));
+        Self {
+            closed,
+            window: self.schedule.window_until(closed),
+            attempts: self.attempts.clone(),
+            ..*self
+        }
+    }
+}
+
 /// Returns the number of workers: at most one per group of clients.
 pub(super) fn workers_for(context: &Context<'_>, load: PointLoad) -> usize {
     let connections = &context.plan.sessions.connections;
@@ -99,6 +112,8 @@ pub(super) struct Workers {
     exchange: Arc<RecorderExchange>,
     /// The way to the first host, if this is another one.
     pub(super) upstream: Option<Upstream>,
+    /// Whether this host learned of the end of the window after it.
+    is_late: bool,
 }
 
 impl Workers {
@@ -130,6 +145,7 @@ impl Workers {
             enough: Arc::default(),
             exchange: Arc::clone(exchange),
             upstream: context.role.upstream().cloned(),
+            is_late: false,
         };
         let (host, hosts) = match context.plan.generator.part {
             ClientPart::Host { host, of } => (host as usize, of as usize),
@@ -218,7 +234,7 @@ impl Workers {
             SetupFailures::CountUntil(_) => clients,
         };
         let schedule = match &self.upstream {
-            Some(upstream) => ordered_schedule(upstream, context.cancel).await?,
+            Some(upstream) => ordered_schedule(upstream, context.cancel, self.load.setup).await?,
             None => Schedule::new(begin_of_load(context).await?, &context.plan, under_load),
         };
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
@@ -334,6 +350,10 @@ impl Workers {
                 Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
                 Err(_) => failed = failed.or(Some(RunError::Panicked)),
             }
+        }
+        if self.is_late {
+            let fault = "it learned of the end of the window too late";
+            merged.faults.push(fault.to_owned());
         }
         for result in [&mut merged, &mut own] {
             result.dropouts.sort_by_key(|dropout| dropout.client);

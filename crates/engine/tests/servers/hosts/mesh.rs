@@ -71,6 +71,8 @@ pub(crate) type Followed = (Result<(), RunError>, Vec<RunRecord>);
 pub(crate) struct Others {
     threads: Vec<JoinHandle<Followed>>,
     pub(crate) troubles: Vec<Arc<Trouble>>,
+    /// The cancel of the user of each.
+    pub(crate) cancels: Vec<Cancel>,
 }
 
 impl Others {
@@ -87,6 +89,7 @@ pub(crate) fn start(hosts: u32, plans: &[Plan]) -> (FirstHost, Others) {
     let mut others = Others {
         threads: Vec::new(),
         troubles: Vec::new(),
+        cancels: Vec::new(),
     };
     let mut first = None;
     for (host, arriving) in (0..hosts).zip(arriving) {
@@ -102,13 +105,17 @@ pub(crate) fn start(hosts: u32, plans: &[Plan]) -> (FirstHost, Others) {
         thread::spawn(move || pump.run());
         match role {
             HostRole::First(host) => first = Some(host),
-            HostRole::Other(host) => others.threads.push(follow(host, plans)),
+            HostRole::Other(host) => {
+                let cancel = Cancel::default();
+                others.cancels.push(cancel.clone());
+                others.threads.push(follow(host, plans, cancel));
+            }
         }
     }
     (first.unwrap(), others)
 }
 
-fn follow(host: OtherHost, plans: &[Plan]) -> JoinHandle<Followed> {
+fn follow(host: OtherHost, plans: &[Plan], cancel: Cancel) -> JoinHandle<Followed> {
     let plans: Vec<_> = plans
         .iter()
         .map(|plan| with_part(plan, host.part()))
@@ -116,7 +123,7 @@ fn follow(host: OtherHost, plans: &[Plan]) -> JoinHandle<Followed> {
     thread::spawn(move || {
         let mut records = Vec::new();
         let mut keep = |record: &RunRecord| records.push(record.clone());
-        let ended = serve(host, Ok(&plans), &Cancel::default(), &mut keep);
+        let ended = serve(host, Ok(&plans), &cancel, &mut keep);
         (ended, records)
     })
 }

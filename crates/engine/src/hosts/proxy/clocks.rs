@@ -1,0 +1,57 @@
+//! The clock of a host during a load point.
+
+use smbench_model::Nanos;
+
+use crate::hosts::ClockRelation;
+use crate::worker::schedule::Schedule;
+
+/// The relations of a host's clock before and after the load.
+pub(super) struct Clocks {
+    pub(super) relation: ClockRelation,
+    /// When the clocks were related first.
+    pub(super) related: Nanos,
+    pub(super) after: ClockRelation,
+    /// When they were related again.
+    pub(super) until: Nanos,
+}
+
+impl Clocks {
+    /// Returns by how much the other clock has gained on the first host's.
+    pub(super) const fn drift(&self) -> i64 {
+        self.after.offset - self.relation.offset
+    }
+
+    /// Returns by how much windows may be apart. A drift within the bounds is none.
+    pub(super) fn apart(&self) -> Nanos {
+        let bounds = self.relation.bound + self.after.bound;
+        self.relation.bound + Nanos(self.drift().unsigned_abs()).since(bounds)
+    }
+
+    /// Estimates how much later than the first host's window the other one opened, in
+    /// nanoseconds. A clock that gains opens it earlier.
+    pub(super) fn skew(&self, open: Nanos) -> i64 {
+        let all = self.until.since(self.related).0.max(1) as f64;
+        let part = open.since(self.related).0 as f64 / all;
+        -(self.drift() as f64 * part.min(1.0)).round() as i64
+    }
+}
+
+/// Returns the schedule by the clock of the other host.
+pub(super) fn on_other(schedule: Schedule, relation: ClockRelation) -> Schedule {
+    let Schedule {
+        begin,
+        open,
+        close,
+        stop,
+        interval,
+        clients,
+    } = schedule;
+    Schedule {
+        begin: relation.on_other(begin),
+        open: relation.on_other(open),
+        close: relation.on_other(close),
+        stop: relation.on_other(stop),
+        interval,
+        clients,
+    }
+}

@@ -1,0 +1,79 @@
+//! A host that has no result: it is lost, or it has said why.
+
+use smbench_model::record::{Dropout, HostRecord, SetupPhase};
+use tokio::sync::mpsc;
+
+use super::ProxyAssignment;
+use crate::smb::session::SessionError;
+use crate::worker::assignment::{WorkerMessage, WorkerResult};
+
+/// Why a host has no result.
+pub(super) enum Stop {
+    /// It is silent.
+    Lost(String),
+    /// It has said why.
+    Ended(String),
+}
+
+/// What a host had carried out when it was lost.
+#[derive(Default)]
+pub(super) struct Carried {
+    pub(super) operations: u64,
+    pub(super) bytes: u64,
+    pub(super) errors: u64,
+}
+
+/// Returns the result for a host that has none: its clients have dropped out. A lost host ends
+/// the run.
+pub(super) fn without_result(
+    assignment: &ProxyAssignment,
+    seen: Carried,
+    reports: &mpsc::UnboundedSender<WorkerMessage>,
+    stop: &Stop,
+) -> WorkerResult {
+    let ProxyAssignment { host, clients, .. } = assignment;
+    let (reason, lost) = match stop {
+        Stop::Lost(reason) => (format!("host {} is lost: {reason}", host.name()), true),
+        Stop::Ended(reason) => (format!("host {}: {reason}", host.name()), false),
+    };
+    if lost {
+        let Stop::Lost(how) = stop else {
+            unreachable!("the host is lost");
+        };
+        host.lose(how);
+        // Only heard during the set-up; the coordinator may have ended already.
+        let _ = reports.send(WorkerMessage::SetupFailed(assignment.failure("it is lost")));
+        assignment.cancel.cancel();
+    }
+    let dropouts = clients.iter().map(|&client| Dropout {
+        client,
+        reason: reason.clone(),
+        after_s: None,
+    });
+    WorkerResult {
+        dropouts: dropouts.collect(),
+        faults: vec![reason.clone()],
+        hosts: vec![HostRecord {
+            name: host.name(),
+            clients: clients.len() as u32,
+            operations: seen.operations,
+            bytes: seen.bytes,
+            errors: seen.errors,
+            ..HostRecord::default()
+        }],
+        ..WorkerResult::default()
+    }
+}
+
+impl ProxyAssignment {
+    /// Returns a failure that is the host's own.
+    pub(super) fn failure(&self, text: &str) -> SessionError {
+        SessionError::OnHost {
+            host: self.host.name(),
+            text: text.to_owned(),
+            phase: SetupPhase::Connect,
+            cause: text.to_owned(),
+            own_limit: true,
+        }
+    }
+}
