@@ -22,11 +22,10 @@ use tokio::time::timeout;
 use self::clocks::{Clocks, on_other};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
-use super::message::{HostFailure, HostInterval, HostMeasurements, PointOrder, Saying};
+use super::message::{HostInterval, HostMeasurements, PointOrder, Saying};
 use super::{APART_MAX, ClockRelation, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
-use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule, Schedules};
@@ -86,7 +85,7 @@ pub(crate) fn carry(
         assignment.exchange.leave(assignment.number);
         match outcome {
             Ok(result) => result,
-            Err(stop) => Some(without_result(&assignment, seen, reports, &stop)),
+            Err(stop) => Some(without_result(&assignment, &seen, reports, &stop)),
         }
     }))
 }
@@ -171,12 +170,12 @@ where
                 },
                 ProxyEvent::Said(Saying::Refused { clients, failure }) => WorkerMessage::Refused {
                     clients,
-                    error: self.failed(failure),
+                    error: self.assignment.failed(failure),
                 },
                 ProxyEvent::Said(Saying::AllTried) => WorkerMessage::AllTried,
                 ProxyEvent::Said(Saying::SetupFailed(failure)) => {
                     has_failed = true;
-                    WorkerMessage::SetupFailed(self.failed(failure))
+                    WorkerMessage::SetupFailed(self.assignment.failed(failure))
                 }
                 ProxyEvent::Said(Saying::Unmeasured(reason)) => {
                     let failure = self.assignment.failure(&reason);
@@ -192,22 +191,6 @@ where
             };
             // The coordinator may have ended already; the error is ignored.
             let _ = self.reports.send(message);
-        }
-    }
-
-    fn failed(&self, failure: HostFailure) -> SessionError {
-        let HostFailure {
-            text,
-            phase,
-            cause,
-            own_limit,
-        } = failure;
-        SessionError::OnHost {
-            host: self.assignment.host.name(),
-            text,
-            phase,
-            cause,
-            own_limit,
         }
     }
 

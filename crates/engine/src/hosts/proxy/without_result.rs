@@ -4,6 +4,7 @@ use smbench_model::record::{Dropout, HostRecord, SetupPhase};
 use tokio::sync::mpsc;
 
 use super::ProxyAssignment;
+use crate::hosts::message::HostFailure;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
 
@@ -27,7 +28,7 @@ pub(super) struct Carried {
 /// the run.
 pub(super) fn without_result(
     assignment: &ProxyAssignment,
-    seen: Carried,
+    seen: &Carried,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     stop: &Stop,
 ) -> WorkerResult {
@@ -74,6 +75,23 @@ impl ProxyAssignment {
             phase: SetupPhase::Connect,
             cause: text.to_owned(),
             own_limit: true,
+        }
+    }
+
+    /// Returns a failure of which the host has told.
+    pub(super) fn failed(&self, failure: HostFailure) -> SessionError {
+        let HostFailure {
+            text,
+            phase,
+            cause,
+            own_limit,
+        } = failure;
+        SessionError::OnHost {
+            host: self.host.name(),
+            text,
+            phase,
+            cause,
+            own_limit,
         }
     }
 }

@@ -78,3 +78,29 @@ pub(super) async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunErr
         false => Ok(begin),
     }
 }
+
+/// Returns the clients of the load point before this one; `number` counts from 1
+/// over all passes. The first load point of each pass has 0, so that passes are
+/// alike.
+pub(super) fn clients_before(points: &[u32], number: u32) -> u32 {
+    match (number - 1) as usize % points.len() {
+        0 => 0,
+        at => points[at - 1],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pass_begins_with_nobody_under_load() {
+        let before = |points: &[u32]| -> Vec<u32> {
+            (1..=points.len() as u32 * 2)
+                .map(|number| clients_before(points, number))
+                .collect()
+        };
+        assert_eq!(before(&[1, 4, 8]), [0, 1, 4, 0, 1, 4]);
+        assert_eq!(before(&[64]), [0, 0]);
+    }
+}

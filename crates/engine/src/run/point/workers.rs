@@ -17,7 +17,7 @@ use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
 use super::PROGRESS_INTERVAL;
-use super::begin::{begin_of_load, next_schedule, ordered_schedule};
+use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
 use super::cpu_reader::{CpuReader, LoadGone, under_load};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
@@ -365,16 +365,6 @@ impl Workers {
     }
 }
 
-/// Returns the clients of the load point before this one; `number` counts from 1
-/// over all passes. The first load point of each pass has 0, so that passes are
-/// alike.
-fn clients_before(points: &[u32], number: u32) -> u32 {
-    match (number - 1) as usize % points.len() {
-        0 => 0,
-        at => points[at - 1],
-    }
-}
-
 /// Returns the error for a worker's panic: a bug of smbench, or of an embedding
 /// program.
 fn panicked(panic: Box<dyn Any + Send>) -> RunError {
@@ -384,21 +374,5 @@ fn panicked(panic: Box<dyn Any + Send>) -> RunError {
             said: panic.said,
         },
         Err(_) => RunError::Panicked,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_pass_begins_with_nobody_under_load() {
-        let before = |points: &[u32]| -> Vec<u32> {
-            (1..=points.len() as u32 * 2)
-                .map(|number| clients_before(points, number))
-                .collect()
-        };
-        assert_eq!(before(&[1, 4, 8]), [0, 1, 4, 0, 1, 4]);
-        assert_eq!(before(&[64]), [0, 0]);
     }
 }
