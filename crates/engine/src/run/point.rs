@@ -110,6 +110,11 @@ pub(super) async fn measure(
     };
     let mut record = measured.into_record(context, (point, repeat));
     if let (RunRole::First(first), Some((own, late))) = (context.role, &own) {
+        if own.window < record.window.mul_f64(1.0 - APART_MAX) {
+            // It is read while this host has load.
+            let reason = "the first host had no load at the end of the window";
+            record.server_cpu.used = Err(reason.to_owned());
+        }
         let first = HostRecord::of(first.name(), own, *late);
         hosts::add_hosts(&mut record, [first].into_iter().chain(others).collect());
     }

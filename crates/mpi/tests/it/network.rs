@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
@@ -38,7 +39,11 @@ pub(crate) struct Network {
     subnet: String,
     pub(crate) server: EmbeddedServer,
     pub(crate) folder: TempDir,
+    /// One test has the CPUs of this machine: a host that has none for 1.5 s stands still.
+    _alone: MutexGuard<'static, ()>,
 }
+
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs a program as root, and fails if it fails.
 #[track_caller]
@@ -69,6 +74,7 @@ impl Network {
             eprintln!("{skip}");
             return None;
         }
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let id = process::id() % 200 + number * 16 % 50;
@@ -101,6 +107,7 @@ impl Network {
             subnet,
             server: server.unwrap(),
             folder: tempfile::tempdir().unwrap(),
+            _alone: alone,
         };
         let agent = network.path("agent");
         let mut file = fs::File::create(&agent).unwrap();
