@@ -252,8 +252,11 @@ fn execute_on_share(
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own)?;
-    // A lost host cancels its run, and not what the user asked for after it.
-    let cancel = cancel.child();
+    let cancel = match role {
+        // A lost host cancels its run, and not what the user asked for after it.
+        RunRole::First(_) => cancel.child(),
+        RunRole::Alone | RunRole::Other(_) => cancel.clone(),
+    };
     let run = site::run((plan, operations, role), course, observer, &cancel);
     blocking(RunError::System, run)
 }

@@ -65,8 +65,10 @@ impl Cancel {
     /// that.
     pub(crate) fn at(&self) -> Nanos {
         let own = Nanos(self.shared.at.load(Ordering::Acquire));
-        let parent = self.shared.parent.as_ref();
-        own.min(parent.map_or(Nanos::MAX, Self::at))
+        match &self.shared.parent {
+            None => own,
+            Some(parent) => own.min(parent.at()),
+        }
     }
 
     /// Waits for [`Cancel::cancel`].
