@@ -54,20 +54,30 @@ impl HostOptions {
         }
     }
 
-    /// Saves the document of a host's part, if that is asked for.
-    fn save(&self, name: &str, record: &RunRecord) -> Result<(), Failure> {
+    /// Makes the folder for parts, so that it is known before the run that it can be written.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        match &self.parts {
+            Some(folder) => fs::create_dir_all(folder).map_err(Failure::write(folder)),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the document of a host's part, if that is asked for. Parts of one run have the same
+    /// number in their names.
+    fn save(&self, host: u32, name: &str, record: &RunRecord) -> Result<(), Failure> {
         let Some(folder) = &self.parts else {
             return Ok(());
         };
-        fs::create_dir_all(folder).map_err(Failure::write(folder))?;
+        self.prepare()?;
         let mut doc = document(record, disclosure(FlushDoc::Unknown));
         doc.set_part(record.plan.generator.part, record.plan.max_clients());
-        doc.label = Some(name.to_owned());
-        let profile = &record.plan.work.profile;
-        let path = |number| folder.join(format!("{profile}-{name}{number}.json"));
-        let more = (2..1000).map(|number| path(format!("-{number}")));
-        doc.save_under_free_name(std::iter::once(path(String::new())).chain(more))?;
-        Ok(())
+        doc.label = Some(match host {
+            0 => name.to_owned(),
+            host => format!("{name}#{host}"),
+        });
+        let (profile, run) = (&record.plan.work.profile, record.salt.0 >> 32);
+        let path = folder.join(format!("{profile}-{run:08x}-rank{host}.json"));
+        Ok(doc.save(&path)?)
     }
 }
 
@@ -101,9 +111,10 @@ impl Hosts {
                     hosts: Vec::new(),
                     ..record.clone()
                 };
-                if let Err(failure) = options.save(first.name(), &own) {
+                if let Err(failure) = options.save(0, first.name(), &own) {
                     complain(failure);
                 }
+                tell_shared_machines(&record);
                 Ok(record)
             }
             Self::Alone | Self::Other(_) => run::execute_course(plan, course, observer, cancel),
@@ -135,6 +146,17 @@ impl Hosts {
     }
 }
 
+/// Says that several ranks ran on one machine, which counts its CPUs for each.
+fn tell_shared_machines(record: &RunRecord) {
+    let mut names = record.hosts.iter().map(|host| host.name.as_str());
+    if let Some(other) = names.find(|name| name.contains('#')) {
+        complain(format_args!(
+            "several ranks ran on one machine, {other} among them: start one rank per machine, \
+             with all its CPUs (mpirun --map-by ppr:1:node --bind-to none)"
+        ));
+    }
+}
+
 impl Follower {
     pub(crate) const fn new(host: OtherHost, options: HostOptions) -> Self {
         Self {
@@ -148,6 +170,11 @@ impl Follower {
         plan.generator.part = self.part;
         plan.generator.parts = self.options.part_records();
         plan
+    }
+
+    /// Makes the folder for parts.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        self.options.prepare()
     }
 
     pub(crate) const fn send_password(&self) -> SendPassword {
@@ -184,9 +211,9 @@ impl Follower {
         let cancel = Cancel::default();
         let asked = cancel.clone();
         signals::on_interrupt(move |_| asked.cancel())?;
-        let name = host.name().to_owned();
+        let (name, number) = (host.name().to_owned(), host.number());
         serve(host, plans, &cancel, &mut |record| {
-            if let Err(failure) = self.options.save(&name, record) {
+            if let Err(failure) = self.options.save(number, &name, record) {
                 complain(failure);
             }
         })?;

@@ -82,12 +82,13 @@ pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>)
         HostRole::First(first) => {
             let first = first.with_password(options.send_password);
             let hosts = Hosts::First(first, options);
-            let outcome = signals::survive_file_size_limit()
-                .and_then(|()| args::parse_words(words))
-                .and_then(|command| commands::execute(command, &hosts));
-            let Hosts::First(first, _) = &hosts else {
+            let Hosts::First(first, options) = &hosts else {
                 unreachable!("this host is the first");
             };
+            let outcome = signals::survive_file_size_limit()
+                .and_then(|()| args::parse_words(words))
+                .and_then(|command| options.prepare().map(|()| command))
+                .and_then(|command| commands::execute(command, &hosts));
             let end = match first.lost() {
                 None => HostsEnd::Together,
                 Some(_) => HostsEnd::Apart,
@@ -109,7 +110,9 @@ fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
     let Some(follower) = hosts.follower() else {
         unreachable!("this host is not the first");
     };
-    let outcome = args::parse_quietly(words).and_then(|command| commands::follow(command, hosts));
+    let outcome = args::parse_quietly(words)
+        .and_then(|command| follower.prepare().map(|()| command))
+        .and_then(|command| commands::follow(command, hosts));
     match outcome {
         Ok(exit) => Ok(exit),
         Err(failure @ Failure::Run(_)) => Err(failure),

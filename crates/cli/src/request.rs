@@ -203,6 +203,10 @@ pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc
     if record.server.is_here && disclosure.place != ServerLocation::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
     }
+    if !record.hosts.is_empty() {
+        // What one machine can do says nothing about several.
+        disclosure.calibration = None;
+    }
     RunDoc::from_record(record, disclosure)
 }
 

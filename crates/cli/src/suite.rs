@@ -70,6 +70,9 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         None => Source::of_servers(&args.servers.servers),
     };
     let mut suite = Suite::resolve(&source, args)?;
+    if !matches!(hosts, Hosts::Alone) {
+        suite.check_servers()?;
+    }
     if let Some(follower) = hosts.follower() {
         return follower.follow(suite.plans(follower.send_password())?);
     }
@@ -88,7 +91,12 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     let cancel = Cancel::default();
     let remedy = "; the same command continues where it stopped, and removes what is left";
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
-    if let Err(failure) = calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel) {
+    // What one machine can do says nothing about several.
+    let kept = match hosts {
+        Hosts::Alone => calibrate::keep(args.calibration.as_ref(), &out, &line, &cancel),
+        Hosts::First(..) | Hosts::Other(_) => Ok(()),
+    };
+    if let Err(failure) = kept {
         // The user did not ask for it, so the study continues without it.
         match args.calibration {
             None => complain(format_args!(

@@ -8,6 +8,7 @@ mod transport;
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
@@ -35,6 +36,8 @@ It has two options more than smbench:
   --parts FOLDER    On each rank, also save its own part of the result in FOLDER
 
 ";
+/// The exit code for a wrong command line.
+const USAGE: u8 = 2;
 /// Longest wait for the other ranks at the end.
 const FINALIZE_MAX: Duration = Duration::from_secs(5);
 
@@ -53,8 +56,13 @@ fn main() -> ExitCode {
     };
     let world = universe.world();
     if world.size() == 1 {
+        if options.parts.is_some() {
+            tell("--parts is for several ranks: start smbench-mpi with mpirun");
+            return ExitCode::from(USAGE);
+        }
         return main_with(words);
     }
+    tell_binding();
     let identity = HostIdentity {
         name: host_name(),
         build: build(),
@@ -72,6 +80,28 @@ fn main() -> ExitCode {
     let exit = command.join().unwrap_or(1);
     drop(universe);
     exit.into()
+}
+
+/// Says that this rank may not use all CPUs of its machine. Open MPI binds a few ranks to one
+/// core each unless it is told not to.
+fn tell_binding() {
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let all = cpus
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    let usable = thread::available_parallelism().map_or(all, usize::from);
+    if usable < all {
+        tell(&format!(
+            "host {} may use {usable} of its {all} CPUs: start all ranks with mpirun --bind-to none",
+            host_name()
+        ));
+    }
+}
+
+fn tell(message: &str) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr(), "smbench: {message}");
 }
 
 /// Executes the command. Ends the process itself if MPI could wait for a rank that is gone.

@@ -90,6 +90,11 @@ pub(crate) struct PartArgs {
 }
 
 impl PartArgs {
+    /// Returns whether the run is a part of another.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.client_range.is_some() || self.begin_at.is_some()
+    }
+
     fn options(&self) -> GeneratorSpec {
         GeneratorSpec {
             client_range: self.client_range,

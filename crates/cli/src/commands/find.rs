@@ -85,6 +85,10 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
     };
     loads::check(kind, &work, &args.search.slo, OptionNames::Flags)?;
     check_outputs(&args.run.output)?;
+    if args.run.part.is_given() {
+        let why = "--client-range, --begin-at: a search has several load points";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     match args.run.workload.profiles.len() {
         0 | 1 => Ok(()),
         _ => Err(Failure::Usage("--profile: a search has one".to_owned())),

@@ -55,15 +55,25 @@ impl Suite {
         &self.plans[pass.profile][pass.server]
     }
 
+    /// Fails if several hosts cannot reach a server, because the suite starts it.
+    pub(super) fn check_servers(&self) -> Result<(), Failure> {
+        let own = |host: &&Host| matches!(host.kind, HostKind::Samba { .. });
+        match self.hosts.iter().find(own) {
+            None => Ok(()),
+            Some(host) => Err(Failure::Usage(format!(
+                "server {}: several hosts need servers that all of them reach: give its URL with \
+                 --server",
+                host.name
+            ))),
+        }
+    }
+
     /// Returns all plans with their servers, for a host that follows another one.
     pub(super) fn plans(&self, send_password: SendPassword) -> Result<Vec<Plan>, Failure> {
         let mut plans = Vec::new();
         for (server, host) in self.hosts.iter().enumerate() {
             let HostKind::Given(given) = &host.kind else {
-                return Err(Failure::Usage(format!(
-                    "server {}: several hosts need servers that all of them reach: give its url",
-                    host.name
-                )));
+                continue;
             };
             let target = given.for_follower(send_password)?;
             plans.extend(self.plans.iter().map(|of_profile| {

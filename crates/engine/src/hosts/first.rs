@@ -274,7 +274,10 @@ impl FirstHost {
         let answer = timeout(READY_MAX, answer).await;
         let late = |_| lost("it did not connect to the server within 60 s".to_owned());
         let (identity, unable) = answer.map_err(late)??;
-        let host = identity.name.clone();
+        let host = match identity.name == self.identity.name {
+            true => format!("{}#{}", identity.name, other.number),
+            false => identity.name.clone(),
+        };
         if identity.build != self.identity.build {
             let (theirs, ours) = (identity.build, self.identity.build.clone());
             return Err(HostsError::Build { host, theirs, ours });

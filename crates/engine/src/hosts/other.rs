@@ -80,6 +80,12 @@ impl OtherHost {
         &self.identity.name
     }
 
+    /// Returns the number of this host, from 1.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.place.0
+    }
+
     /// Returns the part of the clients that this host carries.
     #[must_use]
     pub const fn part(&self) -> ClientPart {

@@ -374,7 +374,7 @@ where
         let silent = now.since(self.assignment.host.heard());
         let cancelled = silent.min(now.since(self.assignment.cancel.at()));
         if cancelled > SILENCE_AFTER_CANCEL.into() {
-            let how = "no message from it after the cancel";
+            let how = "it no longer answers";
             return Err(Stop::Lost(how.to_owned()));
         }
         match silent > SILENCE_MAX.into() {

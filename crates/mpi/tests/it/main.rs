@@ -47,7 +47,7 @@ fn three_machines_do_what_one_does_and_their_parts_merge_to_the_same_histograms(
     let on_the_wire = capture.map(Capture::end);
     let alone = network.run_alone(&format!("{run} --json alone.json"));
     assert!(alone.status.success(), "{alone:?}");
-    let parts = [0, 1, 2].map(|n| format!("parts/loadfile-my-node{n}.json"));
+    let parts = [0, 1, 2].map(|n| network.part(n));
     let merged = network.run_alone(&format!("merge {} --out merged.json", parts.join(" ")));
     assert!(merged.status.success(), "{merged:?}");
     let [together, alone, merged] = ["together", "alone", "merged"]
@@ -89,7 +89,7 @@ fn windows_of_machines_with_other_clocks_open_together() {
     assert!(ran.status.success(), "{ran:?}");
     let whole = document(&network.path("whole.json"));
     let opened = |n: usize| {
-        let part = document(&network.path(&format!("parts/read-4k-node{n}.json")));
+        let part = document(&network.path(&network.part(n)));
         let opened = point(&part)["window_opened"].as_str().unwrap().to_owned();
         // All have the same wall clock: seconds and microseconds of the minute.
         opened[17..26].parse::<f64>().unwrap()

@@ -121,6 +121,16 @@ impl Network {
         self.folder.path().join(name)
     }
 
+    /// Returns the path of the only part of a rank in the folder `parts`.
+    #[track_caller]
+    pub(crate) fn part(&self, rank: usize) -> String {
+        let end = format!("-rank{rank}.json");
+        let names = fs::read_dir(self.path("parts")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let name = names.into_iter().find(|name| name.ends_with(&end)).unwrap();
+        format!("parts/{name}")
+    }
+
     /// Returns the name of the bridge.
     pub(crate) fn bridge(&self) -> String {
         format!("{}b", self.prefix)
