@@ -75,7 +75,8 @@ impl HostOptions {
             0 => name.to_owned(),
             host => format!("{name}#{host}"),
         });
-        let (profile, run) = (&record.plan.work.profile, record.salt.0 >> 32);
+        let profile = &record.plan.work.profile;
+        let run = (record.salt.0 >> 32) as u32 ^ record.run_number;
         let path = folder.join(format!("{profile}-{run:08x}-rank{host}.json"));
         Ok(doc.save(&path)?)
     }

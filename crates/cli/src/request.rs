@@ -317,6 +317,7 @@ pub(crate) mod tests {
             hosts: Vec::new(),
             started: SystemTime::UNIX_EPOCH,
             load_points: Vec::new(),
+            run_number: 0,
             own_part: Vec::new(),
             outcome: Outcome::Complete,
             leftover: None,

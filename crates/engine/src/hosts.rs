@@ -41,6 +41,8 @@ pub enum SendPassword {
 
 /// The largest share of the window by which windows of hosts may be apart.
 pub(crate) const APART_MAX: f64 = 0.01;
+/// The fault of a host that is interrupted.
+pub(crate) const INTERRUPTED: &str = "interrupted";
 /// A host that is silent for this long is lost.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(5);
 /// A host that is silent for this long under load stood still.

@@ -117,6 +117,13 @@ impl HostChannel {
             .get_or_insert_with(first);
     }
 
+    /// Notes that this host is lost, although it is not silent.
+    pub(super) fn lose_this(&self, reason: &str) {
+        let lost = self.loss.first.lock();
+        let lost = &mut *lost.unwrap_or_else(PoisonError::into_inner);
+        lost.get_or_insert_with(|| (self.number, reason.to_owned()));
+    }
+
     /// Returns its messages. They are of one user at a time.
     pub(super) async fn messages(&self) -> MutexGuard<'_, mpsc::UnboundedReceiver<Saying>> {
         self.arriving.lock().await
@@ -225,8 +232,8 @@ impl FirstHost {
             let identity = match self.greeted(other).await {
                 Ok(identity) => identity,
                 Err(error) => {
-                    if matches!(error, HostsError::Lost { .. }) {
-                        other.lose(&silence());
+                    if let HostsError::Lost { reason, .. } = &error {
+                        other.lose_this(reason);
                     }
                     failed = failed.or(Some(error));
                     continue;

@@ -23,7 +23,7 @@ use self::clocks::{Clocks, on_other};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
 use super::message::{HostInterval, HostMeasurements, PointOrder, Saying};
-use super::{APART_MAX, ClockRelation, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
+use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
@@ -148,12 +148,13 @@ where
     /// Passes on what the host says until its load can begin. Returns `None` if it shall not.
     async fn set_up(&mut self) -> Result<Option<Schedule>, Stop> {
         let counts = self.assignment.order.load.setup != SetupFailures::EndRun;
-        let (mut has_failed, mut ended) = (false, None);
+        let (mut has_failed, mut has_tried, mut ended) = (false, false, None);
         loop {
             let message = match self.next().await? {
                 ProxyEvent::Schedule(Some(schedule)) => {
                     return match ended {
                         None => Ok(Some(schedule)),
+                        Some(_) if counts => Err(Stop::Empty),
                         Some(reason) => Err(Stop::Ended(reason)),
                     };
                 }
@@ -172,7 +173,10 @@ where
                     clients,
                     error: self.assignment.failed(failure),
                 },
-                ProxyEvent::Said(Saying::AllTried) => WorkerMessage::AllTried,
+                ProxyEvent::Said(Saying::AllTried) => {
+                    has_tried = true;
+                    WorkerMessage::AllTried
+                }
                 ProxyEvent::Said(Saying::SetupFailed(failure)) => {
                     has_failed = true;
                     WorkerMessage::SetupFailed(self.assignment.failed(failure))
@@ -182,6 +186,7 @@ where
                     ended = Some(reason);
                     match (counts, has_failed) {
                         // Where failures are counted, it may have no session at all.
+                        (true, _) if has_tried => continue,
                         (true, _) => WorkerMessage::AllTried,
                         (false, false) => WorkerMessage::SetupFailed(failure),
                         (false, true) => continue,
@@ -207,7 +212,7 @@ where
                 }
             }
         };
-        let late = |_| Err(Stop::Lost("it does not end the load point".to_owned()));
+        let late = |_| Err(Stop::Stuck("it does not end the load point".to_owned()));
         timeout(CALL_OFF_MAX, ended).await.unwrap_or_else(late)
     }
 
@@ -244,9 +249,10 @@ where
                 faults.extend(self.stood_still(now.since(awake), silent));
             }
             let end = schedule.stop.min(self.assignment.cancel.at());
-            if now.since(end) > self.assignment.ends_within.into() {
+            let is_tick = matches!(event, ProxyEvent::Tick);
+            if is_tick && now.since(end) > self.assignment.ends_within.into() {
                 let limit = format_duration(self.assignment.ends_within);
-                return Err(Stop::Lost(format!(
+                return Err(Stop::Stuck(format!(
                     "no result within {limit} after the load"
                 )));
             }
@@ -307,7 +313,8 @@ where
         let name = self.assignment.host.name();
         let relation = clocks.relation;
         // A cancel by the first host is told for the whole load point.
-        let own = result.faults.iter().filter(|_| !self.told.cancel);
+        let is_told = |fault: &&String| self.told.cancel && fault.as_str() == INTERRUPTED;
+        let own = result.faults.iter().filter(|fault| !is_told(fault));
         faults.extend(own.map(|fault| format!("host {name}: {fault}")));
         let window = (schedule.close - schedule.open).0 as f64;
         let late = host.late.unwrap_or_default();

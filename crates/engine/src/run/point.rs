@@ -21,7 +21,7 @@ use smbench_model::record::{
 };
 use smbench_model::units::format_duration;
 
-use crate::hosts::APART_MAX;
+use crate::hosts::{APART_MAX, INTERRUPTED};
 use crate::machine::clock;
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
@@ -74,7 +74,7 @@ pub(super) async fn measure(
     }
     let mut part = context.role.upstream().map(|_| outcome.clone());
     if let (Some(part), true) = (&mut part, context.cancel.is_cancelled()) {
-        part.faults.push("interrupted".to_owned());
+        part.faults.push(INTERRUPTED.to_owned());
     }
     let others = std::mem::take(&mut outcome.hosts);
     if !others.is_empty() {

@@ -59,6 +59,7 @@ pub(super) async fn run(
     };
     let since = (started, started_wall);
     let order = order(plan, &workspace, role);
+    record.run_number = order.runs_before;
     let context = context((plan, operations, role), endpoint, &order, since, cancel);
     let mut share = RunShare {
         plan,
@@ -116,6 +117,7 @@ pub(super) async fn join<'a>(
     let record = RunRecord {
         operations: operations.origin,
         salt: order.salt,
+        run_number: order.runs_before,
         ..RunRecord::new(plan, server, since.1)
     };
     let context = context((plan, operations, role), endpoint, order, since, cancel);

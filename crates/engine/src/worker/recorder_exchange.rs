@@ -99,13 +99,16 @@ impl RecorderExchange {
     /// live figures of the last complete interval, and all intervals completed
     /// since the last call. Their recorders must be given back.
     pub(crate) fn collect(&self) -> (Live, Vec<EndedInterval>) {
-        let mut merging = lock(&self.merging);
+        self.collect_in(&mut lock(&self.merging))
+    }
+
+    fn collect_in(&self, merging: &mut Merging) -> (Live, Vec<EndedInterval>) {
         let Merging {
             timeline,
             own,
             taken,
             unseen,
-        } = &mut *merging;
+        } = merging;
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
@@ -117,7 +120,6 @@ impl RecorderExchange {
         let mut over = std::mem::take(unseen);
         over.extend(std::iter::from_fn(|| timeline.close_next()));
         let live = timeline.live;
-        drop(merging);
         self.give_back(spare);
         (live, over)
     }
@@ -195,12 +197,15 @@ impl RecorderExchange {
             queues.waiting.len() > self.waiting_max
         };
         if is_full {
-            let (_, over) = self.collect();
-            match self.keeps_all {
+            let mut merging = lock(&self.merging);
+            let (_, over) = self.collect_in(&mut merging);
+            if self.keeps_all {
                 // The first host learns of them only from the coordinator.
-                true => lock(&self.merging).unseen.extend(over),
-                false => self.give_back(over.into_iter().map(|over| over.recorder)),
+                merging.unseen = over;
+                return;
             }
+            drop(merging);
+            self.give_back(over.into_iter().map(|over| over.recorder));
         }
     }
 

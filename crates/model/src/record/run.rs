@@ -93,6 +93,8 @@ pub struct RunRecord {
     pub salt: Salt,
     /// The hosts of the run, the first one first; empty if there is only one.
     pub hosts: Vec<HostFacts>,
+    /// A number that runs on the same prepared files, and so with the same salt, differ in.
+    pub run_number: u32,
     /// Wall-clock time of the start.
     pub started: SystemTime,
     /// Finished load points, and at most one that was cut short.
@@ -117,6 +119,7 @@ impl RunRecord {
             server,
             salt: Salt::default(),
             hosts: Vec::new(),
+            run_number: 0,
             started,
             load_points: Vec::new(),
             own_part: Vec::new(),

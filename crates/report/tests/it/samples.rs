@@ -295,6 +295,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
             max_transact: 1 << 20,
         },
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045),
+        run_number: 0,
         own_part: Vec::new(),
         load_points,
         outcome: Outcome::Complete,

@@ -12,8 +12,12 @@ use crate::worker::assignment::{WorkerMessage, WorkerResult};
 pub(super) enum Stop {
     /// It is silent.
     Lost(String),
+    /// It answers, but does not end.
+    Stuck(String),
     /// It has said why.
     Ended(String),
+    /// None of its sessions could be set up, where failures are counted.
+    Empty,
 }
 
 /// What a host had carried out when it was lost.
@@ -33,15 +37,26 @@ pub(super) fn without_result(
     stop: &Stop,
 ) -> WorkerResult {
     let ProxyAssignment { host, clients, .. } = assignment;
-    let (reason, lost) = match stop {
-        Stop::Lost(reason) => (format!("host {} is lost: {reason}", host.name()), true),
-        Stop::Ended(reason) => (format!("host {}: {reason}", host.name()), false),
+    let lost = |reason: &str| format!("host {} is lost: {reason}", host.name());
+    let reason = match stop {
+        Stop::Lost(reason) | Stop::Stuck(reason) => lost(reason),
+        Stop::Ended(reason) => format!("host {}: {reason}", host.name()),
+        Stop::Empty => {
+            return WorkerResult {
+                hosts: vec![HostRecord {
+                    name: host.name(),
+                    ..HostRecord::default()
+                }],
+                ..WorkerResult::default()
+            };
+        }
     };
-    if lost {
-        let Stop::Lost(how) = stop else {
-            unreachable!("the host is lost");
-        };
-        host.lose(how);
+    match stop {
+        Stop::Lost(how) => host.lose(how),
+        Stop::Stuck(how) => host.lose_this(how),
+        Stop::Ended(_) | Stop::Empty => {}
+    }
+    if matches!(stop, Stop::Lost(_) | Stop::Stuck(_)) {
         // Only heard during the set-up; the coordinator may have ended already.
         let _ = reports.send(WorkerMessage::SetupFailed(assignment.failure("it is lost")));
         assignment.cancel.cancel();

@@ -288,9 +288,10 @@ impl Workers {
                     None => gone = self.threads.len(),
                 },
                 Some(shorter) = next_schedule(&mut ordered) => {
-                self.start.send_replace(Some(shorter));
-                schedule = shorter;
-            }
+                    self.start.send_replace(Some(shorter));
+                    self.is_late |= clock::now() >= shorter.close;
+                    schedule = shorter;
+                }
                 () = tokio::time::sleep_until(clock::timer(tick)) => {}
             }
             let (live, over) = self.exchange.collect();
