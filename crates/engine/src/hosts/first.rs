@@ -17,6 +17,9 @@ use super::{SILENCE_MAX, SendPassword};
 /// Time limit until another host can carry out a run: it logs on to the server first.
 const READY_MAX: Duration = Duration::from_secs(60);
 
+/// Hosts that have been silent since instants that are this close are silent since the same.
+const SAME_TIME: Nanos = Nanos(250_000_000);
+
 /// The end of a run's first host. Dropping it tells the others that no run follows.
 #[derive(Debug)]
 pub struct FirstHost {
@@ -42,8 +45,8 @@ pub(crate) struct HostChannel {
 /// Which host is lost, if one is.
 #[derive(Debug, Default)]
 struct Loss {
-    /// Number of the host, and how that was noticed.
-    first: Mutex<Option<(u32, String)>>,
+    /// Numbers of the hosts of which one is lost, and how that was noticed.
+    first: Mutex<Option<(Vec<u32>, String)>>,
     /// When the last message of each other host arrived.
     heard: OnceLock<Vec<Arc<AtomicU64>>>,
 }
@@ -102,15 +105,22 @@ impl HostChannel {
 
     /// Notes that the host is lost, because it is silent. The first loss counts. A launcher that
     /// has lost one host ends all, so the one that has been silent for the longest time is the
-    /// cause.
+    /// cause. Hosts that have been silent since then may be it, too: Open MPI can stop receiving
+    /// when a host dies.
     pub(super) fn lose(&self, reason: &str) {
         let first = || {
             let heard = self.loss.heard.get().into_iter().flatten();
-            let silent = (1..)
+            let silent: Vec<(u32, u64)> = (1..)
                 .zip(heard)
-                .map(|(number, heard)| (heard.load(Ordering::Relaxed), number));
-            let (_, number) = silent.min().unwrap_or((0, self.number));
-            (number, reason.to_owned())
+                .map(|(number, heard)| (number, heard.load(Ordering::Relaxed)))
+                .collect();
+            let since = silent.iter().map(|(_, since)| *since).min();
+            let until = Nanos(since.unwrap_or_default()) + SAME_TIME;
+            let silent = silent.into_iter().filter(|(_, since)| *since <= until.0);
+            (
+                silent.map(|(number, _)| number).collect(),
+                reason.to_owned(),
+            )
         };
         let lost = self.loss.first.lock();
         lost.unwrap_or_else(PoisonError::into_inner)
@@ -121,7 +131,7 @@ impl HostChannel {
     pub(super) fn lose_this(&self, reason: &str) {
         let lost = self.loss.first.lock();
         let lost = &mut *lost.unwrap_or_else(PoisonError::into_inner);
-        lost.get_or_insert_with(|| (self.number, reason.to_owned()));
+        lost.get_or_insert_with(|| (vec![self.number], reason.to_owned()));
     }
 
     /// Returns its messages. They are of one user at a time.
@@ -214,9 +224,11 @@ impl FirstHost {
     pub fn lost(&self) -> Option<String> {
         let lost = self.others.first()?.loss.first.lock();
         let lost = lost.unwrap_or_else(PoisonError::into_inner);
-        let (number, reason) = lost.as_ref()?;
-        let host = self.others.iter().find(|other| other.number == *number)?;
-        Some(format!("host {} is lost: {reason}", host.name()))
+        let (numbers, reason) = lost.as_ref()?;
+        let others = self.others.iter();
+        let names = others.filter(|other| numbers.contains(&other.number));
+        let names: Vec<_> = names.map(HostChannel::name).collect();
+        Some(format!("host {} is lost: {reason}", names.join(" or ")))
     }
 
     /// Begins a run on all hosts. They have connected to the server when this returns.
