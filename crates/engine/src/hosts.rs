@@ -3,11 +3,11 @@
 //! Each host is a process of its own with a part of the clients. The first host plans,
 //! claims the directory, makes and removes the files, and merges the measurements. The other
 //! hosts follow it. To the coordinator of the first host, another host is one more worker: a
-//! thread ([`proxy`]) hands in that host's recorders and result.
+//! thread (`proxy`) hands in that host's recorders and result.
 //!
 //! * [`connect`] makes the two ends on top of a [`HostTransport`]: a [`HostPump`], which moves
 //!   messages on a thread of its own, and the host's [`HostRole`].
-//! * All instants of a message are of the other host's clock. [`clock`] relates the clocks.
+//! * All instants of a message are of the other host's clock. `clock` relates the clocks.
 //!
 //! Not here: how messages travel (the crate `smbench-mpi`).
 

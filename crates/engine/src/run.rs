@@ -137,7 +137,7 @@ fn execute_as(
 ///
 /// The workload still sets the limits: which files there are, with which rights
 /// they are opened, how large a request may be, and which actions there are
-/// ([`Mix::operation`]). A client whose stream exceeds these limits drops out.
+/// ([`Mix::operation`](smbench_model::operations::Mix::operation)). A client whose stream exceeds these limits drops out.
 ///
 /// # Errors
 /// As [`execute`]. Also [`RunError::Replay`] and [`RunError::Fileio`] for a plan
@@ -158,7 +158,7 @@ pub fn execute_streams(
 }
 
 /// Runs the load points of `plan` on the target of `connector`, with the operations
-/// of `streams`. [`Drawn`] gives the operations of the plan.
+/// of `streams`. [`Drawn`](smbench_model::operations::Drawn) gives the operations of the plan.
 ///
 /// All parts of the plan about an SMB server are ignored: its target, its session
 /// options and its driver. No files are created. `server` describes the server in

@@ -4,7 +4,7 @@
 //! Invariants:
 //!
 //! - Counts and sums are added. Percentiles, means and maxima come from pooled histograms.
-//!   The functions of [`crate::convert`] compute whatever follows from these.
+//!   The functions of `crate::convert` compute whatever follows from these.
 //! - What cannot be one run is an error. What is one run but must not be quoted is a load
 //!   point that is not valid.
 //! - The order in which parts are given does not matter: they are sorted by their clients.
