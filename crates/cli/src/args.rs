@@ -287,7 +287,7 @@ pub(crate) fn parse_words(words: Vec<OsString>) -> Result<CliCommand, Failure> {
     }
 }
 
-/// Reads these words like [`parse_words`], for a host whose output nobody reads.
+/// Reads these words like [`parse_words`]. Prints no help: the first host prints it.
 pub(crate) fn parse_quietly(words: Vec<OsString>) -> Result<CliCommand, Failure> {
     let parsed = parse_with_target(in_order(words), env::var_os(TARGET_VARIABLE));
     let parsed = parsed.map_err(|error| Failure::Usage(error.kind().to_string()))?;

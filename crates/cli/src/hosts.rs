@@ -10,7 +10,6 @@ use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::plan::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
-
 use smbench_report::FlushDoc;
 
 use crate::failure::{Exit, Failure};
@@ -107,13 +106,15 @@ impl Hosts {
         match self {
             Self::First(first, options) => {
                 let record = run::execute_on_hosts(first, plan, course, observer, cancel)?;
-                let own = RunRecord {
-                    load_points: record.own_part.clone(),
-                    hosts: Vec::new(),
-                    ..record.clone()
-                };
-                if let Err(failure) = options.save(0, first.name(), &own) {
-                    complain(failure);
+                if options.parts.is_some() {
+                    let own = RunRecord {
+                        load_points: record.own_part.clone(),
+                        hosts: Vec::new(),
+                        ..record.clone()
+                    };
+                    if let Err(failure) = options.save(0, first.name(), &own) {
+                        complain(failure);
+                    }
                 }
                 tell_shared_machines(&record);
                 Ok(record)

@@ -82,8 +82,8 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Says that this rank may not use all CPUs of its machine. Open MPI binds a few ranks to one
-/// core each unless it is told not to.
+/// Says that this rank may not use all CPUs of its machine. Open MPI binds one or two ranks
+/// to a core each, unless `--bind-to none` is given.
 fn tell_binding() {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let all = cpus

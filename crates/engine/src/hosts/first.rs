@@ -43,12 +43,12 @@ pub(crate) struct HostChannel {
 }
 
 /// Which host is lost, if one is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Loss {
     /// Numbers of the hosts of which one is lost, and how that was noticed.
     first: Mutex<Option<(Vec<u32>, String)>>,
     /// When the last message of each other host arrived.
-    heard: OnceLock<Vec<Arc<AtomicU64>>>,
+    heard: Vec<Arc<AtomicU64>>,
 }
 
 /// Why other hosts cannot carry out a run.
@@ -109,7 +109,7 @@ impl HostChannel {
     /// when a host dies.
     pub(super) fn lose(&self, reason: &str) {
         let first = || {
-            let heard = self.loss.heard.get().into_iter().flatten();
+            let heard = &self.loss.heard;
             let silent: Vec<(u32, u64)> = (1..)
                 .zip(heard)
                 .map(|(number, heard)| (number, heard.load(Ordering::Relaxed)))
@@ -147,7 +147,10 @@ impl FirstHost {
         arriving: Vec<mpsc::UnboundedReceiver<Saying>>,
         heard: &[Arc<AtomicU64>],
     ) -> Self {
-        let loss: Arc<Loss> = Arc::default();
+        let loss = Arc::new(Loss {
+            first: Mutex::default(),
+            heard: heard.iter().skip(1).cloned().collect(),
+        });
         let others = arriving.into_iter().enumerate().skip(1);
         let others = others.map(|(number, arriving)| HostChannel {
             number: number as u32,
@@ -157,13 +160,9 @@ impl FirstHost {
             heard: Arc::clone(&heard[number]),
             loss: Arc::clone(&loss),
         });
-        let others: Vec<_> = others.collect();
-        let heard = others.iter().map(|other| Arc::clone(&other.heard));
-        // Nothing else sets it.
-        let _ = loss.heard.set(heard.collect());
         Self {
             identity,
-            others,
+            others: others.collect(),
             post,
             send_password: SendPassword::No,
         }
@@ -177,10 +176,9 @@ impl FirstHost {
 
     /// Sends the password of each run to the other hosts, or not.
     #[must_use]
-    pub fn with_password(self, send_password: SendPassword) -> Self {
-        let mut new = self;
-        new.send_password = send_password;
-        new
+    pub const fn with_password(mut self, send_password: SendPassword) -> Self {
+        self.send_password = send_password;
+        self
     }
 
     pub(crate) const fn send_password(&self) -> SendPassword {

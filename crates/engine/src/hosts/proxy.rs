@@ -90,7 +90,7 @@ pub(crate) fn carry(
     }))
 }
 
-/// What the host was told.
+/// Messages that the host gets once.
 #[derive(Default)]
 struct Told {
     cancel: bool,
@@ -312,7 +312,7 @@ where
         let HostMeasurements { result, mut host } = measurements;
         let name = self.assignment.host.name();
         let relation = clocks.relation;
-        // A cancel by the first host is told for the whole load point.
+        // A cancel by the first host is in the reason of the whole load point.
         let is_told = |fault: &&String| self.told.cancel && fault.as_str() == INTERRUPTED;
         let own = result.faults.iter().filter(|fault| !is_told(fault));
         faults.extend(own.map(|fault| format!("host {name}: {fault}")));

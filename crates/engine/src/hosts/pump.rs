@@ -47,7 +47,7 @@ pub enum HostRole {
     Other(OtherHost),
 }
 
-/// What a turn of the pump has led to.
+/// The result of a turn of the pump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PumpTurn {
     /// An answer is expected at once.

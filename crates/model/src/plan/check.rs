@@ -50,8 +50,8 @@ impl Plan {
         }
     }
 
-    /// Returns whether a `fileio` test leaves one of so many hosts without a client. Its events
-    /// are divided among all hosts.
+    /// Returns whether a `fileio` test has fewer clients than hosts. Its events are divided
+    /// among all hosts.
     fn has_idle_hosts(&self, hosts: u32) -> bool {
         let fewest = self.work.load_points.iter().min();
         self.work.workload.fileio().is_some() && fewest.is_some_and(|fewest| *fewest < hosts)

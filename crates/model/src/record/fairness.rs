@@ -34,9 +34,9 @@ impl Fairness {
         });
     }
 
-    /// Restores clients from their figures: the fewest and the most operations of a client, the
-    /// mean and the fairness index of operations, the mean and the standard deviation of the
-    /// total time in seconds.
+    /// Restores clients from their figures. Of the operations of each client, these are the fewest
+    /// and the most, the mean and the fairness index. Of the total time in seconds, they are the
+    /// mean and the standard deviation.
     ///
     /// The index is S S / (n Q), where S is the sum of n counts and Q that of their squares. So Q
     /// follows from it. Both sums are whole numbers. So rounding undoes the rounding of the

@@ -20,7 +20,7 @@ pub(super) enum Stop {
     Empty,
 }
 
-/// What a host had carried out when it was lost.
+/// The work of a host before it was lost.
 #[derive(Default)]
 pub(super) struct Carried {
     pub(super) operations: u64,

@@ -332,17 +332,18 @@ impl Workers {
     /// without a schedule end now; with one, they have ended. If some failed, the error
     /// is that of the first.
     ///
-    /// Also returns the result of the workers of this host alone.
+    /// Also returns the result of the workers of this host alone, if there are other hosts.
     pub(super) async fn join(self) -> Result<(WorkerResult, WorkerResult), RunError> {
         drop(self.start);
         let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
+        let has_others = self.threads.len() > self.own;
         let mut failed = None;
         for (number, thread) in self.threads.into_iter().enumerate() {
             let joined = tokio::task::spawn_blocking(move || thread.join()).await;
             match joined {
                 Ok(Ok(Ok(outcome))) => {
                     let outcome = outcome.unwrap_or_default();
-                    if number < self.own {
+                    if number < self.own && has_others {
                         own.merge(outcome.clone());
                     }
                     merged.merge(outcome);
