@@ -13,8 +13,6 @@ use smbench_formats::profile::ProfileError;
 use smbench_lab::LabError;
 use smbench_model::plan::PlanError;
 use smbench_model::target::TargetError;
-use smbench_protocol::header::Command;
-use smbench_protocol::{HandshakeError, NtStatus};
 use smbench_publish::WriteError;
 use smbench_report::compare::CompareError;
 use smbench_report::merge::MergeError;
@@ -121,30 +119,9 @@ impl Failure {
     /// Returns whether the log-on was refused. The next attempt would fail in the
     /// same way, and repeated attempts lock the account.
     pub(crate) fn is_of_log_on(&self) -> bool {
-        let error = match self {
-            Self::Run(error) => run_fails_for(error),
-            Self::Session(error) => Some(error),
-            _ => None,
-        };
-        match error {
-            Some(SessionError::Handshake { source, .. }) => match source {
-                // A server that accepts no more sessions would still accept this
-                // user.
-                HandshakeError::Refused {
-                    command: Command::SessionSetup,
-                    status,
-                    ..
-                } => !matches!(
-                    *status,
-                    NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
-                ),
-                HandshakeError::OnlyAsGuest | HandshakeError::Auth(_) => true,
-                _ => false,
-            },
-            // Only a refusal by a KDC, not a missing file or ticket.
-            Some(SessionError::Ticket(error)) => {
-                matches!(error, TicketError::Refused { at: Some(_), .. })
-            }
+        match self {
+            Self::Run(error) => error.is_of_log_on(),
+            Self::Session(error) => error.is_of_log_on(),
             _ => false,
         }
     }

@@ -22,7 +22,7 @@ pub use clock::ClockRelation;
 pub(crate) use first::HostChannel;
 pub use first::{FirstHost, HostsError};
 pub use message::{HostIdentity, HostMessage};
-pub(crate) use message::{PointOrder, RunOrder, SentPassword};
+pub(crate) use message::{Inability, PointOrder, RunOrder, SentPassword};
 pub use other::OtherHost;
 pub(crate) use other::{Order, Upstream};
 pub use pump::{HostPump, HostRole, HostTransport, PumpTurn, connect};
@@ -50,5 +50,7 @@ pub(crate) const STILL_MAX: Duration = Duration::from_millis(1500);
 /// A host that is silent for this long after a cancel is lost. `mpirun` ends all ranks a second
 /// after one was killed, and the load point must be saved before.
 pub(crate) const SILENCE_AFTER_CANCEL: Duration = Duration::from_millis(450);
-/// How often a host says that it is there.
-const ALIVE_INTERVAL: Duration = Duration::from_millis(150);
+/// How often a host says that it is there, and looks whether others are.
+const ALIVE_INTERVAL: Duration = Duration::from_millis(250);
+/// The same after a cancel.
+const ALIVE_INTERVAL_AFTER_CANCEL: Duration = Duration::from_millis(150);

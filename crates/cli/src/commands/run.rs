@@ -13,6 +13,7 @@ mod publish;
 use std::fmt::Display;
 use std::time::SystemTime;
 
+use humantime::format_rfc3339_seconds;
 use smbench_engine::Cancel;
 use smbench_engine::run::{self, PlannedCourse};
 use smbench_model::plan::Plan;
@@ -151,6 +152,12 @@ pub(crate) fn carry_out(
         // ends the program.
         RunServer::Given(server) => Some(server.with_password()?),
     };
+    if let (Some(at), false) = (requests[0].draft.generator.begin_at, output.quiet) {
+        complain(format_args!(
+            "the load begins at {}",
+            format_rfc3339_seconds(at)
+        ));
+    }
     let line = ProgressLine::new(Visibility::unless(output.quiet));
     let line = line.under(presentation.screen.clone());
     let mut left = match &presentation.find {

@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, mpsc};
 use tokio::time::{Duration, timeout};
 
-use super::message::{HostIdentity, RunOrder, Saying};
+use super::message::{HostIdentity, Inability, RunOrder, Saying};
 use super::pump::Post;
 use super::{SILENCE_MAX, SendPassword};
 
@@ -65,6 +65,14 @@ pub enum HostsError {
     /// A host says that it cannot.
     #[error("host {host} cannot take part: {reason}")]
     Unable {
+        /// Its name.
+        host: String,
+        /// Its reason.
+        reason: String,
+    },
+    /// A host says that the server refused its log-on.
+    #[error("host {host} cannot take part: {reason}")]
+    NotLetIn {
         /// Its name.
         host: String,
         /// Its reason.
@@ -226,7 +234,13 @@ impl FirstHost {
         let others = self.others.iter();
         let names = others.filter(|other| numbers.contains(&other.number));
         let names: Vec<_> = names.map(HostChannel::name).collect();
-        Some(format!("host {} is lost: {reason}", names.join(" or ")))
+        Some(match names.len() {
+            1 => format!("host {} is lost: {reason}", names[0]),
+            _ => format!(
+                "host {} is lost: {reason}; the launcher says which",
+                names.join(" or ")
+            ),
+        })
     }
 
     /// Begins a run on all hosts. They have connected to the server when this returns.
@@ -281,9 +295,7 @@ impl FirstHost {
                     Err(_) => break Err(lost(silence())),
                     Ok(None) => break Err(lost("its connection has ended".to_owned())),
                     Ok(Some(Saying::Hello(identity))) => break Ok((identity, None)),
-                    Ok(Some(Saying::Unable(identity, reason))) => {
-                        break Ok((identity, Some(reason)));
-                    }
+                    Ok(Some(Saying::Unable(identity, why))) => break Ok((identity, Some(why))),
                     Ok(Some(_)) => {}
                 }
             }
@@ -300,7 +312,8 @@ impl FirstHost {
             return Err(HostsError::Build { host, theirs, ours });
         }
         match unable {
-            Some(reason) => Err(HostsError::Unable { host, reason }),
+            Some(Inability::Other(reason)) => Err(HostsError::Unable { host, reason }),
+            Some(Inability::NotLetIn(reason)) => Err(HostsError::NotLetIn { host, reason }),
             None => Ok(identity),
         }
     }

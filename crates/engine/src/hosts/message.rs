@@ -55,8 +55,8 @@ pub(crate) enum Saying {
     End,
     /// The other host can carry out the run.
     Hello(HostIdentity),
-    /// The other host cannot carry out the run, as a lower-case clause.
-    Unable(HostIdentity, String),
+    /// The other host cannot carry out the run.
+    Unable(HostIdentity, Inability),
     /// Sessions stand.
     Ready { clients: u32, at: Nanos },
     /// Sessions could not be set up; the host continues.
@@ -73,6 +73,15 @@ pub(crate) enum Saying {
     Unmeasured(String),
     /// The clocks are related. Only the own pump says so.
     Related(ClockRelation),
+}
+
+/// Why a host cannot carry out a run, as a lower-case clause.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Inability {
+    /// The server refuses its log-on.
+    NotLetIn(String),
+    /// Any other reason.
+    Other(String),
 }
 
 /// A run that the first host begins.

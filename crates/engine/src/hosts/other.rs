@@ -10,7 +10,8 @@ use tokio::time::timeout;
 
 use super::SILENCE_MAX;
 use super::message::{
-    HostFailure, HostIdentity, HostInterval, HostMeasurements, PointOrder, RunOrder, Saying,
+    HostFailure, HostIdentity, HostInterval, HostMeasurements, Inability, PointOrder, RunOrder,
+    Saying,
 };
 use super::pump::Post;
 use crate::machine::cancel::Cancel;
@@ -123,6 +124,7 @@ async fn obey(
             Ok(Some(Saying::Run(order))) => Order::Run(order),
             Ok(Some(Saying::Point(order))) => {
                 wishes.schedule.send_replace(None);
+                *lock(&wishes.enough) = Arc::default();
                 Order::Point(order)
             }
             Ok(Some(Saying::EndRun)) => Order::EndRun,
@@ -166,13 +168,14 @@ impl Upstream {
         *lock(&self.wishes.cancel) = cancel.clone();
     }
 
-    /// Lets the first host stop the set-up of a load point.
-    pub(crate) fn stops_setup(&self, enough: &Arc<AtomicBool>) {
-        *lock(&self.wishes.enough) = Arc::clone(enough);
+    /// Returns what the first host sets when no more sessions of the load point under way are to
+    /// be set up.
+    pub(crate) fn enough(&self) -> Arc<AtomicBool> {
+        Arc::clone(&lock(&self.wishes.enough))
     }
 
     /// Says that this host can carry out the run, or why not.
-    pub(crate) fn greet(&self, able: Result<(), String>) {
+    pub(crate) fn greet(&self, able: Result<(), Inability>) {
         let identity = self.identity.clone();
         self.say(match able {
             Ok(()) => Saying::Hello(identity),

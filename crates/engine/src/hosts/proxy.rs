@@ -23,7 +23,10 @@ use self::clocks::{Clocks, on_other};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
 use super::message::{HostInterval, HostMeasurements, PointOrder, Saying};
-use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
+use super::{
+    ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL, APART_MAX, ClockRelation, INTERRUPTED,
+    SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX,
+};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
@@ -34,7 +37,7 @@ use crate::worker::work::GoneOnDrop;
 /// Longest wait for a load point that is called off.
 const CALL_OFF_MAX: Duration = Duration::from_secs(75);
 /// How often a proxy looks whether the set-up is to end.
-const LOOK_INTERVAL: Duration = Duration::from_millis(150);
+const SETUP_LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Instructions for the proxy of another host.
 pub(crate) struct ProxyAssignment {
@@ -95,6 +98,8 @@ pub(crate) fn carry(
 struct Told {
     cancel: bool,
     enough: bool,
+    /// When the load begins.
+    begin: bool,
     /// Whether the schedules are over.
     over: bool,
 }
@@ -134,6 +139,7 @@ where
         let relation = self.relate().await?;
         let related = clock::now();
         self.say(Saying::Begin(on_other(schedule, relation)));
+        self.told.begin = true;
         let (measurements, faults, schedule) = self.follow(schedule, relation).await?;
         let after = self.relate().await?;
         let clocks = Clocks {
@@ -354,6 +360,11 @@ where
             self.say(Saying::Enough);
         }
         self.awake = clock::now();
+        let look_interval = match (self.told.cancel, self.told.begin) {
+            (true, _) => ALIVE_INTERVAL_AFTER_CANCEL,
+            (false, true) => ALIVE_INTERVAL,
+            (false, false) => SETUP_LOOK_INTERVAL,
+        };
         tokio::select! {
             said = self.messages.recv() => match said {
                 Some(said) => {
@@ -367,7 +378,9 @@ where
                 self.told.over |= changed.is_err();
                 Ok(ProxyEvent::Schedule(schedule.filter(|_| changed.is_ok())))
             }
-            () = tokio::time::sleep(LOOK_INTERVAL) => self.look(),
+            // The next event tells the host.
+            () = self.assignment.cancel.cancelled(), if !self.told.cancel => Ok(ProxyEvent::Tick),
+            () = tokio::time::sleep(look_interval) => self.look(),
         }
     }
 

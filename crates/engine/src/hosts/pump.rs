@@ -10,16 +10,16 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use tokio::sync::mpsc;
 
-use super::ALIVE_INTERVAL;
 use super::clock::{Relating, RelatingStep};
 use super::first::FirstHost;
 use super::message::{HostIdentity, HostMessage, Saying};
 use super::other::OtherHost;
+use super::{ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL};
 use crate::machine::clock;
 
 /// How long the pump sleeps if there is nothing to move. A host has less than half a per cent
 /// of a core for it.
-const IDLE: Duration = Duration::from_millis(10);
+const IDLE: Duration = Duration::from_millis(20);
 /// How long the pump does not sleep after a ping, so that clocks are related well.
 const AWAKE: Nanos = Nanos(50_000_000);
 /// After this time a ping counts as lost, and is sent again.
@@ -91,8 +91,9 @@ pub struct HostPump<T> {
     heard: Vec<Arc<AtomicU64>>,
     relating: Vec<Option<Relating>>,
     awake_until: Nanos,
-    /// When this host last said that it is there.
+    /// When this host last said that it is there, and how often it does.
     alive: Nanos,
+    alive_interval: Duration,
 }
 
 /// Makes the ends of a host on this transport. [`HostPump::run`] must run on a thread of its
@@ -121,6 +122,7 @@ pub fn connect<T: HostTransport>(transport: T, identity: HostIdentity) -> (HostP
         heard,
         awake_until: Nanos(0),
         alive: Nanos(0),
+        alive_interval: ALIVE_INTERVAL,
     };
     (pump, role)
 }
@@ -193,6 +195,15 @@ impl<T: HostTransport> HostPump<T> {
             }
             Saying::Pong(ping, at) => self.pong(from, (ping, at), now),
             saying => {
+                match saying {
+                    Saying::Run(_) => self.alive_interval = ALIVE_INTERVAL,
+                    // The first host now judges earlier who is lost.
+                    Saying::Cancel => {
+                        self.alive_interval = ALIVE_INTERVAL_AFTER_CANCEL;
+                        self.alive = Nanos(0);
+                    }
+                    _ => {}
+                }
                 // Nobody may be interested any more.
                 let _ = self.incoming[from as usize].send(saying);
             }
@@ -222,7 +233,7 @@ impl<T: HostTransport> HostPump<T> {
     /// Tells the other hosts from time to time that this one is there: the first host tells
     /// all, the others tell the first.
     fn say_alive(&mut self, now: Nanos) {
-        if now.since(self.alive) < ALIVE_INTERVAL.into() {
+        if now.since(self.alive) < self.alive_interval.into() {
             return;
         }
         self.alive = now;

@@ -102,6 +102,18 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns whether a log-on was refused. The next attempt would fail in the same way, and
+    /// repeated attempts lock the account.
+    #[must_use]
+    pub fn is_of_log_on(&self) -> bool {
+        match self {
+            Self::Session(error) => error.is_of_log_on(),
+            Self::Leftover { error, .. } => error.is_of_log_on(),
+            Self::Hosts(error) => matches!(error, HostsError::NotLetIn { .. }),
+            _ => false,
+        }
+    }
+
     pub(crate) fn with_leftover(self, leftover: Option<String>) -> Self {
         match leftover {
             Some(leftover) => Self::Leftover {

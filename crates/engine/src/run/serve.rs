@@ -7,7 +7,7 @@ use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 use smbench_model::target::Secret;
 use tokio::sync::mpsc;
 
-use crate::hosts::{Order, OtherHost, PointOrder, RunOrder, Upstream};
+use crate::hosts::{Inability, Order, OtherHost, PointOrder, RunOrder, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::runtime::blocking;
 use crate::run::carrier::Carrier;
@@ -72,10 +72,13 @@ async fn run_one(
     cancel: &Cancel,
 ) -> Option<RunRecord> {
     let ready = match planned(order, plans) {
-        Err(reason) => Err(reason),
+        Err(reason) => Err(Inability::Other(reason)),
         Ok(plan) => ready(order, &plan, upstream, cancel)
             .await
-            .map_err(|error| error.to_string()),
+            .map_err(|error| match error.is_of_log_on() {
+                true => Inability::NotLetIn(error.to_string()),
+                false => Inability::Other(error.to_string()),
+            }),
     };
     let (context, mut record) = match ready {
         Ok(ready) => ready,

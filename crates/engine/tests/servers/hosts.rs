@@ -17,6 +17,7 @@ use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::{LoadPointRecord, OpKind, OpTotals, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
+use smbench_model::target::Secret;
 
 use crate::support::target;
 use mesh::{run_first, start};
@@ -231,6 +232,26 @@ fn a_host_with_another_plan_is_named_before_anything_is_measured() {
     let told = error.to_string();
     let expected = "host node1 cannot take part: its options, profiles or files differ";
     assert!(told.starts_with(expected), "{told}");
+    drop(first);
+    assert!(others.join()[0].0.is_ok());
+}
+
+/// A suite does not try again what would lock the account.
+#[test]
+fn a_refused_log_on_of_another_host_is_told_as_that() {
+    let server = server();
+    let profile = profile::load("read-4k").unwrap();
+    let plan = plan_of(&profile, &window("4", 1), &server);
+    let mut other = plan.clone();
+    other.sessions.target.password = Secret::new("wrong");
+    let (first, others) = start(2, &[other]);
+    let error = run_first(&first, &plan, &Cancel::default()).unwrap_err();
+    assert!(error.is_of_log_on(), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.starts_with("host node1 cannot take part: failed to log on"),
+        "{told}"
+    );
     drop(first);
     assert!(others.join()[0].0.is_ok());
 }

@@ -142,7 +142,10 @@ impl Workers {
             start,
             reports,
             load,
-            enough: Arc::default(),
+            enough: context
+                .role
+                .upstream()
+                .map_or_else(Arc::default, Upstream::enough),
             exchange: Arc::clone(exchange),
             upstream: context.role.upstream().cloned(),
             is_late: false,
@@ -151,9 +154,6 @@ impl Workers {
             ClientPart::Host { host, of } => (host as usize, of as usize),
             ClientPart::All | ClientPart::Range(_) => (0, 1),
         };
-        if let Some(upstream) = &workers.upstream {
-            upstream.stops_setup(&workers.enough);
-        }
         let connections = &context.plan.sessions.connections;
         for (number, work) in (context.make_workers)(wanted).into_iter().enumerate() {
             let assignment = Assignment {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use smbench_model::fileio::FileioError;
 use smbench_model::record::SetupPhase;
+use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
 use thiserror::Error;
 
@@ -330,6 +331,31 @@ impl SessionError {
             } => Some(*status),
             Self::AfterSome { source, .. } => source.status(),
             _ => None,
+        }
+    }
+
+    /// Returns whether the log-on was refused. The next attempt would fail in the
+    /// same way, and repeated attempts lock the account.
+    #[must_use]
+    pub fn is_of_log_on(&self) -> bool {
+        match self {
+            Self::Handshake { source, .. } => match source {
+                // A server that accepts no more sessions would still accept this
+                // user.
+                HandshakeError::Refused {
+                    command: Command::SessionSetup,
+                    status,
+                    ..
+                } => !matches!(
+                    *status,
+                    NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
+                ),
+                HandshakeError::OnlyAsGuest | HandshakeError::Auth(_) => true,
+                _ => false,
+            },
+            // Only a refusal by a KDC, not a missing file or ticket.
+            Self::Ticket(error) => matches!(error, TicketError::Refused { at: Some(_), .. }),
+            _ => false,
         }
     }
 
