@@ -131,3 +131,40 @@ fn a_rank_that_is_killed_during_setup_leaves_nothing() {
     assert!(!output.status.success(), "{output:?}");
     assert!(network.cleaned_up());
 }
+
+/// A profile whose files take a while to remove.
+const MANY_FILES: &str = "\
+read_percent = 100
+
+[files]
+scope = \"shared\"
+count = 6000
+size = \"4KiB\"
+
+[[sizes]]
+size = \"4KiB\"
+weight = 100
+";
+
+#[test]
+fn a_rank_that_is_killed_during_the_clean_up_loses_no_result() {
+    let Some(network) = Network::or_skip() else {
+        return;
+    };
+    std::fs::write(network.path("many.toml"), MANY_FILES).unwrap();
+    let url = network.server.url();
+    let run = network.start(&format!(
+        "run {url} --profile many.toml -c 3 -d 1s --out results -q --json cleanup.json"
+    ));
+    // The document has the load point before the files are removed.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !network.path("cleanup.json").exists() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+    network.signal(2, "KILL");
+    ended(run);
+    let doc = document(&network.path("cleanup.json"));
+    assert_eq!(point(&doc)["valid"], true, "{doc}");
+    assert!(point(&doc)["ops_per_s"].as_f64().unwrap() > 0.0);
+    assert!(network.cleaned_up());
+}
