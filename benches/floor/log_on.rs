@@ -1,5 +1,6 @@
 //! The preparation of the loop: a session, and a file to read.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use smbench_model::target::Target;
@@ -27,6 +28,8 @@ const CHUNK_LEN: u32 = 64 * 1024;
 pub(crate) struct FloorSite {
     target: Target,
     password: String,
+    /// Number of connections so far.
+    connections: Cell<u32>,
 }
 
 /// A connection, and the request that it sends.
@@ -91,7 +94,22 @@ struct FloorSession {
 impl FloorSite {
     pub(crate) fn new(url: &str, password: String) -> Result<Self, FloorFailure> {
         let (target, _) = Target::parse(url)?;
-        Ok(Self { target, password })
+        Ok(Self {
+            target,
+            password,
+            connections: Cell::new(0),
+        })
+    }
+
+    /// Returns another GUID for each connection. Samba takes connections with the same one for
+    /// channels of one client, and serves them in one process. That would be less work.
+    fn next_guid(&self) -> [u8; 16] {
+        let number = self.connections.get() + 1;
+        self.connections.set(number);
+        let mut guid = [0x5A; 16];
+        guid[..4].copy_from_slice(&number.to_le_bytes());
+        guid[4..8].copy_from_slice(&std::process::id().to_le_bytes());
+        guid
     }
 
     /// Creates the file with `len` bytes.
@@ -194,7 +212,7 @@ impl FloorSite {
             credit_target: 8,
             credit_cap: None,
             channels: Channels::One,
-            client_guid: [0x5A; 16],
+            client_guid: self.next_guid(),
             salt: [0x5A; 32],
             nonce_seed: Default::default(),
         })
