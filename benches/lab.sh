@@ -82,11 +82,14 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
+# What goes before each measured command, such as taskset.
+prefix=()
+
 # measure SERVER COMMAND...: runs it with that server's password; what it says is shown only if it fails.
 measure() {
   local server=$1 said=$scratch/said
   shift
-  SMBENCH_PASSWORD=${server_password[$server]} limited "$@" >"$said" 2>&1 ||
+  SMBENCH_PASSWORD=${server_password[$server]} limited "${prefix[@]}" "$@" >"$said" 2>&1 ||
     die "$(basename "$1") failed: $(tail -n 20 "$said")"
 }
 
@@ -123,11 +126,12 @@ facts() {
     "$(rustc --version)"
 }
 
-# How smbtorture finds the server `samba`, and logs on.
+# prepare_smbtorture [SERVER]: how smbtorture finds the server `samba` or another one, and logs on.
 prepare_smbtorture() {
-  [[ ${server_url[samba]} =~ ^smb://(.*)@(.*):([0-9]+)/(.*)$ ]] || die "no URL: ${server_url[samba]}"
+  local server=${1:-samba}
+  [[ ${server_url[$server]} =~ ^smb://(.*)@(.*):([0-9]+)/(.*)$ ]] || die "no URL: ${server_url[$server]}"
   torture_unc=//${BASH_REMATCH[2]}/${BASH_REMATCH[4]} torture_port=${BASH_REMATCH[3]}
-  (umask 077 && printf 'username = %s\npassword = %s\n' "${BASH_REMATCH[1]}" "${server_password[samba]}" \
+  (umask 077 && printf 'username = %s\npassword = %s\n' "${BASH_REMATCH[1]}" "${server_password[$server]}" \
     >"$scratch/login")
   : >"$scratch/smb.conf"
 }
@@ -145,7 +149,7 @@ prepare_smbtorture() {
 # It speaks SMB1, with a process per client, and is the only test of smbtorture 4.17 that reads.
 smbtorture_nbench() {
   local replay=$1 progs=$2 raw=$3
-  limited smbtorture "$torture_unc" bench.nbench --configfile "$scratch/smb.conf" \
+  limited "${prefix[@]}" smbtorture "$torture_unc" bench.nbench --configfile "$scratch/smb.conf" \
     --smb-ports "$torture_port" --authentication-file "$scratch/login" --max-protocol NT1 \
     --option 'client min protocol=NT1' --loadfile "$replay" --num-progs "$progs" \
     --timelimit "${option[seconds]}" 2>&1 | stamped >"$raw.txt" ||

@@ -1,11 +1,14 @@
-//! `smbench-yardsticks DIR` prints a summary of the rounds in DIR, and whether
-//! the requirements are met. `benches/yardsticks.sh` runs the rounds.
+//! `smbench-yardsticks DIR CSV` prints a summary of the rounds in DIR, and whether
+//! the requirements are met. It writes the figures of each round to CSV.
+//! `benches/yardsticks.sh` runs the rounds.
 //!
 //! Every ratio compares results of the same round, and the median over rounds is
 //! reported. A slow period of the machine affects all results of a round equally.
 
+mod counts;
 mod rounds;
 
+use std::fs;
 use std::process::ExitCode;
 
 use rounds::{Figure, Rounds};
@@ -25,9 +28,26 @@ const WINDOWS: [(&str, &str); 2] = [
     ("outstanding-16", "smbench, 16 outstanding"),
 ];
 
+/// The CPUs of client and server: name in the files and in the table.
+const REGIMES: [(&str, &str); 2] = [
+    ("shared", "client and server share all CPUs"),
+    ("apart", "client on CPU 0, server on CPU 1"),
+];
+
+/// The numbers of clients.
+const COUNTS: [u32; 4] = [1, 4, 64, 512];
+
+/// The most CPU time of smbench as a multiple of the floor's, by CPUs and clients.
+const OF_THE_FLOOR: [(&str, u32, f64); 4] = [
+    ("shared", 64, 0.83),
+    ("apart", 64, 1.05),
+    ("apart", 4, 1.02),
+    ("apart", 1, 1.02),
+];
+
 /// A requirement.
 struct Requirement {
-    what: &'static str,
+    what: String,
     value: f64,
     limit: f64,
     unit: &'static str,
@@ -37,11 +57,11 @@ struct Requirement {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [folder] = &arguments[..] else {
-        say("usage: smbench-yardsticks DIR");
+    let [folder, csv] = &arguments[..] else {
+        say("usage: smbench-yardsticks DIR CSV");
         return ExitCode::from(2);
     };
-    match report(folder) {
+    match report(folder, csv) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
@@ -51,74 +71,100 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the tables. Returns whether all requirements are met.
-fn report(folder: &str) -> Result<bool, String> {
+/// Prints the tables, and writes the figures of each round. Returns whether all requirements
+/// are met.
+fn report(folder: &str, csv: &str) -> Result<bool, String> {
     let rounds = Rounds::load(folder)?;
+    fs::write(csv, rounds.csv()).map_err(|error| format!("{csv}: {error}"))?;
     say(&format!(
-        "\n64 clients, one 4 KiB read in flight each, scratch Samba, {} rounds: median (least to most)",
+        "\n4 KiB reads, one in flight for each client, scratch Samba; {} rounds: median (least to most)",
         rounds.count()
     ));
-    table(&rounds, &CLIENTS)?;
-    say("\n4 clients, embedded server");
-    table(&rounds, &WINDOWS)?;
+    for (regime, shown) in REGIMES {
+        for clients in COUNTS {
+            say(&format!("\n{shown}; clients: {clients}"));
+            table(&rounds, &format!("{regime}-{clients}"), &CLIENTS)?;
+        }
+    }
+    say("\nclient and server share all CPUs, embedded server, 4 clients");
+    table(&rounds, "window", &WINDOWS)?;
     say("");
     let bars = bars(&rounds)?;
     bars.iter().for_each(Requirement::tell);
     Ok(bars.iter().all(Requirement::holds))
 }
 
-fn table(rounds: &Rounds, rows: &[(&str, &str)]) -> Result<(), String> {
-    let (first, _) = rows[0];
+/// Prints a table of the programs of a cell.
+fn table(rounds: &Rounds, cell: &str, rows: &[(&str, &str)]) -> Result<(), String> {
+    let name = |row: (&str, &str)| format!("{cell}-{}", row.0);
+    let first = name(rows[0]);
     say(&format!(
-        "{:<24} {:>22} {:>8} {:>8} {:>24} {:>8}",
-        "client", "CPU us/op", "user", "system", "operations/s", "CPU"
+        "{:<24} {:>21} {:>6} {:>21} {:>16} {:>8} {:>8} {:>8}",
+        "client", "CPU us/op", "user", "operations/s", "CPU", "wake-ups", "calls", "instr."
     ));
-    for &(name, shown) in rows {
-        let of = |figure| rounds.of(name, figure);
+    for &row in rows {
+        let name = name(row);
+        if !rounds.has(&name) {
+            continue;
+        }
+        let of = |figure| rounds.of(&name, figure);
+        let counts = rounds.counts(&name);
+        let count = |count: Option<f64>, digits| match count {
+            Some(count) => format!("{count:.digits$}"),
+            None => "-".to_owned(),
+        };
         say(&format!(
-            "{shown:<24} {:>22} {:>8.2} {:>8.2} {:>24} {:>7.2}x",
+            "{:<24} {:>21} {:>6.2} {:>21} {:>16} {:>8} {:>8} {:>8}",
+            row.1,
             of(Figure::Cpu)?.spread(2),
             of(Figure::User)?.median(),
-            of(Figure::System)?.median(),
             of(Figure::Rate)?.spread(0),
-            rounds.ratio(name, first, Figure::Cpu)?.median(),
+            rounds.ratio(&name, &first, Figure::Cpu)?.spread(2),
+            count(counts.wakeups, 2),
+            count(counts.system_calls, 2),
+            count(counts.instructions, 0),
         ));
     }
     Ok(())
 }
 
 fn bars(rounds: &Rounds) -> Result<Vec<Requirement>, String> {
-    let cpu = |of, to| Ok::<_, String>(rounds.ratio(of, to, Figure::Cpu)?.median());
-    Ok(vec![
-        Requirement {
-            what: "CPU per read, of the floor's",
-            value: cpu("native", "floor")?,
-            limit: 1.15,
+    let cpu = |of: &str, to: &str| Ok::<_, String>(rounds.ratio(of, to, Figure::Cpu)?.median());
+    let mut bars = Vec::new();
+    for (regime, clients, limit) in OF_THE_FLOOR {
+        let program = |name| format!("{regime}-{clients}-{name}");
+        bars.push(Requirement {
+            what: format!("CPU per read, of the floor's, CPUs {regime}, clients: {clients}"),
+            value: cpu(&program("native"), &program("floor"))?,
+            limit,
             unit: "x",
             at_least: false,
-        },
+        });
+    }
+    bars.extend([
         Requirement {
-            what: "CPU per read, of smb-rs's, both signed",
-            value: cpu("native-signed", "smb-rs")?,
+            what: "CPU per read, of smb-rs's, both signed, CPUs shared, clients: 64".to_owned(),
+            value: cpu("shared-64-native-signed", "shared-64-smb-rs")?,
             limit: 0.5,
             unit: "x",
             at_least: false,
         },
         Requirement {
-            what: "CPU per read in user mode",
-            value: rounds.of("native", Figure::User)?.median(),
+            what: "CPU per read in user mode, CPUs shared, clients: 64".to_owned(),
+            value: rounds.of("shared-64-native", Figure::User)?.median(),
             limit: 1.5,
             unit: " us",
             at_least: false,
         },
         Requirement {
-            what: "operations per CPU second, 16 outstanding over 1",
-            value: cpu("outstanding-1", "outstanding-16")?,
+            what: "operations per CPU second, 16 outstanding over 1".to_owned(),
+            value: cpu("window-outstanding-1", "window-outstanding-16")?,
             limit: 1.5,
             unit: "x",
             at_least: true,
         },
-    ])
+    ]);
+    Ok(bars)
 }
 
 impl Requirement {

@@ -1,10 +1,13 @@
 //! The raw results of some rounds.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::counts::Counts;
 
 /// A value of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +16,6 @@ pub(crate) enum Figure {
     Cpu,
     /// CPU time in user mode per operation, in microseconds.
     User,
-    /// CPU time in the kernel per operation, in microseconds.
-    System,
     /// Operations per second.
     Rate,
 }
@@ -30,33 +31,48 @@ struct RoundSample {
 /// All samples, by program and round.
 pub(crate) struct Rounds {
     samples: BTreeMap<String, BTreeMap<u32, RoundSample>>,
+    counts: BTreeMap<String, Counts>,
 }
 
 /// The values of a figure over the rounds, in ascending order.
 pub(crate) struct SortedValues(Vec<f64>);
 
 impl Rounds {
-    /// Reads all files `round-<number>-<program>.json` of a folder.
+    /// Reads all files `round-<number>-<program>.json` of a folder, and the counts of
+    /// `counted-<program>.csv`.
     pub(crate) fn load(folder: &str) -> Result<Self, String> {
         let in_folder = |error| format!("{folder}: {error}");
         let mut samples: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        let mut counts = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(in_folder)? {
             let path = entry.map_err(in_folder)?.path();
-            let Some((round, program)) = named(&path) else {
-                continue;
-            };
-            let sample =
-                RoundSample::load(&path).map_err(|why| format!("{}: {why}", path.display()))?;
-            samples.entry(program).or_default().insert(round, sample);
+            let in_file = |why| format!("{}: {why}", path.display());
+            match named(&path) {
+                Some(Named::Round(round, program)) => {
+                    let sample = RoundSample::load(&path).map_err(in_file)?;
+                    samples.entry(program).or_default().insert(round, sample);
+                }
+                Some(Named::Counted(program)) => {
+                    let rate = RoundSample::load(&path).map_err(in_file)?.rate;
+                    let counted = Counts::load(&path.with_extension("csv"), rate);
+                    counts.insert(program, counted.map_err(in_file)?);
+                }
+                None => {}
+            }
         }
         match samples.is_empty() {
             true => Err(format!("{folder} has no round-<number>-<program>.json")),
-            false => Ok(Self { samples }),
+            false => Ok(Self { samples, counts }),
         }
     }
 
     pub(crate) fn count(&self) -> usize {
         self.samples.values().map(BTreeMap::len).max().unwrap_or(0)
+    }
+
+    /// Returns whether a program was measured.
+    pub(crate) fn has(&self, program: &str) -> bool {
+        self.samples.contains_key(program)
     }
 
     pub(crate) fn of(&self, program: &str, figure: Figure) -> Result<SortedValues, String> {
@@ -81,6 +97,28 @@ impl Rounds {
         }
     }
 
+    /// Returns the events that were counted for a program.
+    pub(crate) fn counts(&self, program: &str) -> Counts {
+        self.counts.get(program).copied().unwrap_or_default()
+    }
+
+    /// Returns all figures as CSV, a line for each program and round.
+    pub(crate) fn csv(&self) -> String {
+        let mut csv = "program,round,ops_per_s,cpu_us_per_op,cpu_user_us_per_op\n".to_owned();
+        for (program, rounds) in &self.samples {
+            for (round, sample) in rounds {
+                let RoundSample {
+                    cpu_us,
+                    user_us,
+                    rate,
+                } = sample;
+                // Writing to a string cannot fail.
+                let _ = writeln!(csv, "{program},{round},{rate:.0},{cpu_us:.3},{user_us:.3}");
+            }
+        }
+        csv
+    }
+
     fn program(&self, name: &str) -> Result<&BTreeMap<u32, RoundSample>, String> {
         self.samples
             .get(name)
@@ -88,14 +126,21 @@ impl Rounds {
     }
 }
 
-/// Returns the round and the program in a file's name.
-fn named(path: &Path) -> Option<(u32, String)> {
-    let name = path.file_name()?.to_str()?;
-    let (round, program) = name
-        .strip_prefix("round-")?
-        .strip_suffix(".json")?
-        .split_once('-')?;
-    Some((round.parse().ok()?, program.to_owned()))
+/// What a result is of, by the name of its file.
+enum Named {
+    /// A program in a round.
+    Round(u32, String),
+    /// A program whose events were counted, which takes CPU time.
+    Counted(String),
+}
+
+fn named(path: &Path) -> Option<Named> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".json")?;
+    if let Some(program) = name.strip_prefix("counted-") {
+        return Some(Named::Counted(program.to_owned()));
+    }
+    let (round, program) = name.strip_prefix("round-")?.split_once('-')?;
+    Some(Named::Round(round.parse().ok()?, program.to_owned()))
 }
 
 impl RoundSample {
@@ -141,7 +186,6 @@ impl RoundSample {
         match figure {
             Figure::Cpu => self.cpu_us,
             Figure::User => self.user_us,
-            Figure::System => self.cpu_us - self.user_us,
             Figure::Rate => self.rate,
         }
     }

@@ -1,0 +1,52 @@
+//! Events that `perf stat -I` counted, per operation.
+
+use std::fs;
+use std::path::Path;
+
+/// The measured time has this many whole intervals at least. The script counts in fifths of it.
+const WHOLE_INTERVALS: usize = 4;
+
+/// Events per operation. An event that the machine cannot count is missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) wakeups: Option<f64>,
+    pub(crate) system_calls: Option<f64>,
+    pub(crate) instructions: Option<f64>,
+}
+
+impl Counts {
+    /// Reads the counts of a program that had this many operations per second.
+    pub(crate) fn load(path: &Path, rate: f64) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let per_second = |event| per_second(&text, event).map(|count| count / rate);
+        Ok(Self {
+            wakeups: per_second("context-switches"),
+            system_calls: per_second("raw_syscalls:sys_enter"),
+            instructions: per_second("instructions"),
+        })
+    }
+}
+
+/// Returns how often an event occurred in a second under load. The set-up and the end have fewer
+/// events than the load, so the intervals with most events are those under load.
+///
+/// Lines of perf are: time, count, unit, event, and more.
+fn per_second(text: &str, event: &str) -> Option<f64> {
+    let (mut before, mut rates) = (0.0, Vec::new());
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [time, count, _, name, ..] = fields[..] else {
+            continue;
+        };
+        if name.split(':').next() != event.split(':').next() {
+            continue;
+        }
+        let time: f64 = time.parse().ok()?;
+        let count: f64 = count.parse().ok()?;
+        rates.push(count / (time - before));
+        before = time;
+    }
+    rates.sort_by(|one, other| other.total_cmp(one));
+    let under_load = rates.get(..WHOLE_INTERVALS)?;
+    Some(under_load.iter().sum::<f64>() / WHOLE_INTERVALS as f64)
+}
