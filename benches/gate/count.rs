@@ -103,15 +103,44 @@ pub(crate) fn processor() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// Instructions and cache misses of a process.
+pub(crate) struct CacheEvents {
+    pub(crate) instructions: u64,
+    pub(crate) first_level_misses: u64,
+}
+
+/// Counts a whole process with simulated caches.
+pub(crate) fn cache_events(options: &[&str], arguments: &[&str]) -> Result<CacheEvents, String> {
+    // Instructions, reads, writes, and the misses of each in the first level.
+    match collected_events(options, arguments)?[..] {
+        [instructions, _, _, of_code, of_reads, of_writes, ..] => Ok(CacheEvents {
+            instructions,
+            first_level_misses: of_code + of_reads + of_writes,
+        }),
+        _ => Err("valgrind simulated no caches".to_owned()),
+    }
+}
+
 fn collected(options: &[&str], arguments: &[&str]) -> Result<u64, String> {
+    Ok(collected_events(options, arguments)?[0])
+}
+
+/// Returns what callgrind counted, instructions first.
+fn collected_events(options: &[&str], arguments: &[&str]) -> Result<Vec<u64>, String> {
     let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let output = valgrind(&[&tool, options].concat(), arguments)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // The line is "==4711== Collected : 123456".
-    said.lines()
-        .filter_map(|line| line.split_once("Collected : "))
-        .find_map(|(_, count)| count.trim().parse().ok())
-        .ok_or_else(|| format!("no count in what valgrind said: {said}"))
+    // The line is "==4711== Collected : 123456", with more numbers if there are caches.
+    let mut lines = said.lines();
+    let counts = lines.find_map(|line| line.split_once("Collected : "));
+    let counts = counts.map(|(_, counts)| counts.split_whitespace());
+    let counts: Vec<u64> = counts
+        .and_then(|counts| counts.map(|count| count.parse().ok()).collect())
+        .unwrap_or_default();
+    match counts.is_empty() {
+        false => Ok(counts),
+        true => Err(format!("no count in what valgrind said: {said}")),
+    }
 }
 
 /// Runs this program with `arguments` under valgrind.

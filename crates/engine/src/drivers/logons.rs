@@ -80,7 +80,8 @@ impl Driver for Logons {
                 let endpoint = self.endpoint.of_connection(self.next);
                 self.next = self.next.wrapping_add(1);
                 self.running.spawn_local(async move {
-                    match ShareSession::open(&endpoint).await {
+                    // Boxed, because the future is large and tasks are moved.
+                    match Box::pin(ShareSession::open(&endpoint)).await {
                         Ok(session) => (slot, LogonEnd::LoggedOn(session)),
                         Err(error) => (slot, LogonEnd::Refused(error)),
                     }
@@ -90,7 +91,7 @@ impl Driver for Logons {
                 let session = self.standing[place].take();
                 self.running.spawn_local(async move {
                     if let Some(session) = session {
-                        log_off(session).await;
+                        Box::pin(log_off(session)).await;
                     }
                     (slot, LogonEnd::LoggedOff)
                 });

@@ -17,6 +17,7 @@ use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
 use smbench_protocol::command::write::WriteRequest;
+use smbench_protocol::crypto::random;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus};
 
@@ -25,7 +26,7 @@ use crate::machine::clock;
 use crate::probe::FlushFinding;
 use crate::probe::disk_watch::DiskWatch;
 use crate::run::error::RunError;
-use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, random, unless};
+use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, unless};
 use crate::smb::share::{ShareSession, Workspace, join, leftover};
 
 /// Number of WRITEs that are timed, and of pairs of WRITE and FLUSH.

@@ -31,7 +31,7 @@ use tokio::time::timeout;
 
 use crate::machine::cancel::Cancel;
 use caching::Cache;
-pub(crate) use endpoint::{Endpoint, random, random_u64};
+pub(crate) use endpoint::{Endpoint, random_u64};
 pub use error::{SessionError, StepFailure};
 pub(crate) use steps::SetupSteps;
 pub(crate) use stream::SessionStream;
@@ -223,11 +223,9 @@ impl Session {
         let log_off = async {
             for session in sessions {
                 self.current = session;
-                for command in [Command::TreeDisconnect, Command::Logoff] {
-                    let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
-                    if self.call("log off", command, 0, bodyless).await.is_err() {
-                        return;
-                    }
+                let ends = [Command::TreeDisconnect, Command::Logoff];
+                if self.calls_without_data("log off", ends).await.is_err() {
+                    return;
                 }
             }
         };

@@ -13,6 +13,7 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
+use smbench_protocol::crypto::random;
 use smbench_protocol::{
     Account, Channels, Credentials, DialectRange, HandshakeError, Policy, SessionConfig,
 };
@@ -326,15 +327,6 @@ impl Endpoint {
             nonce_seed: random(),
         }
     }
-}
-
-/// Returns unpredictable bytes, as the protocol requires. The work of a run does
-/// not depend on them.
-pub(crate) fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    aws_lc_rs::rand::fill(&mut bytes)
-        .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
-    bytes
 }
 
 /// Returns an unpredictable number.

@@ -56,6 +56,32 @@ impl Session {
         Ok(reply)
     }
 
+    /// Sends requests without data, all at once if the credits suffice, and waits for their
+    /// answers.
+    pub(super) async fn calls_without_data<const N: usize>(
+        &mut self,
+        doing: &str,
+        commands: [Command; N],
+    ) -> Result<(), SessionError> {
+        let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+        self.stream.check_step(doing)?;
+        self.afford(doing, &[1; N]).await?;
+        if !self.connection.affords(&[1; N]) {
+            for command in commands {
+                self.call(doing, command, 0, bodyless).await?;
+            }
+            return Ok(());
+        }
+        let mut out = Vec::with_capacity(256);
+        for (tag, command) in (FIRST_TAG..).zip(commands) {
+            self.connection
+                .request(self.current, command, 1, tag, &mut out, bodyless)
+                .map_err(|_| self.no_credit(doing))?;
+        }
+        self.replies::<N>(doing, out).await?;
+        Ok(())
+    }
+
     /// Waits for the answer to an ECHO.
     pub(crate) async fn ask_whether_alive(&mut self) -> Result<(), SessionError> {
         let body = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);

@@ -120,16 +120,16 @@ impl SessionStream {
         mut take: impl FnMut(Frame<'_>, &mut Vec<u8>) -> Result<Option<T>, StepFailure>,
         is_first: &mut bool,
     ) -> Result<T, StepFailure> {
-        let mut chunk = vec![0; RECEIVE_CHUNK_LEN];
+        let mut chunk = Vec::with_capacity(RECEIVE_CHUNK_LEN);
         let mut result = None;
         loop {
             self.tcp.write_all(&out).await?;
             out.clear();
-            let len = self.tcp.read(&mut chunk).await?;
-            if len == 0 {
+            chunk.clear();
+            if self.tcp.read_buf(&mut chunk).await? == 0 {
                 return Err(closed().into());
             }
-            let mut input = &mut chunk[..len];
+            let mut input = &mut chunk[..];
             while let Some(frame) = self
                 .inbound
                 .next(&mut input, Payload::Keep)

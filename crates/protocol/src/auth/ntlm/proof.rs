@@ -2,7 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use aws_lc_rs::rand;
 use hmac::{Hmac, Mac as _};
 use md4::Md4;
 use md5::{Digest as _, Md5};
@@ -10,6 +9,7 @@ use rc4::{KeyInit as _, Rc4, StreamCipher as _, consts::U16};
 
 use super::message::Challenge;
 use super::{Account, AuthError, KEY_LEN};
+use crate::crypto::random;
 
 /// Time from 1601 to 1970 in units of 100 ns.
 const EPOCH: u64 = 116_444_736_000_000_000;
@@ -151,13 +151,6 @@ pub(super) fn hmac_md5(key: &[u8; KEY_LEN], parts: &[&[u8]]) -> [u8; KEY_LEN] {
         mac.update(part);
     }
     mac.finalize().into_bytes().into()
-}
-
-fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    rand::fill(&mut bytes)
-        .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
-    bytes
 }
 
 /// Returns a time as FILETIME (MS-DTYP 2.3.3).

@@ -1,0 +1,66 @@
+//! Unpredictable bytes. A log-on needs some of them ten times.
+
+use std::cell::RefCell;
+
+/// Bytes that are drawn at once, because drawing few costs nearly as much.
+const DRAWN_LEN: usize = 512;
+
+thread_local! {
+    static DRAWN: RefCell<Drawn> = const {
+        RefCell::new(Drawn {
+            bytes: [0; DRAWN_LEN],
+            left: 0,
+        })
+    };
+}
+
+/// Bytes that nobody has got yet are at the start.
+struct Drawn {
+    bytes: [u8; DRAWN_LEN],
+    left: usize,
+}
+
+/// Returns unpredictable bytes, up to 512.
+///
+/// # Panics
+/// If `N` is larger, or if the system's random source fails, which it does not.
+#[must_use]
+pub fn random<const N: usize>() -> [u8; N] {
+    DRAWN.with_borrow_mut(Drawn::take)
+}
+
+impl Drawn {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        if self.left < N {
+            aws_lc_rs::rand::fill(&mut self.bytes)
+                .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));
+            self.left = DRAWN_LEN;
+        }
+        self.left -= N;
+        let taken = &mut self.bytes[self.left..self.left + N];
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(taken);
+        // They may become a key, so no copy stays.
+        taken.fill(0);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_bytes_are_given_twice() {
+        let mut seen = HashSet::new();
+        for _ in 0..1000 {
+            assert!(seen.insert(random::<16>()));
+            assert!(seen.insert(random::<16>()));
+            let other: [u8; 7] = random();
+            assert_ne!(other, [0; 7]);
+        }
+        assert_ne!(random::<DRAWN_LEN>(), random::<DRAWN_LEN>());
+    }
+}
