@@ -66,7 +66,10 @@ serve apart taskset -c 1 "${lab[@]}"
 serve embedded "$bin/smbench" lab embedded
 prepare_replay
 results yardsticks
-facts | tee "$out/facts.txt"
+{
+  facts
+  printf 'rounds   %d of %d s\n' "${option[rounds]}" "${option[seconds]}"
+} | tee "$out/facts.txt"
 
 programs=(native floor smb-rs native-signed smbtorture)
 # take_turn PROGRAM REGIME CLIENTS

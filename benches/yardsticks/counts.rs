@@ -3,9 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-/// The measured time has this many whole intervals at least. The script counts in fifths of it.
-const WHOLE_INTERVALS: usize = 4;
-
 /// Events per operation. An event that the machine cannot count is missing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
@@ -28,7 +25,8 @@ impl Counts {
 }
 
 /// Returns how often an event occurred in a second under load. The set-up and the end have fewer
-/// events than the load, so the intervals with most events are those under load.
+/// events, so intervals with less than half of the most are left out. The result is the median
+/// of the others.
 ///
 /// Lines of perf are: time, count, unit, event, and more.
 fn per_second(text: &str, event: &str) -> Option<f64> {
@@ -41,12 +39,20 @@ fn per_second(text: &str, event: &str) -> Option<f64> {
         if name.split(':').next() != event.split(':').next() {
             continue;
         }
-        let time: f64 = time.parse().ok()?;
-        let count: f64 = count.parse().ok()?;
-        rates.push(count / (time - before));
+        let Ok(time) = time.parse::<f64>() else {
+            continue;
+        };
+        if let Ok(count) = count.parse::<f64>() {
+            rates.push(count / (time - before));
+        }
         before = time;
     }
-    rates.sort_by(|one, other| other.total_cmp(one));
-    let under_load = rates.get(..WHOLE_INTERVALS)?;
-    Some(under_load.iter().sum::<f64>() / WHOLE_INTERVALS as f64)
+    rates.sort_by(f64::total_cmp);
+    let most = rates.last()?;
+    let under_load: Vec<f64> = rates
+        .iter()
+        .copied()
+        .filter(|rate| rate * 2.0 >= *most)
+        .collect();
+    Some(under_load[under_load.len() / 2])
 }

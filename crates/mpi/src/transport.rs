@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::thread;
+use std::time::Duration;
 
 use mpi::point_to_point::{Destination as _, MatchedReceiveVec as _, Source as _};
 use mpi::request::{LocalScope, Request, scope};
@@ -15,6 +16,9 @@ use smbench_engine::hosts::{HostMessage, HostPump, HostTransport, PumpTurn};
 /// Bytes of a frame. Shared memory is the transport with the lowest limit for eager messages,
 /// 4096 bytes with the header.
 const FRAME_BYTES: usize = 3072;
+
+/// The pause between two looks at sends that are pending.
+const PENDING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The last frame of a message, and any other.
 const LAST: u8 = 1;
@@ -119,7 +123,8 @@ impl<'w> Ranks<'w> {
                 let turn = pump.turn();
                 self.send(pump, &busy);
                 match turn {
-                    PumpTurn::Idle => pump.rest(),
+                    // Open MPI sends only when it is called.
+                    PumpTurn::Idle => thread::sleep(PENDING_PAUSE),
                     // After the end, the command ends the process if this takes too long.
                     PumpTurn::Awake | PumpTurn::Ended => thread::yield_now(),
                 }

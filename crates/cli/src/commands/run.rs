@@ -152,7 +152,8 @@ pub(crate) fn carry_out(
         // ends the program.
         RunServer::Given(server) => Some(server.with_password()?),
     };
-    if let (Some(at), false) = (requests[0].draft.generator.begin_at, output.quiet) {
+    let begin_at = requests[0].draft.generator.begin_at;
+    if let Some(at) = begin_at.filter(|at| !output.quiet && *at > SystemTime::now()) {
         complain(format_args!(
             "the load begins at {}",
             format_rfc3339_seconds(at)

@@ -37,7 +37,10 @@ fn run_parts(place: &Place, (url, password): (&str, &str), ranges: &[&str], more
         })
         .collect();
     for running in started {
-        running.wait().succeeded();
+        let said = running.wait();
+        assert_eq!(said.code(), Some(0), "{said:?}");
+        let told = said.stderr.strip_prefix("smbench: the load begins at ");
+        assert_eq!(told.map(|at| at.lines().count()), Some(1), "{said:?}");
     }
 }
 

@@ -12,13 +12,14 @@ use tokio::time::{Duration, timeout};
 
 use super::message::{HostIdentity, Inability, RunOrder, Saying};
 use super::pump::Post;
-use super::{SILENCE_MAX, SendPassword};
+use super::{ALIVE_INTERVAL, SILENCE_MAX, SendPassword};
 
 /// Time limit until another host can carry out a run: it logs on to the server first.
 const READY_MAX: Duration = Duration::from_secs(60);
 
-/// Hosts that have been silent since instants that are this close are silent since the same.
-const SAME_TIME: Nanos = Nanos(250_000_000);
+/// Hosts that have been silent since instants that are this close may be silent since the same:
+/// a message of each is up to an interval old, and is received a little later.
+const SAME_TIME: Nanos = Nanos(2 * ALIVE_INTERVAL.as_nanos() as u64);
 
 /// The end of a run's first host. Dropping it tells the others that no run follows.
 #[derive(Debug)]
@@ -234,13 +235,7 @@ impl FirstHost {
         let others = self.others.iter();
         let names = others.filter(|other| numbers.contains(&other.number));
         let names: Vec<_> = names.map(HostChannel::name).collect();
-        Some(match names.len() {
-            1 => format!("host {} is lost: {reason}", names[0]),
-            _ => format!(
-                "host {} is lost: {reason}; the launcher says which",
-                names.join(" or ")
-            ),
-        })
+        Some(format!("host {} is lost: {reason}", names.join(" or ")))
     }
 
     /// Begins a run on all hosts. They have connected to the server when this returns.
@@ -259,7 +254,12 @@ impl FirstHost {
                     if let HostsError::Lost { reason, .. } = &error {
                         other.lose_this(reason);
                     }
-                    failed = failed.or(Some(error));
+                    // A refused log-on must not be tried again, so it is told first.
+                    let is_worse = matches!(error, HostsError::NotLetIn { .. });
+                    failed = match failed {
+                        Some(before) if !is_worse => Some(before),
+                        _ => Some(error),
+                    };
                     continue;
                 }
             };

@@ -5,6 +5,7 @@
 //! One that stood still for a while makes the load point invalid.
 
 mod clocks;
+mod events;
 mod without_result;
 
 use std::io;
@@ -20,13 +21,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use self::clocks::{Clocks, on_other};
+use self::events::{ProxyEvent, Told};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
 use super::message::{HostInterval, HostMeasurements, PointOrder, Saying};
-use super::{
-    ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL, APART_MAX, ClockRelation, INTERRUPTED,
-    SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX,
-};
+use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::worker::assignment::{WorkerMessage, WorkerResult};
@@ -36,8 +35,6 @@ use crate::worker::work::GoneOnDrop;
 
 /// Longest wait for a load point that is called off.
 const CALL_OFF_MAX: Duration = Duration::from_secs(75);
-/// How often a proxy looks whether the set-up is to end.
-const SETUP_LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Instructions for the proxy of another host.
 pub(crate) struct ProxyAssignment {
@@ -93,17 +90,6 @@ pub(crate) fn carry(
     }))
 }
 
-/// Messages that the host gets once.
-#[derive(Default)]
-struct Told {
-    cancel: bool,
-    enough: bool,
-    /// When the load begins.
-    begin: bool,
-    /// Whether the schedules are over.
-    over: bool,
-}
-
 /// The state of a proxy.
 struct Proxy<'a, M> {
     assignment: ProxyAssignment,
@@ -116,15 +102,6 @@ struct Proxy<'a, M> {
     awake: Nanos,
     told: Told,
     seen: Carried,
-}
-
-/// Something that a proxy has to react to.
-enum ProxyEvent {
-    Said(Saying),
-    /// The schedule has changed, or there will be none.
-    Schedule(Option<Schedule>),
-    /// It is time to look around.
-    Tick,
 }
 
 impl<M> Proxy<'_, M>
@@ -255,8 +232,8 @@ where
                 faults.extend(self.stood_still(now.since(awake), silent));
             }
             let end = schedule.stop.min(self.assignment.cancel.at());
-            let is_tick = matches!(event, ProxyEvent::Tick);
-            if is_tick && now.since(end) > self.assignment.ends_within.into() {
+            let is_result = matches!(event, ProxyEvent::Said(Saying::Measured(_)));
+            if !is_result && now.since(end) > self.assignment.ends_within.into() {
                 let limit = format_duration(self.assignment.ends_within);
                 return Err(Stop::Stuck(format!(
                     "no result within {limit} after the load"
@@ -360,11 +337,7 @@ where
             self.say(Saying::Enough);
         }
         self.awake = clock::now();
-        let look_interval = match (self.told.cancel, self.told.begin) {
-            (true, _) => ALIVE_INTERVAL_AFTER_CANCEL,
-            (false, true) => ALIVE_INTERVAL,
-            (false, false) => SETUP_LOOK_INTERVAL,
-        };
+        let look_interval = self.told.look_interval();
         tokio::select! {
             said = self.messages.recv() => match said {
                 Some(said) => {

@@ -46,7 +46,7 @@ fn last_reason(doc: &Value) -> String {
     reason.unwrap_or_default().to_owned()
 }
 
-/// Returns whether a reason names the machine 2 as lost. Open MPI may stop receiving from all when
+/// Returns whether a reason names the machine 2 as lost. Open MPI stops receiving from all when
 /// one dies; `mpirun` names the rank in any case.
 fn is_named(reason: &str) -> bool {
     let named = ["host node2 is lost: ", "host node1 or node2 is lost: "];
@@ -154,7 +154,7 @@ fn a_rank_that_is_killed_during_the_clean_up_loses_no_result() {
     std::fs::write(network.path("many.toml"), MANY_FILES).unwrap();
     let url = network.server.url();
     let run = network.start(&format!(
-        "run {url} --profile many.toml -c 3 -d 1s --out results -q --json cleanup.json"
+        "run {url} --profile many.toml -c 3 -d 4s --out results -q --json cleanup.json"
     ));
     // The document has the load point before the files are removed.
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -20,10 +20,7 @@ struct Drawn {
     left: usize,
 }
 
-/// Returns unpredictable bytes, up to 512.
-///
-/// # Panics
-/// If `N` is larger, or if the system's random source fails, which it does not.
+/// Returns unpredictable bytes, at most 512.
 #[must_use]
 pub fn random<const N: usize>() -> [u8; N] {
     DRAWN.with_borrow_mut(Drawn::take)
@@ -31,6 +28,7 @@ pub fn random<const N: usize>() -> [u8; N] {
 
 impl Drawn {
     fn take<const N: usize>(&mut self) -> [u8; N] {
+        const { assert!(N <= DRAWN_LEN, "more bytes than are drawn at once") };
         if self.left < N {
             aws_lc_rs::rand::fill(&mut self.bytes)
                 .unwrap_or_else(|_| unreachable!("the system's random source does not fail"));

@@ -294,12 +294,13 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     lines
 }
 
-/// Returns a row for each number of clients, and a column for each server.
+/// Returns a row for each load point, and a column for each server.
 fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     let servers = || profile.servers.iter();
     let points = servers().flat_map(|server| &server.curve.rows);
     let points: BTreeSet<_> = points.map(CurveRow::load).collect();
-    let mut columns = vec![Column::number(axis(profile))];
+    let axis = axis(profile);
+    let mut columns = vec![Column::number(axis)];
     columns.extend(servers().map(|server| Column::number(server.name)));
     let cell = |server: &MeasuredServer<'_>, load| {
         let row = server.curve.row(load)?;
@@ -329,9 +330,9 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     }));
     Table {
         title: match measure.quantity {
-            Quantity::Throughput => "Throughput in Mbit/s by clients".to_owned(),
-            Quantity::Rate => "Operations per second by clients".to_owned(),
-            _ => format!("Response time by clients: {}", measure.title),
+            Quantity::Throughput => format!("Throughput in Mbit/s by {axis}"),
+            Quantity::Rate => format!("Operations per second by {axis}"),
+            _ => format!("Response time by {axis}: {}", measure.title),
         },
         columns,
         rows: rows.collect(),

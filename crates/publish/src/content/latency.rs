@@ -111,7 +111,10 @@ fn validity(row: &CurveRow<'_>) -> PointValidity {
 
 fn percentile_table(level: &Level<'_>) -> Table {
     let columns = [
-        "clients",
+        level
+            .rows
+            .first()
+            .map_or("clients", |(_, row)| row.load().axis()),
         "operations",
         "mean",
         "p50",

@@ -1,0 +1,41 @@
+//! What a proxy reacts to, and what it has told its host.
+
+use std::time::Duration;
+
+use crate::hosts::message::Saying;
+use crate::hosts::{ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL};
+use crate::worker::schedule::Schedule;
+
+/// How often a proxy looks whether the set-up is to end.
+const SETUP_LOOK_INTERVAL: Duration = Duration::from_millis(150);
+
+/// Messages that the host gets once.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) cancel: bool,
+    pub(super) enough: bool,
+    /// When the load begins.
+    pub(super) begin: bool,
+    /// Whether the schedules are over.
+    pub(super) over: bool,
+}
+
+impl Told {
+    /// Returns how often the proxy looks around.
+    pub(super) const fn look_interval(&self) -> Duration {
+        match (self.cancel, self.begin) {
+            (true, _) => ALIVE_INTERVAL_AFTER_CANCEL,
+            (false, true) => ALIVE_INTERVAL,
+            (false, false) => SETUP_LOOK_INTERVAL,
+        }
+    }
+}
+
+/// Something that a proxy has to react to.
+pub(super) enum ProxyEvent {
+    Said(Saying),
+    /// The schedule has changed, or there will be none.
+    Schedule(Option<Schedule>),
+    /// It is time to look around.
+    Tick,
+}
