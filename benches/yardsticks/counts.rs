@@ -5,13 +5,13 @@ use std::path::Path;
 
 /// Events per operation. An event that the machine cannot count is missing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct EventCounts {
     pub(crate) wakeups: Option<f64>,
     pub(crate) system_calls: Option<f64>,
     pub(crate) instructions: Option<f64>,
 }
 
-impl Counts {
+impl EventCounts {
     /// Reads the counts of a program that had this many operations per second.
     pub(crate) fn load(path: &Path, rate: f64) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;

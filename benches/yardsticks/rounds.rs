@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::counts::Counts;
+use crate::counts::EventCounts;
 
 /// A value of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ struct RoundSample {
 /// All samples, by program and round.
 pub(crate) struct Rounds {
     samples: BTreeMap<String, BTreeMap<u32, RoundSample>>,
-    counts: BTreeMap<String, Counts>,
+    counts: BTreeMap<String, EventCounts>,
 }
 
 /// The values of a figure over the rounds, in ascending order.
@@ -48,13 +48,13 @@ impl Rounds {
             let path = entry.map_err(in_folder)?.path();
             let in_file = |why| format!("{}: {why}", path.display());
             match named(&path) {
-                Some(Named::Round(round, program)) => {
+                Some(ResultOf::Round(round, program)) => {
                     let sample = RoundSample::load(&path).map_err(in_file)?;
                     samples.entry(program).or_default().insert(round, sample);
                 }
-                Some(Named::Counted(program)) => {
+                Some(ResultOf::Counted(program)) => {
                     let rate = RoundSample::load(&path).map_err(in_file)?.rate;
-                    let counted = Counts::load(&path.with_extension("csv"), rate);
+                    let counted = EventCounts::load(&path.with_extension("csv"), rate);
                     counts.insert(program, counted.map_err(in_file)?);
                 }
                 None => {}
@@ -98,7 +98,7 @@ impl Rounds {
     }
 
     /// Returns the events that were counted for a program.
-    pub(crate) fn counts(&self, program: &str) -> Counts {
+    pub(crate) fn counts(&self, program: &str) -> EventCounts {
         self.counts.get(program).copied().unwrap_or_default()
     }
 
@@ -127,20 +127,20 @@ impl Rounds {
 }
 
 /// What a result is of, by the name of its file.
-enum Named {
+enum ResultOf {
     /// A program in a round.
     Round(u32, String),
     /// A program whose events were counted, which takes CPU time.
     Counted(String),
 }
 
-fn named(path: &Path) -> Option<Named> {
+fn named(path: &Path) -> Option<ResultOf> {
     let name = path.file_name()?.to_str()?.strip_suffix(".json")?;
     if let Some(program) = name.strip_prefix("counted-") {
-        return Some(Named::Counted(program.to_owned()));
+        return Some(ResultOf::Counted(program.to_owned()));
     }
     let (round, program) = name.strip_prefix("round-")?.split_once('-')?;
-    Some(Named::Round(round.parse().ok()?, program.to_owned()))
+    Some(ResultOf::Round(round.parse().ok()?, program.to_owned()))
 }
 
 impl RoundSample {

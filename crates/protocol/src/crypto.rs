@@ -5,12 +5,10 @@
 mod aead;
 mod cbc;
 mod kdf;
-mod random;
 mod signing;
 mod transform;
 
 pub use aead::{Aead, Decrypted, NONCE_LEN_MAX, TAG_LEN};
 pub use kdf::{KeySource, PreauthHash};
-pub use random::random;
 pub use signing::Signer;
 pub use transform::{NONCE_SEED_LEN, TRANSFORM_HEADER_LEN, TRANSFORM_PROTOCOL_ID, Transform};

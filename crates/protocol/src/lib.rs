@@ -32,6 +32,7 @@ pub mod fuzzing;
 pub mod handshake;
 pub mod header;
 mod negotiate;
+mod random;
 mod setup;
 mod status;
 mod wire;
@@ -49,5 +50,6 @@ pub use dialect::{Dialect, DialectRange};
 pub use connection::{Completion, Connection, Event, ProtocolError, SessionIndex};
 
 pub use command::FileId;
+pub use random::random;
 pub use status::NtStatus;
 pub use wire::DecodeError;

@@ -17,8 +17,8 @@ use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, file_class};
 use smbench_protocol::command::write::WriteRequest;
-use smbench_protocol::crypto::random;
 use smbench_protocol::header::Command;
+use smbench_protocol::random;
 use smbench_protocol::{Dialect, FileId, NtStatus};
 
 use crate::machine::cancel::Cancel;

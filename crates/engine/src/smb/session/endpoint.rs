@@ -13,7 +13,7 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
-use smbench_protocol::crypto::random;
+use smbench_protocol::random;
 use smbench_protocol::{
     Account, Channels, Credentials, DialectRange, HandshakeError, Policy, SessionConfig,
 };

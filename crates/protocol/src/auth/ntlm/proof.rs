@@ -9,7 +9,7 @@ use rc4::{KeyInit as _, Rc4, StreamCipher as _, consts::U16};
 
 use super::message::Challenge;
 use super::{Account, AuthError, KEY_LEN};
-use crate::crypto::random;
+use crate::random::random;
 
 /// Time from 1601 to 1970 in units of 100 ns.
 const EPOCH: u64 = 116_444_736_000_000_000;

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 const DRAWN_LEN: usize = 512;
 
 thread_local! {
-    static DRAWN: RefCell<Drawn> = const {
-        RefCell::new(Drawn {
+    static DRAWN: RefCell<RandomPool> = const {
+        RefCell::new(RandomPool {
             bytes: [0; DRAWN_LEN],
             left: 0,
         })
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Bytes that nobody has got yet are at the start.
-struct Drawn {
+struct RandomPool {
     bytes: [u8; DRAWN_LEN],
     left: usize,
 }
@@ -23,10 +23,10 @@ struct Drawn {
 /// Returns unpredictable bytes, at most 512.
 #[must_use]
 pub fn random<const N: usize>() -> [u8; N] {
-    DRAWN.with_borrow_mut(Drawn::take)
+    DRAWN.with_borrow_mut(RandomPool::take)
 }
 
-impl Drawn {
+impl RandomPool {
     fn take<const N: usize>(&mut self) -> [u8; N] {
         const { assert!(N <= DRAWN_LEN, "more bytes than are drawn at once") };
         if self.left < N {
