@@ -126,7 +126,7 @@ impl Rounds {
     }
 }
 
-/// What a result is of, by the name of its file.
+/// The subject of a result, by the name of its file.
 enum ResultOf {
     /// A program in a round.
     Round(u32, String),

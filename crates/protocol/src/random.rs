@@ -14,7 +14,7 @@ thread_local! {
     };
 }
 
-/// Bytes that nobody has got yet are at the start.
+/// A pool. The first `left` bytes are unused.
 struct RandomPool {
     bytes: [u8; DRAWN_LEN],
     left: usize,

@@ -17,8 +17,8 @@ use super::{ALIVE_INTERVAL, SILENCE_MAX, SendPassword};
 /// Time limit until another host can carry out a run: it logs on to the server first.
 const READY_MAX: Duration = Duration::from_secs(60);
 
-/// Hosts that have been silent since instants that are this close may be silent since the same:
-/// a message of each is up to an interval old, and is received a little later.
+/// Hosts whose last messages are this close may have fallen silent together. The last message of
+/// a host is up to an interval old when the host falls silent.
 const SAME_TIME: Nanos = Nanos(2 * ALIVE_INTERVAL.as_nanos() as u64);
 
 /// The end of a run's first host. Dropping it tells the others that no run follows.
@@ -254,7 +254,7 @@ impl FirstHost {
                     if let HostsError::Lost { reason, .. } = &error {
                         other.lose_this(reason);
                     }
-                    // A refused log-on must not be tried again, so it is told first.
+                    // A refused log-on must not be tried again, so it is the error that counts.
                     let is_worse = matches!(error, HostsError::NotLetIn { .. });
                     failed = match failed {
                         Some(before) if !is_worse => Some(before),

@@ -1,4 +1,4 @@
-//! What a proxy reacts to, and what it has told its host.
+//! The events of a proxy, and the messages that its host gets once.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const SETUP_LOOK_INTERVAL: Duration = Duration::from_millis(150);
 pub(super) struct Told {
     pub(super) cancel: bool,
     pub(super) enough: bool,
-    /// When the load begins.
+    /// The begin of the load.
     pub(super) begin: bool,
     /// Whether the schedules are over.
     pub(super) over: bool,
