@@ -49,7 +49,7 @@ pub(crate) fn instructions_per_codec() -> Result<Vec<f64>, String> {
         format!("--toggle-collect={COUNTED}"),
         format!("--dump-after={APART}"),
     ];
-    valgrind(&options.each_ref().map(String::as_str), &["codecs"])?;
+    valgrind(&options.each_ref().map(String::as_str), &["codecs"], None)?;
     let numbered = (1..).zip(codecs::ALL);
     let counts = numbered.map(|(number, codec)| {
         let path = dumps.file(&format!(".{number}"));
@@ -99,7 +99,7 @@ fn instructions(case: &Case, calls: u64) -> Result<u64, String> {
 /// Returns the processor that valgrind emulates. Cryptography chooses its code
 /// by it.
 pub(crate) fn processor() -> Result<String, String> {
-    let output = valgrind(&["--tool=none", "--quiet"], &["processor"])?;
+    let output = valgrind(&["--tool=none", "--quiet"], &["processor"], None)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -109,10 +109,14 @@ pub(crate) struct CacheEvents {
     pub(crate) first_level_misses: u64,
 }
 
-/// Counts a whole process with simulated caches.
-pub(crate) fn cache_events(options: &[&str], arguments: &[&str]) -> Result<CacheEvents, String> {
+/// Counts a whole process with simulated caches. `variable` is of its environment.
+pub(crate) fn cache_events(
+    options: &[&str],
+    arguments: &[&str],
+    variable: (&str, &str),
+) -> Result<CacheEvents, String> {
     // Instructions, reads, writes, and the misses of each in the first level.
-    match collected_events(options, arguments)?[..] {
+    match collected_events(options, arguments, Some(variable))?[..] {
         [instructions, _, _, of_code, of_reads, of_writes, ..] => Ok(CacheEvents {
             instructions,
             first_level_misses: of_code + of_reads + of_writes,
@@ -122,13 +126,17 @@ pub(crate) fn cache_events(options: &[&str], arguments: &[&str]) -> Result<Cache
 }
 
 fn collected(options: &[&str], arguments: &[&str]) -> Result<u64, String> {
-    Ok(collected_events(options, arguments)?[0])
+    Ok(collected_events(options, arguments, None)?[0])
 }
 
 /// Returns what callgrind counted, instructions first.
-fn collected_events(options: &[&str], arguments: &[&str]) -> Result<Vec<u64>, String> {
+fn collected_events(
+    options: &[&str],
+    arguments: &[&str],
+    variable: Option<(&str, &str)>,
+) -> Result<Vec<u64>, String> {
     let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
-    let output = valgrind(&[&tool, options].concat(), arguments)?;
+    let output = valgrind(&[&tool, options].concat(), arguments, variable)?;
     let said = String::from_utf8_lossy(&output.stderr);
     // The line is "==4711== Collected : 123456", with more numbers if there are caches.
     let mut lines = said.lines();
@@ -143,13 +151,18 @@ fn collected_events(options: &[&str], arguments: &[&str]) -> Result<Vec<u64>, St
     }
 }
 
-/// Runs this program with `arguments` under valgrind.
-fn valgrind(options: &[&str], arguments: &[&str]) -> Result<Output, String> {
+/// Runs this program with `arguments` under valgrind, with a further variable.
+fn valgrind(
+    options: &[&str],
+    arguments: &[&str],
+    variable: Option<(&str, &str)>,
+) -> Result<Output, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new("valgrind")
         .args(options)
         .arg(program)
         .args(arguments)
+        .envs(variable)
         .output()
         .map_err(|error| format!("valgrind (Debian package valgrind): {error}"))?;
     match output.status.success() {

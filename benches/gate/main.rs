@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["exchange", name, part, times] => exchange::run(name, part, times),
-        ["wake-ups", port, password] => wakeup::run(port, password),
+        ["wake-ups", port] => wakeup::run(port),
         ["processor"] => {
             say(&baseline::features());
             Ok(())

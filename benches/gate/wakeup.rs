@@ -1,5 +1,5 @@
-//! One wake-up with one answer, as from a server on another machine: from the return of epoll
-//! to the next request, with a session that is in no cache any more.
+//! One wake-up with one answer, from the return of epoll to the next request. The caches hold
+//! nothing of the session, as with a server on another machine.
 //!
 //! A run reads from the embedded server through a relay. The relay passes on one answer, waits
 //! for the client's next request, and only then passes on the answer of another client. Many
@@ -9,6 +9,7 @@
 //!
 //! The relay ends the run after a number of answers.
 
+use std::env;
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,18 +20,19 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
-use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::plan::{PERIOD_MAX, Plan};
-use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
+use smbench_model::plan::Plan;
+use smbench_model::spec::RunOptions;
 use smbench_model::target::{Secret, Target};
 
-use crate::count;
+use crate::{count, worker_loop};
 
 pub(crate) const INSTRUCTIONS: &str = "a wake-up with one answer";
 pub(crate) const MISSES: &str = "a wake-up with one answer, first-level misses";
 
 const CLIENTS: u64 = 64;
+/// The variable with the password of the server, which must not be an argument.
+const PASSWORD: &str = "SMBENCH_PASSWORD";
 /// Answers of the two runs whose difference is counted.
 const FEW: u64 = 1_000;
 const MANY: u64 = 11_000;
@@ -69,7 +71,11 @@ fn counted(answers: u64) -> Result<count::CacheEvents, String> {
     let server = server.map_err(|error| error.to_string())?;
     let relay = Relay::start(server.address(), answers).map_err(|error| error.to_string())?;
     let (port, relay) = relay;
-    let events = count::cache_events(&CACHES, &["wake-ups", &port.to_string(), server.password()])?;
+    let events = count::cache_events(
+        &CACHES,
+        &["wake-ups", &port.to_string()],
+        (PASSWORD, server.password()),
+    )?;
     match relay.is_out_of_turn.load(Ordering::Relaxed) {
         true => Err("a client sent no request in time: the machine is too busy".to_owned()),
         false => Ok(events),
@@ -77,25 +83,12 @@ fn counted(answers: u64) -> Result<count::CacheEvents, String> {
 }
 
 /// Runs the client of a relay on this port, until the relay ends it.
-pub(crate) fn run(port: &str, password: &str) -> Result<(), String> {
-    let mut profile = profile::load("read-4k").map_err(|error| error.to_string())?;
-    profile.spec.run = RunOptions {
-        work: WorkSpec {
-            clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
-            duration: Some(PERIOD_MAX),
-            ramp_up: Some(Duration::ZERO),
-            ramp_down: Some(Duration::ZERO),
-            ..WorkSpec::default()
-        },
-        generator: GeneratorSpec {
-            threads: Some(1),
-            ..GeneratorSpec::default()
-        },
-        ..RunOptions::default()
-    };
+pub(crate) fn run(port: &str) -> Result<(), String> {
+    let password = env::var(PASSWORD).map_err(|error| format!("{PASSWORD}: {error}"))?;
+    let profile = worker_loop::endless("read-4k", CLIENTS, RunOptions::default())?;
     let url = format!("smb://smbench@127.0.0.1:{port}/bench");
     let (mut target, _) = Target::parse(&url).map_err(|error| error.to_string())?;
-    target.password = Secret::new(password);
+    target.password = Secret::new(&password);
     let plan = Plan::of(&profile, target).map_err(|error| error.to_string())?;
     let record = execute(&plan, &mut Unobserved, &Cancel::default());
     let record = record.map_err(|error| error.to_string())?;
@@ -186,7 +179,7 @@ impl Relay {
     }
 }
 
-/// Passes on requests, and tells of each READ.
+/// Passes on requests, and reports each READ to the other direction.
 fn pass_requests(
     mut client: TcpStream,
     mut server: TcpStream,

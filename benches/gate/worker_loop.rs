@@ -16,6 +16,7 @@ use smbench_formats::profile;
 use smbench_model::Nanos;
 use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{PERIOD_MAX, Plan};
+use smbench_model::profile::Profile;
 use smbench_model::record::ServerFacts;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
@@ -77,12 +78,12 @@ impl Driver for EndingDriver {
     }
 }
 
-/// Runs `operations` operations with these options.
-pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
-    let mut profile = profile::load("file-server").map_err(|error| error.to_string())?;
+/// Returns a built-in profile for a run on one thread that its target ends.
+pub(crate) fn endless(name: &str, clients: u64, options: RunOptions) -> Result<Profile, String> {
+    let mut profile = profile::load(name).map_err(|error| error.to_string())?;
     profile.spec.run = RunOptions {
         work: WorkSpec {
-            clients: Some(CLIENTS.to_string().parse().map_err(|_| "a number")?),
+            clients: Some(clients.to_string().parse().map_err(|_| "a number")?),
             // Intervals are long, because the cost of their ends depends on the
             // machine's speed.
             duration: Some(PERIOD_MAX),
@@ -96,6 +97,12 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
         },
         ..options
     };
+    Ok(profile)
+}
+
+/// Runs `operations` operations with these options.
+pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
+    let profile = endless("file-server", CLIENTS, options)?;
     let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;
     let drawn = Drawn {
         mix: Mix::new(&plan.work.workload),
