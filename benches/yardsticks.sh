@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CPU per 4 KiB read of smbench beside other clients, in one go: the floor (the
-# least a client must do), smb-rs, and Samba's smbtorture. 1, 4, 64 and 512 clients
+# least a client must do, with epoll and with io_uring), smb-rs, and Samba's smbtorture. 1, 4, 64 and 512 clients
 # have one read in flight each, against a scratch Samba. Client and server share all
 # CPUs, or else the client has CPU 0 and the server CPU 1, as if it were elsewhere.
 # Also what several requests in flight save, against the embedded server. Programs
@@ -43,9 +43,10 @@ read_4k() {
     --out "$scratch/documents" --json "$(raw "$program")" "$@"
 }
 
+# floor PROGRAM SERVER CLIENTS [VARIANT]
 floor() {
-  measure "$1" "$bin/smbench-floor" "${server_url[$1]}" "$2" "${option[seconds]}"
-  cp "$scratch/said" "$(raw floor)"
+  measure "$2" "$bin/smbench-floor" "${server_url[$2]}" "$3" "${option[seconds]}" "${@:4}"
+  cp "$scratch/said" "$(raw "$1")"
 }
 
 # What smbtorture replays.
@@ -71,7 +72,7 @@ results yardsticks
   printf 'rounds   %d of %d s\n' "${option[rounds]}" "${option[seconds]}"
 } | tee "$out/facts.txt"
 
-programs=(native floor smb-rs native-signed smbtorture)
+programs=(native floor smb-rs native-signed smbtorture io-uring io-uring-epoll)
 # take_turn PROGRAM REGIME CLIENTS
 take_turn() {
   local unsigned=(--clients "$3" --sign off) signed=(--clients "$3" --sign required)
@@ -80,7 +81,8 @@ take_turn() {
     native-signed) read_4k "$1" "$2" "${signed[@]}" ;;
     # It signs whatever it does not encrypt.
     smb-rs) read_4k "$1" "$2" "${signed[@]}" --driver smb-rs ;;
-    floor) floor "$2" "$3" ;;
+    floor) floor "$1" "$2" "$3" ;;
+    io-uring | io-uring-epoll) floor "$1" "$2" "$3" "$1" ;;
     smbtorture)
       # Its 512 processes take longer to start than the measured time.
       [ "$3" -lt 512 ] || return 0

@@ -10,7 +10,7 @@ use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::frame::{Inbound, PREFIX_LEN, Payload};
 
-use crate::log_on::{FloorSite, LoggedOn, Places, exchange};
+use crate::log_on::{FloorReading, FloorSite, LoggedOn, Places, exchange};
 use crate::{BLOCK_LEN, FloorFailure};
 
 const CIFS: Places = Places {
@@ -62,9 +62,7 @@ pub(crate) async fn open(site: &FloorSite, name: &str) -> Result<LoggedOn, Floor
             connection.read(first, 0, &read, &mut request)?;
             return Ok(LoggedOn {
                 stream,
-                request,
-                places: CIFS,
-                message_id: 100,
+                reading: FloorReading::new(request, CIFS, 100),
             });
         }
     }

@@ -19,7 +19,7 @@ use smbench_protocol::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::{BLOCK_LEN, FloorFailure};
+use crate::{BLOCK_LEN, FILE_LEN, FloorFailure};
 
 /// Length of one write in bytes.
 const CHUNK_LEN: u32 = 64 * 1024;
@@ -32,14 +32,20 @@ pub(crate) struct FloorSite {
     connections: Cell<u32>,
 }
 
-/// A connection, and the request that it sends.
+/// A connection, and the requests that it sends.
 pub(crate) struct LoggedOn {
     pub(crate) stream: TcpStream,
+    pub(crate) reading: FloorReading,
+}
+
+/// The requests of a connection.
+pub(crate) struct FloorReading {
     /// A framed READ, to be patched for each request.
-    pub(crate) request: Vec<u8>,
+    request: Vec<u8>,
     pub(crate) places: Places,
     /// Message id of the next request.
-    pub(crate) message_id: u64,
+    message_id: u64,
+    random: u64,
 }
 
 /// Positions in framed messages.
@@ -59,8 +65,36 @@ const SMB2: Places = Places {
 };
 
 impl LoggedOn {
+    /// Takes the connection out of tokio.
+    pub(crate) fn into_parts(self) -> std::io::Result<(std::net::TcpStream, FloorReading)> {
+        Ok((self.stream.into_std()?, self.reading))
+    }
+}
+
+impl FloorReading {
+    pub(crate) fn new(request: Vec<u8>, places: Places, message_id: u64) -> Self {
+        Self {
+            request,
+            places,
+            message_id,
+            random: u64::from(message_id as u32) | 1,
+        }
+    }
+
+    /// Returns the next request: a READ of any block.
+    pub(crate) fn next(&mut self) -> &[u8] {
+        // Xorshift chooses the block, so that the server gets the same requests as from
+        // smbench.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let block = self.random % (FILE_LEN / u64::from(BLOCK_LEN));
+        self.patch(block * u64::from(BLOCK_LEN));
+        &self.request
+    }
+
     /// Makes the request the next one, for this offset.
-    pub(crate) fn patch(&mut self, offset: u64) {
+    fn patch(&mut self, offset: u64) {
         let Self {
             request, places, ..
         } = self;
@@ -154,9 +188,7 @@ impl FloorSite {
         let header = Header::decode(&next[4..])?;
         Ok(LoggedOn {
             stream: session.stream,
-            request: request(&header, file_id),
-            places: SMB2,
-            message_id: header.message_id,
+            reading: FloorReading::new(request(&header, file_id), SMB2, header.message_id),
         })
     }
 

@@ -1,6 +1,6 @@
 //! The floor: the least work with which a client can read 4 KiB blocks over SMB2 or CIFS.
 //!
-//! `smbench-floor URL CLIENTS SECONDS [cifs]` takes the password from
+//! `smbench-floor URL CLIENTS SECONDS [cifs|io-uring|io-uring-epoll]` takes the password from
 //! `SMBENCH_PASSWORD`. It creates a file of 1 MiB over SMB2. Then each connection sends
 //! one prebuilt READ with the message id and the offset patched in. It waits
 //! for the answer, checks its length and status, and sends the next READ.
@@ -13,6 +13,7 @@
 
 mod cifs;
 mod log_on;
+mod ring;
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -24,14 +25,15 @@ use std::rc::Rc;
 use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use smbench_protocol::frame::PREFIX_LEN;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::LocalOptions;
 
-use log_on::{FloorSite, LoggedOn};
+use log_on::{FloorReading, FloorSite, LoggedOn};
+use ring::Wait;
 
 const BLOCK_LEN: u32 = 4096;
 const BLOCK_LEN_USIZE: usize = BLOCK_LEN as usize;
@@ -71,7 +73,17 @@ fn run() -> Result<String, FloorFailure> {
         [_, url, clients, seconds, last] if last == "cifs" => {
             (url, clients, seconds, FloorDialect::Cifs)
         }
-        _ => return Err("usage: smbench-floor URL CLIENTS SECONDS [cifs]".into()),
+        [_, url, clients, seconds, last] if last == "io-uring" => {
+            (url, clients, seconds, FloorDialect::Ring(Wait::Ring))
+        }
+        [_, url, clients, seconds, last] if last == "io-uring-epoll" => {
+            (url, clients, seconds, FloorDialect::Ring(Wait::Epoll))
+        }
+        _ => {
+            return Err(
+                "usage: smbench-floor URL CLIENTS SECONDS [cifs|io-uring|io-uring-epoll]".into(),
+            );
+        }
     };
     let (clients, seconds): (u32, u64) = (clients.parse()?, seconds.parse()?);
     let site = FloorSite::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
@@ -86,6 +98,8 @@ fn run() -> Result<String, FloorFailure> {
 enum FloorDialect {
     Smb2,
     Cifs,
+    /// SMB2 through io_uring.
+    Ring(Wait),
 }
 
 async fn measure(
@@ -98,9 +112,14 @@ async fn measure(
     let mut sessions = Vec::new();
     for _ in 0..clients {
         sessions.push(match dialect {
-            FloorDialect::Smb2 => site.open(&file.name).await?,
+            FloorDialect::Smb2 | FloorDialect::Ring(_) => site.open(&file.name).await?,
             FloorDialect::Cifs => cifs::open(site, &file.name).await?,
         });
+    }
+    if let FloorDialect::Ring(wait) = dialect {
+        let measured = ring::measure(sessions, seconds, wait);
+        file.remove().await?;
+        return measured;
     }
     let thread = Rc::new(Thread {
         answers: RefCell::new(vec![0; RECEIVE_LEN]),
@@ -112,10 +131,10 @@ async fn measure(
         .map(|session| tokio::task::spawn_local(read(session, Rc::clone(&thread))))
         .collect();
     tokio::time::sleep(RAMP_UP).await;
-    let (before, first) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    let (before, first) = (usage()?, thread.operations.get());
     let begin = Instant::now();
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    let (after, last) = (getrusage(UsageWho::RUSAGE_SELF)?, thread.operations.get());
+    let (after, last) = (usage()?, thread.operations.get());
     let measured = begin.elapsed();
     thread.is_over.set(true);
     for reader in readers {
@@ -123,15 +142,23 @@ async fn measure(
     }
     let operations = last - first;
     file.remove().await?;
+    Ok(line(before, after, operations, measured))
+}
+
+fn usage() -> Result<Usage, FloorFailure> {
+    Ok(getrusage(UsageWho::RUSAGE_SELF)?)
+}
+
+fn line(before: Usage, after: Usage, operations: u64, measured: Duration) -> String {
     let user = (after.user_time() - before.user_time()).num_microseconds() as f64;
     let system = (after.system_time() - before.system_time()).num_microseconds() as f64;
     let each = operations as f64;
-    Ok(format!(
+    format!(
         "{{\"ops_per_s\": {:.0}, \"cpu_us_per_op\": {:.3}, \"cpu_user_us_per_op\": {:.3}}}",
         each / measured.as_secs_f64(),
         (user + system) / each,
         user / each
-    ))
+    )
 }
 
 /// The state that all connections share.
@@ -143,18 +170,14 @@ struct Thread {
 }
 
 /// Reads one block after the other.
-async fn read(mut on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error> {
-    let mut random = u64::from(on.message_id as u32) | 1;
+async fn read(on: LoggedOn, thread: Rc<Thread>) -> Result<(), std::io::Error> {
+    let LoggedOn {
+        mut stream,
+        mut reading,
+    } = on;
     while !thread.is_over.get() {
-        // Xorshift chooses any block, so that the server gets the same requests
-        // as from smbench.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let offset = random % (FILE_LEN / u64::from(BLOCK_LEN)) * u64::from(BLOCK_LEN);
-        on.patch(offset);
-        on.stream.write_all(&on.request).await?;
-        receive(&mut on.stream, on.places.status, &thread.answers).await?;
+        stream.write_all(reading.next()).await?;
+        receive(&mut stream, reading.places.status, &thread.answers).await?;
         thread.operations.set(thread.operations.get() + 1);
     }
     Ok(())
@@ -167,9 +190,7 @@ async fn receive(
     status: usize,
     answers: &RefCell<Vec<u8>>,
 ) -> Result<(), std::io::Error> {
-    // State of a message that has arrived in part: the number of its bytes, and
-    // its head.
-    let (mut begun, mut head) = (0, [0; HEAD_LEN]);
+    let mut answer = FloorAnswer::default();
     loop {
         let received = poll_fn(|context| {
             let mut answers = answers.borrow_mut();
@@ -183,32 +204,51 @@ async fn receive(
         }
         // No other connection receives before the next wait, so the borrow is safe.
         let answers = answers.borrow();
-        let mut came = &answers[..len];
+        if answer.take(&answers[..len], status)? {
+            return Ok(());
+        }
+    }
+}
+
+/// An answer that has arrived in part.
+#[derive(Default)]
+struct FloorAnswer {
+    /// The number of its bytes.
+    begun: usize,
+    head: [u8; HEAD_LEN],
+}
+
+impl FloorAnswer {
+    /// Takes further bytes; returns whether a whole, successful answer has arrived.
+    fn take(&mut self, mut came: &[u8], status: usize) -> Result<bool, std::io::Error> {
+        let Self { begun, head } = self;
         while !came.is_empty() {
-            if begun < HEAD_LEN {
-                let len = came.len().min(HEAD_LEN - begun);
-                head[begun..begun + len].copy_from_slice(&came[..len]);
-                (begun, came) = (begun + len, &came[len..]);
-                if begun < HEAD_LEN {
+            if *begun < HEAD_LEN {
+                let len = came.len().min(HEAD_LEN - *begun);
+                head[*begun..*begun + len].copy_from_slice(&came[..len]);
+                (*begun, came) = (*begun + len, &came[len..]);
+                if *begun < HEAD_LEN {
                     break;
                 }
             }
             let len =
                 PREFIX_LEN + u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
-            let rest = came.len().min(len.saturating_sub(begun));
-            (begun, came) = (begun + rest, &came[rest..]);
-            if begun < len {
+            let rest = came.len().min(len.saturating_sub(*begun));
+            (*begun, came) = (*begun + rest, &came[rest..]);
+            if *begun < len {
                 break;
             }
+            *begun = 0;
             // An answer without the block is shorter than the block.
             match (len, &head[status..status + 4]) {
-                (BLOCK_LEN_USIZE.., [0, 0, 0, 0]) => return Ok(()),
-                (_, [3, 1, 0, 0]) => begun = 0,
+                (BLOCK_LEN_USIZE.., [0, 0, 0, 0]) => return Ok(true),
+                (_, [3, 1, 0, 0]) => {}
                 (_, status) => {
                     let what = format!("{len} bytes with status {status:02x?} for a READ");
                     return Err(std::io::Error::other(what));
                 }
             }
         }
+        Ok(false)
     }
 }
