@@ -72,7 +72,10 @@ results yardsticks
   printf 'rounds   %d of %d s\n' "${option[rounds]}" "${option[seconds]}"
 } | tee "$out/facts.txt"
 
-programs=(native floor smb-rs native-signed smbtorture io-uring io-uring-epoll)
+programs=(native floor smb-rs native-signed smbtorture)
+if [ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null || echo 2)" = 0 ]; then
+  programs+=(io-uring io-uring-epoll)
+fi
 # take_turn PROGRAM REGIME CLIENTS
 take_turn() {
   local unsigned=(--clients "$3" --sign off) signed=(--clients "$3" --sign required)
