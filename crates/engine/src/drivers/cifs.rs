@@ -29,7 +29,7 @@ use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
-use crate::drivers::socket::poll_receive;
+use crate::drivers::socket::{Intake, poll_receive};
 use crate::machine::clock;
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{SessionError, SessionStream};
@@ -39,6 +39,7 @@ use group::{CifsClient, CifsGroup, CifsPlace, WATCH_TAG};
 pub(crate) struct Cifs<E> {
     session: CifsSession,
     backlog: Backlog,
+    intake: Intake,
     group: CifsGroup<E>,
     payload: Payload,
     payloads: Payloads,
@@ -135,6 +136,7 @@ async fn open_group<E: CifsEncode>(
     let driver = Cifs {
         session,
         backlog: Backlog::default(),
+        intake: Intake::default(),
         group: CifsGroup::new(
             site,
             encoder,
@@ -193,11 +195,10 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
         let SessionStream { tcp, inbound, .. } = &mut self.session.stream;
+        let (intake, input) = (&mut self.intake, &mut scratch.input);
         match self.payloads {
-            Payloads::Received => {
-                poll_receive(tcp, context, &mut scratch.input, RecvFlags::empty())
-            }
-            Payloads::Dropped => drops::receive(tcp, inbound, context, &mut scratch.input),
+            Payloads::Received => poll_receive(tcp, intake, context, input, RecvFlags::empty()),
+            Payloads::Dropped => drops::receive(tcp, intake, inbound, context, input),
         }
     }
 

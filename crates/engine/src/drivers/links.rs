@@ -20,7 +20,7 @@ use crate::drivers::backlog::{self, Backlog};
 use crate::drivers::driver::{Busy, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::site::Site;
-use crate::drivers::socket::poll_receive;
+use crate::drivers::socket::{Intake, poll_receive};
 use crate::drivers::turns::after;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
@@ -33,6 +33,7 @@ const EARNING_ECHOS: u32 = 64;
 struct QueuedConnection {
     session: Session,
     backlog: Backlog,
+    intake: Intake,
 }
 
 /// The connections of a group. Each carries every session of the group.
@@ -178,6 +179,7 @@ impl Links {
             links.push(QueuedConnection {
                 session,
                 backlog: Backlog::default(),
+                intake: Intake::default(),
             });
         }
         Ok(Self {
@@ -260,7 +262,9 @@ impl Links {
         scratch: &'a mut Scratch,
     ) -> (&'a mut Connection, &'a mut Vec<u8>) {
         let is_alone = self.links.len() == 1;
-        let QueuedConnection { session, backlog } = &mut self.links[self.chosen];
+        let QueuedConnection {
+            session, backlog, ..
+        } = &mut self.links[self.chosen];
         let out = match is_alone {
             true => &mut scratch.output,
             false => backlog.buffer(),
@@ -275,7 +279,9 @@ impl Links {
         scratch: &'a mut Scratch,
     ) -> (&'a mut Session, &'a mut Vec<u8>) {
         let is_alone = self.links.len() == 1;
-        let QueuedConnection { session, backlog } = &mut self.links[0];
+        let QueuedConnection {
+            session, backlog, ..
+        } = &mut self.links[0];
         let out = match is_alone {
             true => &mut scratch.output,
             false => backlog.buffer(),
@@ -313,7 +319,9 @@ impl Links {
     ) -> Result<(), Dropped> {
         // If there are several connections, the worker's buffer is empty.
         self.links.iter_mut().try_for_each(|link| {
-            let QueuedConnection { session, backlog } = link;
+            let QueuedConnection {
+                session, backlog, ..
+            } = link;
             let flushed = backlog.flush(&session.stream.tcp, context, &mut scratch.output);
             Ok(flushed?)
         })
@@ -327,15 +335,18 @@ impl Links {
     ) -> Poll<Result<usize, Dropped>> {
         for _ in 0..self.links.len() {
             self.read = after(self.read, self.links.len());
-            let session = &mut self.links[self.read].session;
+            let QueuedConnection {
+                session, intake, ..
+            } = &mut self.links[self.read];
             let received = match self.payloads {
                 Payloads::Received => {
                     let whole = RecvFlags::empty();
-                    poll_receive(&session.stream.tcp, context, &mut scratch.input, whole)
+                    let tcp = &session.stream.tcp;
+                    poll_receive(tcp, intake, context, &mut scratch.input, whole)
                 }
                 Payloads::Dropped => {
                     let SessionStream { tcp, inbound, .. } = &mut session.stream;
-                    drops::receive(tcp, inbound, context, &mut scratch.input)
+                    drops::receive(tcp, intake, inbound, context, &mut scratch.input)
                 }
             };
             if let Poll::Ready(received) = received {
@@ -360,7 +371,9 @@ impl Links {
     pub(super) fn received<'a>(&'a mut self, output: &'a mut Vec<u8>) -> Received<'a> {
         self.wanted = None;
         let is_alone = self.links.len() == 1;
-        let QueuedConnection { session, backlog } = &mut self.links[self.read];
+        let QueuedConnection {
+            session, backlog, ..
+        } = &mut self.links[self.read];
         Received {
             inbound: &mut session.stream.inbound,
             connection: &mut session.connection,

@@ -24,7 +24,7 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
-use crate::drivers::socket::{poll_receive, send_some};
+use crate::drivers::socket::{Intake, poll_receive, send_some};
 use crate::machine::{clock, process};
 use crate::smb::session::SessionError;
 
@@ -128,6 +128,7 @@ impl Connector for Loopback {
         stream.set_nodelay(true).map_err(failed)?;
         let driver = LoopbackDriver {
             stream,
+            intake: Intake::default(),
             calls: VecDeque::new(),
             unsent: Vec::new(),
         };
@@ -140,6 +141,7 @@ impl Connector for Loopback {
 #[derive(Debug)]
 pub struct LoopbackDriver {
     stream: TcpStream,
+    intake: Intake,
     /// Calls in flight, in the order in which they will be answered.
     calls: VecDeque<Waiting>,
     /// Bytes that the socket has not taken yet.
@@ -213,7 +215,8 @@ impl Driver for LoopbackDriver {
             Some(call) => (call.missing.min(input.len()), RecvFlags::TRUNC),
             None => (input.len(), RecvFlags::empty()),
         };
-        poll_receive(&self.stream, context, &mut input[..len], flags)
+        let room = &mut input[..len];
+        poll_receive(&self.stream, &mut self.intake, context, room, flags)
     }
 
     fn take_answers(

@@ -14,7 +14,7 @@ use smbench_protocol::frame::Inbound;
 use tokio::net::TcpStream;
 
 use crate::drivers::dropped::Dropped;
-use crate::drivers::socket::poll_receive;
+use crate::drivers::socket::{Intake, poll_receive};
 
 /// Bytes received before their kind is known: a whole answer to a READ of 4 KiB.
 const HEAD_LEN: usize = 4096 + 256;
@@ -35,6 +35,7 @@ pub(crate) fn is_worth_while(plan: &Plan) -> bool {
 /// case the number of bytes may be 0.
 pub(crate) fn receive(
     stream: &TcpStream,
+    intake: &mut Intake,
     inbound: &mut Inbound,
     context: &mut Context<'_>,
     input: &mut [u8],
@@ -47,7 +48,7 @@ pub(crate) fn receive(
             false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
         };
         let room = &mut input[..len];
-        let received = ready!(poll_receive(stream, context, room, flags))?;
+        let received = ready!(poll_receive(stream, intake, context, room, flags))?;
         if flags.is_empty() {
             return Poll::Ready(Ok(received));
         }
