@@ -73,8 +73,10 @@ results yardsticks
 } | tee "$out/facts.txt"
 
 programs=(native floor smb-rs native-signed smbtorture)
-if [ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null || echo 2)" = 0 ]; then
+if "$bin/smbench-floor" io-uring; then
   programs+=(io-uring io-uring-epoll)
+else
+  echo "io_uring is refused here: no floor with it" >&2
 fi
 # take_turn PROGRAM REGIME CLIENTS
 take_turn() {
@@ -86,7 +88,7 @@ take_turn() {
     smb-rs) read_4k "$1" "$2" "${signed[@]}" --driver smb-rs ;;
     floor) floor "$1" "$2" "$3" ;;
     io-uring | io-uring-epoll)
-      # Fewer clients share nothing, and more start slowly.
+      # The number of clients by which the transport was decided.
       [ "$3" -eq 64 ] || return 0
       floor "$1" "$2" "$3" "$1"
       ;;

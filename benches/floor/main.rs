@@ -5,9 +5,11 @@
 //! one prebuilt READ with the message id and the offset patched in. It waits
 //! for the answer, checks its length and status, and sends the next READ.
 //!
+//! `smbench-floor io-uring` fails if the kernel refuses io_uring.
+//!
 //! There is no workload, no decoding, no histogram and no clock. All
 //! connections run on one thread, in tokio's current-thread runtime, and
-//! receive into one buffer.
+//! receive into one buffer. With io_uring they run without tokio.
 //!
 //! Only the set-up of sessions uses the protocol crate. The loop does not.
 
@@ -69,6 +71,7 @@ fn say(line: &str) {
 fn run() -> Result<String, FloorFailure> {
     let arguments: Vec<String> = std::env::args().collect();
     let (url, clients, seconds, dialect) = match &arguments[..] {
+        [_, probe] if probe == "io-uring" => return Ok(ring::probe()?),
         [_, url, clients, seconds] => (url, clients, seconds, FloorDialect::Smb2),
         [_, url, clients, seconds, last] if last == "cifs" => {
             (url, clients, seconds, FloorDialect::Cifs)
@@ -117,9 +120,9 @@ async fn measure(
         });
     }
     if let FloorDialect::Ring(wait) = dialect {
-        let measured = ring::measure(sessions, seconds, wait);
+        let measured = ring::measure(sessions, seconds, wait)?;
         file.remove().await?;
-        return measured;
+        return Ok(measured);
     }
     let thread = Rc::new(Thread {
         answers: RefCell::new(vec![0; RECEIVE_LEN]),

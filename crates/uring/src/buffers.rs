@@ -10,7 +10,7 @@ use io_uring::types::BufRingEntry;
 
 use crate::GROUP;
 
-/// The kernel wants the entries on a page of their own.
+/// The entries begin on a page.
 const PAGE: usize = 4096;
 
 /// Buffers that the kernel may fill, and the list in which it finds them.
@@ -26,7 +26,7 @@ pub(crate) struct Buffers {
 impl Buffers {
     /// Makes `count` buffers, a power of two, of `len` bytes, and provides them.
     pub(crate) fn new(submitter: &Submitter<'_>, count: u16, len: usize) -> io::Result<Self> {
-        if !count.is_power_of_two() || len == 0 {
+        if !count.is_power_of_two() || len == 0 || i32::try_from(len).is_err() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         // SAFETY: the length is not zero, because the count is not.

@@ -5,7 +5,7 @@
 //! fetches what has arrived. The kernel must be Linux 6.1 or newer, and permit io_uring.
 //!
 //! Only the floor client of the benches uses it. It shows what io_uring would save; the
-//! engine has no such transport (ARCHITECTURE.md says why).
+//! engine has no such transport (benches/README.md says why).
 //!
 //! This is the only crate of smbench with `unsafe` code. Its invariant: memory that the
 //! kernel may read or write belongs to the ring, and is freed only after the kernel has let
@@ -17,6 +17,7 @@ mod event;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
@@ -55,6 +56,8 @@ pub struct Ring {
     /// Sockets that do not receive, because the kernel had no buffer left.
     starved: Vec<u32>,
     spare: Vec<Vec<u8>>,
+    /// Sends that no system call has taken yet.
+    queued: usize,
     /// Signalled by the kernel when there is something to fetch, once somebody asks for it.
     signal: Option<OwnedFd>,
 }
@@ -74,7 +77,7 @@ impl Ring {
     /// # Errors
     /// If the kernel does not permit io_uring, or is too old, or too few files may be open.
     pub fn new(size: RingSize) -> io::Result<Self> {
-        let completions = size.sockets.saturating_mul(2).max(2 * size.batch);
+        let completions = size.sockets.max(size.batch).saturating_mul(2);
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -90,6 +93,7 @@ impl Ring {
             sockets: Vec::with_capacity(size.sockets as usize),
             starved: Vec::new(),
             spare: Vec::new(),
+            queued: 0,
             signal: None,
             ring,
         })
@@ -135,20 +139,25 @@ impl Ring {
     /// Queues bytes to be sent, in one piece. Takes the bytes, and leaves an empty buffer.
     ///
     /// # Errors
-    /// If earlier bytes of the socket are still being sent, or the kernel takes no request.
+    /// If there are no bytes or more than 2 GiB, if earlier bytes of the socket are still being
+    /// sent, or if the kernel takes no request; the bytes are lost then.
     pub fn send(&mut self, socket: SocketNumber, bytes: &mut Vec<u8>) -> io::Result<()> {
         let SocketNumber(number) = socket;
+        let Ok(len @ 1..) = i32::try_from(bytes.len()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
         let empty = self.spare.pop().unwrap_or_default();
         let socket = &mut self.sockets[socket.index()];
         if socket.sending.is_some() {
             return Err(io::ErrorKind::ResourceBusy.into());
         }
         let sending = socket.sending.insert(std::mem::replace(bytes, empty));
-        let (begin, len) = (sending.as_ptr(), sending.len() as u32);
-        let entry = opcode::Send::new(Fixed(number), begin, len).flags(SEND_FLAGS);
+        let entry = opcode::Send::new(Fixed(number), sending.as_ptr(), len.cast_unsigned());
+        let entry = entry.flags(SEND_FLAGS);
         let pushed = self.push(&entry.build().user_data(SEND | u64::from(number)));
-        if pushed.is_err() {
-            self.sockets[number as usize].sending = None;
+        match pushed {
+            Ok(()) => self.queued += 1,
+            Err(_) => self.sockets[number as usize].sending = None,
         }
         pushed
     }
@@ -188,32 +197,46 @@ impl Ring {
     /// If the kernel takes no request.
     pub fn submit(&mut self) -> io::Result<()> {
         let queued = self.ring.submission().len() as u32;
+        self.queued = 0;
         self.enter(queued, 0)
     }
 
     /// Sends what is queued, and fetches what has happened. Does not wait. Afterwards,
     /// [`Ring::next_event`] has the events. If it has none, nothing has happened, and
-    /// [`Ring::signal`] becomes readable when something does.
+    /// [`Ring::signal`] becomes readable when something does. After [`Ring::provide`], and
+    /// after the first call of [`Ring::signal`], take a turn before you wait for it.
     ///
     /// # Errors
     /// If the kernel takes no request.
     pub fn turn(&mut self) -> io::Result<()> {
         self.receive_again()?;
+        self.queued = 0;
+        // What this call itself completes is no news.
+        self.ring.completion().disable_eventfd();
         loop {
-            let submission = self.ring.submission();
-            let (queued, is_due) = (submission.len() as u32, submission.taskrun());
-            let is_late = submission.cq_overflow();
-            drop(submission);
-            // The kernel runs only some of what is due at a time, and not all of that
-            // completes a request.
-            if queued == 0 && !is_due && !is_late {
-                return Ok(());
+            if self.is_any_due() {
+                let queued = self.ring.submission().len() as u32;
+                self.enter(queued, GET_EVENTS)?;
+            } else {
+                self.ring.completion().enable_eventfd();
+                // What has happened before that is not signalled.
+                fence(Ordering::SeqCst);
+                if !self.is_any_due() && self.ring.completion().is_empty() {
+                    return Ok(());
+                }
+                self.ring.completion().disable_eventfd();
             }
-            self.enter(queued, GET_EVENTS)?;
             if !self.ring.completion().is_empty() {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns whether requests are queued, or the kernel has deferred work. It runs only
+    /// some of that at a time, and not all of it completes a request.
+    fn is_any_due(&mut self) -> bool {
+        let submission = self.ring.submission();
+        !submission.is_empty() || submission.taskrun() || submission.cq_overflow()
     }
 
     /// Sends what is queued, and waits until something has happened, or for this time.
@@ -224,16 +247,19 @@ impl Ring {
         self.receive_again()?;
         let limit = Timespec::from(limit);
         let arguments = SubmitArgs::new().timespec(&limit);
-        let waited = self.ring.submitter().submit_with_args(1, &arguments);
+        // The sends complete at once, and are nothing to wait for.
+        let wanted = 1 + std::mem::take(&mut self.queued);
+        let waited = self.ring.submitter().submit_with_args(wanted, &arguments);
         or_not_yet(waited.map(drop))
     }
 
     /// Has sockets receive again that had no buffer to receive into.
     fn receive_again(&mut self) -> io::Result<()> {
         while self.buffers.is_any_provided()
-            && let Some(number) = self.starved.pop()
+            && let Some(&number) = self.starved.last()
         {
             self.receive(number)?;
+            self.starved.pop();
         }
         Ok(())
     }
@@ -312,12 +338,17 @@ impl Ring {
     /// Ends all requests. Returns whether the kernel has let go of all memory.
     fn end(&mut self) -> bool {
         let limit = Timespec::from(END_WAIT);
-        for _ in 0..END_WAITS {
+        let mut waits = 0;
+        while waits < END_WAITS {
             let _ = self
                 .ring
                 .submitter()
                 .register_sync_cancel(Some(limit), CancelBuilder::any());
-            while self.next_event().is_some() {}
+            let mut is_idle = true;
+            while self.next_event().is_some() {
+                is_idle = false;
+            }
+            waits += u32::from(is_idle);
             let mut sockets = self.sockets.iter();
             if !sockets.any(|socket| socket.is_receiving || socket.sending.is_some()) {
                 return true;

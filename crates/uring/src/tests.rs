@@ -180,7 +180,9 @@ fn exhausted_buffers_delay_bytes_and_lose_none() {
                 all.extend_from_slice(&buffer[..len]);
                 held.push(buffer);
                 let all_held = held.len() == usize::from(SIZE.buffers);
+                let begin = Instant::now();
                 while all_held && ring.sockets[socket.index()].is_receiving && all.len() < BYTES {
+                    assert!(begin.elapsed() < LIMIT, "the receive did not end");
                     ring.turn().unwrap();
                     assert!(ring.next_event().is_none());
                 }
