@@ -9,26 +9,21 @@
 //! took less than it had room for has emptied its socket. The next one then asks tokio at
 //! once to be woken, and does not try in vain.
 
-use std::hint;
 use std::io;
 use std::task::{Context, Poll, ready};
 
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+use tokio::task::coop;
 
 use crate::drivers::dropped::Dropped;
-
-/// Receives without a wait after which other tasks have a turn.
-const RECEIVES_MAX: u8 = 128;
 
 /// What is known of the bytes that arrive at a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     /// Whether the last receive took everything that was there.
     is_empty: bool,
-    /// Receives since the task last waited.
-    receives: u8,
 }
 
 /// Receives the bytes that are there and fit into `room`, and waits if there are
@@ -44,16 +39,11 @@ pub(crate) fn poll_receive(
     let wanted = room.len();
     loop {
         if !intake.is_empty {
-            // Lets other sockets run if a server answers without a pause.
-            if intake.receives == RECEIVES_MAX {
-                hint::cold_path();
-                intake.receives = 0;
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
+            // The budget lets other tasks run if a server answers without a pause.
+            let budget = ready!(coop::poll_proceed(context));
             let receive = || Ok(recv(stream, &mut *room, flags)?.1);
             if let Some(len) = attempt(stream, Interest::READABLE, wanted, receive)? {
-                intake.receives += 1;
+                budget.made_progress();
                 intake.is_empty = 0 < len && len < wanted;
                 return Poll::Ready(match len {
                     0 => Err(Dropped::Closed),
