@@ -73,7 +73,7 @@ results yardsticks
 } | tee "$out/facts.txt"
 
 programs=(native floor smb-rs native-signed smbtorture)
-if "$bin/smbench-floor" io-uring; then
+if "$bin/smbench-floor" io-uring >/dev/null; then
   programs+=(io-uring io-uring-epoll)
 else
   echo "io_uring is refused here: no floor with it" >&2
