@@ -1,4 +1,4 @@
-//! What a ring is made with, and what it reports.
+//! The sizes of a ring, and the events that it reports.
 
 use std::io;
 

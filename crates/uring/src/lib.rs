@@ -139,8 +139,8 @@ impl Ring {
     /// Queues bytes to be sent, in one piece. Takes the bytes, and leaves an empty buffer.
     ///
     /// # Errors
-    /// If there are no bytes or more than 2 GiB, if earlier bytes of the socket are still being
-    /// sent, or if the kernel takes no request; the bytes are lost then.
+    /// If there are no bytes or more than 2 GiB, or if earlier bytes are still being sent. Also
+    /// if the kernel takes no request; the bytes are lost then.
     pub fn send(&mut self, socket: SocketNumber, bytes: &mut Vec<u8>) -> io::Result<()> {
         let SocketNumber(number) = socket;
         let Ok(len @ 1..) = i32::try_from(bytes.len()) else {
@@ -211,7 +211,7 @@ impl Ring {
     pub fn turn(&mut self) -> io::Result<()> {
         self.receive_again()?;
         self.queued = 0;
-        // What this call itself completes is no news.
+        // The caller needs no signal for what this call completes.
         self.ring.completion().disable_eventfd();
         loop {
             if self.is_any_due() {
@@ -219,7 +219,7 @@ impl Ring {
                 self.enter(queued, GET_EVENTS)?;
             } else {
                 self.ring.completion().enable_eventfd();
-                // What has happened before that is not signalled.
+                // The kernel gave no signal for earlier completions.
                 fence(Ordering::SeqCst);
                 if !self.is_any_due() && self.ring.completion().is_empty() {
                     return Ok(());
@@ -382,7 +382,7 @@ impl Drop for Ring {
             // The kernel reads the list of buffers until it is told to forget it.
             let forgotten = self.ring.submitter().unregister_buf_ring(GROUP);
             if forgotten.is_ok() {
-                // SAFETY: the kernel has let go of the buffers, and nobody uses them again.
+                // SAFETY: the kernel has let go of the buffers, and the ring ends.
                 unsafe { ManuallyDrop::drop(&mut self.buffers) };
             }
             return;

@@ -158,7 +158,7 @@ fn a_full_queue_is_emptied_by_itself() {
     }
 }
 
-/// The reader keeps every buffer for a while. The kernel stops to receive, and goes on when
+/// The reader keeps every buffer for a while. The kernel stops receiving until
 /// it gets some back. No byte is lost.
 #[test]
 fn exhausted_buffers_delay_bytes_and_lose_none() {
