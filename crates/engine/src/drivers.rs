@@ -16,6 +16,5 @@ mod requests;
 pub(crate) mod site;
 #[cfg(feature = "smb-rs")]
 pub(crate) mod smb_rs;
-pub(crate) mod socket;
 pub(crate) mod turns;
 pub(crate) mod untrusted;

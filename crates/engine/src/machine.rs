@@ -3,8 +3,12 @@
 pub(crate) mod cancel;
 pub(crate) mod capacity;
 pub mod clock;
+pub(crate) mod poller;
 pub(crate) mod process;
 pub(crate) mod route;
 pub(crate) mod runtime;
 pub(crate) mod server_cpu;
+pub(crate) mod socket;
 pub mod storage;
+pub(crate) mod tasks;
+pub(crate) mod timer;

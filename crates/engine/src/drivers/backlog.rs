@@ -4,9 +4,7 @@
 use std::hint;
 use std::task::Context;
 
-use tokio::net::TcpStream;
-
-use crate::drivers::socket::send_some;
+use crate::machine::socket::Socket;
 
 /// Limit in bytes: from this length on, no further request is encoded. Without it,
 /// a large window of large writes would need a large buffer.
@@ -35,26 +33,26 @@ impl Backlog {
     /// all clients of the worker share it.
     pub(super) fn flush(
         &mut self,
-        stream: &TcpStream,
+        socket: &Socket,
         context: &mut Context<'_>,
         output: &mut Vec<u8>,
     ) -> std::io::Result<()> {
         if output.is_empty() && self.bytes.is_empty() {
             return Ok(());
         }
-        let flushed = self.try_flush(stream, context, output);
+        let flushed = self.try_flush(socket, context, output);
         output.clear();
         flushed
     }
 
     fn try_flush(
         &mut self,
-        stream: &TcpStream,
+        socket: &Socket,
         context: &mut Context<'_>,
         output: &[u8],
     ) -> std::io::Result<()> {
         if !self.bytes.is_empty() {
-            self.sent += send_some(stream, context, &self.bytes[self.sent..])?;
+            self.sent += socket.send_some(context, &self.bytes[self.sent..])?;
         }
         if self.len() > 0 {
             hint::cold_path();
@@ -69,7 +67,7 @@ impl Backlog {
         }
         self.bytes.clear();
         self.sent = 0;
-        let written = send_some(stream, context, output)?;
+        let written = socket.send_some(context, output)?;
         if written < output.len() {
             hint::cold_path();
             self.bytes.extend_from_slice(&output[written..]);
@@ -84,7 +82,7 @@ mod tests {
     use std::task::Poll;
 
     use tokio::io::AsyncReadExt;
-    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
     use super::*;
 
@@ -101,6 +99,7 @@ mod tests {
         let (stream, accepted) = tokio::join!(connecting, listener.accept());
         let (stream, (mut peer, _)) = (stream.unwrap(), accepted.unwrap());
         stream.set_nodelay(true).unwrap();
+        let socket = Socket::from(stream);
         let reader = async move {
             let mut received = Vec::new();
             peer.read_to_end(&mut received).await.unwrap();
@@ -122,7 +121,7 @@ mod tests {
                         }
                     }
                     let before = backlog.len() + output.len();
-                    backlog.flush(&stream, context, &mut output).unwrap();
+                    backlog.flush(&socket, context, &mut output).unwrap();
                     assert!(output.is_empty());
                     largest = largest.max(backlog.bytes.capacity());
                     if backlog.len() == 0 && before == 0 {
@@ -161,10 +160,11 @@ mod tests {
         drop(peer);
         let mut chunk = [0; 1];
         assert!(stream.read(&mut chunk).await.is_err());
+        let socket = Socket::from(stream);
         let mut backlog = Backlog::default();
         let mut output = vec![1; 100];
         let flushed =
-            poll_fn(|context| Poll::Ready(backlog.flush(&stream, context, &mut output))).await;
+            poll_fn(|context| Poll::Ready(backlog.flush(&socket, context, &mut output))).await;
         assert!(flushed.is_err());
         assert!(output.is_empty());
     }

@@ -24,12 +24,11 @@ use smbench_protocol::frame::{Inbound, Payload};
 
 use crate::drivers::backlog::{self, Backlog};
 use crate::drivers::driver::{Answer, Busy, Call, Connector, Driver, Opened, Scratch, Sink};
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
-use crate::drivers::socket::{Intake, poll_receive};
 use crate::machine::clock;
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{SessionError, SessionStream};
@@ -39,7 +38,6 @@ use group::{CifsClient, CifsGroup, CifsPlace, WATCH_TAG};
 pub(crate) struct Cifs<E> {
     session: CifsSession,
     backlog: Backlog,
-    intake: Intake,
     group: CifsGroup<E>,
     payload: Payload,
     payloads: Payloads,
@@ -136,7 +134,6 @@ async fn open_group<E: CifsEncode>(
     let driver = Cifs {
         session,
         backlog: Backlog::default(),
-        intake: Intake::default(),
         group: CifsGroup::new(
             site,
             encoder,
@@ -163,6 +160,10 @@ async fn open_group<E: CifsEncode>(
 }
 
 impl<E: CifsEncode> Driver for Cifs<E> {
+    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+        scratch.take_in(&mut self.session.stream.socket)
+    }
+
     fn has_room(&self, scratch: &Scratch) -> bool {
         self.backlog.len() + scratch.output.len() < backlog::FULL_LEN
     }
@@ -185,8 +186,8 @@ impl<E: CifsEncode> Driver for Cifs<E> {
             hint::cold_path();
             self.renew(context, &mut scratch.output)?;
         }
-        let stream = &self.session.stream.tcp;
-        Ok(self.backlog.flush(stream, context, &mut scratch.output)?)
+        let socket = &self.session.stream.socket;
+        Ok(self.backlog.flush(socket, context, &mut scratch.output)?)
     }
 
     fn poll_receive(
@@ -194,11 +195,15 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        let SessionStream { tcp, inbound, .. } = &mut self.session.stream;
-        let (intake, input) = (&mut self.intake, &mut scratch.input);
+        let SessionStream {
+            socket, inbound, ..
+        } = &mut self.session.stream;
+        let input = &mut scratch.input;
         match self.payloads {
-            Payloads::Received => poll_receive(tcp, intake, context, input, RecvFlags::empty()),
-            Payloads::Dropped => drops::receive(tcp, intake, inbound, context, input),
+            Payloads::Received => socket
+                .poll_receive(context, input, RecvFlags::empty())
+                .map(dropped::received),
+            Payloads::Dropped => drops::receive(socket, inbound, context, input),
         }
     }
 
@@ -277,7 +282,7 @@ impl<E: CifsEncode> Cifs<E> {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         let Self { session, group, .. } = self;
-        let Scratch { input, output } = scratch;
+        let Scratch { input, output, .. } = scratch;
         let mut input = &mut input[..received];
         while let Some(frame) = inbound
             .next(&mut input, self.payload)

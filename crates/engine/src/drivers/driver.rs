@@ -5,6 +5,7 @@
 //! open files. The loop allocates nothing per operation for a driver.
 //! [`crate::driver`] exports these types to embedding programs.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
@@ -14,6 +15,8 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 
 use crate::drivers::dropped::Dropped;
+use crate::machine::poller::Poller;
+use crate::machine::socket::Socket;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 
@@ -28,6 +31,26 @@ pub struct Scratch {
     /// Buffer to encode into, empty at first. [`Driver::flush`] must leave it
     /// empty: the driver itself must keep the bytes that its socket did not take.
     pub output: Vec<u8>,
+    /// The epoll set of the load, if the thread has one.
+    poller: Option<Rc<Poller>>,
+}
+
+impl Scratch {
+    /// Makes the buffers of a worker, whose load waits with this epoll set.
+    pub(crate) fn new(poller: Rc<Poller>) -> Self {
+        Self {
+            poller: Some(poller),
+            ..Self::default()
+        }
+    }
+
+    /// Moves a socket to the epoll set of the load.
+    pub(crate) fn take_in(&self, socket: &mut Socket) -> Result<(), Dropped> {
+        match &self.poller {
+            Some(poller) => Ok(socket.enter(poller)?),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Default for Scratch {
@@ -35,6 +58,7 @@ impl Default for Scratch {
         Self {
             input: vec![0; RECEIVE_LEN].into_boxed_slice(),
             output: Vec::with_capacity(RECEIVE_LEN),
+            poller: None,
         }
     }
 }
@@ -229,6 +253,16 @@ pub trait Connector: Clone + Send + 'static {
 /// [`poll_receive`]: Driver::poll_receive
 /// [`take_answers`]: Driver::take_answers
 pub trait Driver: Sized + 'static {
+    /// Moves the sockets of the driver to the epoll set of the load. Only the engine's own
+    /// drivers have sockets that can be there.
+    ///
+    /// # Errors
+    /// The reason why these clients cannot begin.
+    #[doc(hidden)]
+    fn begin_load(&mut self, _scratch: &Scratch) -> Result<(), Dropped> {
+        Ok(())
+    }
+
     /// Returns whether a call can be accepted before the next flush; `true` by
     /// default.
     fn has_room(&self, _scratch: &Scratch) -> bool {

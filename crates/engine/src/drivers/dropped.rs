@@ -77,6 +77,14 @@ pub enum Dropped {
     ClientCredits,
 }
 
+/// Returns the number of bytes that a socket has received, or why there are none.
+pub(super) fn received(len: std::io::Result<usize>) -> Result<usize, Dropped> {
+    match len? {
+        0 => Err(Dropped::Closed),
+        len => Ok(len),
+    }
+}
+
 impl From<std::io::Error> for Dropped {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error.to_string())

@@ -18,9 +18,8 @@ use smbench_protocol::{Connection, SessionIndex};
 
 use crate::drivers::backlog::{self, Backlog};
 use crate::drivers::driver::{Busy, Scratch};
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::site::Site;
-use crate::drivers::socket::{Intake, poll_receive};
 use crate::drivers::turns::after;
 use crate::machine::clock;
 use crate::smb::session::caching::Cache;
@@ -33,7 +32,6 @@ const EARNING_ECHOS: u32 = 64;
 struct QueuedConnection {
     session: Session,
     backlog: Backlog,
-    intake: Intake,
 }
 
 /// The connections of a group. Each carries every session of the group.
@@ -179,7 +177,6 @@ impl Links {
             links.push(QueuedConnection {
                 session,
                 backlog: Backlog::default(),
-                intake: Intake::default(),
             });
         }
         Ok(Self {
@@ -311,6 +308,13 @@ impl Links {
         *self.links[self.chosen].backlog.buffer() = buffer;
     }
 
+    /// Moves the sockets to the epoll set of the load.
+    pub(super) fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+        self.links
+            .iter_mut()
+            .try_for_each(|link| scratch.take_in(&mut link.session.stream.socket))
+    }
+
     /// Sends the waiting bytes on all connections, as far as the sockets take them.
     pub(super) fn flush(
         &mut self,
@@ -322,7 +326,7 @@ impl Links {
             let QueuedConnection {
                 session, backlog, ..
             } = link;
-            let flushed = backlog.flush(&session.stream.tcp, context, &mut scratch.output);
+            let flushed = backlog.flush(&session.stream.socket, context, &mut scratch.output);
             Ok(flushed?)
         })
     }
@@ -335,19 +339,15 @@ impl Links {
     ) -> Poll<Result<usize, Dropped>> {
         for _ in 0..self.links.len() {
             self.read = after(self.read, self.links.len());
-            let QueuedConnection {
-                session, intake, ..
-            } = &mut self.links[self.read];
+            let stream = &mut self.links[self.read].session.stream;
+            let SessionStream {
+                socket, inbound, ..
+            } = stream;
             let received = match self.payloads {
-                Payloads::Received => {
-                    let whole = RecvFlags::empty();
-                    let tcp = &session.stream.tcp;
-                    poll_receive(tcp, intake, context, &mut scratch.input, whole)
-                }
-                Payloads::Dropped => {
-                    let SessionStream { tcp, inbound, .. } = &mut session.stream;
-                    drops::receive(tcp, intake, inbound, context, &mut scratch.input)
-                }
+                Payloads::Received => socket
+                    .poll_receive(context, &mut scratch.input, RecvFlags::empty())
+                    .map(dropped::received),
+                Payloads::Dropped => drops::receive(socket, inbound, context, &mut scratch.input),
             };
             if let Poll::Ready(received) = received {
                 return Poll::Ready(received);

@@ -158,7 +158,9 @@ impl Driver for Logons {
 
 async fn log_off(session: ShareSession) {
     // If the system refuses, the port is only free later.
-    let _ = SockRef::from(session.stream()).set_linger(Some(Duration::ZERO));
+    let _ = session
+        .stream()
+        .and_then(|stream| SockRef::from(stream).set_linger(Some(Duration::ZERO)));
     session.log_off().await;
 }
 

@@ -23,8 +23,8 @@ use tokio::net::TcpStream;
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
-use crate::drivers::dropped::Dropped;
-use crate::drivers::socket::{Intake, poll_receive, send_some};
+use crate::drivers::dropped::{Dropped, received};
+use crate::machine::socket::Socket;
 use crate::machine::{clock, process};
 use crate::smb::session::SessionError;
 
@@ -127,8 +127,7 @@ impl Connector for Loopback {
         let stream = TcpStream::connect(self.server).await.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         let driver = LoopbackDriver {
-            stream,
-            intake: Intake::default(),
+            socket: stream.into(),
             calls: VecDeque::new(),
             unsent: Vec::new(),
         };
@@ -140,8 +139,7 @@ impl Connector for Loopback {
 /// A connection and the calls in flight on it.
 #[derive(Debug)]
 pub struct LoopbackDriver {
-    stream: TcpStream,
-    intake: Intake,
+    socket: Socket,
     /// Calls in flight, in the order in which they will be answered.
     calls: VecDeque<Waiting>,
     /// Bytes that the socket has not taken yet.
@@ -158,6 +156,10 @@ struct Waiting {
 }
 
 impl Driver for LoopbackDriver {
+    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+        scratch.take_in(&mut self.socket)
+    }
+
     fn has_room(&self, _: &Scratch) -> bool {
         self.unsent.is_empty()
     }
@@ -192,12 +194,12 @@ impl Driver for LoopbackDriver {
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
         if self.unsent.is_empty() {
-            let sent = send_some(&self.stream, context, &scratch.output)?;
+            let sent = self.socket.send_some(context, &scratch.output)?;
             self.unsent.extend_from_slice(&scratch.output[sent..]);
             scratch.output.clear();
         } else {
             self.unsent.append(&mut scratch.output);
-            let sent = send_some(&self.stream, context, &self.unsent)?;
+            let sent = self.socket.send_some(context, &self.unsent)?;
             self.unsent.drain(..sent);
         }
         Ok(())
@@ -215,8 +217,8 @@ impl Driver for LoopbackDriver {
             Some(call) => (call.missing.min(input.len()), RecvFlags::TRUNC),
             None => (input.len(), RecvFlags::empty()),
         };
-        let room = &mut input[..len];
-        poll_receive(&self.stream, &mut self.intake, context, room, flags)
+        let polled = self.socket.poll_receive(context, &mut input[..len], flags);
+        polled.map(received)
     }
 
     fn take_answers(

@@ -132,6 +132,10 @@ async fn open_group<E: Encode>(
 }
 
 impl<E: Encode> Driver for Native<E> {
+    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+        self.links.begin_load(scratch)
+    }
+
     fn has_room(&self, scratch: &Scratch) -> bool {
         self.links.has_room(scratch)
     }

@@ -13,6 +13,7 @@ use smbench_protocol::Credentials;
 
 use super::driver::Sink;
 use super::dropped::Dropped;
+use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
 
 /// A future that fetches credentials; it asks a KDC if a ticket is needed.
@@ -93,7 +94,7 @@ impl<A> Renewals<A> {
         for Renewal { member, stage, .. } in &mut self.under_way {
             let credentials = &mut self.credentials[*member];
             if let RenewalStage::Found = stage {
-                *stage = RenewalStage::Fetching(Box::pin(begin(credentials)));
+                *stage = RenewalStage::Fetching(Box::pin(on_tokio(begin(credentials))));
             }
             if let RenewalStage::Fetching(fetching) = stage
                 && let Poll::Ready(fetched) = fetching.as_mut().poll(context)

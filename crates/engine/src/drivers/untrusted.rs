@@ -6,16 +6,18 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use tokio::task::coop;
 use tokio::time::timeout;
 
 use crate::drivers::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::{LOGOFF_LIMIT, SessionError};
+
+/// How often a driver may be ready before other groups have a turn.
+const TURNS_MAX: u32 = 128;
 
 /// The parts that an embedding program can supply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl<C: Connector> Connector for UntrustedConnector<C> {
         )
         .await
         {
-            Ok(opened) => Ok(opened?.map(Untrusted)),
+            Ok(opened) => Ok(opened?.map(|driver| Untrusted { driver, turns: 0 })),
             Err(_) => Err(SessionError::Other(format!(
                 "the connector was not ready within {}",
                 humantime::format_duration(self.limit)
@@ -101,11 +103,19 @@ impl<C: Connector> Connector for UntrustedConnector<C> {
 }
 
 /// A driver of the embedding program.
-pub(crate) struct Untrusted<D>(D);
+pub(crate) struct Untrusted<D> {
+    driver: D,
+    /// How often it was ready since other groups had a turn.
+    turns: u32,
+}
 
 impl<D: Driver> Driver for Untrusted<D> {
+    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+        in_embedding(ForeignPart::Driver, || self.driver.begin_load(scratch))
+    }
+
     fn has_room(&self, scratch: &Scratch) -> bool {
-        in_embedding(ForeignPart::Driver, || self.0.has_room(scratch))
+        in_embedding(ForeignPart::Driver, || self.driver.has_room(scratch))
     }
 
     fn submit(
@@ -114,11 +124,13 @@ impl<D: Driver> Driver for Untrusted<D> {
         scratch: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        in_embedding(ForeignPart::Driver, || self.0.submit(call, scratch, data))
+        in_embedding(ForeignPart::Driver, || {
+            self.driver.submit(call, scratch, data)
+        })
     }
 
     fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
-        let flushed = in_embedding(ForeignPart::Driver, || self.0.flush(context, scratch));
+        let flushed = in_embedding(ForeignPart::Driver, || self.driver.flush(context, scratch));
         // All groups share the buffer: remaining bytes would be sent on the
         // connection of another group.
         scratch.output.clear();
@@ -130,14 +142,19 @@ impl<D: Driver> Driver for Untrusted<D> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        // The budget gives other groups a turn if this driver is always ready.
-        let turn = ready!(coop::poll_proceed(context));
-        let polled = in_embedding(ForeignPart::Driver, || {
-            self.0.poll_receive(context, scratch)
-        });
-        if polled.is_ready() {
-            turn.made_progress();
+        // Other groups have a turn even if this driver is always ready.
+        if self.turns == TURNS_MAX {
+            self.turns = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
+        let polled = in_embedding(ForeignPart::Driver, || {
+            self.driver.poll_receive(context, scratch)
+        });
+        self.turns = match polled {
+            Poll::Ready(_) => self.turns + 1,
+            Poll::Pending => 0,
+        };
         polled
     }
 
@@ -149,23 +166,23 @@ impl<D: Driver> Driver for Untrusted<D> {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         in_embedding(ForeignPart::Driver, || {
-            self.0.take_answers(received, now, scratch, sink)
+            self.driver.take_answers(received, now, scratch, sink)
         })
     }
 
     fn is_awaited(&self) -> bool {
-        in_embedding(ForeignPart::Driver, || self.0.is_awaited())
+        in_embedding(ForeignPart::Driver, || self.driver.is_awaited())
     }
 
     fn why_overdue(&self) -> Option<Dropped> {
-        in_embedding(ForeignPart::Driver, || self.0.why_overdue())
+        in_embedding(ForeignPart::Driver, || self.driver.why_overdue())
     }
 
     async fn close(self) {
         // A driver that exceeds the limit is dropped.
         let _ = timeout(
             LOGOFF_LIMIT,
-            await_guest(ForeignPart::Driver, self.0.close()),
+            await_guest(ForeignPart::Driver, self.driver.close()),
         )
         .await;
     }

@@ -202,10 +202,8 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
 /// Returns a watcher of the disk below the file at `path`, or the reason why there
 /// is none.
 fn disk_watch(session: &Session, path: &str) -> Result<DiskWatch, String> {
-    let stream = &session.stream.tcp;
-    let ends = stream
-        .local_addr()
-        .and_then(|ours| Ok((ours, stream.peer_addr()?)));
+    let stream = session.stream.socket.of_tokio();
+    let ends = stream.and_then(|stream| Ok((stream.local_addr()?, stream.peer_addr()?)));
     let (ours, theirs) = ends.map_err(|error| error.to_string())?;
     // Only the name of the run's directory is unique. The server may use other
     // names for the folders above it.

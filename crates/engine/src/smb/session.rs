@@ -27,6 +27,7 @@ use smbench_protocol::{
     Connection, Credentials, DecodeError, FileId, Handshake, HandshakeProgress, NtStatus,
     ProtocolError, SessionIndex,
 };
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::machine::cancel::Cancel;
@@ -101,8 +102,10 @@ impl Session {
     /// Returns the endpoint for further connections of the same sessions: at the
     /// server address of this connection.
     pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {
-        let SessionStream { tcp, endpoint, .. } = &self.stream;
-        let address = tcp.peer_addr();
+        let SessionStream {
+            socket, endpoint, ..
+        } = &self.stream;
+        let address = socket.of_tokio().and_then(TcpStream::peer_addr);
         let address = address.map_err(|source| endpoint.failed("connect once more", source))?;
         Ok(endpoint.at_address(address))
     }

@@ -8,13 +8,15 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use smbench_model::Nanos;
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
-pub(crate) use timer::Timer;
+use crate::machine::poller::Poller;
+use crate::machine::timer::Timer;
 
 /// The alarm clock of a worker.
 pub(super) struct Alarm {
@@ -38,11 +40,11 @@ const CALLS_EACH: usize = 3;
 const CALLS_SPARE: usize = 64;
 
 impl Alarm {
-    /// Makes an alarm clock for this number of groups, in the runtime of this
-    /// thread.
-    pub(crate) fn new(groups: usize) -> std::io::Result<Self> {
+    /// Makes an alarm clock for this number of groups, whose tasks wait with this
+    /// poller.
+    pub(crate) fn new(poller: &Rc<Poller>, groups: usize) -> std::io::Result<Self> {
         Ok(Self {
-            timer: Timer::new()?,
+            timer: Timer::new(poller)?,
             calls: RefCell::new(Calls {
                 wakers: vec![None; groups],
                 // Three calls for each group: the stop, the instant it waits for,
@@ -87,9 +89,9 @@ impl Alarm {
     /// Wakes the groups that are due, without end. Wakes all groups once the run is
     /// cancelled.
     pub(super) async fn run(&self, cancel: &Cancel) -> std::io::Result<()> {
-        let rings = poll_fn(|context| {
+        let rings = poll_fn(|_| {
             loop {
-                match self.timer.poll_expired(context) {
+                match self.timer.poll_expired() {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Ready(Ok(())) => self.ring(clock::now())?,
@@ -126,119 +128,62 @@ impl Alarm {
     }
 }
 
-mod timer {
-    use std::os::fd::{AsFd, AsRawFd, RawFd};
-    use std::task::{Context, Poll, ready};
-
-    use nix::sys::time::TimeSpec;
-    use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-    use smbench_model::Nanos;
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
-
-    /// A kernel timer with nanosecond resolution.
-    pub(crate) struct Timer(AsyncFd<Descriptor>);
-
-    struct Descriptor(TimerFd);
-
-    impl AsRawFd for Descriptor {
-        fn as_raw_fd(&self) -> RawFd {
-            self.0.as_fd().as_raw_fd()
-        }
-    }
-
-    impl Timer {
-        #[expect(
-            deprecated,
-            reason = "what replaces it is unsafe to call; ours owns its descriptor, as it asks for"
-        )]
-        pub(crate) fn new() -> std::io::Result<Self> {
-            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
-            AsyncFd::with_interest(Descriptor(timer), Interest::READABLE).map(Self)
-        }
-
-        /// Sets the timer to expire once, after this time. This replaces an earlier
-        /// setting.
-        pub(crate) fn set(&self, after: Nanos) -> std::io::Result<()> {
-            // Zero would turn the timer off.
-            let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
-            let expiration = Expiration::OneShot(after);
-            let timer = &self.0.get_ref().0;
-            Ok(timer.set(expiration, TimerSetTimeFlags::empty())?)
-        }
-
-        /// Returns `Ready` once for each time that the timer has expired.
-        pub(crate) fn poll_expired(&self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-            loop {
-                let mut guard = ready!(self.0.poll_read_ready(context))?;
-                // Either the timer has expired, or `try_io` clears the readiness.
-                match guard.try_io(|timer| Ok(timer.get_ref().0.wait()?)) {
-                    Ok(expired) => return Poll::Ready(expired),
-                    Err(_would_block) => {}
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
-    use tokio::task::LocalSet;
+    use std::future::pending;
 
     use super::*;
+    use crate::machine::runtime;
+    use crate::machine::tasks::Tasks;
 
     /// Groups wait for instants in mixed order; each is woken, and none too early.
-    #[tokio::test]
-    async fn everyone_is_woken_and_nobody_early() {
-        let local = LocalSet::new();
-        let alarm = Rc::new(Alarm::new(3).unwrap());
-        let woken = Rc::new(RefCell::new(Vec::new()));
-        local
-            .run_until(async {
-                let clock = Rc::clone(&alarm);
-                let ringing = tokio::task::spawn_local(async move {
-                    let cancel = Cancel::default();
-                    clock.run(&cancel).await
-                });
-                let begin = clock::now();
-                let waiting =
-                    [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)].map(|(group, after)| {
-                        let (alarm, woken) = (Rc::clone(&alarm), Rc::clone(&woken));
-                        let at = begin + Nanos(after);
-                        tokio::task::spawn_local(async move {
-                            let mut is_set = false;
-                            poll_fn(|context| {
-                                let now = clock::now();
-                                if !is_set {
-                                    is_set = true;
-                                    alarm.set(group, at, context).unwrap();
-                                    return Poll::Pending;
-                                }
-                                assert!(now >= at, "{now:?} is before {at:?}");
-                                Poll::Ready(())
-                            })
-                            .await;
-                            woken.borrow_mut().push(group);
-                        })
-                    });
-                for task in waiting {
-                    task.await.unwrap();
+    #[test]
+    fn everyone_is_woken_and_nobody_early() {
+        let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
+        let alarm = Alarm::new(&poller, 3).unwrap();
+        let mut tasks = Tasks::new(&poller);
+        tasks.push_helper(async {
+            alarm.run(&cancel).await.unwrap();
+            pending().await
+        });
+        let begin = clock::now();
+        for (group, after) in [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)] {
+            let at = begin + Nanos(after);
+            let mut is_set = false;
+            let alarm = &alarm;
+            tasks.push(poll_fn(move |context| {
+                let now = clock::now();
+                if !is_set {
+                    is_set = true;
+                    alarm.set(group, at, context).unwrap();
+                    return Poll::Pending;
                 }
-                ringing.abort();
-            })
-            .await;
-        assert_eq!(*woken.borrow(), [1, 2, 0]);
+                assert!(now >= at, "{now:?} is before {at:?}");
+                Poll::Ready(group)
+            }));
+        }
+        let woken = async {
+            let mut woken = Vec::new();
+            while let Some(group) = tasks.next().await.unwrap() {
+                woken.push(group);
+            }
+            woken
+        };
+        let woken = runtime::local().unwrap().block_on(woken);
+        assert_eq!(woken, [1, 2, 0]);
     }
 
-    #[tokio::test]
-    async fn cancelling_wakes_those_that_are_not_due() {
-        let cancel = Cancel::default();
-        let alarm = Alarm::new(1).unwrap();
-        let mut is_set = false;
-        let waits = poll_fn(|context| {
+    #[test]
+    fn cancelling_wakes_those_that_are_not_due() {
+        let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
+        let alarm = Alarm::new(&poller, 1).unwrap();
+        let mut tasks = Tasks::new(&poller);
+        tasks.push_helper(async {
+            alarm.run(&cancel).await.unwrap();
+            pending().await
+        });
+        let (mut is_set, alarm, cancel) = (false, &alarm, &cancel);
+        tasks.push(poll_fn(move |context| {
             if cancel.is_cancelled() {
                 return Poll::Ready(());
             }
@@ -250,13 +195,8 @@ mod tests {
                 cancel.cancel();
             }
             Poll::Pending
-        });
-        tokio::select! {
-            // Polled in this order, because the calls must be set before the alarm
-            // runs.
-            biased;
-            () = waits => {}
-            ended = alarm.run(&cancel) => panic!("the alarm ended: {ended:?}"),
-        }
+        }));
+        let woken = runtime::local().unwrap().block_on(tasks.next());
+        assert_eq!(woken.unwrap(), Some(()));
     }
 }

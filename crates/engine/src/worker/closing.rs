@@ -7,12 +7,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use smbench_model::Nanos;
-use tokio::task::JoinSet;
 
 use crate::drivers::driver::Driver;
 use crate::machine::clock;
+use crate::machine::tasks::Tasks;
 use crate::worker::assignment::{Assignment, WorkerResult};
-use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::schedule::{Schedule, Schedules};
@@ -27,16 +27,16 @@ pub(super) async fn close<D: Driver, S: Supply>(
     schedules: &Schedules,
     mut groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
-) -> Vec<Group<D, S>> {
+) -> std::io::Result<Vec<Group<D, S>>> {
     if !worker.plan.work.workload.closes() || worker.cancel.is_cancelled() {
-        return groups;
+        return Ok(groups);
     }
     for group in &mut groups {
         group.close();
     }
     let begin = clock::now();
     let Some(of_load) = *schedules.borrow() else {
-        return groups;
+        return Ok(groups);
     };
     let schedule = Schedule {
         close: of_load.close.min(begin),
@@ -44,10 +44,10 @@ pub(super) async fn close<D: Driver, S: Supply>(
         ..of_load
     };
     let control = Rc::new(LoadControl::new(worker, schedule, schedules, None));
-    let mut running = JoinSet::new();
+    let mut running = Tasks::new(&shared.borrow().poller);
     for mut group in groups {
         let (shared, control) = (Rc::clone(shared), Rc::clone(&control));
-        running.spawn_local(async move {
+        running.push(async move {
             // The figures of the window are already complete.
             let figures = RefCell::default();
             let ended = group.run(&shared, &control, &figures).await;
@@ -59,23 +59,14 @@ pub(super) async fn close<D: Driver, S: Supply>(
     tokio::pin!(give_up);
     loop {
         tokio::select! {
-            ended = running.join_next() => match ended {
+            ended = running.next() => match ended? {
                 None => break,
-                Some(ended) => {
-                    let (group, ended) = ended.unwrap_or_else(resume);
-                    match ended {
-                        Ok(()) => remaining.push(group),
-                        Err(reason) => outcome.drop_out(group.numbers(), &reason),
-                    }
-                }
+                Some((group, Ok(()))) => remaining.push(group),
+                Some((group, Err(reason))) => outcome.drop_out(group.numbers(), &reason),
             },
-            () = &mut give_up => {
-                running.abort_all();
-                while running.join_next().await.is_some() {}
-                break;
-            }
+            () = &mut give_up => break,
         }
     }
     outcome.closed = Some(clock::now());
-    remaining
+    Ok(remaining)
 }

@@ -1,13 +1,12 @@
 //! A worker measures itself: with a timer that is noticed in the same way as
 //! answers, and with the system's figures for its thread.
 //!
-//! The timer is a descriptor in the same epoll set as the sockets, so its expiry is
-//! noticed as late as an answer. A timer of the runtime would be rounded to
-//! milliseconds, which is more than many latencies.
+//! The timer is a descriptor in the same epoll set as the sockets, and its task is polled
+//! in the order of events, so its expiry is noticed as late as an answer. A timer of the
+//! runtime would be rounded to milliseconds, which is more than many latencies.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -15,8 +14,8 @@ use smbench_model::Nanos;
 use smbench_model::record::{WorkerRecord, lateness_histogram};
 
 use crate::machine::process::ThreadUsage;
+use crate::machine::timer::Timer;
 use crate::machine::{clock, process};
-use crate::worker::alarm::Timer;
 use crate::worker::schedule::Schedule;
 
 /// Time between two measurements of a worker's lateness.
@@ -28,26 +27,32 @@ pub(crate) struct Gauge {
     opened: Option<(Nanos, ThreadUsage)>,
     closed: Option<(Nanos, ThreadUsage)>,
     lateness: Histogram<u64>,
+    /// Instant of the next tick.
+    due: Nanos,
 }
 
 impl Gauge {
-    /// Starts to measure this thread, in a task of its own that ends with the
-    /// window. If the system provides no timer, lateness stays unknown.
-    pub(crate) fn start(schedule: Schedule) -> Rc<RefCell<Self>> {
-        let gauge = Rc::new(RefCell::new(Self {
+    /// Makes a gauge for this thread. [`watch`] measures its lateness.
+    pub(super) fn new(schedule: Schedule) -> Self {
+        Self {
             schedule,
             opened: None,
             closed: None,
             lateness: lateness_histogram(),
-        }));
-        let watched = Rc::clone(&gauge);
-        tokio::task::spawn_local(async move {
-            let watched_all = async { watch(&Timer::new()?, &watched).await };
-            if watched_all.await.is_err() {
-                watch_only_usage(schedule, &watched).await;
+            due: Nanos::MAX,
+        }
+    }
+
+    /// Records all ticks that have become due, so that none is lost while the thread is
+    /// late.
+    fn count_ticks(&mut self, now: Nanos) {
+        while self.due <= now {
+            if self.schedule.open <= self.due && self.due < self.schedule.close {
+                self.lateness
+                    .saturating_record(now.since(self.due).0.max(1));
             }
-        });
-        gauge
+            self.due = self.due + TICK;
+        }
     }
 
     /// Reads the thread's usage if `now` has passed an edge of the window. Returns
@@ -64,7 +69,9 @@ impl Gauge {
 
     /// Returns the measurements when the worker's load ends, which may be before
     /// the window ends.
-    pub(crate) fn record(&self, cpu: Option<usize>) -> WorkerRecord {
+    pub(crate) fn record(&mut self, cpu: Option<usize>) -> WorkerRecord {
+        // The load may have ended before a tick was noticed.
+        self.count_ticks(clock::now());
         let closed = self
             .closed
             .unwrap_or_else(|| (clock::now(), process::thread_usage()));
@@ -87,44 +94,35 @@ impl Gauge {
     }
 }
 
-async fn watch(timer: &Timer, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
-    let mut due = clock::now() + TICK;
+/// Measures the lateness of this thread until the window ends, with a timer of its load.
+pub(super) async fn watch(timer: &Timer, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
+    gauge.borrow_mut().due = clock::now() + TICK;
     loop {
+        let due = gauge.borrow().due;
         timer.set(due.since(clock::now()))?;
-        poll_fn(|context| timer.poll_expired(context)).await?;
+        poll_fn(|_| timer.poll_expired()).await?;
         let now = clock::now();
         let gauge = &mut gauge.borrow_mut();
-        // Records all ticks that have become due, so that none is lost while the
-        // thread is late.
-        while due <= now {
-            if gauge.schedule.open <= due && due < gauge.schedule.close {
-                gauge.lateness.saturating_record(now.since(due).0.max(1));
-            }
-            due = due + TICK;
-        }
+        gauge.count_ticks(now);
         if gauge.see(now) {
             return Ok(());
         }
     }
 }
 
-async fn watch_only_usage(schedule: Schedule, gauge: &RefCell<Gauge>) {
-    for at in [schedule.open, schedule.close] {
-        tokio::time::sleep_until(clock::timer(at)).await;
-        gauge.borrow_mut().see(clock::now());
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::task::LocalSet;
+    use std::future::pending;
 
     use super::*;
+    use crate::machine::poller::Poller;
+    use crate::machine::runtime;
+    use crate::machine::tasks::Tasks;
 
     /// A thread that blocks for a while is late by that time, and no tick of that
     /// time is lost.
-    #[tokio::test]
-    async fn a_thread_that_is_held_up_sees_it() {
+    #[test]
+    fn a_thread_that_is_held_up_sees_it() {
         let held_up = Nanos(150_000_000);
         let begin = clock::now();
         let close = begin + Nanos(60_000_000_000);
@@ -136,24 +134,53 @@ mod tests {
             interval: close,
             clients: 1,
         };
-        let watching = async {
-            let gauge = Gauge::start(schedule);
+        let poller = Poller::new().unwrap();
+        let (timer, pause) = (Timer::new(&poller).unwrap(), Timer::new(&poller).unwrap());
+        let gauge = RefCell::new(Gauge::new(schedule));
+        let mut tasks = Tasks::new(&poller);
+        tasks.push_helper(async {
+            watch(&timer, &gauge).await.unwrap();
+            pending().await
+        });
+        tasks.push(async {
+            let pause = async || {
+                pause.set(TICK).unwrap();
+                poll_fn(|_| pause.poll_expired()).await.unwrap();
+            };
             // Until the gauge has recorded its first tick.
             while gauge.borrow().lateness.is_empty() {
-                tokio::time::sleep(TICK.into()).await;
+                pause().await;
             }
             let hold = clock::now();
             while clock::now().since(hold) < held_up {}
             while gauge.borrow().lateness.max() < held_up.0 - 2 * TICK.0 {
-                tokio::task::yield_now().await;
+                pause().await;
             }
-            let record = gauge.borrow().record(Some(3));
-            assert_eq!(record.cpu, Some(3));
-            assert!(record.cpu_share > 0.0);
-            assert!(record.lateness.len() > held_up.0 / TICK.0);
-        };
+        });
         let limit = Duration::from_secs(30);
-        let watching = tokio::time::timeout(limit, watching);
-        LocalSet::new().run_until(watching).await.unwrap();
+        let watching = async { tokio::time::timeout(limit, tasks.next()).await.unwrap() };
+        let watched = runtime::local().unwrap().block_on(watching);
+        assert_eq!(watched.unwrap(), Some(()));
+        let record = gauge.borrow_mut().record(Some(3));
+        assert_eq!(record.cpu, Some(3));
+        assert!(record.cpu_share > 0.0);
+        assert!(record.lateness.len() > held_up.0 / TICK.0);
+    }
+
+    /// A tick that nobody has noticed before the load ends is late, not forgotten.
+    #[test]
+    fn a_tick_that_was_not_noticed_counts() {
+        let begin = clock::now();
+        let mut gauge = Gauge::new(Schedule {
+            begin,
+            open: begin,
+            close: begin + Nanos(60_000_000_000),
+            stop: begin + Nanos(60_000_000_000),
+            interval: begin + Nanos(60_000_000_000),
+            clients: 1,
+        });
+        gauge.due = begin;
+        let lateness = gauge.record(None).lateness;
+        assert_eq!(lateness.len(), 1);
     }
 }

@@ -211,7 +211,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let Self {
             driver, clients, ..
         } = self;
-        let Shared { scratch, recording } = shared;
+        let Shared {
+            scratch, recording, ..
+        } = shared;
         let mut booking = Booking {
             clients,
             in_window: u64::from(recording.interval.place != Position::Outside),

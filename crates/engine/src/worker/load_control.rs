@@ -38,7 +38,7 @@ impl LoadControl {
         Self {
             schedule: Cell::new(schedule),
             schedules: schedules.clone(),
-            gauge: Gauge::start(schedule),
+            gauge: Rc::new(RefCell::new(Gauge::new(schedule))),
             operation_limit: worker.plan.limits.operation.into(),
             cancel: worker.cancel.clone(),
             alarm,

@@ -1,24 +1,30 @@
 //! State shared by the groups of one worker.
 
+use std::rc::Rc;
 use std::task::Poll;
 
 use crate::drivers::driver::Scratch;
 use crate::drivers::dropped::Dropped;
+use crate::machine::poller::Poller;
 use crate::worker::recorder_exchange::IntervalRecorder;
 
 /// State shared by the groups of one worker; each poll borrows it.
 pub(crate) struct Shared {
     pub(crate) scratch: Scratch,
     pub(super) recording: IntervalRecorder,
+    /// The epoll set of the load.
+    pub(super) poller: Rc<Poller>,
 }
 
 impl Shared {
     /// Makes the shared state; results go to `recording`.
-    pub(crate) fn new(recording: IntervalRecorder) -> Self {
-        Self {
-            scratch: Scratch::default(),
+    pub(crate) fn new(recording: IntervalRecorder) -> std::io::Result<Self> {
+        let poller = Poller::new()?;
+        Ok(Self {
+            scratch: Scratch::new(Rc::clone(&poller)),
             recording,
-        }
+            poller,
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +13,21 @@ use smbench_model::Nanos;
 use smbench_model::load::Ramp;
 use smbench_model::record::{Dropout, Recorder};
 use smbench_model::sessions::Caching;
-use tokio::runtime::{LocalOptions, LocalRuntime};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::drivers::driver::{Connector, Driver};
 use crate::drivers::dropped::Dropped;
-use crate::machine::{clock, process};
+use crate::machine::poller::Poller;
+use crate::machine::tasks::{Tasks, on_tokio};
+use crate::machine::timer::Timer;
+use crate::machine::{clock, process, runtime};
 use crate::worker::alarm::Alarm;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::booking::book_acknowledged;
-use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::close;
 use crate::worker::figures::Figures;
+use crate::worker::gauge;
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
 use crate::worker::recorder_exchange::IntervalRecorder;
@@ -63,12 +66,12 @@ pub(crate) fn work<C: Connector, T: Supplies>(
     if let Some(cpu) = assignment.cpu {
         process::pin_to(cpu)?;
     }
-    runtime()?.block_on(async {
+    runtime::local()?.block_on(async {
         let (worker, means) = (Rc::new(assignment), Rc::new(means));
         let mut outcome = WorkerResult::default();
         let recording =
             IntervalRecorder::new(Arc::clone(&worker.exchange), worker.number, clock::now());
-        let shared = Rc::new(RefCell::new(Shared::new(recording)));
+        let shared = Rc::new(RefCell::new(Shared::new(recording)?));
         let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
         // On the heap, so that its memory is freed before the load.
         let waiting = match Box::pin(setup).await {
@@ -87,7 +90,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
                     put_load_on(&worker, &shared, (schedule, &start), groups, &mut outcome).await?;
                 drop(worker.under_load.take());
                 let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
-                let groups = close(&worker, &shared, &start, groups, &mut outcome).await;
+                let groups = close(&worker, &shared, &start, groups, &mut outcome).await?;
                 shared.borrow_mut().recording.leave(clock::now());
                 groups
             }
@@ -100,14 +103,6 @@ pub(crate) fn work<C: Connector, T: Supplies>(
         setup::tear_down(groups, &worker.cancel, TEAR_DOWN_LIMIT).await;
         Ok(Some(outcome))
     })
-}
-
-/// Makes the runtime of a worker's clients. Their tasks stay on the thread, and the
-/// waiting task wakes them directly.
-pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build_local(LocalOptions::default())
 }
 
 /// Waits for the schedule; returns `None` if the load point is called off.
@@ -125,27 +120,23 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     (schedule, schedules): (Schedule, &Schedules),
-    groups: Vec<Group<D, S>>,
+    mut groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
+    let poller = Rc::clone(&shared.borrow().poller);
     let alarm = match has_due_instants(worker) {
-        true => Some(Rc::new(Alarm::new(groups.len())?)),
+        true => Some(Rc::new(Alarm::new(&poller, groups.len())?)),
         false => None,
     };
-    let control = LoadControl::new(worker, schedule, schedules, alarm.clone());
+    let control = LoadControl::new(worker, schedule, schedules, alarm);
     let control = Rc::new(control);
-    let gauge = Rc::clone(&control.gauge);
-    let rings = async {
-        match &alarm {
-            Some(alarm) => alarm.run(&worker.cancel).await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::pin!(rings);
-    for group in &groups {
+    let mut running = helpers(&poller, &control)?;
+    let mut able = Vec::with_capacity(groups.len());
+    for group in &mut groups {
         // Counted before the load, even if the load begins with the window.
         count_setup(&mut shared.borrow_mut().recording.recorder, group);
+        able.push(group.driver.begin_load(&shared.borrow().scratch));
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
@@ -154,24 +145,19 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
     let out = groups.iter().flat_map(Group::numbers).collect();
-    let running = spawn_groups(worker, shared, &control, &figures, groups);
-    let mut watched = tokio::task::spawn_local(watch(running, out, Rc::clone(shared), control));
+    let groups = groups.into_iter().zip(able);
+    push_groups(&mut running, worker, shared, &control, &figures, groups);
     let Watched {
         remaining,
         dropouts,
         ended,
-    } = loop {
-        // Both are polled before any group on every wake-up. The alarm must not
-        // wait behind the groups that it wakes, and nothing else runs here.
-        tokio::select! {
-            watched = &mut watched => break watched.unwrap_or_else(resume),
-            rung = &mut rings => rung?,
-        }
-    };
+    } = watch(running, out, shared, &control).await?;
     outcome.ended = ended;
     outcome.dropouts.extend(dropouts);
     outcome.figures.merge(&figures.borrow());
-    outcome.workers.push(gauge.borrow().record(worker.cpu));
+    outcome
+        .workers
+        .push(control.gauge.borrow_mut().record(worker.cpu));
     if !plan.work.workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().recording.leave(clock::now());
@@ -187,19 +173,57 @@ fn has_due_instants(worker: &Assignment) -> bool {
     plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
 }
 
-/// Starts a task for the load of each group.
-fn spawn_groups<D: Driver, S: Supply>(
+/// An event of the load.
+enum LoadEvent<G> {
+    Ended(EndedGroup<G>),
+    /// A timer of the load failed.
+    Failed(std::io::Error),
+}
+
+/// Returns the tasks of a load without its groups: those that ring the alarm, measure this
+/// thread, and follow the coordinator.
+fn helpers<'a, G: 'a>(
+    poller: &Rc<Poller>,
+    control: &Rc<LoadControl>,
+) -> std::io::Result<Tasks<'a, LoadEvent<G>>> {
+    let mut tasks = Tasks::new(poller);
+    if let Some(alarm) = control.alarm.clone() {
+        let control = Rc::clone(control);
+        tasks.push_helper(async move {
+            match alarm.run(&control.cancel).await {
+                Ok(()) => pending().await,
+                Err(error) => LoadEvent::Failed(error),
+            }
+        });
+    }
+    let (timer, measured) = (Timer::new(poller)?, Rc::clone(control));
+    tasks.push_helper(async move {
+        match gauge::watch(&timer, &measured.gauge).await {
+            Ok(()) => pending().await,
+            Err(error) => LoadEvent::Failed(error),
+        }
+    });
+    let control = Rc::clone(control);
+    tasks.push_helper(async move {
+        control.follow().await;
+        pending().await
+    });
+    Ok(tasks)
+}
+
+/// Adds a task for the load of each group that is able to begin.
+fn push_groups<'a, D: Driver, S: Supply + 'a>(
+    running: &mut Tasks<'a, LoadEvent<Group<D, S>>>,
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     control: &Rc<LoadControl>,
     figures: &Rc<RefCell<Figures>>,
-    groups: Vec<Group<D, S>>,
-) -> JoinSet<EndedGroup<Group<D, S>>> {
+    groups: impl ExactSizeIterator<Item = (Group<D, S>, Result<(), Dropped>)>,
+) {
     let schedule = control.schedule();
     let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
-    let mut running = JoinSet::new();
-    for (number, mut group) in groups.into_iter().enumerate() {
+    for (number, (mut group, able)) in groups.enumerate() {
         group.number = number;
         group.window_end = schedule.close;
         for member in &mut group.clients.members {
@@ -212,8 +236,11 @@ fn spawn_groups<D: Driver, S: Supply>(
         }
         let (shared, control) = (Rc::clone(shared), Rc::clone(control));
         let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
-        running.spawn_local(async move {
-            let how = group.run(&shared, &control, &figures).await;
+        running.push(async move {
+            let how = match able {
+                Ok(()) => group.run(&shared, &control, &figures).await,
+                Err(reason) => Err(reason),
+            };
             let at = clock::now();
             under_load.set(under_load.get() - 1);
             if under_load.get() == 0 {
@@ -226,20 +253,19 @@ fn spawn_groups<D: Driver, S: Supply>(
                 (Ok(()), true) => {
                     // On the heap, because few run at a time while every task
                     // reserves the memory.
-                    Box::pin(group.driver.close()).await;
+                    on_tokio(Box::pin(group.driver.close())).await;
                     None
                 }
                 (Err(_), _) => None,
             };
-            EndedGroup {
+            LoadEvent::Ended(EndedGroup {
                 clients,
                 group,
                 how,
                 at,
-            }
+            })
         });
     }
-    running
 }
 
 /// The end of a group's load.
@@ -261,12 +287,12 @@ struct Watched<G> {
 
 /// Waits for all groups, and ends intervals if no group does. Groups that do not
 /// react to a cancel are dropped. `out` has the numbers of all clients.
-async fn watch<G: 'static>(
-    mut running: JoinSet<EndedGroup<G>>,
+async fn watch<G>(
+    mut running: Tasks<'_, LoadEvent<G>>,
     mut out: BTreeSet<u32>,
-    shared: Rc<RefCell<Shared>>,
-    control: Rc<LoadControl>,
-) -> Watched<G> {
+    shared: &RefCell<Shared>,
+    control: &LoadControl,
+) -> std::io::Result<Watched<G>> {
     let mut watched = Watched {
         remaining: Vec::with_capacity(running.len()),
         dropouts: Vec::new(),
@@ -274,14 +300,13 @@ async fn watch<G: 'static>(
     };
     let mut ticks = tokio::time::interval(TURN_INTERVAL);
     let give_up = cancelled_for(&control.cancel, CANCEL_GRACE);
-    let follow = control.follow();
-    tokio::pin!(give_up, follow);
+    tokio::pin!(give_up);
     loop {
         tokio::select! {
-            ended = running.join_next() => match ended {
+            event = running.next() => match event? {
                 None => break,
-                Some(ended) => {
-                    let EndedGroup { clients, group, how, at } = ended.unwrap_or_else(resume);
+                Some(LoadEvent::Failed(error)) => return Err(error),
+                Some(LoadEvent::Ended(EndedGroup { clients, group, how, at })) => {
                     watched.ended = watched.ended.max(at);
                     for client in clients {
                         out.remove(&client);
@@ -296,10 +321,7 @@ async fn watch<G: 'static>(
                 }
             },
             _ = ticks.tick() => control.turn(&mut shared.borrow_mut().recording, clock::now()),
-            () = &mut follow => {}
             () = &mut give_up => {
-                running.abort_all();
-                while running.join_next().await.is_some() {}
                 watched.ended = clock::now();
                 watched.dropouts.extend(out.iter().map(|&client| Dropout {
                     client,
@@ -310,7 +332,7 @@ async fn watch<G: 'static>(
             }
         }
     }
-    watched
+    Ok(watched)
 }
 
 /// Counts the oplocks and leases granted, and the breaks, before the load.

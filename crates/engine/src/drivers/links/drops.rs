@@ -11,10 +11,9 @@ use rustix::net::RecvFlags;
 use smbench_model::kind::Direction;
 use smbench_model::plan::Plan;
 use smbench_protocol::frame::Inbound;
-use tokio::net::TcpStream;
 
-use crate::drivers::dropped::Dropped;
-use crate::drivers::socket::{Intake, poll_receive};
+use crate::drivers::dropped::{Dropped, received};
+use crate::machine::socket::Socket;
 
 /// Bytes received before their kind is known: a whole answer to a READ of 4 KiB.
 const HEAD_LEN: usize = 4096 + 256;
@@ -34,8 +33,7 @@ pub(crate) fn is_worth_while(plan: &Plan) -> bool {
 /// Waits for bytes to process, or for the end of a dropped payload. In the second
 /// case the number of bytes may be 0.
 pub(crate) fn receive(
-    stream: &TcpStream,
-    intake: &mut Intake,
+    socket: &Socket,
     inbound: &mut Inbound,
     context: &mut Context<'_>,
     input: &mut [u8],
@@ -48,7 +46,7 @@ pub(crate) fn receive(
             false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
         };
         let room = &mut input[..len];
-        let received = ready!(poll_receive(stream, intake, context, room, flags))?;
+        let received = received(ready!(socket.poll_receive(context, room, flags)))?;
         if flags.is_empty() {
             return Poll::Ready(Ok(received));
         }

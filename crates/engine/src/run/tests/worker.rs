@@ -22,7 +22,7 @@ use crate::drivers::driver::{Connector, Driver as _};
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::site::{Site, endpoint};
 use crate::machine::cancel::Cancel;
-use crate::machine::clock;
+use crate::machine::{clock, runtime};
 use crate::run::{Unobserved, site};
 use crate::smb::session::Endpoint;
 use crate::smb::share::{self, ShareSession, Workspace};
@@ -34,7 +34,7 @@ use crate::worker::setup_rate::SetupRate;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Indirect, OperationSource, Supplies};
 use crate::worker::timeline::EndedInterval;
-use crate::worker::work::{put_load_on, runtime};
+use crate::worker::work::put_load_on;
 
 /// Length of an interval: short enough for many hand-ins, and long enough for the
 /// coordinator of a debug build to merge them.
@@ -132,7 +132,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     // On a busy machine the coordinator may return recorders late.
     exchange.give_back((0..SPARE).map(|_| empty.clone()));
     let cancel = Cancel::default();
-    let runtime = runtime().unwrap();
+    let runtime = runtime::local().unwrap();
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
     let means = parts(site);
@@ -145,7 +145,7 @@ fn allocations_of<C: Connector, S: Supplies>(
         groups
     });
     let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
-    let shared = Rc::new(RefCell::new(Shared::new(recording)));
+    let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
     let schedule = endless(clock::now());
     let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
     let seen = Seen::default();
@@ -262,6 +262,9 @@ fn count<G>(
         });
         runtime.block_on(reached)
     };
+    // Each `block_on` makes its list of tasks that yield anew, as a worker does once.
+    let of_block_on = allocation_counter::measure(|| runtime.block_on(tokio::task::yield_now()));
+    assert!(of_block_on.count_total <= 1, "{of_block_on:?}");
     let mut ended = run_until(WARM_OPERATIONS, WARM_INTERVALS);
     let mut counts = (u64::MAX, 0);
     // Buffers grow to the size that stalls of the machine need, which may show late.
@@ -278,8 +281,9 @@ fn count<G>(
                     )
                 });
             });
-            counts = (used.count_total, seen.now().0 - operations);
-            if used.count_total == 0 || ended.is_err() {
+            let taken = used.count_total.saturating_sub(of_block_on.count_total);
+            counts = (taken, seen.now().0 - operations);
+            if taken == 0 || ended.is_err() {
                 break;
             }
         }

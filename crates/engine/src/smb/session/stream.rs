@@ -7,8 +7,9 @@
 use smbench_protocol::frame::{Frame, FrameError, Inbound, Payload};
 use smbench_protocol::{Credentials, DecodeError, NtStatus, ProtocolError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::machine::socket::Socket;
 
 use super::{Endpoint, SessionError, StepFailure};
 
@@ -18,7 +19,7 @@ const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
 /// A TCP connection, and what is received of the next frame.
 #[derive(Debug)]
 pub(crate) struct SessionStream {
-    pub(crate) tcp: TcpStream,
+    pub(crate) socket: Socket,
     pub(crate) inbound: Inbound,
     pub(super) endpoint: Endpoint,
     state: StreamState,
@@ -40,7 +41,7 @@ impl SessionStream {
     /// Connects to the server.
     pub(super) async fn connect(endpoint: &Endpoint) -> Result<Self, SessionError> {
         Ok(Self {
-            tcp: endpoint.connect().await?,
+            socket: endpoint.connect().await?.into(),
             inbound: Inbound::default(),
             endpoint: endpoint.clone(),
             state: StreamState::New,
@@ -120,13 +121,14 @@ impl SessionStream {
         mut take: impl FnMut(Frame<'_>, &mut Vec<u8>) -> Result<Option<T>, StepFailure>,
         is_first: &mut bool,
     ) -> Result<T, StepFailure> {
+        let stream = self.socket.leave()?;
         let mut chunk = Vec::with_capacity(RECEIVE_CHUNK_LEN);
         let mut result = None;
         loop {
-            self.tcp.write_all(&out).await?;
+            stream.write_all(&out).await?;
             out.clear();
             chunk.clear();
-            if self.tcp.read_buf(&mut chunk).await? == 0 {
+            if stream.read_buf(&mut chunk).await? == 0 {
                 return Err(closed().into());
             }
             let mut input = &mut chunk[..];
@@ -139,7 +141,7 @@ impl SessionStream {
                 result = result.or(take(frame, &mut out)?);
             }
             if let Some(result) = result {
-                self.tcp.write_all(&out).await?;
+                stream.write_all(&out).await?;
                 return Ok(result);
             }
         }

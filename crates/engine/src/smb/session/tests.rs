@@ -29,7 +29,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     // A peer that never answers replaces the server for one request.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = TcpStream::connect(listener.local_addr().unwrap());
-    let stream = std::mem::replace(&mut session.stream.tcp, silent.await.unwrap());
+    let stream = std::mem::replace(&mut session.stream.socket, silent.await.unwrap().into());
     let patience = session.stream.endpoint.limits;
     session.stream.endpoint.limits.setup = Duration::from_millis(10);
     let shortened = session.stream.endpoint.timed_out("ask").to_string();
@@ -38,7 +38,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let advice = "no answer within 10ms; check that an SMB server runs there";
     assert!(silence.to_string().contains(advice), "{silence}");
 
-    session.stream.tcp = stream;
+    session.stream.socket = stream;
     session.stream.endpoint.limits = patience;
     let usual = session.stream.endpoint.timed_out("ask").to_string();
     assert!(

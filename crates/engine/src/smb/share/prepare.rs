@@ -77,7 +77,7 @@ impl Workspace {
         let (report, mut reports) = mpsc::channel(writers * 2);
         let mut running = JoinSet::new();
         for _ in 0..writers {
-            running.spawn(fill_files(
+            running.spawn_local(fill_files(
                 endpoint.clone(),
                 Arc::clone(&jobs),
                 report.clone(),

@@ -65,8 +65,8 @@ impl ShareSession {
         either!(self, session => &session.steps)
     }
 
-    pub(crate) const fn stream(&self) -> &TcpStream {
-        either!(self, session => &session.stream.tcp)
+    pub(crate) fn stream(&self) -> std::io::Result<&TcpStream> {
+        either!(self, session => session.stream.socket.of_tokio())
     }
 
     /// Returns the largest READ and WRITE in bytes.

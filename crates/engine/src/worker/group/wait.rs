@@ -2,6 +2,7 @@
 //! the duration of an operation.
 
 use std::future::Future;
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
@@ -102,11 +103,6 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
-        // Without budget the timer would not register our waker. tokio has already
-        // arranged another poll.
-        if !coop::has_budget_remaining() {
-            return Poll::Pending;
-        }
         self.timer_at = since + limit;
         let at = clock::timer(self.timer_at);
         let timer = self
@@ -115,6 +111,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
         timer.as_mut().reset(at);
         // Polled once to register our waker. If the timer has already expired, the
         // next round of the loop checks the time.
-        timer.as_mut().poll(context).map(Ok)
+        // Without budget it would not, so it gets its own.
+        pin!(coop::unconstrained(timer.as_mut()))
+            .poll(context)
+            .map(Ok)
     }
 }

@@ -1,0 +1,355 @@
+//! An epoll set for the sockets and timers of a worker's load.
+//!
+//! At each wake-up, tokio looks at its timers, signals and queues, and touches the state of a
+//! socket and of a task several times. Caches are cold then, so this code costs more than
+//! the answer itself. Here an event leads straight to the task that owns the socket.
+//! [`Tasks`](crate::machine::tasks::Tasks) waits for events and polls that task.
+
+use std::cell::{Cell, RefCell};
+use std::hint;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use nix::sys::timerfd::TimerFd;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec, eventfd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use smbench_model::Nanos;
+
+use crate::machine::timer;
+
+/// Receives of a task after which other tasks have a turn.
+const RECEIVES_MAX: u32 = 128;
+/// Longest time between two turns of tokio's, in which its timers and sockets are served.
+/// None of those is part of a measurement, and each turn costs a wake-up.
+const TOKIO_TURN: Nanos = Nanos(20_000_000);
+/// Limit for a wait, in case the timer for tokio's turn fails. A wait with a short limit is
+/// dear, because the kernel then sets the machine's timer: with 2 ms, a read took an eighth
+/// more CPU time.
+const WAIT_MAX: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+const NO_WAIT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// Events that belong to no file of a task.
+const BELL: u64 = u64::MAX;
+const TURN: u64 = u64::MAX - 1;
+
+/// An epoll set, and what its events have said.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    set: OwnedFd,
+    /// An eventfd with which other threads end a wait.
+    bell: Arc<OwnedFd>,
+    /// Expires when tokio has the next turn.
+    turn: TimerFd,
+    /// The files of tasks, by the number of their events.
+    files: RefCell<Vec<Option<Rc<Readiness>>>>,
+    /// Numbers without a file.
+    free: RefCell<Vec<usize>>,
+    /// Number of sockets among the files.
+    sockets: Cell<usize>,
+    /// The task that is being polled.
+    polled: Cell<u32>,
+    /// Number of receives since this poll began.
+    receives: Cell<u32>,
+}
+
+/// What is known of a file.
+#[derive(Debug, Default)]
+struct Readiness {
+    /// The task to poll at the next event.
+    task: Cell<u32>,
+    is_readable: Cell<bool>,
+    is_writable: Cell<bool>,
+    /// Whether the peer has closed, or the connection broke.
+    is_ended: Cell<bool>,
+}
+
+/// How long to wait for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    UntilEvent,
+}
+
+/// What a wait has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// Events, or nothing.
+    Events,
+    /// It is tokio's turn. There may be events as well.
+    TokioTurn,
+}
+
+impl Poller {
+    /// Makes an empty set.
+    pub(crate) fn new() -> io::Result<Rc<Self>> {
+        let poller = Self {
+            set: epoll::create(CreateFlags::CLOEXEC)?,
+            bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
+            turn: timer::descriptor()?,
+            files: RefCell::default(),
+            free: RefCell::default(),
+            sockets: Cell::new(0),
+            polled: Cell::new(0),
+            receives: Cell::new(0),
+        };
+        poller.add(&*poller.bell, BELL)?;
+        poller.add(&poller.turn, TURN)?;
+        Ok(Rc::new(poller))
+    }
+
+    /// Adds a file. Its events tell of changes only.
+    fn add(&self, file: impl AsFd, number: u64) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(
+            &self.set,
+            file,
+            EventData::new_u64(number),
+            flags,
+        )?)
+    }
+
+    fn count_sockets(&self, change: impl FnOnce(usize) -> usize) {
+        self.sockets.set(change(self.sockets.get()));
+    }
+
+    /// Returns whether the set has a socket.
+    pub(crate) fn has_sockets(&self) -> bool {
+        self.sockets.get() > 0
+    }
+
+    /// Returns the eventfd that ends a wait once it is written to.
+    pub(crate) fn bell(&self) -> &Arc<OwnedFd> {
+        &self.bell
+    }
+
+    /// Sets the timer for tokio's next turn.
+    pub(crate) fn time_tokio_turn(&self) -> io::Result<()> {
+        timer::set(&self.turn, TOKIO_TURN)
+    }
+
+    /// Waits for events, and adds the tasks whose files are ready to `due`. Fetches as many
+    /// events as `events` has capacity for.
+    pub(crate) fn wait(
+        &self,
+        patience: Patience,
+        events: &mut Vec<Event>,
+        due: &mut Vec<u32>,
+    ) -> io::Result<Waited> {
+        events.clear();
+        let limit = match patience {
+            Patience::None => &NO_WAIT,
+            Patience::UntilEvent => &WAIT_MAX,
+        };
+        match epoll::wait(&self.set, spare_capacity(events), Some(limit)) {
+            // A signal may be tokio's.
+            Err(Errno::INTR) => return Ok(Waited::TokioTurn),
+            Err(error) => return Err(error.into()),
+            Ok(0) if patience == Patience::UntilEvent => return Ok(Waited::TokioTurn),
+            Ok(_) => {}
+        }
+        let mut waited = Waited::Events;
+        let files = self.files.borrow();
+        for event in &*events {
+            // Copied, because the structure is packed.
+            let (flags, data) = (event.flags, event.data);
+            match data.u64() {
+                TURN => {
+                    hint::cold_path();
+                    waited = Waited::TokioTurn;
+                }
+                // The caller looks for woken tasks after each wait.
+                BELL => hint::cold_path(),
+                number => {
+                    // A file may have left since the event.
+                    if let Some(Some(file)) = files.get(number as usize) {
+                        file.note(flags);
+                        due.push(file.task.get());
+                    }
+                }
+            }
+        }
+        Ok(waited)
+    }
+
+    /// Says which task is polled from now on.
+    pub(crate) fn polls(&self, task: u32) {
+        self.polled.set(task);
+        self.receives.set(0);
+    }
+}
+
+impl AsRawFd for Poller {
+    fn as_raw_fd(&self) -> RawFd {
+        self.set.as_raw_fd()
+    }
+}
+
+impl Readiness {
+    fn note(&self, flags: EventFlags) {
+        if flags.intersects(EventFlags::ERR | EventFlags::HUP | EventFlags::RDHUP) {
+            hint::cold_path();
+            self.is_ended.set(true);
+        }
+        if flags.contains(EventFlags::IN) || self.is_ended.get() {
+            self.is_readable.set(true);
+        }
+        if flags.contains(EventFlags::OUT) || self.is_ended.get() {
+            self.is_writable.set(true);
+        }
+    }
+}
+
+/// A file in a set: what is known of it, and which task it wakes.
+#[derive(Debug)]
+pub(crate) struct PolledFile {
+    poller: Rc<Poller>,
+    readiness: Rc<Readiness>,
+    number: usize,
+    kind: FileKind,
+}
+
+/// Kinds of files. Tokio may wait for the events of a set without sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    Timer = 0,
+    Socket = 1,
+}
+
+impl PolledFile {
+    /// Adds a file that does not block. The file must be closed, or deleted from the set, when
+    /// the result is dropped.
+    pub(crate) fn new(poller: &Rc<Poller>, file: impl AsFd, kind: FileKind) -> io::Result<Self> {
+        let free = poller.free.borrow_mut().pop();
+        let mut files = poller.files.borrow_mut();
+        let number = free.unwrap_or_else(|| {
+            files.push(None);
+            files.len() - 1
+        });
+        let readiness = Rc::<Readiness>::default();
+        // Tried at first, because no event tells of the time before.
+        readiness.is_readable.set(true);
+        readiness.is_writable.set(true);
+        files[number] = Some(Rc::clone(&readiness));
+        drop(files);
+        // Its drop frees the number if the file is refused.
+        let added = Self {
+            poller: Rc::clone(poller),
+            readiness,
+            number,
+            kind,
+        };
+        poller.count_sockets(|sockets| sockets + kind as usize);
+        poller.add(file, number as u64)?;
+        Ok(added)
+    }
+
+    /// Reads from the file if it may be readable. Else, the current task is polled again at
+    /// the next event.
+    pub(crate) fn poll_read<T>(&self, read: impl FnOnce() -> io::Result<T>) -> Poll<io::Result<T>> {
+        if self.readiness.is_readable.get() {
+            match read() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readiness.is_readable.set(false);
+                }
+                read => return Poll::Ready(read),
+            }
+        }
+        self.await_event();
+        Poll::Pending
+    }
+
+    /// Has the current task polled at the next event.
+    fn await_event(&self) {
+        self.readiness.task.set(self.poller.polled.get());
+    }
+}
+
+impl Drop for PolledFile {
+    fn drop(&mut self) {
+        self.poller.files.borrow_mut()[self.number] = None;
+        self.poller.free.borrow_mut().push(self.number);
+        self.poller
+            .count_sockets(|sockets| sockets - self.kind as usize);
+    }
+}
+
+/// A socket in a set.
+#[derive(Debug)]
+pub(crate) struct PolledSocket {
+    stream: TcpStream,
+    file: PolledFile,
+}
+
+impl PolledSocket {
+    /// Adds a socket that does not block.
+    pub(crate) fn new(poller: &Rc<Poller>, stream: TcpStream) -> io::Result<Self> {
+        let file = PolledFile::new(poller, &stream, FileKind::Socket)?;
+        Ok(Self { stream, file })
+    }
+
+    /// Takes the socket out of the set.
+    pub(crate) fn leave(self) -> io::Result<TcpStream> {
+        epoll::delete(&self.file.poller.set, &self.stream)?;
+        Ok(self.stream)
+    }
+
+    /// Receives the bytes that are there. If there are none, the current task is polled again
+    /// when some have arrived. Returns 0 once the peer has closed.
+    pub(crate) fn receive(
+        &self,
+        context: &Context<'_>,
+        room: &mut [u8],
+        flags: RecvFlags,
+    ) -> Poll<io::Result<usize>> {
+        let PolledFile {
+            poller, readiness, ..
+        } = &self.file;
+        // The sockets of a task count together, or they would take turns without end.
+        if poller.receives.get() == RECEIVES_MAX {
+            hint::cold_path();
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let wanted = room.len();
+        self.file.poll_read(|| {
+            let len = recv(&self.stream, room, flags)?.1;
+            poller.receives.set(poller.receives.get() + 1);
+            // A short receive has emptied the socket. No further event tells of the end.
+            let is_emptied = 0 < len && len < wanted && !readiness.is_ended.get();
+            readiness.is_readable.set(!is_emptied);
+            Ok(len)
+        })
+    }
+
+    /// Sends as many of the bytes as the socket has room for. The current task is polled
+    /// again when there is more room.
+    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let is_writable = &self.file.readiness.is_writable;
+        let mut sent = 0;
+        while sent < bytes.len() && is_writable.get() {
+            match send(&self.stream, &bytes[sent..], SendFlags::NOSIGNAL) {
+                Ok(len) => sent += len,
+                Err(Errno::WOULDBLOCK) => is_writable.set(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if sent < bytes.len() {
+            hint::cold_path();
+            self.file.await_event();
+        }
+        Ok(sent)
+    }
+}

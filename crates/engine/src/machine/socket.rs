@@ -1,0 +1,145 @@
+//! The socket of a connection: tokio's, and in the worker's epoll set under load.
+//!
+//! System calls under load are made directly, because each call through libc is a point at
+//! which a thread can be cancelled, which costs time.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::task::coop;
+
+use crate::machine::poller::{PolledSocket, Poller};
+
+/// The socket of a connection.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tokio(TcpStream),
+    Polled(PolledSocket),
+    /// It could not change its place.
+    Lost,
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Self {
+        Self::Tokio(stream)
+    }
+}
+
+impl Socket {
+    /// Moves the socket to this set, for the load.
+    pub(crate) fn enter(&mut self, poller: &Rc<Poller>) -> io::Result<()> {
+        *self = match std::mem::replace(self, Self::Lost) {
+            Self::Tokio(stream) => Self::Polled(PolledSocket::new(poller, stream.into_std()?)?),
+            Self::Polled(socket) => Self::Polled(socket),
+            Self::Lost => return Err(lost()),
+        };
+        Ok(())
+    }
+
+    /// Returns tokio's socket. After the load, moves it back to tokio first.
+    pub(crate) fn leave(&mut self) -> io::Result<&mut TcpStream> {
+        if let Self::Polled(_) = self
+            && let Self::Polled(socket) = std::mem::replace(self, Self::Lost)
+        {
+            *self = Self::Tokio(TcpStream::from_std(socket.leave()?)?);
+        }
+        match self {
+            Self::Tokio(stream) => Ok(stream),
+            Self::Polled(_) | Self::Lost => Err(lost()),
+        }
+    }
+
+    /// Returns tokio's socket. Fails under load.
+    pub(crate) fn of_tokio(&self) -> io::Result<&TcpStream> {
+        match self {
+            Self::Tokio(stream) => Ok(stream),
+            Self::Polled(_) | Self::Lost => Err(lost()),
+        }
+    }
+
+    /// Receives the bytes that are there and fit into `room`, and waits if there are
+    /// none. Returns 0 once the peer has closed. With [`RecvFlags::TRUNC`] the kernel drops
+    /// the bytes, and `room`, which must not be empty, stays unchanged.
+    #[inline]
+    pub(crate) fn poll_receive(
+        &self,
+        context: &mut Context<'_>,
+        room: &mut [u8],
+        flags: RecvFlags,
+    ) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Polled(socket) => socket.receive(context, room, flags),
+            Self::Tokio(stream) => poll_receive(stream, context, room, flags),
+            Self::Lost => Poll::Ready(Err(lost())),
+        }
+    }
+
+    /// Sends as many of the bytes as the socket has room for. The task is woken when
+    /// there is more room. The caller must bound the length of `bytes`, because one
+    /// call may send all of them.
+    #[inline]
+    pub(crate) fn send_some(&self, context: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Polled(socket) => socket.send(bytes),
+            Self::Tokio(stream) => send_some(stream, context, bytes),
+            Self::Lost => Err(lost()),
+        }
+    }
+}
+
+fn lost() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::NotConnected,
+        "the socket is not in its place",
+    )
+}
+
+#[inline(never)]
+fn poll_receive(
+    stream: &TcpStream,
+    context: &mut Context<'_>,
+    room: &mut [u8],
+    flags: RecvFlags,
+) -> Poll<io::Result<usize>> {
+    // The budget lets other tasks run if a server answers without a pause.
+    let budget = ready!(coop::poll_proceed(context));
+    loop {
+        match stream.try_io(
+            Interest::READABLE,
+            || Ok(recv(stream, &mut *room, flags)?.1),
+        ) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => {
+                budget.made_progress();
+                return Poll::Ready(received);
+            }
+        }
+        ready!(stream.poll_read_ready(context))?;
+    }
+}
+
+#[inline(never)]
+fn send_some(stream: &TcpStream, context: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        let transfer = || Ok(send(stream, &bytes[sent..], SendFlags::NOSIGNAL)?);
+        match stream.try_io(Interest::WRITABLE, transfer) {
+            Ok(len) => sent += len,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                match stream.poll_write_ready(context) {
+                    Poll::Ready(ready) => ready?,
+                    Poll::Pending => break,
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(sent)
+}
+
+#[cfg(test)]
+mod tests;
