@@ -55,14 +55,17 @@ impl Drop for OnTokio {
     }
 }
 
+/// A future; `None` if it has ended.
+type Running<'a, T> = Option<Pin<Box<dyn Future<Output = T> + 'a>>>;
+
 /// Futures that run together.
 pub(crate) struct Tasks<'a, T> {
-    /// By number; `None` if the task has ended.
-    tasks: Vec<Option<Pin<Box<dyn Future<Output = T> + 'a>>>>,
+    helpers: Vec<Running<'a, io::Result<()>>>,
+    /// Their numbers come after those of the helpers.
+    tasks: Vec<Running<'a, T>>,
+    /// By number.
     wakers: Vec<Waker>,
-    /// Number of helpers, which come before the tasks.
-    helpers: usize,
-    /// Number of tasks that have not ended, without helpers.
+    /// Number of tasks that have not ended.
     left: usize,
     ended: VecDeque<T>,
     woken: Arc<Woken>,
@@ -144,9 +147,9 @@ impl<'a, T> Tasks<'a, T> {
     /// Makes an empty set of tasks for this thread. Their files are in `poller`.
     pub(crate) fn new(poller: &Rc<Poller>) -> Self {
         Self {
+            helpers: Vec::new(),
             tasks: Vec::new(),
             wakers: Vec::new(),
-            helpers: 0,
             left: 0,
             ended: VecDeque::new(),
             woken: Arc::new(Woken {
@@ -165,22 +168,23 @@ impl<'a, T> Tasks<'a, T> {
 
     /// Adds a task. It is polled for the first time by [`Tasks::next`].
     pub(crate) fn push(&mut self, task: impl Future<Output = T> + 'a) {
-        self.add(Box::pin(task));
+        self.tasks.push(Some(Box::pin(task)));
         self.left += 1;
+        self.add_waker();
     }
 
-    /// Adds a task that helps the others and ends only if it fails. Helpers come before the
-    /// tasks.
-    pub(crate) fn push_helper(&mut self, helper: impl Future<Output = T> + 'a) {
-        debug_assert_eq!(self.helpers, self.tasks.len(), "a helper after a task");
+    /// Adds a helper, which runs beside the tasks. [`Tasks::next`] fails if it fails. Helpers
+    /// are added before the tasks.
+    pub(crate) fn push_helper(&mut self, helper: impl Future<Output = io::Result<()>> + 'a) {
+        debug_assert!(self.tasks.is_empty(), "a helper after a task");
         // The budget that tokio gives is for all, and helpers wait for no socket.
-        self.add(Box::pin(coop::unconstrained(helper)));
-        self.helpers += 1;
+        let helper = coop::unconstrained(helper);
+        self.helpers.push(Some(Box::pin(helper)));
+        self.add_waker();
     }
 
-    fn add(&mut self, task: Pin<Box<dyn Future<Output = T> + 'a>>) {
-        let number = self.tasks.len() as u32;
-        self.tasks.push(Some(task));
+    fn add_waker(&mut self) {
+        let number = self.wakers.len() as u32;
         self.wakers.push(Waker::from(Arc::new(TaskWaker {
             number,
             woken: Arc::clone(&self.woken),
@@ -193,7 +197,8 @@ impl<'a, T> Tasks<'a, T> {
         self.left
     }
 
-    /// Runs the tasks until the next one ends. Returns `None` when only helpers are left.
+    /// Runs the tasks until the next one ends. Returns `None` when all have ended. Fails if a
+    /// helper or a wait for events fails.
     ///
     /// The future can be dropped and made anew without loss. Futures beside it are polled at
     /// tokio's turns.
@@ -215,10 +220,10 @@ impl<'a, T> Tasks<'a, T> {
     fn run(&mut self, context: &Context<'_>) -> Poll<io::Result<Turn<T>>> {
         self.woken.lock().tokio = None;
         loop {
-            self.poll_due();
+            self.poll_due()?;
             // Tasks that others have just woken come before further events.
             if self.woken.take(&mut self.due) {
-                self.poll_due();
+                self.poll_due()?;
             }
             if let Some(output) = self.ended.pop_front() {
                 return Poll::Ready(Ok(Turn::Ended(output)));
@@ -240,21 +245,33 @@ impl<'a, T> Tasks<'a, T> {
     }
 
     /// Polls the tasks that are due.
-    fn poll_due(&mut self) {
+    fn poll_due(&mut self) -> io::Result<()> {
         for number in self.due.drain(..) {
-            // A task may be due twice, and end the first time.
-            let Some(task) = &mut self.tasks[number as usize] else {
+            self.poller.polls(number);
+            let number = number as usize;
+            let context = &mut Context::from_waker(&self.wakers[number]);
+            let Some(task) = number.checked_sub(self.helpers.len()) else {
+                let helper = &mut self.helpers[number];
+                if let Some(running) = helper
+                    && let Poll::Ready(ended) = running.as_mut().poll(context)
+                {
+                    *helper = None;
+                    ended?;
+                }
                 continue;
             };
-            self.poller.polls(number);
-            let context = &mut Context::from_waker(&self.wakers[number as usize]);
-            if let Poll::Ready(output) = task.as_mut().poll(context) {
+            // A task may be due twice, and end the first time.
+            let task = &mut self.tasks[task];
+            if let Some(running) = task
+                && let Poll::Ready(output) = running.as_mut().poll(context)
+            {
                 hint::cold_path();
-                self.tasks[number as usize] = None;
-                self.left -= usize::from(self.helpers <= number as usize);
+                *task = None;
+                self.left -= 1;
                 self.ended.push_back(output);
             }
         }
+        Ok(())
     }
 
     /// Waits for events of the poller.

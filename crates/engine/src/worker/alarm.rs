@@ -130,8 +130,6 @@ impl Alarm {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use super::*;
     use crate::machine::runtime;
     use crate::machine::tasks::Tasks;
@@ -142,10 +140,7 @@ mod tests {
         let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
         let alarm = Alarm::new(&poller, 3).unwrap();
         let mut tasks = Tasks::new(&poller);
-        tasks.push_helper(async {
-            alarm.run(&cancel).await.unwrap();
-            pending().await
-        });
+        tasks.push_helper(alarm.run(&cancel));
         let begin = clock::now();
         for (group, after) in [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)] {
             let at = begin + Nanos(after);
@@ -178,10 +173,7 @@ mod tests {
         let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
         let alarm = Alarm::new(&poller, 1).unwrap();
         let mut tasks = Tasks::new(&poller);
-        tasks.push_helper(async {
-            alarm.run(&cancel).await.unwrap();
-            pending().await
-        });
+        tasks.push_helper(alarm.run(&cancel));
         let (mut is_set, alarm, cancel) = (false, &alarm, &cancel);
         tasks.push(poll_fn(move |context| {
             if cancel.is_cancelled() {

@@ -112,8 +112,6 @@ pub(super) async fn watch(timer: &Timer, gauge: &RefCell<Gauge>) -> std::io::Res
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use super::*;
     use crate::machine::poller::Poller;
     use crate::machine::runtime;
@@ -138,10 +136,7 @@ mod tests {
         let (timer, pause) = (Timer::new(&poller).unwrap(), Timer::new(&poller).unwrap());
         let gauge = RefCell::new(Gauge::new(schedule));
         let mut tasks = Tasks::new(&poller);
-        tasks.push_helper(async {
-            watch(&timer, &gauge).await.unwrap();
-            pending().await
-        });
+        tasks.push_helper(watch(&timer, &gauge));
         tasks.push(async {
             let pause = async || {
                 pause.set(TICK).unwrap();

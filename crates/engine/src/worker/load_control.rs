@@ -56,15 +56,13 @@ impl LoadControl {
         now >= self.schedule().stop || self.cancel.is_cancelled()
     }
 
-    /// Waits until the coordinator ends the window earlier, and tells the worker: without
-    /// end.
+    /// Tells the worker when the coordinator ends the window earlier, until the coordinator
+    /// has ended.
     pub(super) async fn follow(&self) {
         let mut schedules = self.schedules.clone();
         while schedules.changed().await.is_ok() {
             self.take_schedule();
         }
-        // The coordinator has ended.
-        std::future::pending::<()>().await;
     }
 
     /// Takes over a schedule that ends earlier.

@@ -4,7 +4,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::future::pending;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,47 +172,30 @@ fn has_due_instants(worker: &Assignment) -> bool {
     plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
 }
 
-/// An event of the load.
-enum LoadEvent<G> {
-    Ended(EndedGroup<G>),
-    /// A timer of the load failed.
-    Failed(std::io::Error),
-}
-
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this
 /// thread, and follow the coordinator.
 fn helpers<'a, G: 'a>(
     poller: &Rc<Poller>,
     control: &Rc<LoadControl>,
-) -> std::io::Result<Tasks<'a, LoadEvent<G>>> {
+) -> std::io::Result<Tasks<'a, EndedGroup<G>>> {
     let mut tasks = Tasks::new(poller);
     if let Some(alarm) = control.alarm.clone() {
         let control = Rc::clone(control);
-        tasks.push_helper(async move {
-            match alarm.run(&control.cancel).await {
-                Ok(()) => pending().await,
-                Err(error) => LoadEvent::Failed(error),
-            }
-        });
+        tasks.push_helper(async move { alarm.run(&control.cancel).await });
     }
     let (timer, measured) = (Timer::new(poller)?, Rc::clone(control));
-    tasks.push_helper(async move {
-        match gauge::watch(&timer, &measured.gauge).await {
-            Ok(()) => pending().await,
-            Err(error) => LoadEvent::Failed(error),
-        }
-    });
+    tasks.push_helper(async move { gauge::watch(&timer, &measured.gauge).await });
     let control = Rc::clone(control);
     tasks.push_helper(async move {
         control.follow().await;
-        pending().await
+        Ok(())
     });
     Ok(tasks)
 }
 
 /// Adds a task for the load of each group that is able to begin.
 fn push_groups<'a, D: Driver, S: Supply + 'a>(
-    running: &mut Tasks<'a, LoadEvent<Group<D, S>>>,
+    running: &mut Tasks<'a, EndedGroup<Group<D, S>>>,
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     control: &Rc<LoadControl>,
@@ -258,12 +240,12 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
                 }
                 (Err(_), _) => None,
             };
-            LoadEvent::Ended(EndedGroup {
+            EndedGroup {
                 clients,
                 group,
                 how,
                 at,
-            })
+            }
         });
     }
 }
@@ -288,7 +270,7 @@ struct Watched<G> {
 /// Waits for all groups, and ends intervals if no group does. Groups that do not
 /// react to a cancel are dropped. `out` has the numbers of all clients.
 async fn watch<G>(
-    mut running: Tasks<'_, LoadEvent<G>>,
+    mut running: Tasks<'_, EndedGroup<G>>,
     mut out: BTreeSet<u32>,
     shared: &RefCell<Shared>,
     control: &LoadControl,
@@ -303,10 +285,9 @@ async fn watch<G>(
     tokio::pin!(give_up);
     loop {
         tokio::select! {
-            event = running.next() => match event? {
+            ended = running.next() => match ended? {
                 None => break,
-                Some(LoadEvent::Failed(error)) => return Err(error),
-                Some(LoadEvent::Ended(EndedGroup { clients, group, how, at })) => {
+                Some(EndedGroup { clients, group, how, at }) => {
                     watched.ended = watched.ended.max(at);
                     for client in clients {
                         out.remove(&client);

@@ -73,12 +73,14 @@ fn tasks_end_in_the_order_of_their_timers() {
 }
 
 #[test]
-fn a_helper_that_ends_is_reported() {
+fn a_helper_that_fails_is_reported() {
     with_and_without_a_socket(async |poller| {
         let mut tasks = Tasks::new(&poller);
-        tasks.push_helper(async { "helper" });
-        tasks.push(pending());
-        assert_eq!(tasks.next().await.unwrap(), Some("helper"));
+        tasks.push_helper(async { Ok(()) });
+        tasks.push_helper(async { Err(io::ErrorKind::OutOfMemory.into()) });
+        tasks.push(pending::<()>());
+        let failed = tasks.next().await.unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::OutOfMemory);
         assert_eq!(tasks.len(), 1);
     });
 }
