@@ -4,7 +4,7 @@
 use std::hint;
 use std::task::Context;
 
-use crate::machine::socket::Socket;
+use crate::machine::socket::ConnectionSocket;
 
 /// Limit in bytes: from this length on, no further request is encoded. Without it,
 /// a large window of large writes would need a large buffer.
@@ -33,7 +33,7 @@ impl Backlog {
     /// all clients of the worker share it.
     pub(super) fn flush(
         &mut self,
-        socket: &Socket,
+        socket: &ConnectionSocket,
         context: &mut Context<'_>,
         output: &mut Vec<u8>,
     ) -> std::io::Result<()> {
@@ -47,7 +47,7 @@ impl Backlog {
 
     fn try_flush(
         &mut self,
-        socket: &Socket,
+        socket: &ConnectionSocket,
         context: &mut Context<'_>,
         output: &[u8],
     ) -> std::io::Result<()> {
@@ -99,7 +99,7 @@ mod tests {
         let (stream, accepted) = tokio::join!(connecting, listener.accept());
         let (stream, (mut peer, _)) = (stream.unwrap(), accepted.unwrap());
         stream.set_nodelay(true).unwrap();
-        let socket = Socket::from(stream);
+        let socket = ConnectionSocket::from(stream);
         let reader = async move {
             let mut received = Vec::new();
             peer.read_to_end(&mut received).await.unwrap();
@@ -160,7 +160,7 @@ mod tests {
         drop(peer);
         let mut chunk = [0; 1];
         assert!(stream.read(&mut chunk).await.is_err());
-        let socket = Socket::from(stream);
+        let socket = ConnectionSocket::from(stream);
         let mut backlog = Backlog::default();
         let mut output = vec![1; 100];
         let flushed =

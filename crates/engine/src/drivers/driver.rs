@@ -16,7 +16,7 @@ use smbench_protocol::NtStatus;
 
 use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
-use crate::machine::socket::Socket;
+use crate::machine::socket::ConnectionSocket;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
 
@@ -45,7 +45,7 @@ impl Scratch {
     }
 
     /// Moves a socket to the epoll set of the load.
-    pub(crate) fn take_in(&self, socket: &mut Socket) -> Result<(), Dropped> {
+    pub(crate) fn take_in(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
         match &self.poller {
             Some(poller) => Ok(socket.enter(poller)?),
             None => Ok(()),

@@ -24,7 +24,7 @@ use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, received};
-use crate::machine::socket::Socket;
+use crate::machine::socket::ConnectionSocket;
 use crate::machine::{clock, process};
 use crate::smb::session::SessionError;
 
@@ -139,7 +139,7 @@ impl Connector for Loopback {
 /// A connection and the calls in flight on it.
 #[derive(Debug)]
 pub struct LoopbackDriver {
-    socket: Socket,
+    socket: ConnectionSocket,
     /// Calls in flight, in the order in which they will be answered.
     calls: VecDeque<Waiting>,
     /// Bytes that the socket has not taken yet.

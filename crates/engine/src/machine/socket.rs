@@ -16,20 +16,20 @@ use crate::machine::poller::{PolledSocket, Poller};
 
 /// The socket of a connection.
 #[derive(Debug)]
-pub(crate) enum Socket {
+pub(crate) enum ConnectionSocket {
     Tokio(TcpStream),
     Polled(PolledSocket),
     /// It could not change its place.
     Lost,
 }
 
-impl From<TcpStream> for Socket {
+impl From<TcpStream> for ConnectionSocket {
     fn from(stream: TcpStream) -> Self {
         Self::Tokio(stream)
     }
 }
 
-impl Socket {
+impl ConnectionSocket {
     /// Moves the socket to this set, for the load.
     pub(crate) fn enter(&mut self, poller: &Rc<Poller>) -> io::Result<()> {
         *self = match std::mem::replace(self, Self::Lost) {

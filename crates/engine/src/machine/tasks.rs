@@ -56,13 +56,13 @@ impl Drop for OnTokio {
 }
 
 /// A future; `None` if it has ended.
-type Running<'a, T> = Option<Pin<Box<dyn Future<Output = T> + 'a>>>;
+type TaskFuture<'a, T> = Option<Pin<Box<dyn Future<Output = T> + 'a>>>;
 
 /// Futures that run together.
 pub(crate) struct Tasks<'a, T> {
-    helpers: Vec<Running<'a, io::Result<()>>>,
+    helpers: Vec<TaskFuture<'a, io::Result<()>>>,
     /// Their numbers come after those of the helpers.
-    tasks: Vec<Running<'a, T>>,
+    tasks: Vec<TaskFuture<'a, T>>,
     /// By number.
     wakers: Vec<Waker>,
     /// Number of tasks that have not ended.

@@ -13,7 +13,7 @@ use smbench_model::plan::Plan;
 use smbench_protocol::frame::Inbound;
 
 use crate::drivers::dropped::{Dropped, received};
-use crate::machine::socket::Socket;
+use crate::machine::socket::ConnectionSocket;
 
 /// Bytes received before their kind is known: a whole answer to a READ of 4 KiB.
 const HEAD_LEN: usize = 4096 + 256;
@@ -33,7 +33,7 @@ pub(crate) fn is_worth_while(plan: &Plan) -> bool {
 /// Waits for bytes to process, or for the end of a dropped payload. In the second
 /// case the number of bytes may be 0.
 pub(crate) fn receive(
-    socket: &Socket,
+    socket: &ConnectionSocket,
     inbound: &mut Inbound,
     context: &mut Context<'_>,
     input: &mut [u8],

@@ -15,7 +15,7 @@ use crate::machine::tasks::{Tasks, on_tokio};
 /// Longer than any of these tests takes.
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn pair() -> (Socket, Peer) {
+fn pair() -> (ConnectionSocket, Peer) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let stream = Peer::connect(listener.local_addr().unwrap()).unwrap();
     stream.set_nonblocking(true).unwrap();
@@ -25,7 +25,7 @@ fn pair() -> (Socket, Peer) {
 
 /// Runs a test with tokio's socket, and with one in an epoll set: waited for there, and by
 /// tokio.
-fn everywhere(test: impl AsyncFn(Socket, Peer, Rc<Poller>)) {
+fn everywhere(test: impl AsyncFn(ConnectionSocket, Peer, Rc<Poller>)) {
     for (is_polled, is_on_tokio) in [(false, false), (true, false), (true, true)] {
         let tested = async {
             let poller = Poller::new().unwrap();
@@ -47,11 +47,15 @@ fn everywhere(test: impl AsyncFn(Socket, Peer, Rc<Poller>)) {
     }
 }
 
-async fn receive(socket: &Socket, room: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
+async fn receive(
+    socket: &ConnectionSocket,
+    room: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<usize> {
     poll_fn(|context| socket.poll_receive(context, room, flags)).await
 }
 
-async fn send_all(socket: &Socket, bytes: &[u8]) -> io::Result<()> {
+async fn send_all(socket: &ConnectionSocket, bytes: &[u8]) -> io::Result<()> {
     let mut sent = 0;
     poll_fn(|context| {
         sent += socket.send_some(context, &bytes[sent..])?;
@@ -64,7 +68,7 @@ async fn send_all(socket: &Socket, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Returns whether no byte is waiting. If so, arriving bytes wake the caller.
-async fn is_empty(socket: &Socket) -> bool {
+async fn is_empty(socket: &ConnectionSocket) -> bool {
     let mut room = [0; 1];
     poll_fn(|context| {
         let polled = socket.poll_receive(context, &mut room, RecvFlags::PEEK);

@@ -9,7 +9,7 @@ use smbench_protocol::{Credentials, DecodeError, NtStatus, ProtocolError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::machine::socket::Socket;
+use crate::machine::socket::ConnectionSocket;
 
 use super::{Endpoint, SessionError, StepFailure};
 
@@ -19,7 +19,7 @@ const RECEIVE_CHUNK_LEN: usize = 16 * 1024;
 /// A TCP connection, and what is received of the next frame.
 #[derive(Debug)]
 pub(crate) struct SessionStream {
-    pub(crate) socket: Socket,
+    pub(crate) socket: ConnectionSocket,
     pub(crate) inbound: Inbound,
     pub(super) endpoint: Endpoint,
     state: StreamState,
