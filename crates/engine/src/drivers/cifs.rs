@@ -23,7 +23,9 @@ use smbench_protocol::cifs::CifsEvent;
 use smbench_protocol::frame::{Inbound, Payload};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{Answer, Busy, Call, Connector, Driver, Opened, Scratch, Sink};
+use crate::drivers::driver::{
+    Answer, Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink,
+};
 use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::links::Payloads;
 use crate::drivers::links::drops;
@@ -160,8 +162,8 @@ async fn open_group<E: CifsEncode>(
 }
 
 impl<E: CifsEncode> Driver for Cifs<E> {
-    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
-        scratch.take_in(&mut self.session.stream.socket)
+    fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
+        sockets.take(&mut self.session.stream.socket)
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -31,25 +31,16 @@ pub struct Scratch {
     /// Buffer to encode into, empty at first. [`Driver::flush`] must leave it
     /// empty: the driver itself must keep the bytes that its socket did not take.
     pub output: Vec<u8>,
-    /// The epoll set of the load, if the thread has one.
-    poller: Option<Rc<Poller>>,
 }
 
-impl Scratch {
-    /// Makes the buffers of a worker, whose load waits with this epoll set.
-    pub(crate) fn new(poller: Rc<Poller>) -> Self {
-        Self {
-            poller: Some(poller),
-            ..Self::default()
-        }
-    }
+/// Where the sockets of a worker are under load.
+#[derive(Debug)]
+pub struct LoadSockets(pub(crate) Rc<Poller>);
 
-    /// Moves a socket to the epoll set of the load.
-    pub(crate) fn take_in(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
-        match &self.poller {
-            Some(poller) => Ok(socket.enter(poller)?),
-            None => Ok(()),
-        }
+impl LoadSockets {
+    /// Moves a socket there.
+    pub(crate) fn take(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
+        Ok(socket.enter(&self.0)?)
     }
 }
 
@@ -58,7 +49,6 @@ impl Default for Scratch {
         Self {
             input: vec![0; RECEIVE_LEN].into_boxed_slice(),
             output: Vec::with_capacity(RECEIVE_LEN),
-            poller: None,
         }
     }
 }
@@ -242,7 +232,7 @@ pub trait Connector: Clone + Send + 'static {
 /// 3. [`poll_receive`], and [`take_answers`] with its result. If nothing had
 ///    arrived, the loop continues at [`poll_receive`] later.
 ///
-/// All of these run on one thread, within a task of tokio, and must not block. On
+/// All of these run on one thread, within a runtime of tokio, and must not block. On
 /// the client's side, only the driver's own work is part of a latency: an operation
 /// is sent at the instant before [`submit`], and done at the instant after
 /// [`poll_receive`].
@@ -253,13 +243,13 @@ pub trait Connector: Clone + Send + 'static {
 /// [`poll_receive`]: Driver::poll_receive
 /// [`take_answers`]: Driver::take_answers
 pub trait Driver: Sized + 'static {
-    /// Moves the sockets of the driver to the epoll set of the load. Only the engine's own
-    /// drivers have sockets that can be there.
+    /// Moves the sockets of the driver to the place where the load waits. Only the engine's
+    /// own drivers have sockets that can be there.
     ///
     /// # Errors
     /// The reason why these clients cannot begin.
     #[doc(hidden)]
-    fn begin_load(&mut self, _scratch: &Scratch) -> Result<(), Dropped> {
+    fn begin_load(&mut self, _sockets: &LoadSockets) -> Result<(), Dropped> {
         Ok(())
     }
 

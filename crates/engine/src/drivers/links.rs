@@ -17,7 +17,7 @@ use smbench_protocol::frame::Inbound;
 use smbench_protocol::{Connection, SessionIndex};
 
 use crate::drivers::backlog::{self, Backlog};
-use crate::drivers::driver::{Busy, Scratch};
+use crate::drivers::driver::{Busy, LoadSockets, Scratch};
 use crate::drivers::dropped::{self, Dropped};
 use crate::drivers::site::Site;
 use crate::drivers::turns::after;
@@ -309,10 +309,10 @@ impl Links {
     }
 
     /// Moves the sockets to the epoll set of the load.
-    pub(super) fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
+    pub(super) fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
         self.links
             .iter_mut()
-            .try_for_each(|link| scratch.take_in(&mut link.session.stream.socket))
+            .try_for_each(|link| sockets.take(&mut link.session.stream.socket))
     }
 
     /// Sends the waiting bytes on all connections, as far as the sockets take them.

@@ -21,7 +21,7 @@ use smbench_protocol::NtStatus;
 use tokio::net::TcpStream;
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, received};
 use crate::machine::socket::ConnectionSocket;
@@ -156,8 +156,8 @@ struct Waiting {
 }
 
 impl Driver for LoopbackDriver {
-    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
-        scratch.take_in(&mut self.socket)
+    fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
+        sockets.take(&mut self.socket)
     }
 
     fn has_room(&self, _: &Scratch) -> bool {

@@ -26,7 +26,7 @@ use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
@@ -132,8 +132,8 @@ async fn open_group<E: Encode>(
 }
 
 impl<E: Encode> Driver for Native<E> {
-    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
-        self.links.begin_load(scratch)
+    fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
+        self.links.begin_load(sockets)
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use tokio::time::timeout;
 
-use crate::drivers::driver::{Busy, Call, Connector, Driver, Opened, Scratch, Sink};
+use crate::drivers::driver::{Busy, Call, Connector, Driver, LoadSockets, Opened, Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::smb::session::{LOGOFF_LIMIT, SessionError};
 
@@ -110,8 +110,8 @@ pub(crate) struct Untrusted<D> {
 }
 
 impl<D: Driver> Driver for Untrusted<D> {
-    fn begin_load(&mut self, scratch: &Scratch) -> Result<(), Dropped> {
-        in_embedding(ForeignPart::Driver, || self.driver.begin_load(scratch))
+    fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
+        in_embedding(ForeignPart::Driver, || self.driver.begin_load(sockets))
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {

@@ -6,6 +6,7 @@
 //! [`Tasks`](crate::machine::tasks::Tasks) waits for events and polls that task.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::hint;
 use std::io;
 use std::net::TcpStream;
@@ -26,8 +27,8 @@ use crate::machine::timer;
 
 /// Receives of a task after which other tasks have a turn.
 const RECEIVES_MAX: u32 = 128;
-/// Longest time between two turns of tokio's, in which its timers and sockets are served.
-/// None of those is part of a measurement, and each turn costs a wake-up.
+/// Longest time between two turns of tokio's, in which its timers and sockets are served. The
+/// limit of an operation may be noticed as late as that. Each turn costs a wake-up.
 const TOKIO_TURN: Nanos = Nanos(20_000_000);
 /// Limit for a wait, in case the timer for tokio's turn fails. A wait with a short limit is
 /// dear, because the kernel then sets the machine's timer: with 2 ms, a read took an eighth
@@ -44,6 +45,9 @@ const NO_WAIT: Timespec = Timespec {
 /// Events that belong to no file of a task.
 const BELL: u64 = u64::MAX;
 const TURN: u64 = u64::MAX - 1;
+
+/// The number of no task.
+const NO_TASK: u32 = u32::MAX;
 
 /// An epoll set, and what its events have said.
 #[derive(Debug)]
@@ -66,9 +70,9 @@ pub(crate) struct Poller {
 }
 
 /// What is known of a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Readiness {
-    /// The task to poll at the next event.
+    /// The task to poll at the next event, or [`NO_TASK`].
     task: Cell<u32>,
     is_readable: Cell<bool>,
     is_writable: Cell<bool>,
@@ -102,7 +106,7 @@ impl Poller {
             files: RefCell::default(),
             free: RefCell::default(),
             sockets: Cell::new(0),
-            polled: Cell::new(0),
+            polled: Cell::new(NO_TASK),
             receives: Cell::new(0),
         };
         poller.add(&*poller.bell, BELL)?;
@@ -146,7 +150,7 @@ impl Poller {
         &self,
         patience: Patience,
         events: &mut Vec<Event>,
-        due: &mut Vec<u32>,
+        due: &mut VecDeque<u32>,
     ) -> io::Result<Waited> {
         events.clear();
         let limit = match patience {
@@ -176,7 +180,7 @@ impl Poller {
                     // A file may have left since the event.
                     if let Some(Some(file)) = files.get(number as usize) {
                         file.note(flags);
-                        due.push(file.task.get());
+                        due.push_back(file.task.get());
                     }
                 }
             }
@@ -238,10 +242,13 @@ impl PolledFile {
             files.push(None);
             files.len() - 1
         });
-        let readiness = Rc::<Readiness>::default();
-        // Tried at first, because no event tells of the time before.
-        readiness.is_readable.set(true);
-        readiness.is_writable.set(true);
+        let readiness = Rc::new(Readiness {
+            task: Cell::new(NO_TASK),
+            // Tried at first, because no event tells of the time before.
+            is_readable: Cell::new(true),
+            is_writable: Cell::new(true),
+            is_ended: Cell::new(false),
+        });
         files[number] = Some(Rc::clone(&readiness));
         drop(files);
         // Its drop frees the number if the file is refused.

@@ -5,18 +5,18 @@
 //! for everybody while a task waits for something that tokio has ([`on_tokio`]), or if the
 //! load has no such sockets: then the set of the poller is one of the files of tokio.
 
+mod woken;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::hint;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::pin::Pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, ThreadId};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use rustix::event::epoll::Event;
 use tokio::io::Interest;
@@ -24,9 +24,15 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::coop;
 
 use crate::machine::poller::{Patience, Poller, Waited};
+use woken::Woken;
 
 /// Events fetched at a time.
 const EVENTS: usize = 64;
+/// The number of the poller among the tasks, where it is a file of tokio.
+const NESTED: u32 = 0;
+/// Tokio's turns after which the poller is no longer a file of tokio. To add a set with many
+/// sockets to another set is dear, and as long as it is there, each event costs more.
+const UNUSED_TURNS_MAX: u32 = 50;
 
 thread_local! {
     /// Number of tasks that wait for something that tokio has.
@@ -60,6 +66,7 @@ type TaskFuture<'a, T> = Option<Pin<Box<dyn Future<Output = T> + 'a>>>;
 
 /// Futures that run together.
 pub(crate) struct Tasks<'a, T> {
+    /// Their numbers begin with 1.
     helpers: Vec<TaskFuture<'a, io::Result<()>>>,
     /// Their numbers come after those of the helpers.
     tasks: Vec<TaskFuture<'a, T>>,
@@ -72,9 +79,13 @@ pub(crate) struct Tasks<'a, T> {
     poller: Rc<Poller>,
     /// The poller as a file of tokio.
     nested: Option<AsyncFd<Rc<Poller>>>,
+    /// Number of tokio's turns since tokio last had to wait for the poller.
+    unused_turns: u32,
     events: Vec<Event>,
-    /// Tasks to poll.
-    due: Vec<u32>,
+    /// Tasks to poll, in order.
+    due: VecDeque<u32>,
+    /// Those of them for which the poller has events, where tokio waits for it.
+    nested_due: VecDeque<u32>,
     turn: TokioTurn,
 }
 
@@ -89,50 +100,6 @@ enum TokioTurn {
     Owed,
 }
 
-/// Tasks that were woken other than by an event.
-struct Woken {
-    is_any: AtomicBool,
-    list: Mutex<WokenList>,
-    /// The thread that polls the tasks.
-    thread: ThreadId,
-    /// Ends its wait.
-    bell: Arc<OwnedFd>,
-}
-
-#[derive(Default)]
-struct WokenList {
-    tasks: Vec<u32>,
-    /// Wakes the task of tokio while tokio waits.
-    tokio: Option<Waker>,
-}
-
-/// The waker of one task.
-struct TaskWaker {
-    number: u32,
-    woken: Arc<Woken>,
-}
-
-impl Wake for TaskWaker {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let woken = &*self.woken;
-        let mut list = woken.lock();
-        list.tasks.push(self.number);
-        woken.is_any.store(true, Ordering::Release);
-        let tokio = list.tokio.take();
-        drop(list);
-        match tokio {
-            Some(tokio) => tokio.wake(),
-            None if woken.thread == thread::current().id() => {}
-            // Fails only if the bell has rung 2^64 times.
-            None => drop(rustix::io::write(&woken.bell, &1_u64.to_ne_bytes())),
-        }
-    }
-}
-
 /// How far the tasks have come.
 enum Turn<T> {
     /// One has ended.
@@ -144,26 +111,34 @@ enum Turn<T> {
 }
 
 impl<'a, T> Tasks<'a, T> {
-    /// Makes an empty set of tasks for this thread. Their files are in `poller`.
-    pub(crate) fn new(poller: &Rc<Poller>) -> Self {
-        Self {
+    /// Makes an empty set of tasks for this thread. Their files are in `poller`, whose events
+    /// up to now are not needed, because each task is polled once at first.
+    pub(crate) fn new(poller: &Rc<Poller>) -> io::Result<Self> {
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut due = VecDeque::new();
+        loop {
+            poller.wait(Patience::None, &mut events, &mut due)?;
+            due.clear();
+            if events.len() < EVENTS {
+                break;
+            }
+        }
+        let woken = Arc::new(Woken::new(poller.bell()));
+        Ok(Self {
             helpers: Vec::new(),
             tasks: Vec::new(),
-            wakers: Vec::new(),
+            wakers: vec![woken.next_waker()],
             left: 0,
             ended: VecDeque::new(),
-            woken: Arc::new(Woken {
-                is_any: AtomicBool::new(false),
-                list: Mutex::default(),
-                thread: thread::current().id(),
-                bell: Arc::clone(poller.bell()),
-            }),
+            woken,
             poller: Rc::clone(poller),
             nested: None,
-            events: Vec::with_capacity(EVENTS),
-            due: Vec::new(),
+            unused_turns: 0,
+            events,
+            due,
+            nested_due: VecDeque::new(),
             turn: TokioTurn::Unset,
-        }
+        })
     }
 
     /// Adds a task. It is polled for the first time by [`Tasks::next`].
@@ -184,12 +159,8 @@ impl<'a, T> Tasks<'a, T> {
     }
 
     fn add_waker(&mut self) {
-        let number = self.wakers.len() as u32;
-        self.wakers.push(Waker::from(Arc::new(TaskWaker {
-            number,
-            woken: Arc::clone(&self.woken),
-        })));
-        self.due.push(number);
+        self.due.push_back(self.wakers.len() as u32);
+        self.wakers.push(self.woken.next_waker());
     }
 
     /// Returns the number of tasks that have not ended.
@@ -218,7 +189,7 @@ impl<'a, T> Tasks<'a, T> {
     }
 
     fn run(&mut self, context: &Context<'_>) -> Poll<io::Result<Turn<T>>> {
-        self.woken.lock().tokio = None;
+        self.woken.report_to(None);
         loop {
             self.poll_due()?;
             // Tasks that others have just woken come before further events.
@@ -234,70 +205,96 @@ impl<'a, T> Tasks<'a, T> {
             if self.turn == TokioTurn::Owed {
                 return Poll::Ready(Ok(Turn::Yield));
             }
-            if ON_TOKIO.get() > 0 || !self.poller.has_sockets() {
-                return match self.wait_on_tokio(context) {
-                    Ok(()) => Poll::Pending,
-                    Err(error) => Poll::Ready(Err(error)),
-                };
+            if self.is_on_tokio() {
+                self.wait_on_tokio(context)?;
+                return Poll::Pending;
             }
             self.wait()?;
         }
     }
 
-    /// Polls the tasks that are due.
+    /// Returns whether tokio waits for all.
+    fn is_on_tokio(&self) -> bool {
+        ON_TOKIO.get() > 0 || !self.poller.has_sockets()
+    }
+
+    /// Polls the tasks that are due. On tokio, stops once its budget is used up. The others
+    /// are then the first of the next time.
     fn poll_due(&mut self) -> io::Result<()> {
-        for number in self.due.drain(..) {
-            self.poller.polls(number);
-            let number = number as usize;
-            let context = &mut Context::from_waker(&self.wakers[number]);
-            let Some(task) = number.checked_sub(self.helpers.len()) else {
-                let helper = &mut self.helpers[number];
-                if let Some(running) = helper
-                    && let Poll::Ready(ended) = running.as_mut().poll(context)
-                {
-                    *helper = None;
-                    ended?;
-                }
-                continue;
-            };
-            // A task may be due twice, and end the first time.
-            let task = &mut self.tasks[task];
-            if let Some(running) = task
-                && let Poll::Ready(output) = running.as_mut().poll(context)
-            {
-                hint::cold_path();
-                *task = None;
-                self.left -= 1;
-                self.ended.push_back(output);
+        let has_limit = self.is_on_tokio();
+        while !has_limit || coop::has_budget_remaining() {
+            match self.due.pop_front() {
+                None => break,
+                Some(NESTED) => self.poll_nested()?,
+                Some(number) => self.poll_task(number)?,
             }
+        }
+        Ok(())
+    }
+
+    fn poll_task(&mut self, number: u32) -> io::Result<()> {
+        let index = number as usize;
+        // An event may be meant for a task of the time before.
+        let Some(waker) = self.wakers.get(index) else {
+            return Ok(());
+        };
+        self.poller.polls(number);
+        let context = &mut Context::from_waker(waker);
+        let Some(task) = index.checked_sub(1 + self.helpers.len()) else {
+            let helper = &mut self.helpers[index - 1];
+            if let Some(running) = helper
+                && let Poll::Ready(ended) = running.as_mut().poll(context)
+            {
+                *helper = None;
+                ended?;
+            }
+            return Ok(());
+        };
+        // A task may be due twice, and end the first time.
+        let task = &mut self.tasks[task];
+        if let Some(running) = task
+            && let Poll::Ready(output) = running.as_mut().poll(context)
+        {
+            hint::cold_path();
+            *task = None;
+            self.left -= 1;
+            self.ended.push_back(output);
         }
         Ok(())
     }
 
     /// Waits for events of the poller.
     fn wait(&mut self) -> io::Result<()> {
-        self.nested = None;
         if self.turn == TokioTurn::Unset {
             hint::cold_path();
             self.poller.time_tokio_turn()?;
             self.turn = TokioTurn::Timed;
         }
+        self.woken.take(&mut self.due);
         // A task that wakes itself each time must not keep the others from their events.
-        let patience = match self.woken.take(&mut self.due) {
-            true => Patience::None,
-            false => Patience::UntilEvent,
+        let patience = match self.due.is_empty() {
+            true => Patience::UntilEvent,
+            false => Patience::None,
         };
+        if self.fetch(patience)? == Waited::TokioTurn {
+            hint::cold_path();
+            self.turn = TokioTurn::Owed;
+            self.unused_turns += 1;
+            if self.unused_turns > UNUSED_TURNS_MAX {
+                self.nested = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch(&mut self, patience: Patience) -> io::Result<Waited> {
         let Self {
             poller,
             events,
             due,
             ..
         } = self;
-        if poller.wait(patience, events, due)? == Waited::TokioTurn {
-            hint::cold_path();
-            self.turn = TokioTurn::Owed;
-        }
-        Ok(())
+        poller.wait(patience, events, due)
     }
 
     /// Has tokio wait for what the tasks wait for, and poll this task again.
@@ -307,64 +304,55 @@ impl<'a, T> Tasks<'a, T> {
         reason = "what replaces it is unsafe to call; the poller owns its descriptor, as it asks for"
     )]
     fn wait_on_tokio(&mut self, context: &Context<'_>) -> io::Result<()> {
-        let Self {
-            poller,
-            nested,
-            events,
-            due,
-            ..
-        } = self;
-        let nested = match nested {
-            Some(nested) => nested,
-            none => none.insert(AsyncFd::with_interest(
-                Rc::clone(poller),
-                Interest::READABLE,
-            )?),
-        };
-        while let Poll::Ready(ready) =
-            nested.poll_read_ready(&mut Context::from_waker(context.waker()))
-        {
-            let mut ready = ready?;
-            if poller.wait(Patience::None, events, due)? == Waited::TokioTurn {
+        self.unused_turns = 0;
+        if self.nested.is_none() {
+            let poller = Rc::clone(&self.poller);
+            self.nested = Some(AsyncFd::with_interest(poller, Interest::READABLE)?);
+            self.due.push_back(NESTED);
+        }
+        let is_any = self.woken.take(&mut self.due);
+        if is_any || !self.due.is_empty() || self.woken.report_to(Some(context.waker())) {
+            // Tokio looks after its own files in between.
+            context.waker().wake_by_ref();
+        }
+        Ok(())
+    }
+
+    /// Polls the tasks for which the poller has events, where tokio waits for it.
+    fn poll_nested(&mut self) -> io::Result<()> {
+        let mut context = Context::from_waker(&self.wakers[NESTED as usize]);
+        while let Some(nested) = &self.nested {
+            // The timers of the load must not depend on the budget that drivers leave.
+            let ready = coop::unconstrained(poll_fn(|context| nested.poll_read_ready(context)));
+            let Poll::Ready(ready) = pin!(ready).poll(&mut context) else {
+                break;
+            };
+            let due = &mut self.nested_due;
+            let waited = self.poller.wait(Patience::None, &mut self.events, due)?;
+            if self.events.len() < EVENTS {
+                ready?.clear_ready();
+            }
+            if waited == Waited::TokioTurn {
                 self.turn = TokioTurn::Unset;
             }
-            if events.len() < EVENTS {
-                ready.clear_ready();
-            }
         }
-        let mut list = self.woken.lock();
-        self.woken.is_any.store(false, Ordering::Relaxed);
-        if !coop::has_budget_remaining() && !list.tasks.is_empty() {
-            // The tasks share the budget that tokio gives. The first of them used it up.
-            list.tasks.rotate_left(1);
-        }
-        due.append(&mut list.tasks);
-        match due.is_empty() {
-            true => list.tokio = Some(context.waker().clone()),
-            // Tokio looks after its own files in between.
-            false => context.waker().wake_by_ref(),
+        while let Some(number) = self.nested_due.pop_front() {
+            self.poll_task(number)?;
         }
         Ok(())
     }
 }
 
-impl Woken {
-    fn lock(&self) -> MutexGuard<'_, WokenList> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Moves the woken tasks to `due`. Returns whether there are any.
-    fn take(&self, due: &mut Vec<u32>) -> bool {
-        let is_any = self.is_any.load(Ordering::Acquire);
-        if is_any {
-            hint::cold_path();
-            let mut list = self.lock();
-            self.is_any.store(false, Ordering::Relaxed);
-            due.append(&mut list.tasks);
+impl<T> Drop for Tasks<'_, T> {
+    /// Drops each task, even if one panics while others are dropped because of a panic.
+    fn drop(&mut self) {
+        self.woken.report_to(None);
+        for task in self.tasks.drain(..) {
+            // The embedding program has seen its panic. Tokio drops tasks in the same way.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
         }
-        is_any
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

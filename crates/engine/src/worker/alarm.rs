@@ -139,7 +139,7 @@ mod tests {
     fn everyone_is_woken_and_nobody_early() {
         let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
         let alarm = Alarm::new(&poller, 3).unwrap();
-        let mut tasks = Tasks::new(&poller);
+        let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(alarm.run(&cancel));
         let begin = clock::now();
         for (group, after) in [(0, 3_000_000), (1, 1_000_000), (2, 2_000_000)] {
@@ -172,7 +172,7 @@ mod tests {
     fn cancelling_wakes_those_that_are_not_due() {
         let (poller, cancel) = (Poller::new().unwrap(), Cancel::default());
         let alarm = Alarm::new(&poller, 1).unwrap();
-        let mut tasks = Tasks::new(&poller);
+        let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(alarm.run(&cancel));
         let (mut is_set, alarm, cancel) = (false, &alarm, &cancel);
         tasks.push(poll_fn(move |context| {

@@ -135,7 +135,7 @@ mod tests {
         let poller = Poller::new().unwrap();
         let (timer, pause) = (Timer::new(&poller).unwrap(), Timer::new(&poller).unwrap());
         let gauge = RefCell::new(Gauge::new(schedule));
-        let mut tasks = Tasks::new(&poller);
+        let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(watch(&timer, &gauge));
         tasks.push(async {
             let pause = async || {

@@ -1,9 +1,8 @@
 //! State shared by the groups of one worker.
 
-use std::rc::Rc;
 use std::task::Poll;
 
-use crate::drivers::driver::Scratch;
+use crate::drivers::driver::{LoadSockets, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
 use crate::worker::recorder_exchange::IntervalRecorder;
@@ -12,18 +11,16 @@ use crate::worker::recorder_exchange::IntervalRecorder;
 pub(crate) struct Shared {
     pub(crate) scratch: Scratch,
     pub(super) recording: IntervalRecorder,
-    /// The epoll set of the load.
-    pub(super) poller: Rc<Poller>,
+    pub(crate) sockets: LoadSockets,
 }
 
 impl Shared {
     /// Makes the shared state; results go to `recording`.
     pub(crate) fn new(recording: IntervalRecorder) -> std::io::Result<Self> {
-        let poller = Poller::new()?;
         Ok(Self {
-            scratch: Scratch::new(Rc::clone(&poller)),
+            scratch: Scratch::default(),
             recording,
-            poller,
+            sockets: LoadSockets(Poller::new()?),
         })
     }
 }

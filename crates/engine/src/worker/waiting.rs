@@ -25,6 +25,8 @@ use crate::worker::supply::Supply;
 pub(super) struct WaitingGroups<D, S> {
     caching: Caching,
     waiting: Vec<Group<D, S>>,
+    /// Clients that cannot begin, and why.
+    refused: Vec<(Vec<u32>, Dropped)>,
     attentive: JoinSet<(Group<D, S>, Result<(), Dropped>)>,
 }
 
@@ -33,6 +35,7 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
         Self {
             caching: worker.plan.sessions.caching,
             waiting: Vec::with_capacity(worker.groups.len()),
+            refused: Vec::new(),
             attentive: JoinSet::new(),
         }
     }
@@ -45,7 +48,7 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
         start: &watch::Receiver<Option<Schedule>>,
     ) {
         if self.caching == Caching::None {
-            return self.waiting.push(group);
+            return self.prepare(group, Ok(()), shared);
         }
         let (shared, mut start) = (Rc::clone(shared), start.clone());
         self.attentive.spawn_local(async move {
@@ -57,15 +60,32 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
         });
     }
 
+    /// Adds a group to those that can begin, unless it was lost.
+    fn prepare(
+        &mut self,
+        mut group: Group<D, S>,
+        ended: Result<(), Dropped>,
+        shared: &RefCell<Shared>,
+    ) {
+        match ended.and_then(|()| group.driver.begin_load(&shared.borrow().sockets)) {
+            Ok(()) => self.waiting.push(group),
+            Err(reason) => self.refused.push((group.numbers().collect(), reason)),
+        }
+    }
+
     /// Returns the groups when the load begins or is called off. Groups lost in the
     /// meantime become drop-outs.
-    pub(super) async fn until_begin(mut self, outcome: &mut WorkerResult) -> Vec<Group<D, S>> {
+    pub(super) async fn until_begin(
+        mut self,
+        shared: &RefCell<Shared>,
+        outcome: &mut WorkerResult,
+    ) -> Vec<Group<D, S>> {
         while let Some(joined) = self.attentive.join_next().await {
             let (group, ended) = joined.unwrap_or_else(resume);
-            match ended {
-                Ok(()) => self.waiting.push(group),
-                Err(reason) => outcome.drop_out(group.numbers(), &reason),
-            }
+            self.prepare(group, ended, shared);
+        }
+        for (clients, reason) in self.refused {
+            outcome.drop_out(clients.into_iter(), &reason);
         }
         self.waiting
     }

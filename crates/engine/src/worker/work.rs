@@ -82,7 +82,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
             }
         };
         let schedule = await_schedule(&mut start).await;
-        let groups = waiting.until_begin(&mut outcome).await;
+        let groups = waiting.until_begin(&shared, &mut outcome).await;
         let groups = match schedule {
             Some(schedule) => {
                 let groups =
@@ -119,11 +119,11 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     (schedule, schedules): (Schedule, &Schedules),
-    mut groups: Vec<Group<D, S>>,
+    groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
-    let poller = Rc::clone(&shared.borrow().poller);
+    let poller = Rc::clone(&shared.borrow().sockets.0);
     let alarm = match has_due_instants(worker) {
         true => Some(Rc::new(Alarm::new(&poller, groups.len())?)),
         false => None,
@@ -131,11 +131,9 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let control = LoadControl::new(worker, schedule, schedules, alarm);
     let control = Rc::new(control);
     let mut running = helpers(&poller, &control)?;
-    let mut able = Vec::with_capacity(groups.len());
-    for group in &mut groups {
+    for group in &groups {
         // Counted before the load, even if the load begins with the window.
         count_setup(&mut shared.borrow_mut().recording.recorder, group);
-        able.push(group.driver.begin_load(&shared.borrow().scratch));
     }
     tokio::time::sleep_until(clock::timer(schedule.begin)).await;
     let begin = clock::now();
@@ -144,7 +142,6 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     shared.borrow_mut().recording.turn(begin, first);
     let figures = Rc::new(RefCell::new(Figures::default()));
     let out = groups.iter().flat_map(Group::numbers).collect();
-    let groups = groups.into_iter().zip(able);
     push_groups(&mut running, worker, shared, &control, &figures, groups);
     let Watched {
         remaining,
@@ -178,7 +175,7 @@ fn helpers<'a, G: 'a>(
     poller: &Rc<Poller>,
     control: &Rc<LoadControl>,
 ) -> std::io::Result<Tasks<'a, EndedGroup<G>>> {
-    let mut tasks = Tasks::new(poller);
+    let mut tasks = Tasks::new(poller)?;
     if let Some(alarm) = control.alarm.clone() {
         let control = Rc::clone(control);
         tasks.push_helper(async move { alarm.run(&control.cancel).await });
@@ -193,19 +190,19 @@ fn helpers<'a, G: 'a>(
     Ok(tasks)
 }
 
-/// Adds a task for the load of each group that is able to begin.
+/// Adds a task for the load of each group.
 fn push_groups<'a, D: Driver, S: Supply + 'a>(
     running: &mut Tasks<'a, EndedGroup<Group<D, S>>>,
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     control: &Rc<LoadControl>,
     figures: &Rc<RefCell<Figures>>,
-    groups: impl ExactSizeIterator<Item = (Group<D, S>, Result<(), Dropped>)>,
+    groups: Vec<Group<D, S>>,
 ) {
     let schedule = control.schedule();
     let caches = worker.plan.sessions.caching != Caching::None;
     let under_load = Rc::new(Cell::new(groups.len()));
-    for (number, (mut group, able)) in groups.enumerate() {
+    for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         group.window_end = schedule.close;
         for member in &mut group.clients.members {
@@ -219,10 +216,7 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
         let (shared, control) = (Rc::clone(shared), Rc::clone(control));
         let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
         running.push(async move {
-            let how = match able {
-                Ok(()) => group.run(&shared, &control, &figures).await,
-                Err(reason) => Err(reason),
-            };
+            let how = group.run(&shared, &control, &figures).await;
             let at = clock::now();
             under_load.set(under_load.get() - 1);
             if under_load.get() == 0 {
