@@ -107,16 +107,12 @@ fn poll_receive(
 ) -> Poll<io::Result<usize>> {
     // The budget lets other tasks run if a server answers without a pause.
     let budget = ready!(coop::poll_proceed(context));
+    let wanted = room.len();
     loop {
-        match stream.try_io(
-            Interest::READABLE,
-            || Ok(recv(stream, &mut *room, flags)?.1),
-        ) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            received => {
-                budget.made_progress();
-                return Poll::Ready(received);
-            }
+        let receive = || Ok(recv(stream, &mut *room, flags)?.1);
+        if let Some(len) = attempt(stream, Interest::READABLE, wanted, receive)? {
+            budget.made_progress();
+            return Poll::Ready(Ok(len));
         }
         ready!(stream.poll_read_ready(context))?;
     }
@@ -126,19 +122,44 @@ fn poll_receive(
 fn send_some(stream: &TcpStream, context: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
     let mut sent = 0;
     while sent < bytes.len() {
-        let transfer = || Ok(send(stream, &bytes[sent..], SendFlags::NOSIGNAL)?);
-        match stream.try_io(Interest::WRITABLE, transfer) {
-            Ok(len) => sent += len,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                match stream.poll_write_ready(context) {
-                    Poll::Ready(ready) => ready?,
-                    Poll::Pending => break,
-                }
-            }
-            Err(error) => return Err(error),
+        let rest = &bytes[sent..];
+        let transfer = || Ok(send(stream, rest, SendFlags::NOSIGNAL)?);
+        match attempt(stream, Interest::WRITABLE, rest.len(), transfer)? {
+            Some(len) => sent += len,
+            None => match stream.poll_write_ready(context) {
+                Poll::Ready(ready) => ready?,
+                Poll::Pending => break,
+            },
         }
     }
     Ok(sent)
+}
+
+/// Transfers up to `wanted` bytes if tokio's flags say that the socket is ready.
+/// Returns the number of bytes, or `None` if the socket was not ready.
+fn attempt(
+    stream: &TcpStream,
+    interest: Interest,
+    wanted: usize,
+    transfer: impl FnOnce() -> io::Result<usize>,
+) -> io::Result<Option<usize>> {
+    let mut transferred = None;
+    let tried = stream.try_io(interest, || {
+        let len = transfer()?;
+        transferred = Some(len);
+        // A short transfer has emptied or filled the socket. This error makes tokio clear its
+        // flag until the system reports the socket ready again. Else, a client whose server is
+        // quick would go on at once, before the others.
+        match 0 < len && len < wanted {
+            true => Err(io::ErrorKind::WouldBlock.into()),
+            false => Ok(()),
+        }
+    });
+    match (transferred, tried) {
+        (Some(_), _) => Ok(transferred),
+        (None, Err(error)) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        (None, _) => Ok(None),
+    }
 }
 
 #[cfg(test)]

@@ -2,19 +2,23 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use smbench_engine::loopback::{self, Loopback};
+use smbench_engine::driver::{Busy, Call, Connector, Driver, Dropped, Opened, Scratch, Sink};
+use smbench_engine::loopback::{self, Loopback, LoopbackDriver};
+use smbench_engine::run::SessionError;
 use smbench_formats::profile;
+use smbench_model::Nanos;
 use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::{Limits, Plan};
 use smbench_model::profile::Profile;
 use smbench_model::record::OpKind;
-use smbench_model::spec::{RunOptions, WorkSpec};
+use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 
-use super::run;
+use super::{drawn, plan, run};
 use crate::support::short;
 
 /// Bare sockets move as many bytes as SMB would, small and large, in both
@@ -94,5 +98,104 @@ fn an_end_that_says_too_much_or_goes_away_drops_the_client() {
         peer.join().unwrap();
         let dropouts = &record.load_points[0].dropouts;
         assert!(dropouts[0].reason.contains(words), "{dropouts:?}");
+    }
+}
+
+/// A target whose sockets stay tokio's under load, as those of any embedding program.
+#[derive(Clone)]
+struct OnTokio(Loopback);
+
+struct OnTokioDriver(LoopbackDriver);
+
+impl Connector for OnTokio {
+    type Driver = OnTokioDriver;
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<OnTokioDriver>, SessionError> {
+        let opened = self.0.open(clients).await?;
+        let driver = OnTokioDriver(opened.driver);
+        Ok(Opened::new(
+            driver,
+            opened.connections,
+            opened.session_setup,
+        ))
+    }
+}
+
+impl Driver for OnTokioDriver {
+    fn has_room(&self, scratch: &Scratch) -> bool {
+        self.0.has_room(scratch)
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        self.0.submit(call, scratch, data)
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        self.0.flush(context, scratch)
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        self.0.poll_receive(context, scratch)
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        self.0.take_answers(received, now, scratch, sink)
+    }
+}
+
+/// Tokio gives all groups of a worker one budget. It suffices for some of them at a time.
+#[test]
+fn many_sockets_of_tokio_have_their_turns() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = listener.local_addr().unwrap();
+    thread::spawn(move || loopback::serve(&listener));
+    for rate in [None, Some("10/client")] {
+        let plan = plan(
+            "read-4k",
+            RunOptions {
+                work: WorkSpec {
+                    clients: Some("300".parse().unwrap()),
+                    rate: rate.map(|rate| rate.parse().unwrap()),
+                    duration: Some(Duration::from_secs(1)),
+                    ..short().work
+                },
+                generator: GeneratorSpec {
+                    threads: Some(1),
+                    ..short().generator
+                },
+                ..short()
+            },
+        );
+        let record = run(&plan, OnTokio(Loopback { server }), drawn(&plan));
+        let point = &record.load_points[0];
+        assert_eq!(point.invalid, None);
+        assert!(point.fairness.min() > 0);
+        // The timer of the load is noticed although drivers use up the budget.
+        assert!(point.generator.workers[0].lateness.len() > 50);
+        println!(
+            "{} {} {} {:?}",
+            point.fairness.min(),
+            point.fairness.mean(),
+            point.fairness.max(),
+            point.generator.workers[0].lateness.value_at_quantile(0.5)
+        );
+        if rate.is_none() {
+            assert!(point.fairness.min() * 10 > point.fairness.max());
+        }
     }
 }
