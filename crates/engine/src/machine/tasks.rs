@@ -188,7 +188,7 @@ impl<'a, T> Tasks<'a, T> {
         }
     }
 
-    fn run(&mut self, context: &Context<'_>) -> Poll<io::Result<Turn<T>>> {
+    fn run(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Turn<T>>> {
         self.woken.report_to(None);
         loop {
             self.poll_due()?;
@@ -303,7 +303,7 @@ impl<'a, T> Tasks<'a, T> {
         deprecated,
         reason = "what replaces it is unsafe to call; the poller owns its descriptor, as it asks for"
     )]
-    fn wait_on_tokio(&mut self, context: &Context<'_>) -> io::Result<()> {
+    fn wait_on_tokio(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         self.unused_turns = 0;
         if self.nested.is_none() {
             let poller = Rc::clone(&self.poller);
@@ -312,8 +312,9 @@ impl<'a, T> Tasks<'a, T> {
         }
         let is_any = self.woken.take(&mut self.due);
         if is_any || !self.due.is_empty() || self.woken.report_to(Some(context.waker())) {
-            // Tokio looks after its own files in between.
-            context.waker().wake_by_ref();
+            // Tokio looks after its own files, and then polls this task again.
+            let yielded = pin!(tokio::task::yield_now()).poll(context);
+            debug_assert!(yielded.is_pending());
         }
         Ok(())
     }
