@@ -40,7 +40,10 @@ pub struct LoadSockets(pub(crate) Rc<Poller>);
 impl LoadSockets {
     /// Moves a socket there.
     pub(crate) fn take(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
-        Ok(socket.enter(&self.0)?)
+        let moved = socket.enter(&self.0).and_then(|()| self.0.settle());
+        moved.map_err(|error| {
+            Dropped::Other(format!("its socket cannot be put under load: {error}"))
+        })
     }
 }
 

@@ -25,10 +25,12 @@ use smbench_model::Nanos;
 
 use crate::machine::timer;
 
+/// Events fetched at a time.
+pub(crate) const EVENTS: usize = 64;
 /// Receives of a task after which other tasks have a turn.
 const RECEIVES_MAX: u32 = 128;
-/// Longest time between two turns of tokio's, in which its timers and sockets are served. The
-/// limit of an operation may be noticed as late as that. Each turn costs a wake-up.
+/// Time between two turns of tokio's, in which its timers and sockets are served. The limit of
+/// an operation may be noticed as late as that. Each turn costs a wake-up.
 const TOKIO_TURN: Nanos = Nanos(20_000_000);
 /// Limit for a wait, in case the timer for tokio's turn fails. A wait with a short limit is
 /// dear, because the kernel then sets the machine's timer: with 2 ms, a read took an eighth
@@ -178,14 +180,26 @@ impl Poller {
                 BELL => hint::cold_path(),
                 number => {
                     // A file may have left since the event.
-                    if let Some(Some(file)) = files.get(number as usize) {
-                        file.note(flags);
+                    if let Some(Some(file)) = files.get(number as usize)
+                        && file.note(flags)
+                    {
                         due.push_back(file.task.get());
                     }
                 }
             }
         }
         Ok(waited)
+    }
+
+    /// Takes in all events so far. Every task must be polled afterwards.
+    pub(crate) fn settle(&self) -> io::Result<()> {
+        let (mut events, mut due) = (Vec::with_capacity(EVENTS), VecDeque::new());
+        loop {
+            self.wait(Patience::None, &mut events, &mut due)?;
+            if events.len() < EVENTS {
+                return Ok(());
+            }
+        }
     }
 
     /// Says which task is polled from now on.
@@ -202,7 +216,10 @@ impl AsRawFd for Poller {
 }
 
 impl Readiness {
-    fn note(&self, flags: EventFlags) {
+    /// Takes in an event. Returns whether its task waits for it: events also say what was
+    /// known before, and bytes that were received before their event was fetched.
+    fn note(&self, flags: EventFlags) -> bool {
+        let was_writable = self.is_writable.get();
         if flags.intersects(EventFlags::ERR | EventFlags::HUP | EventFlags::RDHUP) {
             hint::cold_path();
             self.is_ended.set(true);
@@ -213,6 +230,7 @@ impl Readiness {
         if flags.contains(EventFlags::OUT) || self.is_ended.get() {
             self.is_writable.set(true);
         }
+        flags != EventFlags::OUT || !was_writable
     }
 }
 

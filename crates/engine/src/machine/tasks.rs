@@ -23,11 +23,11 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::task::coop;
 
-use crate::machine::poller::{Patience, Poller, Waited};
+use crate::machine::poller::{EVENTS, Patience, Poller, Waited};
 use woken::Woken;
 
-/// Events fetched at a time.
-const EVENTS: usize = 64;
+/// Events after which tokio has a turn, even if the timer for it is behind many others.
+const EVENTS_PER_TURN: usize = 2_000;
 /// The number of the poller among the tasks, where it is a file of tokio.
 const NESTED: u32 = 0;
 /// Tokio's turns after which the poller is no longer a file of tokio. To add a set with many
@@ -82,6 +82,8 @@ pub(crate) struct Tasks<'a, T> {
     /// Number of tokio's turns since tokio last had to wait for the poller.
     unused_turns: u32,
     events: Vec<Event>,
+    /// Number of events since tokio's last turn.
+    fetched: usize,
     /// Tasks to poll, in order.
     due: VecDeque<u32>,
     /// Those of them for which the poller has events, where tokio waits for it.
@@ -114,15 +116,7 @@ impl<'a, T> Tasks<'a, T> {
     /// Makes an empty set of tasks for this thread. Their files are in `poller`, whose events
     /// up to now are not needed, because each task is polled once at first.
     pub(crate) fn new(poller: &Rc<Poller>) -> io::Result<Self> {
-        let mut events = Vec::with_capacity(EVENTS);
-        let mut due = VecDeque::new();
-        loop {
-            poller.wait(Patience::None, &mut events, &mut due)?;
-            due.clear();
-            if events.len() < EVENTS {
-                break;
-            }
-        }
+        poller.settle()?;
         let woken = Arc::new(Woken::new(poller.bell()));
         Ok(Self {
             helpers: Vec::new(),
@@ -134,8 +128,9 @@ impl<'a, T> Tasks<'a, T> {
             poller: Rc::clone(poller),
             nested: None,
             unused_turns: 0,
-            events,
-            due,
+            events: Vec::with_capacity(EVENTS),
+            fetched: 0,
+            due: VecDeque::new(),
             nested_due: VecDeque::new(),
             turn: TokioTurn::Unset,
         })
@@ -276,9 +271,12 @@ impl<'a, T> Tasks<'a, T> {
             true => Patience::UntilEvent,
             false => Patience::None,
         };
-        if self.fetch(patience)? == Waited::TokioTurn {
+        let waited = self.fetch(patience)?;
+        self.fetched += self.events.len();
+        if waited == Waited::TokioTurn || self.fetched > EVENTS_PER_TURN {
             hint::cold_path();
             self.turn = TokioTurn::Owed;
+            self.fetched = 0;
             self.unused_turns += 1;
             if self.unused_turns > UNUSED_TURNS_MAX {
                 self.nested = None;
@@ -348,9 +346,12 @@ impl<T> Drop for Tasks<'_, T> {
     /// Drops each task, even if one panics while others are dropped because of a panic.
     fn drop(&mut self) {
         self.woken.report_to(None);
+        // The embedding program has seen a panic of its drivers. Tokio drops tasks in this way.
         for task in self.tasks.drain(..) {
-            // The embedding program has seen its panic. Tokio drops tasks in the same way.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
+        }
+        for ended in self.ended.drain(..) {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A worker measures itself: with a timer that is noticed in the same way as
 //! answers, and with the system's figures for its thread.
 //!
-//! The timer is a descriptor in the same epoll set as the sockets, and its task is polled
-//! in the order of events, so its expiry is noticed as late as an answer. A timer of the
-//! runtime would be rounded to milliseconds, which is more than many latencies.
+//! The timer is a descriptor in the epoll set of the load, and its task is polled in the
+//! order of events, so its expiry is noticed as late as an answer. A timer of the runtime
+//! would be rounded to milliseconds, which is more than many latencies.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -67,11 +67,11 @@ impl Gauge {
         self.closed.is_some()
     }
 
-    /// Returns the measurements when the worker's load ends, which may be before
-    /// the window ends.
-    pub(crate) fn record(&mut self, cpu: Option<usize>) -> WorkerRecord {
-        // The load may have ended before a tick was noticed.
-        self.count_ticks(clock::now());
+    /// Returns the measurements of a load that has ended at this instant, which may be
+    /// before the window ends.
+    pub(crate) fn record(&mut self, cpu: Option<usize>, ended: Nanos) -> WorkerRecord {
+        // A tick may not have been noticed before.
+        self.count_ticks(ended);
         let closed = self
             .closed
             .unwrap_or_else(|| (clock::now(), process::thread_usage()));
@@ -156,7 +156,7 @@ mod tests {
         let watching = async { tokio::time::timeout(limit, tasks.next()).await.unwrap() };
         let watched = runtime::local().unwrap().block_on(watching);
         assert_eq!(watched.unwrap(), Some(()));
-        let record = gauge.borrow_mut().record(Some(3));
+        let record = gauge.borrow_mut().record(Some(3), clock::now());
         assert_eq!(record.cpu, Some(3));
         assert!(record.cpu_share > 0.0);
         assert!(record.lateness.len() > held_up.0 / TICK.0);
@@ -175,7 +175,7 @@ mod tests {
             clients: 1,
         });
         gauge.due = begin;
-        let lateness = gauge.record(None).lateness;
+        let lateness = gauge.record(None, begin).lateness;
         assert_eq!(lateness.len(), 1);
     }
 }

@@ -67,7 +67,8 @@ impl<D: Driver, S: Supply> WaitingGroups<D, S> {
         ended: Result<(), Dropped>,
         shared: &RefCell<Shared>,
     ) {
-        match ended.and_then(|()| group.driver.begin_load(&shared.borrow().sockets)) {
+        let sockets = &shared.borrow().sockets;
+        match ended.and_then(|()| group.driver.begin_load(sockets)) {
             Ok(()) => self.waiting.push(group),
             Err(reason) => self.refused.push((group.numbers().collect(), reason)),
         }

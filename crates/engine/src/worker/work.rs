@@ -156,7 +156,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome.figures.merge(&figures.borrow());
     outcome
         .workers
-        .push(control.gauge.borrow_mut().record(worker.cpu));
+        .push(control.gauge.borrow_mut().record(worker.cpu, ended));
     if !plan.work.workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().recording.leave(clock::now());

@@ -171,11 +171,10 @@ fn tokio_has_its_turns() {
                 assert_eq!(receive_byte(&socket).await, 7);
             }
         });
-        let mut ticks = tokio::time::interval(Duration::from_millis(1));
         for _ in 0..10 {
             tokio::select! {
                 ended = tasks.next() => assert_eq!(ended.unwrap(), Some(())),
-                _ = ticks.tick() => {}
+                () = tokio::time::sleep(Duration::from_millis(1)) => {}
             }
         }
         drop(tasks);
@@ -212,9 +211,11 @@ fn tokio_waits_for_all_while_a_task_needs_it() {
         let poller = Poller::new().unwrap();
         let (socket, mut peer) = socket(&poller);
         let mut tasks = Tasks::new(&poller).unwrap();
+        let received = Cell::new(0);
         tasks.push(async {
             for round in 0..ROUNDS {
                 assert_eq!(receive_byte(&socket).await, round);
+                received.set(round + 1);
             }
         });
         tasks.push(on_tokio(async {
@@ -222,13 +223,44 @@ fn tokio_waits_for_all_while_a_task_needs_it() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 peer.write_all(&[round]).unwrap();
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            while received.get() < ROUNDS {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }));
         assert_eq!(tasks.next().await.unwrap(), Some(()));
-        // No turn was needed.
-        assert_eq!(tasks.turn, TokioTurn::Unset);
+        assert_eq!(received.get(), ROUNDS);
         assert_eq!(tasks.next().await.unwrap(), Some(()));
+        // The poller waited at no time, so no turn was needed.
+        assert_eq!(tasks.turn, TokioTurn::Unset);
         assert_eq!(ON_TOKIO.get(), 0);
+    });
+}
+
+/// Waits on tokio and waits of the poller alternate.
+#[test]
+fn tokio_waits_from_time_to_time() {
+    in_time(async || {
+        let poller = Poller::new().unwrap();
+        let (socket, mut peer) = socket(&poller);
+        let echoing = thread::spawn(move || {
+            let mut byte = [0];
+            while peer.read_exact(&mut byte).is_ok() {
+                thread::sleep(Duration::from_millis(1));
+                peer.write_all(&byte).unwrap();
+            }
+        });
+        let mut tasks = Tasks::new(&poller).unwrap();
+        tasks.push(async move {
+            for round in 0..100 {
+                assert_eq!(socket.send(&[round]).unwrap(), 1);
+                assert_eq!(receive_byte(&socket).await, round);
+                on_tokio(tokio::time::sleep(Duration::from_millis(1))).await;
+            }
+        });
+        assert_eq!(tasks.next().await.unwrap(), Some(()));
+        assert!(tasks.nested.is_some());
+        drop(tasks);
+        echoing.join().unwrap();
     });
 }
 
@@ -300,13 +332,17 @@ fn greedy_tasks_keep_no_timer_from_expiring() {
 }
 
 /// A task that always wakes itself, several times, keeps no other from its events and takes no
-/// memory.
+/// memory, wherever the thread waits.
 #[test]
 fn a_busy_task_leaves_events_to_the_others() {
     with_and_without_a_socket(async |poller| {
+        let is_polled = poller.has_sockets();
         let (socket, mut peer) = socket(&poller);
         let is_done = Cell::new(false);
         let mut tasks = Tasks::new(&poller).unwrap();
+        if !is_polled {
+            tasks.push_helper(on_tokio(pending()));
+        }
         tasks.push(poll_fn(|context| {
             context.waker().wake_by_ref();
             context.waker().wake_by_ref();
@@ -335,6 +371,8 @@ fn sockets_wake_the_tasks_that_use_them_now() {
         let mut sockets: Vec<_> = (0..4).map(|_| socket(&poller)).collect();
         for number in [4, 3, 1] {
             let peers: Vec<_> = sockets.iter().map(|(_, peer)| peer.try_clone()).collect();
+            // Its event is taken in before there are tasks.
+            sockets[0].1.write_all(b"a").unwrap();
             let mut tasks = Tasks::new(&poller).unwrap();
             for (index, (socket, _)) in sockets.iter().take(number).enumerate() {
                 tasks.push(async move {
