@@ -210,8 +210,8 @@ fn tokio_waits_for_all_while_a_task_needs_it() {
     in_time(async || {
         let poller = Poller::new().unwrap();
         let (socket, mut peer) = socket(&poller);
-        let mut tasks = Tasks::new(&poller).unwrap();
         let received = Cell::new(0);
+        let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push(async {
             for round in 0..ROUNDS {
                 assert_eq!(receive_byte(&socket).await, round);
