@@ -23,7 +23,7 @@ use crate::machine::{clock, process, runtime};
 use crate::worker::alarm::Alarm;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::booking::book_acknowledged;
-use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
+use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for};
 use crate::worker::closing::close;
 use crate::worker::figures::Figures;
 use crate::worker::gauge;
@@ -143,14 +143,11 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     let figures = Rc::new(RefCell::new(Figures::default()));
     let out = groups.iter().flat_map(Group::numbers).collect();
     push_groups(&mut running, worker, shared, &control, &figures, groups);
-    // A task of its own, because each wake of the outermost future is a system call.
-    let watching = watch(running, out, Rc::clone(shared), Rc::clone(&control));
-    let watched = tokio::task::spawn_local(watching);
     let Watched {
         remaining,
         dropouts,
         ended,
-    } = watched.await.unwrap_or_else(resume)?;
+    } = watch(running, out, shared, &control).await?;
     outcome.ended = ended;
     outcome.dropouts.extend(dropouts);
     outcome.figures.merge(&figures.borrow());
@@ -174,10 +171,10 @@ fn has_due_instants(worker: &Assignment) -> bool {
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this
 /// thread, and follow the coordinator.
-fn helpers<G: 'static>(
+fn helpers<'a, G: 'a>(
     poller: &Rc<Poller>,
     control: &Rc<LoadControl>,
-) -> std::io::Result<Tasks<'static, EndedGroup<G>>> {
+) -> std::io::Result<Tasks<'a, EndedGroup<G>>> {
     let mut tasks = Tasks::new(poller)?;
     if let Some(alarm) = control.alarm.clone() {
         let control = Rc::clone(control);
@@ -194,8 +191,8 @@ fn helpers<G: 'static>(
 }
 
 /// Adds a task for the load of each group.
-fn push_groups<D: Driver, S: Supply>(
-    running: &mut Tasks<'static, EndedGroup<Group<D, S>>>,
+fn push_groups<'a, D: Driver, S: Supply + 'a>(
+    running: &mut Tasks<'a, EndedGroup<Group<D, S>>>,
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
     control: &Rc<LoadControl>,
@@ -266,11 +263,11 @@ struct Watched<G> {
 
 /// Waits for all groups, and ends intervals if no group does. Groups that do not
 /// react to a cancel are dropped. `out` has the numbers of all clients.
-async fn watch<G: 'static>(
-    mut running: Tasks<'static, EndedGroup<G>>,
+async fn watch<G>(
+    mut running: Tasks<'_, EndedGroup<G>>,
     mut out: BTreeSet<u32>,
-    shared: Rc<RefCell<Shared>>,
-    control: Rc<LoadControl>,
+    shared: &RefCell<Shared>,
+    control: &LoadControl,
 ) -> std::io::Result<Watched<G>> {
     let mut watched = Watched {
         remaining: Vec::with_capacity(running.len()),
