@@ -24,7 +24,7 @@ optimized=()
 for package in smbench-engine smbench-protocol tokio mio hdrhistogram; do
   optimized+=(--config "profile.dev.package.$package.opt-level=3")
 done
-readonly test=pacing::a_fixed_delay_of_5_ms_is_measured_within_2_percent
+readonly test=pacing::delays::a_fixed_delay_of_5_ms_is_measured_within_2_percent
 
 reads() {
   cd "$here"
