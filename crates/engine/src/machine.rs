@@ -11,4 +11,4 @@ pub(crate) mod server_cpu;
 pub(crate) mod socket;
 pub mod storage;
 pub(crate) mod tasks;
-pub(crate) mod timer;
+mod timer;

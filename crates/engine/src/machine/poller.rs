@@ -5,30 +5,27 @@
 //! the answer itself. Here an event leads straight to the task that owns the socket.
 //! [`Tasks`](crate::machine::tasks::Tasks) waits for events and polls that task.
 
+pub(crate) mod polled;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::hint;
 use std::io;
-use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
-use nix::sys::timerfd::TimerFd;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
 use smbench_model::Nanos;
 
-use crate::machine::timer;
+use crate::machine::timer::KernelTimer;
 
 /// Events fetched at a time.
 pub(crate) const EVENTS: usize = 64;
-/// Receives of a task after which other tasks have a turn.
-const RECEIVES_MAX: u32 = 128;
 /// Time between two turns of tokio's, in which its timers and sockets are served. The limit of
 /// an operation may be noticed as late as that. Each turn costs a wake-up.
 const TOKIO_TURN: Nanos = Nanos(20_000_000);
@@ -58,7 +55,7 @@ pub(crate) struct Poller {
     /// An eventfd with which other threads end a wait.
     bell: Arc<OwnedFd>,
     /// Expires when tokio has the next turn.
-    turn: TimerFd,
+    turn: KernelTimer,
     /// The files of tasks, by the number of their events.
     files: RefCell<Vec<Option<Rc<Readiness>>>>,
     /// Numbers without a file.
@@ -104,7 +101,7 @@ impl Poller {
         let poller = Self {
             set: epoll::create(CreateFlags::CLOEXEC)?,
             bell: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
-            turn: timer::descriptor()?,
+            turn: KernelTimer::new()?,
             files: RefCell::default(),
             free: RefCell::default(),
             sockets: Cell::new(0),
@@ -143,7 +140,7 @@ impl Poller {
 
     /// Sets the timer for tokio's next turn.
     pub(crate) fn time_tokio_turn(&self) -> io::Result<()> {
-        timer::set(&self.turn, TOKIO_TURN)
+        self.turn.set(TOKIO_TURN)
     }
 
     /// Waits for events, and adds the tasks whose files are ready to `due`. Fetches as many
@@ -236,7 +233,7 @@ impl Readiness {
 
 /// A file in a set: what is known of it, and which task it wakes.
 #[derive(Debug)]
-pub(crate) struct PolledFile {
+struct PolledFile {
     poller: Rc<Poller>,
     readiness: Rc<Readiness>,
     number: usize,
@@ -245,7 +242,7 @@ pub(crate) struct PolledFile {
 
 /// Kinds of files. Tokio may wait for the events of a set without sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
+enum FileKind {
     Timer = 0,
     Socket = 1,
 }
@@ -253,7 +250,7 @@ pub(crate) enum FileKind {
 impl PolledFile {
     /// Adds a file that does not block. The file must be closed, or deleted from the set, when
     /// the result is dropped.
-    pub(crate) fn new(poller: &Rc<Poller>, file: impl AsFd, kind: FileKind) -> io::Result<Self> {
+    fn new(poller: &Rc<Poller>, file: impl AsFd, kind: FileKind) -> io::Result<Self> {
         let free = poller.free.borrow_mut().pop();
         let mut files = poller.files.borrow_mut();
         let number = free.unwrap_or_else(|| {
@@ -283,7 +280,7 @@ impl PolledFile {
 
     /// Reads from the file if it may be readable. Else, the current task is polled again at
     /// the next event.
-    pub(crate) fn poll_read<T>(&self, read: impl FnOnce() -> io::Result<T>) -> Poll<io::Result<T>> {
+    fn poll_read<T>(&self, read: impl FnOnce() -> io::Result<T>) -> Poll<io::Result<T>> {
         if self.readiness.is_readable.get() {
             match read() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -308,73 +305,5 @@ impl Drop for PolledFile {
         self.poller.free.borrow_mut().push(self.number);
         self.poller
             .count_sockets(|sockets| sockets - self.kind as usize);
-    }
-}
-
-/// A socket in a set.
-#[derive(Debug)]
-pub(crate) struct PolledSocket {
-    stream: TcpStream,
-    file: PolledFile,
-}
-
-impl PolledSocket {
-    /// Adds a socket that does not block.
-    pub(crate) fn new(poller: &Rc<Poller>, stream: TcpStream) -> io::Result<Self> {
-        let file = PolledFile::new(poller, &stream, FileKind::Socket)?;
-        Ok(Self { stream, file })
-    }
-
-    /// Takes the socket out of the set.
-    pub(crate) fn leave(self) -> io::Result<TcpStream> {
-        epoll::delete(&self.file.poller.set, &self.stream)?;
-        Ok(self.stream)
-    }
-
-    /// Receives the bytes that are there. If there are none, the current task is polled again
-    /// when some have arrived. Returns 0 once the peer has closed.
-    pub(crate) fn receive(
-        &self,
-        context: &Context<'_>,
-        room: &mut [u8],
-        flags: RecvFlags,
-    ) -> Poll<io::Result<usize>> {
-        let PolledFile {
-            poller, readiness, ..
-        } = &self.file;
-        // The sockets of a task count together, or they would take turns without end.
-        if poller.receives.get() == RECEIVES_MAX {
-            hint::cold_path();
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let wanted = room.len();
-        self.file.poll_read(|| {
-            let len = recv(&self.stream, room, flags)?.1;
-            poller.receives.set(poller.receives.get() + 1);
-            // A short receive has emptied the socket. No further event tells of the end.
-            let is_emptied = 0 < len && len < wanted && !readiness.is_ended.get();
-            readiness.is_readable.set(!is_emptied);
-            Ok(len)
-        })
-    }
-
-    /// Sends as many of the bytes as the socket has room for. The current task is polled
-    /// again when there is more room.
-    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let is_writable = &self.file.readiness.is_writable;
-        let mut sent = 0;
-        while sent < bytes.len() && is_writable.get() {
-            match send(&self.stream, &bytes[sent..], SendFlags::NOSIGNAL) {
-                Ok(len) => sent += len,
-                Err(Errno::WOULDBLOCK) => is_writable.set(false),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if sent < bytes.len() {
-            hint::cold_path();
-            self.file.await_event();
-        }
-        Ok(sent)
     }
 }

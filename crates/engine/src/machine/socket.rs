@@ -12,7 +12,8 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::task::coop;
 
-use crate::machine::poller::{PolledSocket, Poller};
+use crate::machine::poller::Poller;
+use crate::machine::poller::polled::PolledSocket;
 
 /// The socket of a connection.
 #[derive(Debug)]

@@ -271,7 +271,9 @@ impl<'a, T> Tasks<'a, T> {
             true => Patience::UntilEvent,
             false => Patience::None,
         };
-        let waited = self.fetch(patience)?;
+        let waited = self
+            .poller
+            .wait(patience, &mut self.events, &mut self.due)?;
         self.fetched += self.events.len();
         if waited == Waited::TokioTurn || self.fetched > EVENTS_PER_TURN {
             hint::cold_path();
@@ -283,16 +285,6 @@ impl<'a, T> Tasks<'a, T> {
             }
         }
         Ok(())
-    }
-
-    fn fetch(&mut self, patience: Patience) -> io::Result<Waited> {
-        let Self {
-            poller,
-            events,
-            due,
-            ..
-        } = self;
-        poller.wait(patience, events, due)
     }
 
     /// Has tokio wait for what the tasks wait for, and poll this task again.

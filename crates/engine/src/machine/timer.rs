@@ -1,51 +1,38 @@
 //! A kernel timer with nanosecond resolution.
 
 use std::io;
-use std::rc::Rc;
-use std::task::Poll;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use smbench_model::Nanos;
 
-use crate::machine::poller::{FileKind, PolledFile, Poller};
+/// A file that is readable once the timer has expired.
+#[derive(Debug)]
+pub(super) struct KernelTimer(TimerFd);
 
-/// A timer that wakes a task of [`Tasks`](crate::machine::tasks::Tasks).
-///
-/// It is in the same epoll set as the sockets, so its expiry is noticed in the order of events.
-pub(crate) struct Timer {
-    // Closed before its number in the set is free.
-    timer: TimerFd,
-    file: PolledFile,
-}
-
-impl Timer {
-    pub(crate) fn new(poller: &Rc<Poller>) -> io::Result<Self> {
-        let timer = descriptor()?;
-        let file = PolledFile::new(poller, &timer, FileKind::Timer)?;
-        Ok(Self { timer, file })
+impl KernelTimer {
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+        Ok(Self(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?))
     }
 
-    /// Sets the timer to expire once, after this time. This replaces an earlier
-    /// setting.
-    pub(crate) fn set(&self, after: Nanos) -> io::Result<()> {
-        set(&self.timer, after)
+    /// Sets the timer to expire once, after this time.
+    pub(super) fn set(&self, after: Nanos) -> io::Result<()> {
+        // Zero would turn the timer off.
+        let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
+        let expiration = Expiration::OneShot(after);
+        Ok(self.0.set(expiration, TimerSetTimeFlags::empty())?)
     }
 
-    /// Returns `Ready` once for each time that the timer has expired. Else, the current task
-    /// is polled again when it expires.
-    pub(crate) fn poll_expired(&self) -> Poll<io::Result<()>> {
-        self.file.poll_read(|| Ok(self.timer.wait()?))
+    /// Takes the expiry. Fails with `WouldBlock` if the timer has not expired.
+    pub(super) fn take_expiry(&self) -> io::Result<()> {
+        Ok(self.0.wait()?)
     }
 }
 
-pub(super) fn descriptor() -> io::Result<TimerFd> {
-    let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-    Ok(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?)
-}
-
-pub(super) fn set(timer: &TimerFd, after: Nanos) -> io::Result<()> {
-    // Zero would turn the timer off.
-    let after = TimeSpec::from_duration(after.max(Nanos(1)).into());
-    Ok(timer.set(Expiration::OneShot(after), TimerSetTimeFlags::empty())?)
+impl AsFd for KernelTimer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }

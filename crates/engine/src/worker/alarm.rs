@@ -16,11 +16,11 @@ use smbench_model::Nanos;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::poller::Poller;
-use crate::machine::timer::Timer;
+use crate::machine::poller::polled::PolledTimer;
 
 /// The alarm clock of a worker.
 pub(super) struct Alarm {
-    timer: Timer,
+    timer: PolledTimer,
     calls: RefCell<Calls>,
 }
 
@@ -44,7 +44,7 @@ impl Alarm {
     /// poller.
     pub(crate) fn new(poller: &Rc<Poller>, groups: usize) -> std::io::Result<Self> {
         Ok(Self {
-            timer: Timer::new(poller)?,
+            timer: PolledTimer::new(poller)?,
             calls: RefCell::new(Calls {
                 wakers: vec![None; groups],
                 // Three calls for each group: the stop, the instant it waits for,

@@ -13,8 +13,8 @@ use hdrhistogram::Histogram;
 use smbench_model::Nanos;
 use smbench_model::record::{WorkerRecord, lateness_histogram};
 
+use crate::machine::poller::polled::PolledTimer;
 use crate::machine::process::ThreadUsage;
-use crate::machine::timer::Timer;
 use crate::machine::{clock, process};
 use crate::worker::schedule::Schedule;
 
@@ -95,7 +95,7 @@ impl Gauge {
 }
 
 /// Measures the lateness of this thread until the window ends, with a timer of its load.
-pub(super) async fn watch(timer: &Timer, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
+pub(super) async fn watch(timer: &PolledTimer, gauge: &RefCell<Gauge>) -> std::io::Result<()> {
     gauge.borrow_mut().due = clock::now() + TICK;
     loop {
         let due = gauge.borrow().due;
@@ -133,7 +133,10 @@ mod tests {
             clients: 1,
         };
         let poller = Poller::new().unwrap();
-        let (timer, pause) = (Timer::new(&poller).unwrap(), Timer::new(&poller).unwrap());
+        let (timer, pause) = (
+            PolledTimer::new(&poller).unwrap(),
+            PolledTimer::new(&poller).unwrap(),
+        );
         let gauge = RefCell::new(Gauge::new(schedule));
         let mut tasks = Tasks::new(&poller).unwrap();
         tasks.push_helper(watch(&timer, &gauge));

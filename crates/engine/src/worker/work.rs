@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 use crate::drivers::driver::{Connector, Driver};
 use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
+use crate::machine::poller::polled::PolledTimer;
 use crate::machine::tasks::{Tasks, on_tokio};
-use crate::machine::timer::Timer;
 use crate::machine::{clock, process, runtime};
 use crate::worker::alarm::Alarm;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
@@ -180,7 +180,7 @@ fn helpers<'a, G: 'a>(
         let control = Rc::clone(control);
         tasks.push_helper(async move { alarm.run(&control.cancel).await });
     }
-    let (timer, measured) = (Timer::new(poller)?, Rc::clone(control));
+    let (timer, measured) = (PolledTimer::new(poller)?, Rc::clone(control));
     tasks.push_helper(async move { gauge::watch(&timer, &measured.gauge).await });
     let control = Rc::clone(control);
     tasks.push_helper(async move {

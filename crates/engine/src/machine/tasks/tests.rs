@@ -12,9 +12,9 @@ use smbench_model::Nanos;
 
 use super::*;
 use crate::machine::clock;
-use crate::machine::poller::PolledSocket;
+use crate::machine::poller::polled::PolledSocket;
+use crate::machine::poller::polled::PolledTimer;
 use crate::machine::runtime;
-use crate::machine::timer::Timer;
 
 /// Longer than any of these tests takes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ async fn all<T>(tasks: &mut Tasks<'_, T>) -> Vec<T> {
 
 /// Waits until a timer of the set expires.
 async fn wait_until(poller: &Rc<Poller>, at: Nanos) {
-    let timer = Timer::new(poller).unwrap();
+    let timer = PolledTimer::new(poller).unwrap();
     timer.set(at.since(clock::now())).unwrap();
     poll_fn(|_| timer.poll_expired()).await.unwrap();
 }
