@@ -136,7 +136,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
     let means = parts(site);
-    let groups = runtime.block_on(async {
+    let mut groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
             let opened = open_group(&worker, &means, clients).await.unwrap();
@@ -146,6 +146,11 @@ fn allocations_of<C: Connector, S: Supplies>(
     });
     let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
     let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
+    runtime.block_on(async {
+        for group in &mut groups {
+            group.driver.begin_load(&shared.borrow().sockets).unwrap();
+        }
+    });
     let schedule = endless(clock::now());
     let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
     let seen = Seen::default();
