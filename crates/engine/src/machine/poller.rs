@@ -86,7 +86,7 @@ pub(crate) enum Patience {
     UntilEvent,
 }
 
-/// What a wait has brought.
+/// The result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// Events, or nothing.
@@ -113,7 +113,7 @@ impl Poller {
         Ok(Rc::new(poller))
     }
 
-    /// Adds a file. Its events tell of changes only.
+    /// Adds a file, whose events report changes only (edge-triggered, epoll(7)).
     fn add(&self, file: impl AsFd, number: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(
@@ -259,7 +259,7 @@ impl PolledFile {
         });
         let readiness = Rc::new(Readiness {
             task: Cell::new(NO_TASK),
-            // Tried at first, because no event tells of the time before.
+            // The first call tries, because no event reports what was there before.
             is_readable: Cell::new(true),
             is_writable: Cell::new(true),
             is_ended: Cell::new(false),

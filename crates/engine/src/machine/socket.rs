@@ -149,8 +149,8 @@ fn attempt(
         let len = transfer()?;
         transferred = Some(len);
         // A short transfer has emptied or filled the socket. This error makes tokio clear its
-        // flag until the system reports the socket ready again. Else, a client whose server is
-        // quick would go on at once, before the others.
+        // flag until the system reports the socket ready again. Without it, a client with a
+        // quick answer would continue at once, before the others.
         match 0 < len && len < wanted {
             true => Err(io::ErrorKind::WouldBlock.into()),
             false => Ok(()),

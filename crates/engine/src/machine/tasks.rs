@@ -1,9 +1,9 @@
 //! The tasks of a worker's load, which all run within one task of tokio.
 //!
-//! As long as the load has sockets in the worker's [`Poller`], the tasks wait for its events
-//! there, and the thread does not return to tokio. Tokio has a turn at regular times. It waits
-//! for everybody while a task waits for something that tokio has ([`on_tokio`]), or if the
-//! load has no such sockets: then the set of the poller is one of the files of tokio.
+//! If the load has sockets in the worker's [`Poller`], the thread waits for events there, and
+//! gives tokio a turn at regular times. Otherwise the thread waits in tokio, and the set of the
+//! poller is one of tokio's files. It also waits there while a task needs tokio
+//! ([`on_tokio`]).
 
 mod woken;
 

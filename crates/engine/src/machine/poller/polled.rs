@@ -58,7 +58,7 @@ impl PolledSocket {
         self.file.poll_read(|| {
             let len = recv(&self.stream, room, flags)?.1;
             poller.receives.set(poller.receives.get() + 1);
-            // A short receive has emptied the socket. No further event tells of the end.
+            // A short receive has emptied the socket. After the end, no further event comes.
             let is_emptied = 0 < len && len < wanted && !readiness.is_ended.get();
             readiness.is_readable.set(!is_emptied);
             Ok(len)

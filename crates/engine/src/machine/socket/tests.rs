@@ -111,7 +111,7 @@ fn as_much_as_there_is_room_for_leaves_the_rest_for_the_next_time() {
 #[test]
 fn the_end_comes_after_the_last_bytes_and_stays() {
     everywhere(async |socket, mut peer, _| {
-        // Its event tells of the bytes and of the end.
+        // One event reports the bytes and the end.
         assert!(is_empty(&socket).await);
         peer.write_all(b"abc").unwrap();
         drop(peer);
@@ -195,7 +195,7 @@ fn a_full_socket_takes_no_more_and_wakes_when_it_does() {
     });
 }
 
-/// A socket changes its place with bytes that nobody has received.
+/// Bytes in the receive buffer survive the move of their socket.
 #[test]
 fn bytes_move_with_their_socket() {
     everywhere(async |mut socket, mut peer, poller| {

@@ -51,8 +51,8 @@ fn a_dropped_wait_still_owes_tokio_its_turn() {
     });
 }
 
-/// What waits for tokio is served at once, not at tokio's next turn, and sockets of the set
-/// still wake.
+/// Tokio serves a task on tokio at once, not at its next turn. Sockets of the set still wake
+/// their tasks.
 #[test]
 fn tokio_waits_for_all_while_a_task_needs_it() {
     const ROUNDS: u8 = 100;
