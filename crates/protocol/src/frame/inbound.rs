@@ -46,7 +46,13 @@ impl Inbound {
             self.partial.clear();
         }
         if self.partial.is_empty() {
-            let whole = frame_len(input)?.map(|len| PREFIX_LEN + len);
+            let len = loop {
+                match frame_len(input) {
+                    Ok(len) => break len,
+                    Err(error) => skip_keepalive(input, error)?,
+                }
+            };
+            let whole = len.map(|len| PREFIX_LEN + len);
             if let Some(whole) = whole.filter(|&whole| whole <= input.len()) {
                 let frame = take(input, whole);
                 return Ok(Some(Frame {
@@ -104,9 +110,14 @@ impl Inbound {
         {
             return Ok(self.discard(input, remaining, total_len));
         }
-        self.fill(input, PREFIX_LEN);
-        let Some(total_len) = frame_len(&self.partial)? else {
-            return Ok(None);
+        let total_len = loop {
+            self.fill(input, PREFIX_LEN);
+            match frame_len(&self.partial) {
+                Ok(Some(len)) => break len,
+                Ok(None) => return Ok(None),
+                Err(_) if self.partial == KEEPALIVE => self.partial.clear(),
+                Err(error) => return Err(error),
+            }
         };
         let whole = PREFIX_LEN + total_len;
         // Only the fixed part shows whether a payload is to be discarded. So
@@ -162,6 +173,20 @@ fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
     let (taken, rest) = whole.split_at_mut(len.min(whole.len()));
     *input = rest;
     taken
+}
+
+/// A SESSION KEEPALIVE packet (RFC 1002 4.3.6). Samba sends it every `keepalive`
+/// seconds in CIFS, 300 by default, also on port 445. It needs no answer.
+const KEEPALIVE: [u8; PREFIX_LEN] = [0x85, 0, 0, 0];
+
+/// Moves `input` behind a keepalive packet; anything else is the error.
+#[cold]
+fn skip_keepalive(input: &mut &mut [u8], error: FrameError) -> Result<(), FrameError> {
+    if !input.starts_with(&KEEPALIVE) {
+        return Err(error);
+    }
+    take(input, PREFIX_LEN);
+    Ok(())
 }
 
 #[inline]

@@ -168,11 +168,32 @@ fn a_discarded_payload_takes_no_memory() {
 }
 
 #[test]
+fn keepalive_packets_are_skipped_wherever_the_stream_is_cut() {
+    let message = read_response(&[7; 100], Flags(0));
+    let keepalive = [0x85, 0, 0, 0];
+    let stream = [&keepalive, &keepalive, &framed(&message)[..], &keepalive].concat();
+    let twice = stream.repeat(2);
+    for payload in [Payload::Keep, Payload::Discard] {
+        for cut in 1..20 {
+            let mut stream = twice.clone();
+            let mut inbound = Inbound::default();
+            let mut lens = Vec::new();
+            for mut piece in stream.chunks_mut(cut) {
+                while let Some(frame) = inbound.next(&mut piece, payload).unwrap() {
+                    lens.push(frame.total_len);
+                }
+            }
+            assert_eq!(lens, [message.len(); 2], "{cut}");
+        }
+    }
+}
+
+#[test]
 fn a_length_beyond_any_message_ends_the_connection() {
     let mut inbound = Inbound::default();
     for (mut bytes, expected) in [
         ([0, 0xff, 0xff, 0xff], FrameError::TooLong(0xff_ffff)),
-        ([0x85, 0, 0, 0], FrameError::Type(0x85)),
+        ([0x85, 0, 0, 1], FrameError::Type(0x85)),
     ] {
         let error = inbound.next(&mut &mut bytes[..], Payload::Keep);
         assert_eq!(error.unwrap_err(), expected);
