@@ -6,12 +6,14 @@
 //! ```
 //!
 //! The grammar is that of dbench 4 (`child.c`) and of smbtorture's bench.nbench
-//! (`source4/torture/nbench`). Older files without times or without statuses are
-//! read too. An operation without a status counts as successful. A file is read
+//! (`source4/torture/nbench`). Older files without times, statuses or levels are read
+//! too, and so are those of dbench's `smb` backend. An operation without a status counts as successful. A file is read
 //! once, line by line. The result is a [`Trace`], a fraction of its size.
 
+mod backend;
 mod level;
 mod line;
+mod words;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -21,6 +23,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use smbench_model::trace::{Builder, Trace};
 use thiserror::Error;
 
+use backend::OpenFiles;
 use line::LineError;
 
 /// Limits for the bytes of a line and the lines of a file. A file above them is not
@@ -93,6 +96,7 @@ pub fn parse(
     unknown: Unknown,
 ) -> Result<Trace, LoadfileError> {
     let mut builder = Builder::default();
+    let mut open_files = OpenFiles::default();
     let mut hash = Context::new(&SHA256);
     let mut bytes = Vec::new();
     let mut number = 0;
@@ -123,7 +127,13 @@ pub fn parse(
             }
         }
         hash.update(&bytes);
-        if let Err(error) = add(&mut builder, &text(&bytes)) {
+        let line = text(&bytes);
+        // Editors of Windows put a byte order mark before the first line.
+        let line = line
+            .strip_prefix('\u{feff}')
+            .filter(|_| number == 0)
+            .unwrap_or(&line);
+        if let Err(error) = add(&mut builder, &mut open_files, line) {
             match (error.left_out_as(), unknown) {
                 (Some(what), Unknown::Skip) => builder.skip(what),
                 _ => return Err(malformed(error.to_string())),
@@ -155,8 +165,10 @@ fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     }
 }
 
-fn add(builder: &mut Builder, text: &str) -> Result<(), LineError> {
-    let mut words = line::Words::default();
+fn add(builder: &mut Builder, open_files: &mut OpenFiles, text: &str) -> Result<(), LineError> {
+    let translated = open_files.translated(text)?;
+    let text = translated.as_deref().unwrap_or(text);
+    let mut words = words::Words::default();
     let Some(line) = line::parse(text, &mut words)? else {
         return Ok(());
     };

@@ -7,9 +7,7 @@ use smbench_protocol::NtStatus;
 use thiserror::Error;
 
 use super::level;
-
-/// The largest number of words in a line; known verbs need at most eight.
-const WORDS_MAX: usize = 16;
+use super::words::{WORDS_MAX, Words, is_time, old_form, shown, split};
 
 /// Characters that search patterns may contain, but names of files may not (MS-FSCC
 /// 2.1.5).
@@ -17,10 +15,6 @@ const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
 
 /// The forms of a status, for messages.
 const STATUSES: &str = "a name such as NT_STATUS_OK, or a number such as 0xC0000034";
-
-/// The words of a line, in their order.
-#[derive(Default)]
-pub(super) struct Words<'a>([&'a str; WORDS_MAX]);
 
 /// The content of a line.
 #[derive(Debug, PartialEq)]
@@ -59,6 +53,16 @@ pub(super) enum LineError {
          --skip-unknown leaves such lines out"
     )]
     Wildcards { verb: Verb, name: String },
+    #[error(
+        "`{0}` is not open: no line before has opened it; --skip-unknown leaves such lines out"
+    )]
+    NoFile(String),
+    #[error("{verb} has the arguments `{found}`: expected {expected}, then SUCCESS, ERROR or *")]
+    Backend {
+        verb: String,
+        found: String,
+        expected: &'static str,
+    },
     #[error("{verb}: {error}")]
     Step { verb: Verb, error: StepError },
     #[error("{verb} has {found} arguments: expected {expected}, and a status")]
@@ -102,6 +106,7 @@ impl LineError {
     pub(super) fn left_out_as(&self) -> Option<&str> {
         match self {
             Self::Unknown(name) => Some(name.as_str()),
+            Self::NoFile(_) => Some("a file that is not open"),
             Self::NotOpen { verb, .. }
             | Self::Level { verb, .. }
             | Self::Status { verb, .. }
@@ -109,11 +114,6 @@ impl LineError {
             _ => None,
         }
     }
-}
-
-/// Returns the beginning of a word, escaped, for a message.
-fn shown(word: &str) -> String {
-    word.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
 /// Parses a line; `None` for a line without content.
@@ -136,6 +136,14 @@ pub(super) fn parse<'a>(
     let verb = verb(name)?;
     let expected = arguments_of(verb);
     let arity = expected.split(' ').count();
+    let completed;
+    let arguments = match old_form(verb, arguments) {
+        Some(words) => {
+            completed = words;
+            completed.0[..arity].as_ref()
+        }
+        None => arguments,
+    };
     let (arguments, status) = match arguments.len() {
         len if len == arity => (arguments, NtStatus::SUCCESS),
         len if len == arity + 1 => (&arguments[..arity], status(verb, arguments[arity])?),
@@ -157,11 +165,6 @@ pub(super) fn parse<'a>(
         step,
         status,
     }))
-}
-
-/// Whether the first word of a line is a time.
-fn is_time(first: &str) -> bool {
-    first.starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn verb(name: &str) -> Result<Verb, LineError> {
@@ -202,24 +205,6 @@ const fn arguments_of(verb: Verb) -> &'static str {
         Verb::Mkdir | Verb::Rmdir | Verb::Deltree => "path",
         Verb::Sleep => "microseconds",
     }
-}
-
-/// Splits a line into words, with names without their quotation marks. A comment
-/// has no words.
-fn split<'a, 'w>(text: &'a str, words: &'w mut Words<'a>) -> Result<&'w [&'a str], LineError> {
-    let mut rest = text.trim();
-    let mut count = 0;
-    while !(rest.is_empty() || count == 0 && rest.starts_with('#')) {
-        let word;
-        (word, rest) = match rest.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').ok_or(LineError::Quote)?,
-            None => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
-        };
-        *words.0.get_mut(count).ok_or(LineError::TooLong)? = word;
-        count += 1;
-        rest = rest.trim_start();
-    }
-    Ok(&words.0[..count])
 }
 
 fn seconds(word: &str) -> Result<Duration, LineError> {

@@ -120,6 +120,75 @@ fn files_without_status_or_with_times_are_read() {
     assert_eq!(trace.paths[0].display(0), "café");
 }
 
+/// A file as genloadfile of dbench writes it.
+#[test]
+fn a_last_line_at_time_0_runs_after_the_others() {
+    let text = "0.0 Deltree \"/clients/client1\" 0x0\n4.5 Mkdir \"/clients/client1\" 0x0\n\
+                0.000000000 Deltree \"/clients/client1\" 0x0\n";
+    let trace = read_text(text).unwrap();
+    assert_eq!(*trace.times, [0, 4_500_000_000, 4_500_000_000]);
+}
+
+/// The format of 2002 has no statuses, levels and quotation marks.
+#[test]
+fn files_of_2002_are_read() {
+    let old = "NTCreateX \\clients\\client1\\a 0x40 0x2 7\nQUERY_PATH_INFORMATION \\clients\\client1\\a\n\
+               QUERY_FILE_INFORMATION 7\nFIND_FIRST \\clients\\client1\\*\nClose 7\n\
+               Unlink \\clients\\client1\\a\n";
+    let new = r#"NTCreateX "\clients\client1\a" 0x40 0x2 7 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\a" 1 NT_STATUS_OK
+QUERY_FILE_INFORMATION 7 263 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*" 260 1366 0 NT_STATUS_OK
+Close 7 NT_STATUS_OK
+Unlink "\clients\client1\a" 0x6 NT_STATUS_OK"#;
+    let [old, new] = [old, new].map(|text| read_text(text).unwrap());
+    assert_eq!(format!("{:?}", old.records), format!("{:?}", new.records));
+}
+
+#[test]
+fn lines_of_dbenchs_smb_backend_are_read() {
+    let backend = r#"MKDIR "/d" SUCCESS
+OPEN "/d/a" 0x0a SUCCESS
+WRITE "/d/a" 0 4096 SUCCESS
+READ "\d\a" 0 4096 *
+CLOSE "/d/a" SUCCESS
+OPEN "/d/b" 1 ERROR
+READDIR "/d" SUCCESS
+UNLINK "/d/a" SUCCESS
+RMDIR "/d" SUCCESS"#;
+    let usual = r#"Mkdir "\clients\client1\d" NT_STATUS_OK
+NTCreateX "\clients\client1\d\a" 0x40 3 1 NT_STATUS_OK
+WriteX 1 0 4096 4096 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\d\b" 0x40 1 2 NT_STATUS_OBJECT_NAME_NOT_FOUND
+FIND_FIRST "\clients\client1\d\*" 260 1366 0 NT_STATUS_OK
+Unlink "\clients\client1\d\a" 0x6 NT_STATUS_OK
+Rmdir "\clients\client1\d" NT_STATUS_OK"#;
+    let [backend, usual] = [backend, usual].map(|text| read_text(text).unwrap());
+    let shown = |trace: &Trace| format!("{:?} {:?}", trace.records, trace.statuses);
+    assert_eq!(shown(&backend), shown(&usual));
+    assert_eq!(
+        error("READ \"/a\" 0 9 SUCCESS"),
+        "loadfile my.txt, line 1: `/a` is not open: no line before has opened it; --skip-unknown \
+         leaves such lines out"
+    );
+    assert_eq!(
+        error("MKDIR \"/a\" NT_STATUS_OK"),
+        "loadfile my.txt, line 1: MKDIR has the arguments `/a NT_STATUS_OK`: expected \"/name\", \
+         then SUCCESS, ERROR or *"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_verb() {
+    let text = "\u{feff}Mkdir \"/a\" NT_STATUS_OK\nRmdir \"/a\" NT_STATUS_OK";
+    assert_eq!(read_text(text).unwrap().len(), 2);
+    assert!(
+        error("Mkdir \"/a\" NT_STATUS_OK\n\u{feff}Rmdir \"/a\"").contains("line 2: unknown verb")
+    );
+}
+
 #[test]
 fn handles_take_as_much_room_as_are_open_at_a_time() {
     let mut text = String::new();

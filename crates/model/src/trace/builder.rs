@@ -48,6 +48,13 @@ impl Builder {
         if self.records.len() >= RECORDS_MAX {
             return Err(StepError::TooMany);
         }
+        // dbench's genloadfile gives what it adds at the end the time 0.
+        let at = at.map(|at| match (at, self.times.last()) {
+            (Duration::ZERO, Some(&last)) => {
+                self.first.unwrap_or_default() + Duration::from_nanos(last)
+            }
+            (at, _) => at,
+        });
         if let Some(at) = at {
             self.pass_to(at)?;
         }
