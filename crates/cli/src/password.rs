@@ -200,6 +200,10 @@ fn read(path: &Path) -> Result<String, Failure> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(unreadable(path, "larger than 64 KiB"));
     }
+    // Editors of Windows begin a file with a byte order mark.
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(.."\u{feff}".len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let newlines = error.as_bytes()[..valid].iter().filter(|b| **b == b'\n');
@@ -221,6 +225,23 @@ mod tests {
         assert_eq!(file.username.as_deref(), Some("ann"));
         assert_eq!(file.password.as_deref(), Some("a = b "));
         assert_eq!(file.domain.as_deref(), Some("WORK"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_password_or_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("windows");
+        std::fs::write(&path, "\u{feff}pw\n").unwrap();
+        let args = SecretArgs {
+            password_file: Some(path.clone()),
+            ..SecretArgs::default()
+        };
+        let (mut target, url) = Target::parse("smb://ann@host/share").unwrap();
+        let sources = Sources::open(&args, &mut target, url).unwrap();
+        assert_eq!(sources.password(&target).unwrap().expose(), "pw");
+        std::fs::write(&path, "\u{feff}username = ann\n").unwrap();
+        let file = Authentication::read(&path).ok().unwrap();
+        assert_eq!(file.username.as_deref(), Some("ann"));
     }
 
     #[test]
