@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 use clap_complete::Shell;
 use smbench_formats::profile::suggestion;
 
@@ -310,12 +312,29 @@ fn command_meant(error: &clap::Error) -> String {
     suggestion(written, &names)
 }
 
+/// Parses a command line. A switch may be given twice.
+fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    fn with_switches(command: clap::Command) -> clap::Command {
+        let command = command.mut_subcommands(with_switches);
+        command.mut_args(|arg| match arg.get_action() {
+            ArgAction::SetTrue => {
+                let itself = arg.get_id().clone();
+                arg.overrides_with(itself)
+            }
+            _ => arg,
+        })
+    }
+    let mut command = with_switches(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
 /// Parses a command line. A run without a server gets the one of the environment.
 fn parse_with_target(
     mut words: Vec<OsString>,
     target: Option<OsString>,
 ) -> Result<Cli, clap::Error> {
-    let parsed = Cli::try_parse_from(&words);
+    let parsed = parse(&words);
     let Some(target) = target.filter(|target| !target.is_empty()) else {
         return parsed;
     };
@@ -336,7 +355,7 @@ fn parse_with_target(
     let mut option = OsString::from("--target=");
     option.push(target);
     words.insert(place, option);
-    Cli::try_parse_from(words)
+    parse(&words)
 }
 
 /// Moves the command of `fileio` before its options. sysbench has it at the end.

@@ -14,6 +14,8 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
+use crate::units::parse_count;
+
 /// The largest rate, in actions per second. It is several times the rate that any
 /// machine can offer. It bounds the time to count the actions given up after a
 /// stall.
@@ -186,11 +188,7 @@ impl FromStr for Rate {
             Some((number, "client")) => (number, RateScope::Client),
             Some(_) => return Err(fail()),
         };
-        let (number, scale) = match number.trim().strip_suffix('k') {
-            Some(thousands) => (thousands, 1000.0),
-            None => (number.trim(), 1.0),
-        };
-        let per_second = number.parse::<f64>().map_err(|_| fail())? * scale;
+        let per_second = parse_count(number).ok_or_else(fail)?;
         match (RATE_MIN..=RATE_MAX).contains(&per_second) {
             true => Ok(Self { per_second, scope }),
             false => Err(fail()),
@@ -247,6 +245,7 @@ mod tests {
             ("5000/total", 5000.0, RateScope::Total, "5000"),
             (" 0.5/client", 0.5, RateScope::Client, "0.5/client"),
             ("1e6", 1e6, RateScope::Total, "1000000"),
+            ("5K", 5000.0, RateScope::Total, "5000"),
             ("2.5k/client", 2500.0, RateScope::Client, "2500/client"),
         ] {
             let rate: Rate = text.parse().unwrap();

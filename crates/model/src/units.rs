@@ -162,15 +162,56 @@ impl<'de> Deserialize<'de> for Size {
 
 /// The text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h")]
-pub struct DurationError(String);
+pub enum DurationError {
+    /// A number without a unit.
+    #[error("`{0}` has no unit: write {0}s for seconds, or us, ms, m or h")]
+    NoUnit(String),
+    /// No number, an unknown unit, or too much.
+    #[error("`{0}` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h")]
+    Malformed(String),
+}
 
-/// Parses a duration: `500ms`, `30s`, `10m`, `1h 30m`, or `0`.
+/// Parses a duration: `500ms`, `30s`, `1.5m`, `1h 30m`, or `0`.
 ///
 /// # Errors
 /// When a number or its unit is missing or unknown, or the sum overflows.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
-    humantime::parse_duration(text.trim()).map_err(|_| DurationError(text.to_owned()))
+    let trimmed = text.trim();
+    let whole = humantime::parse_duration(trimmed).ok();
+    whole
+        .or_else(|| decimal_duration(trimmed))
+        .ok_or_else(|| match parse_number(trimmed) {
+            Some(_) => DurationError::NoUnit(trimmed.to_owned()),
+            None => DurationError::Malformed(text.to_owned()),
+        })
+}
+
+/// Parses one decimal number and its unit: `1.5m`.
+fn decimal_duration(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = humantime::parse_duration(&format!("1{}", &text[digits.len()..])).ok()?;
+    Duration::try_from_secs_f64(parse_number(digits)? * unit.as_secs_f64()).ok()
+}
+
+/// Parses a finite number of 0 or more.
+#[must_use]
+pub fn parse_number(text: &str) -> Option<f64> {
+    let number = text.trim().parse::<f64>().ok();
+    number.filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+/// Parses a count of operations or clients: a number of 0 or more, or with `k` or `M`
+/// thousands or millions of them: `5000`, `5k`, `1.5K`.
+#[must_use]
+pub fn parse_count(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (number, scale) = match text.strip_suffix(['k', 'K']) {
+        Some(thousands) => (thousands, 1e3),
+        None => text
+            .strip_suffix('M')
+            .map_or((text, 1.0), |millions| (millions, 1e6)),
+    };
+    parse_number(number).map(|number| number * scale)
 }
 
 /// Formats a duration so that [`parse_duration`] reads it back: `1m 30s`.
@@ -274,13 +315,39 @@ mod tests {
     }
 
     #[test]
+    fn counts_may_have_thousands_and_millions() {
+        for (text, count) in [
+            ("5000", 5000.0),
+            ("5k", 5000.0),
+            (" 1.5 K", 1500.0),
+            ("2M", 2e6),
+        ] {
+            assert_eq!(parse_count(text), Some(count));
+        }
+        for text in ["", "k", "-1", "5kk", "1 G", "inf"] {
+            assert_eq!(parse_count(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn durations_are_read_and_written() {
-        for (text, millis) in [("500ms", 500), ("30s", 30_000), ("10m", 600_000), ("0", 0)] {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("30s", 30_000),
+            ("10m", 600_000),
+            ("1h 30m", 5_400_000),
+            ("1.5m", 90_000),
+            ("0.25 s", 250),
+            ("0", 0),
+        ] {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)));
         }
-        for text in ["", "3", "s", "-3s", "3 parsecs"] {
-            assert_eq!(parse_duration(text), Err(DurationError(text.to_owned())));
+        for text in ["", "s", "-3s", "3 parsecs", "1e300h", "NaNs"] {
+            let error = DurationError::Malformed(text.to_owned());
+            assert_eq!(parse_duration(text), Err(error));
         }
+        let error = parse_duration("90").unwrap_err().to_string();
+        assert!(error.starts_with("`90` has no unit: write 90s"), "{error}");
         assert_eq!(format_duration(Duration::from_secs(30)), "30s");
     }
 

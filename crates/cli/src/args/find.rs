@@ -7,7 +7,7 @@ use smbench_model::lists::clients::CLIENTS_MAX;
 use smbench_model::lists::sources::SourceList;
 use smbench_model::plan::Spacing;
 use smbench_model::search::Confirmations;
-use smbench_model::units::parse_duration;
+use smbench_model::units::{parse_count, parse_duration};
 use smbench_report::Threshold;
 use smbench_report::find::HeldLimit;
 
@@ -193,7 +193,7 @@ impl Default for SearchArgs {
 }
 
 pub(crate) fn parse_precision(text: &str) -> Result<f64, &'static str> {
-    let percent = parse_percent(text.trim_end_matches('%'))?;
+    let percent = parse_percent(text)?;
     match percent > 0.0 {
         true => Ok(percent / 100.0),
         false => Err("the precision is more than 0 %"),
@@ -211,11 +211,6 @@ pub(crate) fn parse_confirmations(text: &str) -> Result<Confirmations, String> {
 
 /// Parses `5000` or `5k`.
 fn parse_load(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.trim().strip_suffix('k') {
-        Some(thousands) => (thousands, 1000.0),
-        None => (text.trim(), 1.0),
-    };
-    let load = number.parse::<f64>().ok().map(|number| number * scale);
-    let load = load.filter(|load| load.is_finite() && *load >= 1.0);
+    let load = parse_count(text).filter(|load| *load >= 1.0);
     load.ok_or_else(|| format!("`{text}` is not a load of 1 or more, such as 5000 or 5k"))
 }

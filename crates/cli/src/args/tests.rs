@@ -53,6 +53,18 @@ fn mistakes_take_one_line() {
     }
 }
 
+/// A script may add a switch that its caller has given already.
+#[test]
+fn a_switch_may_be_given_twice_and_a_value_may_not() {
+    let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+    assert!(parse(&words("smbench run -q --verify -q --verify")).is_ok());
+    assert!(parse(&words("smbench find rate smb://a@h/s --slo mean<9ms -q -q")).is_ok());
+    let error = parse(&words("smbench run -c 1 -c 2")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ArgumentConflict);
+    let error = parse(&words("smbench run -d 90")).unwrap_err().to_string();
+    assert!(error.contains("`90` has no unit: write 90s"), "{error}");
+}
+
 #[test]
 fn a_url_where_a_file_belongs_is_refused_without_its_password() {
     let url = "smb://ann:hunter2@host/share";

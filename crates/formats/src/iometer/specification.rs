@@ -137,7 +137,16 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
         percent @ 0..=100 => Ok(percent as f64),
         more => Err(format!("{} is {more}: at most 100 make sense", COLUMNS[at])),
     };
-    let request = |at: usize| match number(at)? {
+    // Editors of such files also write sizes with a unit, as Iometer shows them.
+    let bytes = |at: usize| match fields.get(at) {
+        Some(field) => {
+            let size = field.parse::<Size>();
+            let size = size.map_err(|error| format!("{} is wrong: {error}", COLUMNS[at]));
+            size.map(|Size(bytes)| bytes)
+        }
+        None => Ok(0),
+    };
+    let request = |at: usize| match bytes(at)? {
         bytes @ 0..=REQUEST_BYTES_MAX => Ok(Size(bytes)),
         more => Err(format!(
             "{} is {more}: requests of more than {} are not supported, as no SMB server takes them",
@@ -168,7 +177,7 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
         delay: Some(delay).filter(|delay| !delay.is_zero()),
         // Iometer treats a burst of 0 as 1.
         burst: Some(whole(5)?).filter(|&burst| burst > 1),
-        align: Some(Size(whole(6)?.into())).filter(|align| align.0 > 0),
+        align: Some(Size(bytes(6)?)).filter(|align| align.0 > 0),
         reply: Some(request(7)?).filter(|reply| reply.0 > 0),
     })
 }

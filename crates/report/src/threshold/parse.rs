@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use smbench_model::units::{parse_count, parse_duration, parse_number};
+
 use super::{Threshold, ThresholdError, ThresholdValue};
 use crate::compare::Phrase;
 use crate::metric::Metric;
@@ -48,24 +50,39 @@ fn limit(text: &str, value: ThresholdValue) -> Result<f64, &'static str> {
         (ThresholdValue::ErrorShare, Some(number)) => number.trim(),
         _ => return Err("limits of a run have no %; `compare` judges changes"),
     };
-    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
-    let (number, unit) = (digits.trim(), &text[digits.len()..]);
-    let number = number.parse::<f64>().ok();
-    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-    let number = number.ok_or("the limit is not a number of 0 or more")?;
+    let number = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
+    let unit = &text[number.len()..];
+    let number = parse_number(number).ok_or("the limit is not a number of 0 or more");
+    if value.is_time() {
+        // A time of 0 needs a unit as well.
+        let time = parse_duration(text).ok().filter(|_| !unit.is_empty());
+        return match time {
+            Some(time) => Ok(time.as_nanos() as f64),
+            None => number.and(Err("the limit needs a unit: us, ms, s, m or h")),
+        };
+    }
     let scale = match (value, unit) {
-        (_, "ns") if value.is_time() => 1.0,
-        (_, "us" | "µs") if value.is_time() => 1e3,
-        (_, "ms") if value.is_time() => 1e6,
-        (_, "s") if value.is_time() => 1e9,
-        _ if value.is_time() => return Err("the limit needs a unit: us, ms or s"),
         (_, "") => 1.0,
-        (ThresholdValue::Metric(Metric::Throughput), "Mbit/s") => 1.0,
-        (ThresholdValue::Metric(Metric::Throughput), "Gbit/s") => 1000.0,
-        (ThresholdValue::Metric(Metric::Throughput), "MB/s") => 8.0,
-        (ThresholdValue::Metric(Metric::Operations), "k") => 1000.0,
+        (ThresholdValue::Metric(Metric::Throughput), unit) => throughput_unit(unit)?,
         (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), "us") => 1.0,
+        (ThresholdValue::Errors | ThresholdValue::Metric(Metric::Operations), _) => {
+            return parse_count(text).ok_or("the limit is not a number of 0 or more");
+        }
         _ => return Err("the limit has an unknown unit"),
     };
-    Ok(number * scale)
+    number.map(|number| number * scale)
+}
+
+/// Returns a unit of throughput in Mbit/s.
+fn throughput_unit(unit: &str) -> Result<f64, &'static str> {
+    match unit {
+        "kbit/s" => Ok(1e-3),
+        "Mbit/s" => Ok(1.0),
+        "Gbit/s" => Ok(1e3),
+        "MB/s" => Ok(8.0),
+        "GB/s" => Ok(8e3),
+        "MiB/s" => Ok(8.0 * 1.048_576),
+        "GiB/s" => Ok(8.0 * 1_073.741_824),
+        _ => Err("the limit has an unknown unit"),
+    }
 }

@@ -159,12 +159,35 @@ fn flush_policies_show_only_where_something_waits_for_the_disk() {
     assert!(!honours.hides_flush_policy(&through));
 }
 
+/// Limits have the durations, counts and rates of all other options.
+#[test]
+fn limits_have_the_grammar_of_options() {
+    let limit = |text: &str| {
+        text.parse::<Threshold>()
+            .unwrap()
+            .required(&document(&curve()))
+            .limit
+    };
+    for (condition, expected) in [
+        ("p95 > 1h", 3.6e12),
+        ("p95 > 1.5m", 9e10),
+        ("p95 > 1s 500ms", 1.5e9),
+        ("mean > 80 us", 8e4),
+        ("ops/s > 5K", 5000.0),
+        ("errors > 1k", 1000.0),
+        ("throughput < 1 GB/s", 8000.0),
+        ("throughput < 1.5Gbit/s", 1500.0),
+    ] {
+        assert_eq!(limit(condition), expected, "{condition}");
+    }
+}
+
 #[test]
 fn mistakes_are_refused_with_the_grammar() {
     for (condition, reason) in [
         ("p95", "there is no < or >"),
         ("p98 > 5ms", "unknown metric `p98`"),
-        ("p95 > 5", "the limit needs a unit: us, ms or s"),
+        ("p95 > 5", "the limit needs a unit: us, ms, s, m or h"),
         (
             "p95 > 5%",
             "limits of a run have no %; `compare` judges changes",

@@ -61,3 +61,10 @@ fn a_value_is_that_of_the_key_above_it() {
         ]
     );
 }
+
+#[test]
+fn sizes_may_have_a_unit() {
+    let [plain, with_unit] = ["4096,100,0,0,0,1,512,1024", "4K,100,0,0,0,1,512B,1KiB"]
+        .map(|line| parse("x.icf", minimal(&format!("{line}\n")).as_bytes()).unwrap());
+    assert_eq!(format!("{plain:?}"), format!("{with_unit:?}"));
+}

@@ -34,6 +34,11 @@ fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
         ),
         ("0,100,0,0,0,1,0,0\n", "x.icf:6: size is 0: the least is 1"),
         (
+            "4x,100,0,0,0,1,0,0\n",
+            "x.icf:6: size is wrong: `4x` is not a size: use bytes or a unit, for example 4096, \
+             4KiB or 10MiB",
+        ),
+        (
             "16777216,100,0,0,0,1,0,0\n",
             "x.icf:6: size is 16777216: requests of more than 8 MiB are not supported, as no SMB \
              server takes them",
