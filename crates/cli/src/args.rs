@@ -27,10 +27,13 @@ mod message;
 mod run;
 mod server;
 mod suite;
+mod sysbench;
 mod value;
 
 use crate::failure::Failure;
+use crate::output::complain;
 use message::one_line;
+use sysbench::Translated;
 use value::{destinations, files, parse_profile, paths};
 
 pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
@@ -268,7 +271,10 @@ pub(crate) const TARGET_VARIABLE: &str = "SMBENCH_TARGET";
 /// Reads these words, of which the first is the name of the program. Ends the process if only
 /// help was asked for.
 pub(crate) fn parse_words(words: Vec<OsString>) -> Result<CliCommand, Failure> {
-    let words = in_order(words);
+    let Translated { words, note } = sysbench::translated(words)?;
+    if let Some(note) = note {
+        complain(note);
+    }
     let target = env::var_os(TARGET_VARIABLE);
     let is_empty = target.as_ref().is_some_and(|target| target.is_empty());
     match parse_with_target(words, target) {
@@ -291,7 +297,8 @@ pub(crate) fn parse_words(words: Vec<OsString>) -> Result<CliCommand, Failure> {
 
 /// Reads these words like [`parse_words`]. Prints no help: the first host prints it.
 pub(crate) fn parse_quietly(words: Vec<OsString>) -> Result<CliCommand, Failure> {
-    let parsed = parse_with_target(in_order(words), env::var_os(TARGET_VARIABLE));
+    let words = sysbench::translated(words)?.words;
+    let parsed = parse_with_target(words, env::var_os(TARGET_VARIABLE));
     let parsed = parsed.map_err(|error| Failure::Usage(error.kind().to_string()))?;
     Ok(parsed.command)
 }
@@ -356,21 +363,6 @@ fn parse_with_target(
     option.push(target);
     words.insert(place, option);
     parse(&words)
-}
-
-/// Moves the command of `fileio` before its options. sysbench has it at the end.
-fn in_order(mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.get(1).is_some_and(|word| word == "fileio") {
-        let is_command = |word: &OsString| {
-            let mut commands = ["prepare", "run", "cleanup", "help"].iter();
-            commands.any(|command| word == command)
-        };
-        let is_first = words.get(2).is_some_and(is_command);
-        if !is_first && words.last().is_some_and(is_command) {
-            words[2..].rotate_right(1);
-        }
-    }
-    words
 }
 
 #[cfg(test)]

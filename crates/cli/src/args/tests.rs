@@ -191,26 +191,6 @@ fn the_usual_lengths_are_short_forms() {
 }
 
 #[test]
-fn fileio_takes_its_command_where_sysbench_does() {
-    let order = |words: &str| {
-        let words = words.split(' ').map(OsString::from).collect();
-        in_order(words).join(&OsString::from(" "))
-    };
-    for (written, ordered) in [
-        ("x fileio --threads=4 run", "x fileio run --threads=4"),
-        (
-            "x fileio --label cleanup run",
-            "x fileio run --label cleanup",
-        ),
-        ("x fileio cleanup --a", "x fileio cleanup --a"),
-        ("x fileio --threads=4", "x fileio --threads=4"),
-        ("x suite --a run", "x suite --a run"),
-    ] {
-        assert_eq!(order(written), ordered);
-    }
-}
-
-#[test]
 fn a_misplaced_url_is_not_repeated() {
     for args in [
         &["smbench", "run", "--clients", "smb://ann:pa ss@host/share"][..],

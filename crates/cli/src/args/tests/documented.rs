@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use crate::args::{Cli, in_order};
+use crate::args::{Cli, sysbench};
 
 /// Returns README.md and the chapters of the manual.
 fn chapters() -> Vec<PathBuf> {
@@ -85,7 +85,8 @@ fn commands_of_the_documentation_are_accepted() {
         {
             number += 1;
             let words = command.iter().map(OsString::from).collect();
-            if let Err(error) = Cli::try_parse_from(in_order(words)) {
+            if let Err(error) = Cli::try_parse_from(sysbench::translated(words).ok().unwrap().words)
+            {
                 let is_help = matches!(
                     error.kind(),
                     ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
