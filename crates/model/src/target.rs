@@ -12,7 +12,7 @@ use crate::login::Login;
 pub use crate::secret::Secret;
 pub use crate::url::{DEFAULT_PORT, TargetError};
 use crate::url::{
-    check_characters, decode, encode, parse_server, parse_share, slashed, strip_scheme,
+    check_characters, decode, encode, parse_server, parse_share, slashed, split_zone, strip_scheme,
 };
 
 /// A parsed target URL and its password.
@@ -127,6 +127,13 @@ impl Target {
         }
     }
 
+    /// Returns the name or address of the server without a zone, which says something
+    /// to this machine alone.
+    #[must_use]
+    pub fn server_name(&self) -> &str {
+        split_zone(&self.host).0
+    }
+
     /// Returns the canonical URL without the password. It is safe to print and
     /// store, and [`Target::parse`] reads it back.
     #[must_use]
@@ -145,7 +152,7 @@ impl fmt::Display for Target {
             write!(f, "{}@", encode(&self.user))?;
         }
         if self.host.contains(':') {
-            write!(f, "[{}]", self.host)?;
+            write!(f, "[{}]", self.host.replace('%', "%25"))?;
         } else {
             f.write_str(&self.host)?;
         }
@@ -221,6 +228,12 @@ mod tests {
         assert_eq!((v6.host.as_str(), v6.port), ("fe80::1", 1445));
         assert_eq!(v6.redacted(), "smb://ann@[fe80::1]:1445/s");
         assert_eq!(target("smb://[::1]/s").port, DEFAULT_PORT);
+        for text in ["smb://[fe80::0:1%25eth0]/s", "//[fe80::1%eth0]/s"] {
+            let zoned = target(text);
+            assert_eq!(zoned.host, "fe80::1%eth0");
+            assert_eq!(zoned.server_name(), "fe80::1");
+            assert_eq!(zoned.redacted(), "smb://[fe80::1%25eth0]/s");
+        }
         assert_eq!(
             target("smb://127.0.0.1:445/s").redacted(),
             "smb://127.0.0.1/s"
@@ -253,6 +266,8 @@ mod tests {
             ("smb://[::1/share", E::BadHost),
             ("smb://[::1]445/share", E::BadHost),
             ("smb://[nonsense]/share", E::BadHost),
+            ("smb://[fe80::1%]/share", E::BadHost),
+            ("smb://ho%25st/share", E::BadHost),
             ("smb://host:0/share", E::BadPort),
             ("smb://host:65536/share", E::BadPort),
             ("smb://host:/share", E::BadPort),

@@ -44,11 +44,35 @@ pub(super) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
         return Some(split.map_or((text, None), |(host, port)| (host, Some(port))));
     };
     let (address, after) = bracketed.split_once(']')?;
-    address.parse::<Ipv6Addr>().ok()?;
+    let (ip, zone) = split_zone(address);
+    ip.parse::<Ipv6Addr>().ok()?;
+    if zone.is_some_and(|zone| !is_zone(zone)) {
+        return None;
+    }
     match after {
         "" => Some((address, None)),
         _ => Some((address, Some(after.strip_prefix(':')?))),
     }
+}
+
+/// Splits `fe80::1%25eth0` (RFC 6874), or `fe80::1%eth0` as people type it, into the
+/// address and the zone, which is the name of an interface.
+pub(super) fn split_zone(address: &str) -> (&str, Option<&str>) {
+    match address.split_once('%') {
+        Some((ip, zone)) => {
+            let escaped = zone.strip_prefix("25").filter(|zone| !zone.is_empty());
+            (ip, Some(escaped.unwrap_or(zone)))
+        }
+        None => (address, None),
+    }
+}
+
+/// Whether this can be the name of an interface.
+pub(super) fn is_zone(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
 }
 
 /// Whether a name or address of a host may have this character.
@@ -67,12 +91,17 @@ pub(super) fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
     if host.is_empty() {
         return Err(TargetError::NoHost);
     }
+    let (host, zone) = match server.starts_with('[') {
+        true => split_zone(host),
+        false => (host, None),
+    };
     if !host.chars().all(is_of_host) {
         return Err(TargetError::BadHost);
     }
     // Of the many ways to write an IPv6 address, the shortest.
     let address: Option<Ipv6Addr> = host.parse().ok();
     let host = address.map_or_else(|| host.to_owned(), |address| address.to_string());
+    let host = zone.map_or_else(|| host.clone(), |zone| format!("{host}%{zone}"));
     let port = match port {
         None => DEFAULT_PORT,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits

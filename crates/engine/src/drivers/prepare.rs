@@ -17,7 +17,7 @@ use crate::smb::session::SessionError;
 pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
     let target = &site.endpoint.target;
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
-        true => format!(r"\\{}\{}", target.host, target.share),
+        true => format!(r"\\{}\{}", target.server_name(), target.share),
         false => String::new(),
     };
     WireName::new(&path).map_err(|_| SessionError::Path {

@@ -267,7 +267,7 @@ fn service(
     configuration: &Configuration,
     user_realm: &str,
 ) -> Principal {
-    let host = target.host.trim_end_matches('.').to_lowercase();
+    let host = target.server_name().trim_end_matches('.').to_lowercase();
     let in_realm_of = |name: &str| {
         let host = name.split_once('/').map_or(name, |(_, host)| host);
         let realm = configuration.realm_of(host).unwrap_or(user_realm);

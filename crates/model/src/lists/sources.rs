@@ -4,9 +4,14 @@
 //! networks. `192.0.2.1,192.0.2.10-192.0.2.20` is one address and then eleven more.
 //! Only connecting shows whether an address belongs to this machine.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use schemars::JsonSchema;
 
 use super::{List, ListError, Value};
+use crate::url::is_zone;
 
 /// The largest number of addresses in a list.
 pub const SOURCES_MAX: usize = 4096;
@@ -14,19 +19,81 @@ pub const SOURCES_MAX: usize = 4096;
 /// Local addresses of connections, in the order in which they are used.
 ///
 /// An element is an IPv4 or IPv6 address, or `FIRST-LAST` with both ends of one
-/// family.
-pub type SourceList = List<IpAddr>;
+/// family. A link-local address may have a zone, as in `fe80::1%eth0`.
+pub type SourceList = List<Source>;
+
+/// The longest name of an interface on Linux (IFNAMSIZ), in bytes.
+const ZONE_MAX: usize = 15;
+
+/// A local address of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Source {
+    /// The address.
+    pub ip: IpAddr,
+    /// The name of the interface of a link-local address (RFC 4007), padded with zeros.
+    zone: [u8; ZONE_MAX],
+}
+
+impl Source {
+    /// Returns the interface of a link-local address, if the user gave it.
+    #[must_use]
+    pub fn zone(&self) -> Option<&str> {
+        let zone = std::str::from_utf8(&self.zone).unwrap_or_default();
+        Some(zone.trim_end_matches('\0')).filter(|zone| !zone.is_empty())
+    }
+}
+
+impl From<IpAddr> for Source {
+    fn from(ip: IpAddr) -> Self {
+        Self {
+            ip,
+            zone: [0; ZONE_MAX],
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let text = text.trim();
+        let Some((address, name)) = text.split_once('%') else {
+            return text.parse().map(|ip: IpAddr| ip.into()).map_err(|_| ());
+        };
+        let ip: Ipv6Addr = address.parse().map_err(|_| ())?;
+        let mut zone = [0; ZONE_MAX];
+        let room = zone.get_mut(..name.len()).ok_or(())?;
+        room.copy_from_slice(name.as_bytes());
+        match ip.is_unicast_link_local() && is_zone(name) {
+            true => Ok(Self {
+                ip: ip.into(),
+                zone,
+            }),
+            false => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.zone() {
+            Some(zone) => write!(f, "{}%{zone}", self.ip),
+            None => self.ip.fmt(f),
+        }
+    }
+}
 
 impl SourceList {
     /// Returns the address of a connection, by its number from 0. Connections use
     /// the addresses of the list in turn.
     #[must_use]
-    pub fn of_connection(&self, number: u32) -> IpAddr {
+    pub fn of_connection(&self, number: u32) -> Source {
         self.0[number as usize % self.0.len()]
     }
 }
 
-impl Value for IpAddr {
+impl Value for Source {
     const LIST: &str = "address list";
     const EXAMPLE: &str = "192.0.2.1,192.0.2.10-192.0.2.20";
     const WORD: &str = "address";
@@ -36,19 +103,29 @@ impl Value for IpAddr {
     const LENGTH_MAX: usize = SOURCES_MAX;
 
     fn parse(element: &str) -> Result<(Self, Self, usize), ListError> {
-        let address = |text: &str| {
-            text.trim().parse::<Self>().map_err(|_| {
-                ListError(format!(
-                    "`{element}` in the address list is neither an IP address nor FIRST-LAST"
-                ))
+        // A zone may have a dash as well.
+        let mut dashes = element.match_indices('-');
+        let range = || {
+            dashes.find_map(|(at, _)| {
+                let (first, last) = (element[..at].parse(), element[at + 1..].parse());
+                Some((first.ok()?, last.ok()?))
             })
         };
-        let (first, last) = element.split_once('-').unwrap_or((element, element));
-        let (first, last) = (address(first)?, address(last)?);
-        match first.is_ipv4() == last.is_ipv4() {
+        let one = element.parse::<Self>().map(|one| (one, one)).ok();
+        let (first, last): (Self, Self) = one.or_else(range).ok_or_else(|| {
+            ListError(format!(
+                "`{element}` in the address list is neither an IP address nor FIRST-LAST"
+            ))
+        })?;
+        if first.ip.is_ipv4() != last.ip.is_ipv4() {
+            return Err(ListError(format!(
+                "range `{element}` in the address list mixes IPv4 and IPv6"
+            )));
+        }
+        match first.zone == last.zone {
             true => Ok((first, last, 1)),
             false => Err(ListError(format!(
-                "range `{element}` in the address list mixes IPv4 and IPv6"
+                "range `{element}` in the address list has two interfaces"
             ))),
         }
     }
@@ -57,7 +134,8 @@ impl Value for IpAddr {
     /// at the start of their address space, multicast and broadcast addresses at its
     /// end. Checking both ends is therefore enough.
     fn check(element: &str, first: Self, last: Self) -> Result<(), ListError> {
-        let is_broadcast = matches!(last, Self::V4(last) if last.is_broadcast());
+        let (first, last) = (first.ip, last.ip);
+        let is_broadcast = matches!(last, IpAddr::V4(last) if last.is_broadcast());
         match first.is_unspecified() || last.is_multicast() || is_broadcast {
             true => Err(ListError(format!(
                 "`{element}` in the address list has an address that no connection can come from"
@@ -67,20 +145,22 @@ impl Value for IpAddr {
     }
 
     fn distance(self, later: Self) -> Option<u128> {
-        match (self, later) {
-            (Self::V4(first), Self::V4(later)) => {
+        match (self.ip, later.ip) {
+            _ if self.zone != later.zone => None,
+            (IpAddr::V4(first), IpAddr::V4(later)) => {
                 later.to_bits().checked_sub(first.to_bits()).map(u128::from)
             }
-            (Self::V6(first), Self::V6(later)) => later.to_bits().checked_sub(first.to_bits()),
+            (IpAddr::V6(first), IpAddr::V6(later)) => later.to_bits().checked_sub(first.to_bits()),
             _ => None,
         }
     }
 
     fn after(self, distance: u128) -> Self {
-        match self {
-            Self::V4(first) => Ipv4Addr::from_bits(first.to_bits() + distance as u32).into(),
-            Self::V6(first) => Ipv6Addr::from_bits(first.to_bits() + distance).into(),
-        }
+        let ip = match self.ip {
+            IpAddr::V4(first) => Ipv4Addr::from_bits(first.to_bits() + distance as u32).into(),
+            IpAddr::V6(first) => Ipv6Addr::from_bits(first.to_bits() + distance).into(),
+        };
+        Self { ip, ..self }
     }
 
     fn twice(self) -> ListError {
@@ -98,7 +178,7 @@ mod tests {
 
     fn addresses(text: &str) -> Vec<String> {
         let list: SourceList = text.parse().unwrap();
-        list.as_slice().iter().map(IpAddr::to_string).collect()
+        list.as_slice().iter().map(Source::to_string).collect()
     }
 
     #[test]
@@ -124,6 +204,39 @@ mod tests {
             ]
         );
         assert_eq!(addresses("10.0.0.0-10.0.15.255").len(), SOURCES_MAX);
+    }
+
+    #[test]
+    fn a_link_local_address_may_have_a_zone() {
+        assert_eq!(addresses("fe80::1%eth0"), ["fe80::1%eth0"]);
+        assert_eq!(
+            addresses("fe80::1%br-lan-fe80::3%br-lan,fe80::1"),
+            [
+                "fe80::1%br-lan",
+                "fe80::2%br-lan",
+                "fe80::3%br-lan",
+                "fe80::1"
+            ]
+        );
+        let list: SourceList = "fe80::1%br-lan-fe80::3%br-lan".parse().unwrap();
+        assert_eq!(list.to_string().parse(), Ok(list.clone()));
+        assert_eq!(list.of_connection(1).zone(), Some("br-lan"));
+        for text in [
+            "fe80::1%",
+            "fe80::1%sixteen-letters-",
+            "::1%lo",
+            "127.0.0.1%lo",
+            "fe80::1%a b",
+        ] {
+            assert!(text.parse::<SourceList>().is_err(), "{text}");
+        }
+        assert!(
+            "fe80::1%a-fe80::3%b"
+                .parse::<SourceList>()
+                .unwrap_err()
+                .to_string()
+                .ends_with("has two interfaces")
+        );
     }
 
     #[test]
@@ -231,8 +344,8 @@ mod tests {
             v4 in proptest::collection::hash_set(1..=40_u32, 0..30),
             v6 in proptest::collection::hash_set(1..=40_u128, 1..30),
         ) {
-            let v4 = v4.into_iter().map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)));
-            let v6 = v6.into_iter().map(|bits| IpAddr::V6(Ipv6Addr::from_bits(bits)));
+            let v4 = v4.into_iter().map(|bits| Source::from(IpAddr::V4(Ipv4Addr::from_bits(bits))));
+            let v6 = v6.into_iter().map(|bits| Source::from(IpAddr::V6(Ipv6Addr::from_bits(bits))));
             let list = List(v4.chain(v6).collect());
             prop_assert_eq!(list.to_string().parse(), Ok(list));
         }

@@ -55,7 +55,7 @@ impl Link {
         let config = config(&endpoint.options, endpoint.credit_target);
         let guid = Guid::generate();
         let connection =
-            Connection::from_transport(Box::new(transport), &target.host, guid, config)
+            Connection::from_transport(Box::new(transport), target.server_name(), guid, config)
                 .await
                 .map_err(failed(Command::Negotiate))?;
         let session = connection
@@ -192,7 +192,8 @@ impl Link {
 /// Returns the name of the share for a TREE_CONNECT.
 pub(super) fn share_path(endpoint: &Endpoint) -> Result<UncPath, SessionError> {
     let target = &endpoint.target;
-    let path = UncPath::new(&target.host).and_then(|server| server.with_share(&target.share));
+    let path =
+        UncPath::new(target.server_name()).and_then(|server| server.with_share(&target.share));
     path.map_err(|_| SessionError::Path {
         doing: format!(r"connect to '\\{}\{}'", target.host, target.share),
     })

@@ -317,7 +317,7 @@ impl Endpoint {
             ciphers: options.ciphers,
             credentials,
             now: clock::wall(),
-            host: target.host.clone(),
+            host: target.server_name().to_owned(),
             share: target.share.clone(),
             credit_target: self.credit_target,
             credit_cap: self.credit_cap,

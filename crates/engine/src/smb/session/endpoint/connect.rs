@@ -1,12 +1,12 @@
 //! TCP connections of an endpoint: from which local address, over which route.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use smbench_model::lists::sources::SourceList;
+use smbench_model::lists::sources::{Source, SourceList};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -23,14 +23,14 @@ impl Endpoint {
     /// no address of the same family.
     pub(crate) fn with_sources(self, sources: Option<&SourceList>) -> Result<Self, SessionError> {
         for &source in sources.map_or(&[][..], SourceList::as_slice) {
-            if self.addresses_for(source).next().is_none() {
+            let Some(server) = self.addresses_for(source.ip).next() else {
                 return Err(SessionError::SourceFamily {
                     source_ip: source,
                     at: self.at(),
-                    family: family(source),
+                    family: family(source.ip),
                 });
-            }
-            bound(source).map_err(|error| self.source_error(source, error))?;
+            };
+            bound(source, server).map_err(|error| self.source_error(source, error))?;
         }
         Ok(Self {
             sources: sources.map(|sources| (Arc::new(sources.clone()), 0)),
@@ -55,7 +55,7 @@ impl Endpoint {
         let source = self.source();
         let usable: Vec<_> = match source {
             None => self.addresses.to_vec(),
-            Some(source) => self.addresses_for(source).collect(),
+            Some(source) => self.addresses_for(source.ip).collect(),
         };
         let each = self.limits.connect / (usable.len().max(1) as u32);
         let mut last = SessionError::Resolve {
@@ -66,7 +66,7 @@ impl Endpoint {
             let connecting = async {
                 match source {
                     None => TcpStream::connect(address).await,
-                    Some(source) => bound(source)?.connect(address).await,
+                    Some(source) => bound(source, address)?.connect(address).await,
                 }
             };
             match timeout(each, connecting).await {
@@ -99,10 +99,10 @@ impl Endpoint {
             return route.into_iter().collect();
         };
         let sources = sources.as_slice();
-        let route = |&source: &IpAddr| {
+        let route = |source: &Source| {
             Some(Route {
-                source,
-                server: self.addresses_for(source).next()?,
+                source: source.ip,
+                server: self.addresses_for(source.ip).next()?,
                 of: sources.len() as u64,
             })
         };
@@ -124,7 +124,7 @@ impl Endpoint {
     }
 
     /// Returns the local address of this connection, if the user gave some.
-    fn source(&self) -> Option<IpAddr> {
+    fn source(&self) -> Option<Source> {
         let (sources, number) = self.sources.as_ref()?;
         Some(sources.of_connection(*number))
     }
@@ -143,7 +143,7 @@ impl Endpoint {
         }
     }
 
-    fn source_error(&self, source_ip: IpAddr, source: io::Error) -> SessionError {
+    fn source_error(&self, source_ip: Source, source: io::Error) -> SessionError {
         let at = self.at();
         match (
             source.raw_os_error().map(Errno::from_raw),
@@ -159,9 +159,9 @@ impl Endpoint {
     }
 }
 
-/// Makes a socket that connects from `source`.
-fn bound(source: IpAddr) -> io::Result<TcpSocket> {
-    let socket = match source {
+/// Makes a socket that connects from `source` to `server`.
+fn bound(source: Source, server: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = match source.ip {
         IpAddr::V4(_) => TcpSocket::new_v4()?,
         IpAddr::V6(_) => TcpSocket::new_v6()?,
     };
@@ -175,7 +175,17 @@ fn bound(source: IpAddr) -> io::Result<TcpSocket> {
         nix::sys::socket::sockopt::IpBindAddressNoPort,
         &true,
     );
-    socket.bind(SocketAddr::new(source, 0))?;
+    socket.bind(match (source.ip, server) {
+        (IpAddr::V6(ip), SocketAddr::V6(server)) if ip.is_unicast_link_local() => {
+            // Without a zone the address is on the interface that leads to the server.
+            let scope = match source.zone() {
+                Some(zone) => nix::net::if_::if_nametoindex(zone)?,
+                None => server.scope_id(),
+            };
+            SocketAddrV6::new(ip, 0, 0, scope).into()
+        }
+        (ip, _) => SocketAddr::new(ip, 0),
+    })?;
     Ok(socket)
 }
 
