@@ -30,7 +30,10 @@ pub enum Dropped {
         limit: Nanos,
     },
     /// No operation is in flight, and none can be sent for lack of credits.
-    #[error("the server left the client without credits")]
+    #[error(
+        "the server left the client without credits for its next request, which needs one for \
+         each 64 KiB: use smaller requests"
+    )]
     NoCredits,
     /// A request beside the operations, such as the acknowledgement of a break, has
     /// no answer, and the credits suffice for no operation.

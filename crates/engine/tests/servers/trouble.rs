@@ -262,7 +262,7 @@ fn files_that_somebody_removes_are_not_blamed_on_the_url() {
         let Outcome::Aborted(reason) = &record.outcome else {
             panic!("{:?}", record.outcome);
         };
-        let expected = format!("; somebody removed {what} while the run was on");
+        let expected = format!("; another client removed {what}, or the server hides such names");
         assert!(reason.contains(&expected), "{reason}");
         assert_eq!(record.leftover, None);
     }

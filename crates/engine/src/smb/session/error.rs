@@ -290,7 +290,7 @@ pub enum SessionError {
         doing: &'static str,
     },
     /// Every client of a load point lost its connection.
-    #[error("all {clients} clients lost {at}: {reason}; check whether the server still runs")]
+    #[error("all {clients} clients lost {at}: {reason}")]
     Lost {
         /// Host and port of the server.
         at: String,

@@ -38,7 +38,11 @@ pub enum StepFailure {
     #[error("{}{}", .0, status_advice(*.0))]
     Refused(NtStatus),
     /// A file of the run, or its directory, no longer exists.
-    #[error("{}; somebody removed {} while the run was on", .0, removed(*.0))]
+    #[error(
+        "{}; another client removed {}, or the server hides such names (Samba: veto files)",
+        .0,
+        removed(*.0)
+    )]
     Removed(NtStatus),
     /// The server never grants the credits that a request needs.
     #[error("the server granted no credit for it")]
