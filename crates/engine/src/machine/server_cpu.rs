@@ -17,6 +17,7 @@
 
 mod exporter;
 mod exposition;
+mod family;
 mod processes;
 
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ use thiserror::Error;
 use crate::machine::process::CpuTime;
 use crate::machine::{clock, process};
 use exposition::CpuSeconds;
+use family::FamilyTimes;
 use processes::Listeners;
 
 /// An exporter that does not tell the CPU time of its machine.
@@ -80,9 +82,13 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Returns the middle of the reading, as the instant of all its counters.
+    /// Returns the instant of all its counters: the middle of the reading, if it is not
+    /// known.
     const fn at(&self) -> Nanos {
-        Nanos(self.began.0.midpoint(self.ended.0))
+        match &self.found {
+            Ok(CpuTotals::Processes(times)) => times.read_at(),
+            _ => Nanos(self.began.0.midpoint(self.ended.0)),
+        }
     }
 
     /// Returns the CPU time of this machine that the reading took until `end`. The
@@ -102,7 +108,7 @@ impl Reading {
 
 #[derive(Clone, Debug)]
 enum CpuTotals {
-    Processes(Duration),
+    Processes(FamilyTimes),
     Machine(CpuSeconds),
 }
 
@@ -136,7 +142,7 @@ impl Meter {
     pub(crate) fn read(&self) -> Reading {
         let (began, had) = (clock::now(), process::thread_cpu_time());
         let found = match &self.kind {
-            Ok(SourceKind::Processes(listeners)) => listeners.cpu_time().map(CpuTotals::Processes),
+            Ok(SourceKind::Processes(listeners)) => listeners.cpu_times().map(CpuTotals::Processes),
             Ok(SourceKind::Exporter(url)) => exporter::scrape(url).map(CpuTotals::Machine),
             Err(reason) => Err(reason.clone()),
         };
@@ -148,16 +154,21 @@ impl Meter {
         }
     }
 
+    /// Returns whether it reads processes of this machine.
+    pub(crate) const fn is_of_processes(&self) -> bool {
+        matches!(self.kind, Ok(SourceKind::Processes(_)))
+    }
+
     /// Returns the CPU time used in a `window`, from two readings close to its
-    /// ends.
+    /// ends. The load ended at `load_end`, perhaps before the closing reading.
     pub(crate) fn between(
         &self,
         opening: Option<Reading>,
         closing: Option<Reading>,
-        window: Nanos,
+        (window, load_end): (Nanos, Nanos),
     ) -> ServerCpuRecord {
         let used = match opening.zip(closing) {
-            Some((opening, closing)) => used(opening, closing, window),
+            Some((opening, closing)) => used(opening, closing, (window, load_end)),
             None => Err("the window did not both open and close".to_owned()),
         };
         ServerCpuRecord {
@@ -179,24 +190,27 @@ pub(crate) fn busy_between(
     closing?.busy_since(&opening?, elapsed)
 }
 
-fn used(opening: Reading, closing: Reading, window: Nanos) -> Result<ServerCpuUse, String> {
-    let time: Duration = closing.at().since(opening.at()).into();
+fn used(
+    opening: Reading,
+    closing: Reading,
+    (window, load_end): (Nanos, Nanos),
+) -> Result<ServerCpuUse, String> {
+    let (opened, closed) = (opening.at(), closing.at());
+    let time: Duration = closed.since(opened).into();
+    let under_load = closed.min(load_end).since(opened);
     let window: Duration = window.into();
-    if time.is_zero() || window.is_zero() {
+    if under_load.0 == 0 || window.is_zero() {
         return Err("no time passed while the window was open".to_owned());
     }
     match (opening.found?, closing.found?) {
-        // The readings are slightly off the window's ends; the load is the same
-        // there.
+        // The readings are slightly off the window's ends. There the load is the same, or
+        // has ended.
         (CpuTotals::Processes(before), CpuTotals::Processes(after)) => {
-            let busy = after
-                .checked_sub(before)
-                .ok_or("server processes exited during the run")?
-                .as_secs_f64();
+            let busy = after.since(&before)?.as_secs_f64();
             Ok(ServerCpuUse {
                 scope: CpuScope::Processes,
                 cores: processes::cores()?,
-                busy: window.mul_f64(busy / time.as_secs_f64()),
+                busy: window.mul_f64(busy / under_load.as_secs_f64()),
             })
         }
         // The share comes from the exporter's own counters, so network delay does

@@ -59,8 +59,8 @@ pub(super) async fn measure(
         RunRole::Other(_) => exchange.keeping_all(),
         RunRole::Alone | RunRole::First(_) => exchange,
     });
-    let (mut workers, load_gone) = Workers::start(context, (point, load), &exchange).await?;
-    let observed = workers.run(load_gone, context, point, observer).await;
+    let (mut workers, under_load) = Workers::start(context, (point, load), &exchange).await?;
+    let observed = workers.run(under_load, context, point, observer).await;
     let (mut outcome, of_own) = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
@@ -155,7 +155,10 @@ impl PointMeasurements<'_> {
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
         let [opening, closing] = self.seen.server.clone();
-        let server_cpu = context.server_cpu.between(opening, closing, window);
+        let load_end = self.outcome.ended;
+        let server_cpu = context
+            .server_cpu
+            .between(opening, closing, (window, load_end));
         let busy = (machine_busy, window.as_secs_f64());
         let users = CpuUsers::of(context.whereabouts, busy, &client, &server_cpu);
         let Self {

@@ -34,6 +34,7 @@ use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::setup;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Supplies, Supply};
+use crate::worker::under_load::UnderLoad;
 
 /// How often a worker without any answers checks whether an interval has ended.
 const TURN_INTERVAL: Duration = Duration::from_millis(250);
@@ -87,10 +88,13 @@ pub(crate) fn work<C: Connector, T: Supplies>(
             Some(schedule) => {
                 let groups =
                     put_load_on(&worker, &shared, (schedule, &start), groups, &mut outcome).await?;
-                drop(worker.under_load.take());
+                let after_load = worker.under_load.take().map(UnderLoad::end);
                 let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
                 let groups = close(&worker, &shared, &start, groups, &mut outcome).await?;
                 shared.borrow_mut().recording.leave(clock::now());
+                if let Some(after_load) = after_load {
+                    after_load.until_read().await;
+                }
                 groups
             }
             None => {

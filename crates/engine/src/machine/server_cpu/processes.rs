@@ -2,16 +2,17 @@
 //! (proc(5)).
 //!
 //! The server is the process whose socket listens on the port, together with all
-//! processes that it has started: Samba has one for each connection. The CPU time
-//! of an ended process is added to its parent's, so the sum only grows.
+//! processes that it has started: Samba has one for each connection. What their CPU times
+//! say together is in [`FamilyTimes`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
+
+use super::family::{FamilyTimes, Member};
 
 /// Programs that accept connections for a server elsewhere, in a container or on
 /// another machine. The kernel shortens their names to 15 characters.
@@ -44,6 +45,9 @@ const FORWARDERS: [&str; 27] = [
     "stunnel4",
     "systemd-socket-",
 ];
+
+/// Highest number of readings, until no process ends during one.
+const READINGS_MAX: u32 = 10;
 
 /// The processes that listen on a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,18 +124,25 @@ impl Listeners {
         }
     }
 
-    /// Returns the CPU time, user and system, of the listeners and of all processes
-    /// that they have started.
-    pub(super) fn cpu_time(&self) -> Result<Duration, String> {
-        let stats = stats()?;
-        if !self.pids.iter().all(|pid| stats.contains_key(pid)) {
-            return Err(format!("{} is gone", self.name()));
+    /// Reads the CPU times, user and system, of the listeners and of all processes that
+    /// they have started. Reads again, a few times, if processes end meanwhile.
+    pub(super) fn cpu_times(&self) -> Result<FamilyTimes, String> {
+        let mut best: Option<FamilyTimes> = None;
+        for _ in 0..READINGS_MAX {
+            let stats = stats()?;
+            let members = family(&stats, &self.pids).map(|pid| Member::of(&stats[&pid]));
+            let times = FamilyTimes::read(&members.collect::<Vec<_>>());
+            if !self.pids.iter().all(|pid| times.has(*pid)) {
+                return Err(format!("{} is gone", self.name()));
+            }
+            if best.as_ref().is_none_or(|best| times.is_surer_than(best)) {
+                best = Some(times);
+            }
+            if best.as_ref().is_some_and(FamilyTimes::is_certain) {
+                break;
+            }
         }
-        let ticks: u64 = family(&stats, &self.pids)
-            .map(|pid| ticks(&stats[&pid]))
-            .sum();
-        let per_second = procfs::ticks_per_second();
-        Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
+        best.ok_or_else(|| format!("{} was not read", self.name()))
     }
 }
 
@@ -192,18 +203,13 @@ fn family(stats: &HashMap<i32, Stat>, roots: &BTreeSet<i32>) -> impl Iterator<It
     found.into_iter()
 }
 
-/// Returns the ticks of a process and of its children that have ended.
-fn ticks(stat: &Stat) -> u64 {
-    let ended = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
-    stat.utime + stat.stime + ended(stat.cutime) + ended(stat.cstime)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
     use std::os::fd::OwnedFd;
     use std::os::unix::fs::symlink;
     use std::process::Command;
+    use std::time::Duration;
 
     use super::*;
     use crate::machine::clock;
@@ -215,10 +221,11 @@ mod tests {
         let listeners = Listeners::of(address).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(listeners.pids, BTreeSet::from([own]));
-        let before = listeners.cpu_time().unwrap();
+        let before = listeners.cpu_times().unwrap();
         // A few ticks of work, with a generous limit on how long they take.
         let begin = clock::now();
-        while listeners.cpu_time().unwrap() < before + Duration::from_millis(30) {
+        let used = || listeners.cpu_times().unwrap().since(&before).unwrap();
+        while used() < Duration::from_millis(30) {
             assert!(
                 clock::now().since(begin).0 < 60_000_000_000,
                 "no CPU time in a minute"

@@ -3,13 +3,15 @@
 //! It has no other work. The observer may delay the coordinator, and a reading that
 //! is seconds late belongs to another period. A reading by a worker would add to
 //! the latencies that it measures.
+//!
+//! A server may have a process for each session, and the CPU time of one that ends is out of
+//! reach for a moment. So workers keep their sessions until the last reading is done.
 
-use std::convert::Infallible;
 use std::pin::pin;
 
 use smbench_model::Nanos;
 use smbench_model::record::ClientUsage;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::machine::cancel::Cancel;
@@ -17,14 +19,7 @@ use crate::machine::process::{CpuTime, Usage};
 use crate::machine::server_cpu::{Meter, Reading};
 use crate::machine::{clock, process};
 use crate::worker::schedule::{Schedule, Schedules};
-use crate::worker::under_load::UnderLoad;
-
-/// Waits until no token is left.
-pub(super) type LoadGone = mpsc::Receiver<Infallible>;
-
-pub(crate) fn under_load() -> (UnderLoad, LoadGone) {
-    mpsc::channel(1)
-}
+use crate::worker::under_load::{KeptSessions, LoadGone};
 
 /// Handle of the running thread.
 pub(super) struct CpuReader(oneshot::Receiver<Seen>);
@@ -45,7 +40,7 @@ impl CpuReader {
         schedules: (Schedule, Schedules),
         cancel: Cancel,
         meter: Meter,
-        load: LoadGone,
+        (load, kept): (LoadGone, KeptSessions),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -54,7 +49,10 @@ impl CpuReader {
         std::thread::Builder::new()
             .name("smbench-cpu".to_owned())
             .spawn(move || {
+                // An exporter needs no sessions, and it may be slow.
+                let kept = meter.is_of_processes().then_some(kept);
                 let seen = runtime.block_on(watch(schedules, cancel, meter, load));
+                drop(kept);
                 // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
             })?;
@@ -165,6 +163,7 @@ mod tests {
     use smbench_model::cpu::CpuSource;
 
     use super::*;
+    use crate::worker::under_load::UnderLoad;
 
     const HOUR: Nanos = Nanos(3_600_000_000_000);
 
@@ -178,12 +177,12 @@ mod tests {
             interval: HOUR,
             clients: 1,
         };
-        let (held, load) = under_load();
+        let (held, load, kept) = UnderLoad::new();
         let meter = Meter::new(&CpuSource::Off, None);
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let schedules = (schedule, schedules);
-        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meter, load).unwrap();
+        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meter, (load, kept)).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

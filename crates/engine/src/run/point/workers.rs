@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::PROGRESS_INTERVAL;
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
-use super::cpu_reader::{CpuReader, LoadGone, under_load};
+use super::cpu_reader::CpuReader;
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
 use crate::drivers::untrusted::ForeignPanic;
@@ -32,6 +32,7 @@ use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::timeline::EndedInterval;
+use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
 
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
@@ -123,11 +124,11 @@ impl Workers {
         context: &Context<'_>,
         (point, load): (PointNumber, PointLoad),
         exchange: &Arc<RecorderExchange>,
-    ) -> Result<(Self, LoadGone), RunError> {
+    ) -> Result<(Self, (LoadGone, KeptSessions)), RunError> {
         // Only the workers keep these senders. So the receivers notice when no worker
         // is left.
         let (report, reports) = mpsc::unbounded_channel();
-        let (under_load, load_gone) = under_load();
+        let (under_load, load_gone, kept) = UnderLoad::new();
         let (start, started) = watch::channel(None);
         let wanted = workers_for(context, load);
         let cpus = match context.plan.generator.pinning {
@@ -191,7 +192,7 @@ impl Workers {
         }
         let proxies = (point, wanted, report, started);
         let workers = workers.with_proxies(context, proxies, exchange).await?;
-        Ok((workers, load_gone))
+        Ok((workers, (load_gone, kept)))
     }
 
     /// Adds a thread. If the system has refused it, ends those that were started.
@@ -214,7 +215,7 @@ impl Workers {
     /// Sets up all sessions, starts the load and follows it to its end.
     pub(super) async fn run(
         &mut self,
-        load_gone: LoadGone,
+        load: (LoadGone, KeptSessions),
         context: &Context<'_>,
         point: PointNumber,
         observer: &mut dyn Observer,
@@ -239,7 +240,7 @@ impl Workers {
         };
         let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let schedules = (schedule, self.start.subscribe());
-        let cpu_reader = CpuReader::start(schedules, cancel, meter, load_gone)?;
+        let cpu_reader = CpuReader::start(schedules, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));
         let followed = self.follow(context, schedule, (point, self.load.repeat), observer);
         let (schedule, closed) = followed.await;
