@@ -5,6 +5,9 @@
 //! Single probes can be wrong, so the answer must hold again in further probes, and the
 //! load above it must break the limit again.
 //!
+//! A probe that the load generator limited says nothing about the server. It is measured
+//! again a few times, because other programs may have had the CPUs for a while.
+//!
 //! The search is a function of the probes so far: it has no state, no clock and no
 //! randomness. Not here: what a probe is and how it is judged.
 
@@ -89,13 +92,16 @@ pub enum SearchEnd {
     NeverBroke,
     /// The limit broke at the lowest load.
     NeverHeld,
-    /// A probe was limited by the load generator.
+    /// The load generator limited each of several probes of a load in a row.
     ClientLimited,
     /// A probe did not measure what the limit is about.
     Unknown,
     /// The number of probes is used up.
     ProbesUsedUp,
 }
+
+/// Number of probes of a load in a row that the load generator may limit.
+const CLIENT_LIMITED_MAX: u32 = 3;
 
 /// The bounds that probes have shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -118,7 +124,7 @@ impl SearchSpec {
     #[must_use]
     pub fn step(&self, probes: &[SearchProbe]) -> SearchStep {
         match probes.last().map(|probe| probe.verdict) {
-            Some(ProbeVerdict::ClientLimited) => return SearchStep::End(SearchEnd::ClientLimited),
+            Some(ProbeVerdict::ClientLimited) => return self.again(probes),
             Some(ProbeVerdict::Unknown) => return SearchStep::End(SearchEnd::Unknown),
             _ => {}
         }
@@ -145,10 +151,26 @@ impl SearchSpec {
                 self.guess(probes, held, broke).unwrap_or(middle)
             }
         };
-        match probes.len() < self.probes_max as usize {
-            true => SearchStep::Probe(self.rounded(next, bounds)),
-            false => SearchStep::End(SearchEnd::ProbesUsedUp),
+        match self.are_used_up(probes) {
+            false => SearchStep::Probe(self.rounded(next, bounds)),
+            true => SearchStep::End(SearchEnd::ProbesUsedUp),
         }
+    }
+
+    /// Returns the step after a probe that the load generator limited.
+    fn again(&self, probes: &[SearchProbe]) -> SearchStep {
+        let is_limited = |probe: &&SearchProbe| probe.verdict == ProbeVerdict::ClientLimited;
+        let tries = probes.iter().rev().take_while(is_limited).count();
+        match probes.last() {
+            Some(last) if tries < CLIENT_LIMITED_MAX as usize && !self.are_used_up(probes) => {
+                SearchStep::Probe(last.load)
+            }
+            _ => SearchStep::End(SearchEnd::ClientLimited),
+        }
+    }
+
+    fn are_used_up(&self, probes: &[SearchProbe]) -> bool {
+        probes.len() >= self.probes_max as usize
     }
 
     /// Returns what the probes have shown.

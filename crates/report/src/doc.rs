@@ -40,7 +40,7 @@ pub use curve::{CurveDoc, CurvePointDoc};
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save};
 pub use fileio::FileioDoc;
-pub use find::{FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
+pub use find::{ContradictionDoc, FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
 pub(crate) use generator::share_of_time;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use host::{HostClockDoc, HostDoc, HostPointDoc};

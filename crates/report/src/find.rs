@@ -5,6 +5,8 @@
 //! load point. Several searches for one limit are joined in [`FindDoc::pooled`]. Which load
 //! comes next is decided by [`smbench_model::search`].
 
+mod busy_machine;
+mod contradiction;
 mod judge;
 mod passes;
 mod sessions;
@@ -14,7 +16,7 @@ use smbench_model::search::{
 };
 
 use self::judge::{ProbeJudgement, achieved};
-use crate::doc::{FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome, RunDoc};
+use crate::doc::{ContradictionDoc, FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome, RunDoc};
 use crate::threshold::Threshold;
 use crate::units::{counted, rate};
 
@@ -29,6 +31,8 @@ pub struct Find {
     probes: Vec<ProbeDoc>,
     /// Why the server may take more than each probe says.
     doubts: Vec<Option<String>>,
+    /// What may help if the machine of the last probe was the limit.
+    remedy: String,
 }
 
 impl Find {
@@ -41,6 +45,7 @@ impl Find {
             limits,
             probes: Vec::new(),
             doubts: Vec::new(),
+            remedy: String::new(),
         }
     }
 
@@ -88,6 +93,7 @@ impl Find {
             doubt,
         } = self.judgement(doc, point);
         self.doubts.push(doubt);
+        self.remedy = busy_machine::remedy(doc, point);
         self.probes.push(ProbeDoc {
             load,
             ops_per_s: achieved(point),
@@ -135,6 +141,8 @@ impl Find {
             held_at: held,
             end,
             doubt: doubt.filter(|_| is_answer),
+            contradiction: ContradictionDoc::of(&self.probes),
+            remedy: (end == FindEnd::ClientLimited).then(|| self.remedy.clone()),
             precision: self.spec.precision,
             confirmations: self.spec.confirmations.held,
             confirmations_of: self.spec.confirmations.of,

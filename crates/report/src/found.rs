@@ -15,6 +15,16 @@ pub fn answer(doc: &FindDoc) -> (Tone, String) {
         FindKind::Sessions => sessions(doc),
         FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
     };
+    let (tone, text) = match contradiction(doc) {
+        Some(told) => {
+            let tone = match tone {
+                Tone::Peak => Tone::Caution,
+                other => other,
+            };
+            (tone, format!("{text}; {told}"))
+        }
+        None => (tone, text),
+    };
     match doc.doubt.as_deref().map(plain) {
         Some(doubt) => {
             let text = format!("{text}; the server may take more: {doubt}");
@@ -22,6 +32,36 @@ pub fn answer(doc: &FindDoc) -> (Tone, String) {
         }
         None => (tone, text),
     }
+}
+
+/// Names probes that contradict each other, and the range in which the answer lies.
+pub(crate) fn contradiction(doc: &FindDoc) -> Option<String> {
+    let found = doc.contradiction.as_ref()?;
+    let probes = |numbers: &[u32]| {
+        let word = if numbers.len() == 1 {
+            "probe"
+        } else {
+            "probes"
+        };
+        format!("{word} {}", numbers.iter().join(", "))
+    };
+    let (held, broke) = (probes(&found.held_in), probes(&found.broke_in));
+    let (held_at, broke_at) = (
+        doc.kind.print(found.held_at),
+        doc.kind.print(found.broke_at),
+    );
+    let told = match found.held_at == found.broke_at {
+        true => format!("{held_at} held in {held} and broke in {broke}"),
+        false => format!("{held_at} held in {held}, but {broke_at} broke in {broke}"),
+    };
+    let [least, most] = [found.at_least, found.below].map(|at| at.map(|at| doc.kind.print(at)));
+    let range = match (least, most) {
+        (Some(least), Some(most)) => format!(": the answer lies between {least} and {most}"),
+        (Some(least), None) => format!(": the answer is {least} or more"),
+        (None, Some(most)) => format!(": the answer is less than {most}"),
+        (None, None) => String::new(),
+    };
+    Some(format!("probes contradict each other: {told}{range}"))
 }
 
 /// Returns the mean of several searches, their answers, and why some have none.
@@ -169,7 +209,13 @@ fn sessions(doc: &FindDoc) -> (Tone, String) {
         }
         FindEnd::ClientLimited => {
             let why = "this machine, not the server, was the limit";
-            (Tone::Problem, format!("at least {held}: {why}; {reason}"))
+            let remedy = doc.remedy.as_deref().map(plain);
+            let remedy = remedy.map(|remedy| format!("; {remedy}"));
+            let text = format!(
+                "at least {held}: {why}; {reason}{}",
+                remedy.unwrap_or_default()
+            );
+            (Tone::Problem, text)
         }
         _ if doc.held_at.is_none() => (Tone::Problem, "not finished".to_owned()),
         _ => (Tone::Problem, format!("not finished; {held}; {reason}")),
@@ -211,10 +257,16 @@ fn load(doc: &FindDoc) -> (Tone, String) {
             (Tone::Problem, format!("{lowest}, {broke}"))
         }
         (FindEnd::ClientLimited, _) => {
+            let limited = |probe: &&ProbeDoc| probe.verdict == ProbeOutcome::ClientLimited;
+            let tries = doc.probes.iter().rev().take_while(limited).count();
+            let tries = counted(tries as u64, "probe");
             let last = doc.probes.last().map(|probe| plain(&probe.reason));
+            // Documents of older releases do not have it.
+            let remedy = doc.remedy.as_deref().map(plain);
+            let remedy = remedy.unwrap_or_else(|| "close other programs".to_owned());
             let text = format!(
-                "none: smbench or its machine was the limit, not the server ({}); {known}; close \
-                 other programs, or use a faster machine",
+                "none: smbench or its machine was the limit in the last {tries}, not the server \
+                 ({}); {known}; {remedy}",
                 last.unwrap_or_default()
             );
             (Tone::Problem, text)

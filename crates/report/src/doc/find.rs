@@ -31,6 +31,13 @@ pub struct FindDoc {
     /// Why the server may take more than the answer, as a clause. Absent without a doubt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// Probes that contradict each other. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<ContradictionDoc>,
+    /// What may help, as a clause, if the search ended because smbench or its machine was the
+    /// limit. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
     /// The largest distance between the answer and the load that did not hold, as a share
     /// of the answer; 0 for sessions.
     pub precision: f64,
@@ -46,6 +53,24 @@ pub struct FindDoc {
     /// Mean of the answers of all passes that have one. Absent for a single search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+}
+
+/// Probes of which one held at a load at which, or below which, another one broke. So the
+/// load is not all that decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContradictionDoc {
+    /// The highest load that held.
+    pub held_at: f64,
+    /// Numbers of the probes in which it held, from 1.
+    pub held_in: Vec<u32>,
+    /// The lowest load that broke, at most `held_at`.
+    pub broke_at: f64,
+    /// Numbers of the probes in which it broke, from 1.
+    pub broke_in: Vec<u32>,
+    /// The highest load below `broke_at` that held; `null` if none did. The answer lies above.
+    pub at_least: Option<f64>,
+    /// The lowest load above `held_at` that broke; `null` if none did. The answer lies below.
+    pub below: Option<f64>,
 }
 
 /// One of several searches for the same limit.
@@ -92,7 +117,7 @@ pub enum FindEnd {
     NeverBroke,
     /// The conditions did not hold at the lowest load.
     NeverHeld,
-    /// The load generator was the bottleneck in a probe.
+    /// The load generator, or its machine, was the bottleneck in every probe of a load.
     ClientLimited,
     /// A probe did not measure what a condition is about.
     Unknown,
@@ -124,7 +149,8 @@ pub enum ProbeOutcome {
     Held,
     /// A condition did not hold.
     Broke,
-    /// The load generator was the bottleneck: the probe says nothing about the server.
+    /// The load generator, or its machine, was the bottleneck: the probe says nothing about
+    /// the server.
     ClientLimited,
     /// The probe did not measure what a condition is about.
     Unknown,

@@ -1,6 +1,6 @@
 //! How a search judges a probe by its load point.
 
-use super::{Find, sessions};
+use super::{Find, busy_machine, sessions};
 use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
 use crate::threshold::Threshold;
 use crate::units::{counted, percent};
@@ -11,6 +11,9 @@ const BUSY_SHARE: f64 = 0.8;
 
 /// How much longer than at the fastest load point requests take, if a server has no queue.
 const QUEUED: f64 = 1.5;
+
+/// Words in the reason of a request without an answer.
+const NO_ANSWER: &str = "no answer";
 
 /// The number of failures at the limit, from which on a probe can tell their share.
 const ENOUGH_FAILURES: f64 = 5.0;
@@ -39,6 +42,7 @@ impl Find {
         if let Some(reason) = own_limit(point) {
             return ProbeJudgement::of(ProbeOutcome::ClientLimited, reason);
         }
+        let delay = delay(point);
         let attempts = point.setup.attempts.as_ref();
         if let Some(refused) = attempts.filter(|attempts| attempts.failed > 0) {
             let sessions = counted(refused.ended.into(), "session");
@@ -48,7 +52,7 @@ impl Find {
                 refused.failed,
                 causes.join(", ")
             );
-            return ProbeJudgement::of(ProbeOutcome::Broke, reason);
+            return broken(reason, delay.filter(|_| lacks_only_answers(point)));
         }
         let allows_errors = self.limits.iter().any(Threshold::allows_errors);
         let wrong = point.verification.as_ref().map_or(0, |found| found.wrong);
@@ -60,13 +64,19 @@ impl Find {
         if !is_judged {
             let reason = point.invalid_reason.clone();
             let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
-            return ProbeJudgement::of(ProbeOutcome::Broke, reason);
+            let nothing_failed = point.errors == 0 && wrong == 0 && lacks_only_answers(point);
+            return broken(reason, delay.filter(|_| nothing_failed));
         }
-        self.by_conditions(doc, point)
+        self.by_conditions(doc, point, delay)
     }
 
     /// Judges the conditions, and whether a rate was reached.
-    fn by_conditions(&self, doc: &RunDoc, point: &LoadPointDoc) -> ProbeJudgement {
+    fn by_conditions(
+        &self,
+        doc: &RunDoc,
+        point: &LoadPointDoc,
+        delay: Option<String>,
+    ) -> ProbeJudgement {
         let alone = RunDoc {
             load_points: vec![LoadPointDoc {
                 valid: true,
@@ -74,12 +84,6 @@ impl Find {
             }],
             outcome: OutcomeDoc::Complete,
             ..doc.clone()
-        };
-        // The load generator makes nothing fail, but it delays.
-        let is_delayed = point.generator_limited == Some(true);
-        let delayed = |found: &str| {
-            let reason = format!("{found}; {}", generator_reason(point));
-            ProbeJudgement::of(ProbeOutcome::ClientLimited, reason)
         };
         let mut held = Vec::new();
         for limit in &self.limits {
@@ -104,8 +108,8 @@ impl Find {
                     let reason = format!("{}: {}", judged.condition, judged.found);
                     return ProbeJudgement::of(ProbeOutcome::Unknown, reason);
                 }
-                ConditionOutcome::Failed if is_delayed && !limit.is_of_errors() => {
-                    return delayed(&found);
+                ConditionOutcome::Failed if delay.is_some() && !limit.is_of_errors() => {
+                    return broken(found, delay);
                 }
                 ConditionOutcome::Failed => {
                     return ProbeJudgement {
@@ -116,10 +120,7 @@ impl Find {
             }
         }
         if let Some(reason) = self.missed(point) {
-            return match is_delayed {
-                true => delayed(&reason),
-                false => ProbeJudgement::of(ProbeOutcome::Broke, reason),
-            };
+            return broken(reason, delay);
         }
         if held.is_empty() {
             held.push("rate reached".to_owned());
@@ -187,6 +188,35 @@ impl Find {
             format!("{reached} of the rate reached, {needed} needed")
         })
     }
+}
+
+/// Judges a probe that broke for this reason. With a `delay`, the server is not to blame.
+fn broken(reason: String, delay: Option<String>) -> ProbeJudgement {
+    match delay {
+        Some(delay) => {
+            ProbeJudgement::of(ProbeOutcome::ClientLimited, format!("{reason}; {delay}"))
+        }
+        None => ProbeJudgement::of(ProbeOutcome::Broke, reason),
+    }
+}
+
+/// Returns what delayed answers and is not the server: the load generator, or other programs
+/// on the machine of both.
+pub(super) fn delay(point: &LoadPointDoc) -> Option<String> {
+    match point.generator_limited {
+        Some(true) => Some(generator_reason(point)),
+        _ => busy_machine::delayed_server(point),
+    }
+}
+
+/// Returns whether all clients that were lost or not set up waited for an answer in vain. A
+/// delay makes nothing else fail.
+pub(super) fn lacks_only_answers(point: &LoadPointDoc) -> bool {
+    let lost = point.dropouts.iter().map(|lost| &lost.reason);
+    let attempts = point.setup.attempts.iter();
+    let failures = attempts.flat_map(|attempts| &attempts.failures);
+    lost.chain(failures.map(|failure| &failure.cause))
+        .all(|reason| reason.contains(NO_ANSWER))
 }
 
 /// Returns why the generator, or its machine, was the limit.

@@ -94,6 +94,10 @@ impl FindDoc {
             return Some(all);
         }
         for find in searches {
+            let before = u32::try_from(all.probes.len()).unwrap_or(u32::MAX);
+            let contradiction = find.contradiction.map(|found| found.after(before));
+            all.contradiction = all.contradiction.or(contradiction);
+            all.remedy = all.remedy.or(find.remedy);
             all.probes.extend(find.probes);
             all.doubt = all.doubt.or(find.doubt);
         }
@@ -199,6 +203,8 @@ mod tests {
             held_at: Some(load),
             end,
             doubt: None,
+            contradiction: None,
+            remedy: None,
             precision: 0.02,
             confirmations: 2,
             confirmations_of: 3,

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use smbench_model::record::SetupPhase;
 
+use super::busy_machine::remedy;
+use super::judge::{delay, lacks_only_answers};
 use crate::doc::{
     AttemptsDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, ProbeDoc, ProbeOutcome,
     RunDoc,
@@ -144,6 +146,8 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         held_at: None,
         end: FindEnd::Unfinished,
         doubt: None,
+        contradiction: None,
+        remedy: None,
         precision: 0.0,
         confirmations: 1,
         confirmations_of: 1,
@@ -166,9 +170,17 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     let told = held.told(attempts);
     let alive = f64::from(held.alive());
     let is_complete = doc.outcome == OutcomeDoc::Complete;
+    let is_slow = lacks_only_answers(point) && held.echoes_failed == 0;
+    let delay = delay(point).filter(|_| is_slow);
     let (end, verdict, reason) = match own_limit {
         _ if !is_complete => (FindEnd::Unfinished, ProbeOutcome::Unknown, told),
-        _ if is_broken => (FindEnd::Found, ProbeOutcome::Broke, told),
+        _ if is_broken => match delay {
+            Some(delay) => {
+                let reason = format!("{told}; {delay}");
+                (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, reason)
+            }
+            None => (FindEnd::Found, ProbeOutcome::Broke, told),
+        },
         Some(why) => (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, why),
         None => (FindEnd::NeverBroke, ProbeOutcome::Held, told),
     };
@@ -177,6 +189,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         broke_at: (verdict == ProbeOutcome::Broke).then(|| held.tried.into()),
         broke_reason: (verdict == ProbeOutcome::Broke).then(|| reason.clone()),
         held_at: (alive > 0.0).then_some(alive),
+        remedy: (end == FindEnd::ClientLimited && is_broken).then(|| remedy(doc, point)),
         end,
         probes: vec![ProbeDoc {
             load: held.tried.into(),

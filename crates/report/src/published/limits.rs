@@ -5,7 +5,7 @@
 use super::tables::{versus, whole_change};
 use crate::change::Noise;
 use crate::doc::{FindDoc, FindEnd, FindKind};
-use crate::found::{answer, answer_in_brief, ended};
+use crate::found::{answer, answer_in_brief, contradiction, ended};
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
@@ -76,7 +76,10 @@ pub fn limits(study: &Study) -> Option<Table> {
         let reasons = match find {
             Some(find) => {
                 let of_end = (!is_alone && !find.is_exact()).then(|| reason(find));
-                [of_end, doubt(find)].into_iter().flatten().collect()
+                [of_end, doubt(find), contradiction(find)]
+                    .into_iter()
+                    .flatten()
+                    .collect()
             }
             None if study.doc.search(name).is_some() => vec!["not measured".to_owned()],
             None => Vec::new(),
