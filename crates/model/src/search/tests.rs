@@ -113,11 +113,39 @@ fn a_generator_at_its_limit_ends_the_search() {
         false => ProbeVerdict::ClientLimited,
     });
     assert_eq!(end, SearchEnd::ClientLimited);
+    let limited: Vec<_> = probes.iter().filter(|probe| probe.load > 5000.0).collect();
+    assert_eq!(limited.len(), CLIENT_LIMITED_MAX as usize, "{probes:?}");
     let expected = SearchBounds {
         held: Some(4000.0),
         broke: None,
     };
     assert_eq!(RATE.bounds(&probes), expected);
+}
+
+/// Another program had the CPUs for a while.
+#[test]
+fn a_generator_that_was_at_its_limit_for_a_while_does_not_end_the_search() {
+    let mut disturbed = CLIENT_LIMITED_MAX - 1;
+    let (probes, end) = search(RATE, |load| match load > 5000.0 && disturbed > 0 {
+        true => {
+            disturbed -= 1;
+            ProbeVerdict::ClientLimited
+        }
+        false => capacity(20_000.0)(load),
+    });
+    assert_eq!(end, SearchEnd::Found);
+    let held = RATE.bounds(&probes).held.unwrap();
+    assert!(held <= 20_000.0 && 20_000.0 <= held * 1.02, "{held}");
+}
+
+#[test]
+fn probes_of_a_generator_at_its_limit_are_limited_as_well() {
+    let short = SearchSpec {
+        probes_max: 2,
+        ..RATE
+    };
+    let (probes, end) = search(short, |_| ProbeVerdict::ClientLimited);
+    assert_eq!((probes.len(), end), (2, SearchEnd::ClientLimited));
 }
 
 /// A load that held once by chance is not the answer.

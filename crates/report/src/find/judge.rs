@@ -15,6 +15,9 @@ const QUEUED: f64 = 1.5;
 /// Words in the reason of a request without an answer.
 const NO_ANSWER: &str = "no answer";
 
+/// Status of a log-on that took longer than a limit of smbench.
+const NO_ANSWER_IN_TIME: &str = "STATUS_IO_TIMEOUT";
+
 /// The number of failures at the limit, from which on a probe can tell their share.
 const ENOUGH_FAILURES: f64 = 5.0;
 
@@ -108,7 +111,7 @@ impl Find {
                     let reason = format!("{}: {}", judged.condition, judged.found);
                     return ProbeJudgement::of(ProbeOutcome::Unknown, reason);
                 }
-                ConditionOutcome::Failed if delay.is_some() && !limit.is_of_errors() => {
+                ConditionOutcome::Failed if delay.is_some() && may_be_late(limit, point) => {
                     return broken(found, delay);
                 }
                 ConditionOutcome::Failed => {
@@ -207,6 +210,13 @@ pub(super) fn delay(point: &LoadPointDoc) -> Option<String> {
         Some(true) => Some(generator_reason(point)),
         _ => busy_machine::delayed_server(point),
     }
+}
+
+/// Returns whether a delay alone can break a condition. It makes no operation fail, except
+/// those that end by a limit of smbench.
+fn may_be_late(limit: &Threshold, point: &LoadPointDoc) -> bool {
+    let mut failures = point.failures.iter();
+    !limit.is_of_errors() || failures.all(|failure| failure.status == NO_ANSWER_IN_TIME)
 }
 
 /// Returns whether all clients that were lost or not set up waited for an answer in vain. A

@@ -189,7 +189,7 @@ fn is_same_limit(one: &str, two: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doc::{FindKind, ProbeDoc, ProbeOutcome};
+    use crate::doc::{ContradictionDoc, FindKind, ProbeDoc, ProbeOutcome};
 
     fn search(result: Option<f64>, end: FindEnd) -> FindDoc {
         let load = result.unwrap_or(50.0);
@@ -249,6 +249,22 @@ mod tests {
         let four = FindDoc::pooled(vec![(1, all), (4, more)]).unwrap();
         let numbers: Vec<_> = four.passes.iter().map(|of| of.pass).collect();
         assert_eq!((numbers, four.result), (vec![1, 2, 3, 4], Some(104.0)));
+    }
+
+    #[test]
+    fn probes_that_contradict_keep_their_place_among_those_of_all_passes() {
+        let mut second = search(Some(100.0), FindEnd::Found);
+        second.contradiction = Some(ContradictionDoc {
+            held_at: 100.0,
+            held_in: vec![1],
+            broke_at: 100.0,
+            broke_in: vec![3, 4],
+            at_least: None,
+            below: None,
+        });
+        let all = pooled(&[search(Some(100.0), FindEnd::Found), second]);
+        let found = all.contradiction.unwrap();
+        assert_eq!((found.held_in, found.broke_in), (vec![2], vec![4, 5]));
     }
 
     #[test]

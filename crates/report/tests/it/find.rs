@@ -3,8 +3,11 @@
 use smbench_model::record::OpTotals;
 use smbench_model::search::{Confirmations, Grain, SearchSpec};
 use smbench_report::compare::{self, Depth, Input, compare};
-use smbench_report::doc::{FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc};
+use smbench_report::doc::{
+    FailureDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc,
+};
 use smbench_report::study::Study;
+use smbench_report::text::answer;
 use smbench_report::{Find, render};
 
 use crate::samples::{document, point, run};
@@ -63,6 +66,156 @@ fn a_limit_that_broke_on_a_busy_generator_is_not_the_server_s() {
     let doc = probed(&[400], |_| ());
     let (outcome, reason) = judged(FindKind::Clients, "p99 < 1ms", &doc);
     assert_eq!(outcome, ProbeOutcome::Broke, "{reason}");
+}
+
+/// Sets the CPU time of the server on this machine, which was busy all the time.
+fn on_a_busy_machine(point: &mut LoadPointDoc, server_s: f64) {
+    let generator = point.generator.as_mut().unwrap();
+    generator.machine_busy_share = Some(1.0);
+    point.generator_limited = Some(false);
+    (point.client.cpu_user_s, point.client.cpu_system_s) = (0.0, 0.0);
+    point.server_cpu = serde_json::from_value(serde_json::json!({
+        "source": "smbd", "not_measured": null, "scope": "processes", "cores": 2,
+        "busy_s": server_s, "percent": null, "us_per_op": null, "mbps_per_percent": null,
+        "ops_per_s_per_percent": null,
+    }))
+    .unwrap();
+}
+
+/// The server waits for a CPU, and smbench for the server.
+#[test]
+fn a_window_without_an_operation_on_a_busy_machine_is_not_the_server_s() {
+    let none = |point: &mut LoadPointDoc| {
+        let reason = "no operation completed in the window";
+        (point.valid, point.invalid_reason) = (false, Some(reason.to_owned()));
+        point.latency_ns = None;
+    };
+    let doc = probed(&[400], |point| {
+        none(point);
+        on_a_busy_machine(point, point.window_s * 0.14);
+    });
+    let (outcome, reason) = judged(FindKind::Logons, "errors < 1%", &doc);
+    assert_eq!(outcome, ProbeOutcome::ClientLimited);
+    let told = "no operation completed in the window; this machine was busy: programs other than \
+                smbench and the server had 93 % of its CPUs";
+    assert_eq!(reason, told);
+    let doc = probed(&[400], |point| {
+        none(point);
+        on_a_busy_machine(point, point.window_s * 1.9);
+    });
+    let (outcome, reason) = judged(FindKind::Logons, "errors < 1%", &doc);
+    assert_eq!(outcome, ProbeOutcome::Broke, "{reason}");
+    let doc = probed(&[400], |point| on_a_busy_machine(point, 0.0));
+    let (outcome, _) = judged(FindKind::Clients, "p99 < 1ms", &doc);
+    assert_eq!(outcome, ProbeOutcome::ClientLimited);
+    // A busy machine makes no operation fail.
+    let failed = probed(&[400], |point| {
+        on_a_busy_machine(point, 0.0);
+        point.errors = 3;
+        (point.valid, point.invalid_reason) = (false, Some("3 operations failed".to_owned()));
+    });
+    let (outcome, _) = judged(FindKind::Clients, "p99 < 1ms", &failed);
+    assert_eq!(outcome, ProbeOutcome::Broke);
+}
+
+/// Log-ons that were not answered in time are slow, those that were refused are not.
+#[test]
+fn log_ons_without_an_answer_on_a_busy_machine_are_not_the_server_s() {
+    for (status, outcome) in [
+        ("STATUS_IO_TIMEOUT", ProbeOutcome::ClientLimited),
+        ("STATUS_LOGON_FAILURE", ProbeOutcome::Broke),
+    ] {
+        let mut doc = with_log_ons(100, 575);
+        let point = &mut doc.load_points[0];
+        on_a_busy_machine(point, 0.0);
+        point.failures = vec![FailureDoc {
+            op: "session".to_owned(),
+            status: status.to_owned(),
+            code: None,
+            count: 100,
+        }];
+        let found = judged(FindKind::Logons, "errors < 1%", &doc);
+        assert_eq!(found.0, outcome, "{}", found.1);
+    }
+}
+
+/// Judges the first load point as often as the flags say, held or broken.
+fn searched(probes: &[(f64, bool)]) -> RunDoc {
+    let mut find = search(FindKind::Clients, "errors < 1%");
+    let mut doc = probed(&[400], |_| ());
+    let held = doc.load_points[0].clone();
+    let mut points = Vec::new();
+    for (load, holds) in probes {
+        let broke = Some("the server closed the connection".to_owned());
+        points.push(LoadPointDoc {
+            valid: *holds,
+            invalid_reason: broke.filter(|_| !holds),
+            ..held.clone()
+        });
+        doc.load_points.clone_from(&points);
+        find.judge(*load, &doc);
+    }
+    doc.find = Some(find.to_doc());
+    doc
+}
+
+#[test]
+fn probes_of_one_load_that_contradict_each_other_are_named() {
+    let told = |probes: &[(f64, bool)]| {
+        let doc = searched(probes);
+        let find = doc.find.as_ref().unwrap();
+        (find.contradiction.clone(), answer(find).1)
+    };
+    let first = [(40.0, true), (50.0, true), (60.0, false)];
+    assert_eq!(told(&first).0, None);
+    let later = [(50.0, false), (50.0, false), (45.0, true)];
+    let (found, text) = told(&[&first[..], &later].concat());
+    let found = found.unwrap();
+    assert_eq!((found.held_in, found.broke_in), (vec![2], vec![4, 5]));
+    assert_eq!((found.at_least, found.below), (Some(45.0), Some(60.0)));
+    let sentence = "probes contradict each other: 50 clients held in probe 2 and broke in probes \
+                    4, 5: the answer lies between 45 clients and 60 clients";
+    assert!(text.contains(sentence), "{text}");
+    // A lower load may break as well.
+    let (_, text) = told(&[(50.0, true), (40.0, false)]);
+    let sentence = "50 clients held in probe 1, but 40 clients broke in probe 2";
+    assert!(text.contains(sentence), "{text}");
+}
+
+#[test]
+fn a_search_on_a_busy_machine_says_what_may_help() {
+    let mut find = search(FindKind::Clients, "p99 < 1ms");
+    let mut doc = probed(&[400, 400, 400], |point| on_a_busy_machine(point, 0.0));
+    let all = doc.load_points.clone();
+    for at in 1..=3 {
+        doc.load_points = all[..at].to_vec();
+        assert_eq!(find.next_load(), Some(1000.0));
+        find.judge(1000.0, &doc);
+    }
+    assert_eq!(find.next_load(), None);
+    let (_, text) = answer(&find.to_doc());
+    assert!(
+        text.contains("was the limit in the last 3 probes"),
+        "{text}"
+    );
+    let help = "close other programs, which had 100 % of this machine's CPUs";
+    assert!(text.ends_with(help), "{text}");
+    // Without other programs, only the threads of smbench are short of CPU time.
+    doc.load_points.iter_mut().for_each(|point| {
+        on_a_busy_machine(point, point.window_s);
+        let generator = point.generator.as_mut().unwrap();
+        generator.machine_busy_share = Some(0.5);
+        generator.workers.truncate(1);
+        generator.workers[0].cpu_share = 0.97;
+        (point.generator_limited, point.offered) = (Some(true), None);
+    });
+    doc.machine.get_or_insert_default().cpus = Some(8);
+    find.judge(1000.0, &doc);
+    let remedy = find.to_doc().remedy.unwrap();
+    assert!(
+        remedy.starts_with("give more --threads: 1 of 8 CPUs"),
+        "{remedy}"
+    );
 }
 
 fn with_log_ons(failed: u64, all: u64) -> RunDoc {
