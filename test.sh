@@ -25,6 +25,7 @@ needed=(
   prometheus-node-exporter:prometheus-node-exporter
   chromium:chromium
   dbench:dbench
+  fio:fio
   sysbench:sysbench
   pip3:python3-pip
   mpicc:libopenmpi-dev
