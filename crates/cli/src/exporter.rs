@@ -31,9 +31,9 @@ const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
 /// Largest request in bytes.
 const REQUEST_MAX: usize = 8 << 10;
 /// Upper bounds of the buckets of response times, in microseconds.
-const BOUNDS_US: [u64; 18] = [
+const BOUNDS_US: [u64; 21] = [
     50, 100, 200, 400, 700, 1_000, 2_000, 4_000, 7_000, 10_000, 20_000, 40_000, 70_000, 100_000,
-    200_000, 500_000, 1_000_000, 10_000_000,
+    200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000,
 ];
 
 /// Counts since the command began.
@@ -194,7 +194,7 @@ fn by_op(
 fn response_times(mut metric: MetricEncoder<'_>, counts: &RunCounts) -> Encoded {
     for (op, of) in &counts.ops {
         let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6);
-        let bounds = bounds.chain([f64::MAX]);
+        let bounds = bounds.chain([f64::INFINITY]);
         let buckets: Vec<_> = bounds.zip(of.buckets).collect();
         let labels = [("op", *op)];
         let mut family = metric.encode_family(&labels)?;
@@ -241,6 +241,33 @@ impl Collector for Exporter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_last_bucket_has_no_bound() {
+        let exporter = Exporter::default();
+        let mut counts = OpCounts::default();
+        counts.buckets[1] = 4;
+        counts.buckets[BOUNDS_US.len()] = 2;
+        exporter.0.lock().unwrap().ops.insert("read", counts);
+        let mut registry = Registry::with_prefix("smbench");
+        registry.register_collector(Box::new(exporter));
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for text in [classic(&text), text] {
+            let buckets = text.lines().filter(|line| line.contains("_bucket{"));
+            let bounds = buckets.map(|line| {
+                let (_, bound) = line.split_once("le=\"").unwrap();
+                let (bound, count) = bound.split_once("\",op=\"read\"} ").unwrap();
+                (bound.parse::<f64>().unwrap(), count.parse::<u64>().unwrap())
+            });
+            let bounds: Vec<_> = bounds.collect();
+            let [first, second, .., last_bounded, last] = bounds[..] else {
+                panic!("{text}");
+            };
+            assert_eq!((first, second), ((50e-6, 0), (100e-6, 4)));
+            assert_eq!((last_bounded, last), ((30.0, 4), (f64::INFINITY, 6)));
+        }
+    }
 
     #[test]
     fn the_classic_format_names_counters_by_their_values() {
