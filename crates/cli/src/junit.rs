@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
 use maud::{PreEscaped, html};
 use smbench_report::units::plain;
@@ -29,40 +30,67 @@ pub(crate) enum JunitOutcome {
     Skipped,
 }
 
-/// Writes the document of a test suite with these cases.
-pub(crate) fn save(path: &Path, suite: &str, cases: &[JunitCase]) -> Result<(), Failure> {
-    fs::write(path, junit(suite, cases)).map_err(Failure::write(path))
+/// The file of `--junit`, and when its command began.
+#[derive(Debug)]
+pub(crate) struct Junit<'a> {
+    path: &'a Path,
+    /// Name of the test suite.
+    suite: &'static str,
+    timestamp: SystemTime,
+    began: Instant,
 }
 
-/// Writes the document of a command that failed before it could judge anything. So no
-/// earlier document can be taken for its result.
-pub(crate) fn save_failure<T>(
-    path: Option<&Path>,
-    suite: &str,
-    ended: &Result<T, Failure>,
-) -> Result<(), Failure> {
-    let (Some(path), Err(failure)) = (path, ended) else {
-        return Ok(());
-    };
-    let case = JunitCase {
-        name: VALID.to_owned(),
-        outcome: JunitOutcome::Failed,
-        message: failure.to_string(),
-    };
-    save(path, suite, &[case])
+impl<'a> Junit<'a> {
+    /// Begins a test suite now, if there is a file for it.
+    pub(crate) fn begin(path: Option<&'a Path>, suite: &'static str) -> Option<Self> {
+        path.map(|path| Self {
+            path,
+            suite,
+            timestamp: SystemTime::now(),
+            began: Instant::now(),
+        })
+    }
+
+    /// Writes the document of the test suite with these cases.
+    pub(crate) fn save(&self, cases: &[JunitCase]) -> Result<(), Failure> {
+        let started = humantime::format_rfc3339_seconds(self.timestamp).to_string();
+        let text = junit(self.suite, cases, (&started, self.began.elapsed()));
+        fs::write(self.path, text).map_err(Failure::write(self.path))
+    }
+
+    /// Writes the document of a command that failed before it could judge anything. So no
+    /// earlier document can be taken for its result.
+    pub(crate) fn save_failure<T>(&self, ended: &Result<T, Failure>) -> Result<(), Failure> {
+        let Err(failure) = ended else {
+            return Ok(());
+        };
+        self.save(&[JunitCase {
+            name: VALID.to_owned(),
+            outcome: JunitOutcome::Failed,
+            message: failure.to_string(),
+        }])
+    }
 }
 
-fn junit(suite: &str, cases: &[JunitCase]) -> String {
+/// The time belongs to the case of the result. Conditions are judged in no time.
+fn junit(suite: &str, cases: &[JunitCase], (started, took): (&str, Duration)) -> String {
     let count = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let (failures, skipped) = (count(JunitOutcome::Failed), count(JunitOutcome::Skipped));
     let suite = plain(suite);
+    let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
+    let all = seconds(took);
+    let time = |case: &JunitCase| match case.name == VALID {
+        true => all.clone(),
+        false => seconds(Duration::ZERO),
+    };
     let document = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
-        testsuites name="smbench" tests=(cases.len()) failures=(failures) {
-            testsuite name=(suite) tests=(cases.len()) failures=(failures) skipped=(skipped) {
+        testsuites name="smbench" tests=(cases.len()) failures=(failures) time=(all) {
+            testsuite name=(suite) tests=(cases.len()) failures=(failures) skipped=(skipped)
+                timestamp=(started) time=(all) {
                 @for case in cases {
                     @let (name, message) = (plain(&case.name), plain(&case.message));
-                    testcase classname=(suite) name=(name) {
+                    testcase classname=(suite) name=(name) time=(time(case)) {
                         @match case.outcome {
                             JunitOutcome::Passed => system-out { (message) },
                             JunitOutcome::Failed => failure message=(message) {},
@@ -88,22 +116,28 @@ mod tests {
             message: "found <1>".to_owned(),
         };
         let cases = [
+            case(VALID, JunitOutcome::Passed),
             case("p99 > 5ms", JunitOutcome::Failed),
             case("errors > 0 & \"more\"", JunitOutcome::Passed),
             case("throughput < 5", JunitOutcome::Skipped),
         ];
         let expected = concat!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
-            "<testsuites name=\"smbench\" tests=\"3\" failures=\"1\">",
-            "<testsuite name=\"a &amp; b\" tests=\"3\" failures=\"1\" skipped=\"1\">",
-            "<testcase classname=\"a &amp; b\" name=\"p99 &gt; 5ms\">",
-            "<failure message=\"found &lt;1&gt;\"></failure></testcase>",
-            "<testcase classname=\"a &amp; b\" name=\"errors &gt; 0 &amp; &quot;more&quot;\">",
+            "<testsuites name=\"smbench\" tests=\"4\" failures=\"1\" time=\"3.250\">",
+            "<testsuite name=\"a &amp; b\" tests=\"4\" failures=\"1\" skipped=\"1\" ",
+            "timestamp=\"2026-01-31T12:00:00Z\" time=\"3.250\">",
+            "<testcase classname=\"a &amp; b\" name=\"the result is valid\" time=\"3.250\">",
             "<system-out>found &lt;1&gt;</system-out></testcase>",
-            "<testcase classname=\"a &amp; b\" name=\"throughput &lt; 5\">",
+            "<testcase classname=\"a &amp; b\" name=\"p99 &gt; 5ms\" time=\"0.000\">",
+            "<failure message=\"found &lt;1&gt;\"></failure></testcase>",
+            "<testcase classname=\"a &amp; b\" name=\"errors &gt; 0 &amp; &quot;more&quot;\" ",
+            "time=\"0.000\">",
+            "<system-out>found &lt;1&gt;</system-out></testcase>",
+            "<testcase classname=\"a &amp; b\" name=\"throughput &lt; 5\" time=\"0.000\">",
             "<skipped message=\"found &lt;1&gt;\"></skipped></testcase>",
             "</testsuite></testsuites>\n"
         );
-        assert_eq!(junit("a & b", &cases), expected);
+        let times = ("2026-01-31T12:00:00Z", Duration::from_millis(3250));
+        assert_eq!(junit("a & b", &cases, times), expected);
     }
 }

@@ -9,7 +9,7 @@ use smbench_report::compare::{
 
 use crate::args::{CompareArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
-use crate::junit::{self, JunitCase, JunitOutcome, save_failure};
+use crate::junit::{Junit, JunitCase, JunitOutcome};
 use crate::output::{complain, print};
 use crate::results::write;
 
@@ -26,12 +26,15 @@ struct Document<'a> {
 const SUITE: &str = "smbench compare";
 
 pub(super) fn compare_results(args: &CompareArgs) -> Result<Exit, Failure> {
-    let ended = compared(args);
-    save_failure(args.junit.as_deref(), SUITE, &ended)?;
+    let junit = Junit::begin(args.junit.as_deref(), SUITE);
+    let ended = compared(args, junit.as_ref());
+    if let Some(junit) = junit {
+        junit.save_failure(&ended)?;
+    }
     ended
 }
 
-fn compared(args: &CompareArgs) -> Result<Exit, Failure> {
+fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failure> {
     let is_taken = is_stdout_taken(&[
         ("--json", &args.json),
         ("--csv", &args.csv),
@@ -57,9 +60,9 @@ fn compared(args: &CompareArgs) -> Result<Exit, Failure> {
     if let Some(to) = &args.markdown {
         write(to, &to_markdown(&comparison, depth, &judgements))?;
     }
-    if let Some(path) = &args.junit {
+    if let Some(junit) = junit {
         let cases = judgements.iter().map(|judged| case(judged, args));
-        junit::save(path, SUITE, &cases.collect::<Vec<_>>())?;
+        junit.save(&cases.collect::<Vec<_>>())?;
     }
     if !is_taken {
         let lines: Vec<_> = judgements

@@ -33,7 +33,7 @@ use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::junit::save_failure;
+use crate::junit::Junit;
 use crate::live::{LiveScreen, LiveTitle};
 use crate::output::{complain, print, print_coloured};
 use crate::progress::{ProgressLine, Visibility};
@@ -61,8 +61,11 @@ fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Ex
     if let Some(find) = &find {
         check_plan(find.limits(), &requests[0].draft)?;
     }
-    let ended = run_requests(&requests, args, find, hosts);
-    save_failure(args.junit.as_deref(), SUITE, &ended)?;
+    let junit = Junit::begin(args.junit.as_deref(), SUITE);
+    let ended = run_requests(&requests, args, find, (hosts, junit.as_ref()));
+    if let Some(junit) = junit {
+        junit.save_failure(&ended)?;
+    }
     ended
 }
 
@@ -70,7 +73,7 @@ fn run_requests(
     requests: &[RunRequest],
     args: &RunArgs,
     find: Option<Find>,
-    hosts: &Hosts,
+    (hosts, junit): (&Hosts, Option<&Junit<'_>>),
 ) -> Result<Exit, Failure> {
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
     let remedy = match &requests[0].server {
@@ -83,7 +86,7 @@ fn run_requests(
     let gate = Gate {
         thresholds: &args.fail_if,
         abort_after: args.abort_on_fail,
-        junit: args.junit.as_deref(),
+        junit,
     };
     for request in requests {
         gate.check(&request.draft)?;

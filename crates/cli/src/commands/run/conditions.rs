@@ -2,7 +2,6 @@
 //! end of a run that has failed one.
 
 use std::cell::RefCell;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use smbench_report::doc::{ConditionDoc, ConditionOutcome};
 use smbench_report::threshold::{NotMeasured, UnfinishedPoint};
 
 use crate::failure::{Exit, Failure};
-use crate::junit::{self, JunitCase, JunitOutcome};
+use crate::junit::{Junit, JunitCase, JunitOutcome, VALID};
 use crate::output::complain;
 use crate::watch::IntervalReport;
 
@@ -28,7 +27,7 @@ pub(crate) struct Gate<'a> {
     /// Measured time of a load point after which a failed condition stops the run.
     pub(crate) abort_after: Option<Duration>,
     /// File for the outcomes, as JUnit tests.
-    pub(crate) junit: Option<&'a Path>,
+    pub(crate) junit: Option<&'a Junit<'a>>,
 }
 
 /// The condition that stopped a run.
@@ -107,15 +106,15 @@ pub(super) fn exit_of(judged: &[ConditionDoc]) -> Exit {
 
 /// Writes the file of `--junit`.
 pub(super) fn save_cases(
-    path: Option<&Path>,
+    junit: Option<&Junit<'_>>,
     invalid: Option<&str>,
     judged: &[ConditionDoc],
 ) -> Result<(), Failure> {
-    let Some(path) = path else {
+    let Some(junit) = junit else {
         return Ok(());
     };
     let mut cases = vec![JunitCase {
-        name: junit::VALID.to_owned(),
+        name: VALID.to_owned(),
         outcome: match invalid {
             None => JunitOutcome::Passed,
             Some(_) => JunitOutcome::Failed,
@@ -131,5 +130,5 @@ pub(super) fn save_cases(
         },
         message: judged.found.clone(),
     }));
-    junit::save(path, SUITE, &cases)
+    junit.save(&cases)
 }
