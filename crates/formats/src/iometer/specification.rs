@@ -59,7 +59,7 @@ fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
         let reason = format!("`{text}` is no name of an access specification");
         return Err(LineProblem::at(line, reason));
     }
-    let columns = columns(lines)?;
+    let columns = columns(lines, &name)?;
     let mut found = Vec::new();
     while let Some((_, text)) = lines.peek()
         && !text.starts_with('\'')
@@ -75,6 +75,10 @@ fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
         let access = access(&text, columns).map_err(|reason| LineProblem::at(at, reason))?;
         found.push(access);
     }
+    if found.is_empty() {
+        let reason = format!("`{name}` has no line with a size and its numbers");
+        return Err(LineProblem::at(line, reason));
+    }
     let weights = found.iter().map(|line: &PatternSpec| line.weight);
     let sum = weights.fold(0.0, |sum, weight| sum + weight);
     if sum != 100.0 {
@@ -88,11 +92,20 @@ fn specification(lines: &mut IcfLines) -> Result<AccessSpec, LineProblem> {
     })
 }
 
-/// Returns the number of columns.
-fn columns(lines: &mut IcfLines) -> Result<usize, LineProblem> {
+/// Returns the number of columns of the specification `name`.
+fn columns(lines: &mut IcfLines, name: &str) -> Result<usize, LineProblem> {
     let (at, text) = lines.within(SECTION)?;
     let named = text.strip_prefix('\'').unwrap_or_default().split(',');
     let named: Vec<_> = named.map(|name| name.trim().to_ascii_lowercase()).collect();
+    // Otherwise it is a line of numbers, or the next specification.
+    let names_columns = named.iter().filter(|name| COLUMNS.contains(&&***name));
+    if names_columns.count() < 2 || named.len() < COLUMNS_MIN {
+        let columns = COLUMNS.join(",");
+        let reason = format!(
+            "`{name}` lacks the line that names its columns: expected '{columns} before `{text}`"
+        );
+        return Err(LineProblem::at(at, reason));
+    }
     let mut pairs = named.iter().zip(COLUMNS);
     if let Some((other, column)) = pairs.find(|(name, column)| name != column) {
         let reason = format!("column `{other}` is not supported: expected `{column}`");
@@ -100,11 +113,6 @@ fn columns(lines: &mut IcfLines) -> Result<usize, LineProblem> {
     }
     if let Some(further) = named.get(COLUMNS.len()) {
         let reason = format!("column `{further}` is not supported");
-        return Err(LineProblem::at(at, reason));
-    }
-    if named.len() < COLUMNS_MIN {
-        let columns = COLUMNS.join(",");
-        let reason = format!("`{text}` does not name the columns: expected '{columns}");
         return Err(LineProblem::at(at, reason));
     }
     Ok(named.len())

@@ -280,7 +280,7 @@ fn what_is_no_configuration_at_all_is_refused() {
         read("./no-such.icf")
             .unwrap_err()
             .to_string()
-            .contains("No such file")
+            .contains("the file does not exist")
     );
     let garbage: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     parse("x.icf", &garbage).unwrap_err();

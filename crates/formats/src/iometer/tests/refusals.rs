@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
     for (lines, expected) in [
-        ("", "x.icf:4: the % of size of `A` add up to 0, not to 100"),
+        ("", "x.icf:4: `A` has no line with a size and its numbers"),
         (
             "512,60,0,0,0,1,0,0\n512,30,0,0,0,1,0,0\n",
             "x.icf:4: the % of size of `A` add up to 90, not to 100",
@@ -80,6 +80,19 @@ fn a_file_that_makes_no_sense_is_told_by_line() {
             "Version 1998.01.05",
             "x.icf:1: `Version 1998.01.05`: access specifications of Iometer before 1998.05.21 have \
              no names and are not read: save the file with a newer Iometer",
+        ),
+        (
+            "'size,% of size,% reads,% random,delay,burst,align,reply\n",
+            "",
+            "x.icf:5: `A` lacks the line that names its columns: expected \
+             'size,% of size,% reads,% random,delay,burst,align,reply before `512,100,0,0,0,1,0,0`",
+        ),
+        (
+            "'END access specifications\n",
+            "'Access specification name,default assignment\n\tB,NONE\n'END access specifications\n",
+            "x.icf:9: `B` lacks the line that names its columns: expected \
+             'size,% of size,% reads,% random,delay,burst,align,reply before \
+             `'END access specifications`",
         ),
         (
             "burst,align,reply",
