@@ -69,6 +69,14 @@ pub trait Value: Copy + Eq + Hash + Display {
     fn twice(self) -> ListError;
 }
 
+/// Returns the ends of `FIRST-LAST`, which some programs write for `FIRST..LAST`.
+fn dashed(element: &str) -> Option<[&str; 2]> {
+    let (first, last) = element.split_once('-')?;
+    let ends = [first.trim(), last.trim()];
+    let is_number = |end: &&str| end.starts_with(|c: char| c.is_ascii_digit());
+    ends.iter().all(is_number).then_some(ends)
+}
+
 impl<T> List<T> {
     /// Returns the values in their order. Never empty.
     #[must_use]

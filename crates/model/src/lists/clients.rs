@@ -2,7 +2,7 @@
 //!
 //! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds no zero.
 
-use super::{List, ListError, Value};
+use super::{List, ListError, Value, dashed};
 
 /// The largest number of clients that one load point may have.
 pub const CLIENTS_MAX: u32 = 100_000;
@@ -60,7 +60,10 @@ fn number(element: &str, text: &str) -> Result<u32, ListError> {
     let digits = text.trim();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(ListError(format!(
-            "`{element}` in the client list is neither a number nor FIRST..LAST[:STEP]"
+            "`{element}` in the client list is neither a number nor FIRST..LAST[:STEP]{}",
+            dashed(element).map_or_else(String::new, |[first, last]| format!(
+                ": write {first}..{last}"
+            ))
         )));
     }
     let number = digits.parse().ok();
@@ -116,6 +119,15 @@ mod tests {
             (
                 "1..",
                 "`1..` in the client list is neither a number nor FIRST..LAST[:STEP]",
+            ),
+            (
+                "1-8",
+                "`1-8` in the client list is neither a number nor FIRST..LAST[:STEP]: write 1..8",
+            ),
+            (
+                "4,8 - 64:8",
+                "`8 - 64:8` in the client list is neither a number nor FIRST..LAST[:STEP]: \
+                 write 8..64:8",
             ),
             (
                 "-4",

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
-use super::ListError;
+use super::{ListError, dashed};
 use crate::load::Rate;
 
 /// The largest number of rates in a list.
@@ -79,6 +79,10 @@ fn rates_of(element: &str) -> Result<Vec<Rate>, ListError> {
         let rate = text.trim().parse::<Rate>();
         rate.map_err(|error| ListError(error.to_string()))
     };
+    if dashed(element).is_some() {
+        let message = "is no range: write FIRST..LAST:STEP, such as 1000..5000:1000";
+        return Err(ListError(format!("`{element}` {message}")));
+    }
     let Some((first, rest)) = element.split_once("..") else {
         return Ok(vec![rate(element)?]);
     };
@@ -192,6 +196,7 @@ mod tests {
                 "5..1:1",
                 "`5..1:1` is reversed: write the smaller rate first",
             ),
+            ("1-5", "`1-5` is no range: write FIRST..LAST:STEP"),
             ("1..5:0", "`0` is not a rate: "),
             ("1,1", "rate 1 is listed twice: use repeat"),
             (
