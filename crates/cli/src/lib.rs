@@ -16,6 +16,7 @@ mod junit;
 mod lab_facts;
 mod live;
 mod login;
+mod mounts;
 mod output;
 mod password;
 mod progress;

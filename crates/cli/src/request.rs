@@ -23,6 +23,7 @@ use crate::calibrate;
 use crate::failure::Failure;
 use crate::lab_facts::LabFacts;
 use crate::login;
+use crate::mounts::parse_target;
 use crate::password::Sources;
 
 /// Note that the measured CPU time is not the server's alone.
@@ -66,7 +67,7 @@ pub(crate) struct GivenServer {
 
 impl GivenServer {
     pub(crate) fn resolve(url: &str, secrets: &SecretArgs) -> Result<Self, Failure> {
-        let (mut target, in_url) = Target::parse(url)?;
+        let (mut target, in_url) = parse_target(url)?;
         let sources = Sources::open(secrets, &mut target, in_url)?;
         login::choose(&secrets.login, &mut target, &sources)?;
         Ok(Self { target, sources })

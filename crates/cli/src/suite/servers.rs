@@ -6,7 +6,7 @@ use clap::ValueEnum as _;
 use smbench_lab::{LabError, ScratchSamba};
 use smbench_model::cpu::CpuSource;
 use smbench_model::spec::SessionsSpec;
-use smbench_model::target::{Target, UrlPassword};
+use smbench_model::target::UrlPassword;
 
 use super::client;
 use super::host::{Host, HostKind};
@@ -16,6 +16,7 @@ use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
 use crate::lab_facts::samba_policy;
 use crate::login;
+use crate::mounts::parse_target;
 use crate::request::{self, GivenServer};
 
 /// Returns the servers of the command line, then those of the suite.
@@ -214,7 +215,7 @@ fn check_name(name: &str) -> Result<(), String> {
 /// Refuses a URL with a password, because suites are saved and shared together with
 /// their command line.
 fn check_url(url: &str) -> Result<(), String> {
-    let (_, password) = Target::parse(url).map_err(|error| error.to_string())?;
+    let (_, password) = parse_target(url).map_err(|error| error.to_string())?;
     match password {
         UrlPassword::Absent => Ok(()),
         UrlPassword::Present => Err(
