@@ -7,12 +7,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{
     ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
 };
 use clap_complete::Shell;
-use smbench_formats::profile::suggestion;
 
 mod calibrate;
 mod compare;
@@ -287,10 +286,7 @@ pub(crate) fn parse_words(words: Vec<OsString>) -> Result<CliCommand, Failure> {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ => {
-                let rendered = error.render().to_string();
-                Err(Failure::Usage(one_line(&rendered, &command_meant(&error))))
-            }
+            _ => Err(Failure::Usage(one_line(&error, &Cli::command()))),
         },
     }
 }
@@ -301,22 +297,6 @@ pub(crate) fn parse_quietly(words: Vec<OsString>) -> Result<CliCommand, Failure>
     let parsed = parse_with_target(words, env::var_os(TARGET_VARIABLE));
     let parsed = parsed.map_err(|error| Failure::Usage(error.kind().to_string()))?;
     Ok(parsed.command)
-}
-
-/// Suggests a command for a mistyped one, unless clap's message does.
-fn command_meant(error: &clap::Error) -> String {
-    let (Some(ContextValue::String(written)), None) = (
-        error.get(ContextKind::InvalidSubcommand),
-        error.get(ContextKind::SuggestedSubcommand),
-    ) else {
-        return String::new();
-    };
-    let command = Cli::command();
-    let shown = command
-        .get_subcommands()
-        .filter(|known| !known.is_hide_set());
-    let names: Vec<_> = shown.map(clap::Command::get_name).collect();
-    suggestion(written, &names)
 }
 
 /// Parses a command line. A switch may be given twice.

@@ -91,7 +91,13 @@ impl Failure {
     }
 
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        Self::io(format!("write {}", path.display()))
+        let failed = Self::io(format!("write {}", path.display()));
+        let folder = path.parent().filter(|folder| !folder.is_dir());
+        let lacking = folder.map(|folder| format!("there is no folder {}", folder.display()));
+        move |error| match (error.kind(), lacking) {
+            (io::ErrorKind::NotFound, Some(lacking)) => failed(io::Error::other(lacking)),
+            _ => failed(error),
+        }
     }
 
     /// Returns the failure for a folder of results that cannot be written to.

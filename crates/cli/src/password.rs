@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
+use smbench_formats::named;
 use smbench_model::login::{Login, Proof};
 use smbench_model::target::{Secret, Target, UrlPassword};
 
@@ -196,7 +197,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(path, error))?;
+        .map_err(|error| Failure::Usage(named::unreadable(&path.display().to_string(), &error)))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(unreadable(path, "larger than 64 KiB"));
     }

@@ -104,7 +104,7 @@ pub struct Note {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file cannot be read.
-    #[error("{path} cannot be read: {reason}")]
+    #[error("{}", crate::named::unreadable(.path, .reason))]
     Unreadable {
         /// The path as given.
         path: String,

@@ -4,9 +4,11 @@
 //! * [`profile`] finds a profile: a built-in one, a file, or a loadfile.
 //! * [`loadfile`] reads a loadfile of dbench as a trace.
 //! * [`iometer`] reads a test setup of Iometer as profiles.
+//! * [`named`] says what a wrong name may mean.
 //! * [`netbench`] generates a trace from the statistics of NetBench captures.
 
 pub mod iometer;
 pub mod loadfile;
+pub mod named;
 pub mod netbench;
 pub mod profile;

@@ -45,7 +45,7 @@ pub enum Unknown {
 #[derive(Debug, Error)]
 pub enum LoadfileError {
     /// The file cannot be read.
-    #[error("loadfile {path} cannot be read: {reason}")]
+    #[error("{}", crate::named::unreadable(.path, .reason))]
     Unreadable {
         /// The path as given.
         path: String,

@@ -6,13 +6,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use smbench_model::profile::{BUILTIN, DEFAULT, MalformedProfile, Profile, builtin};
 use smbench_model::spec::Spec;
 
 use crate::loadfile::{self, LoadfileError, Unknown};
+use crate::named::{path_suggestion, unreadable};
 use crate::netbench;
 
 /// The prefix of the path of a loadfile.
@@ -27,13 +28,28 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 pub enum ProfileError {
     /// The name is neither a built-in profile nor a path.
     #[error(
-        "unknown profile `{0}`{hint}: expected one of {list}, a .toml file, or a loadfile of dbench",
-        hint = suggestion(.0, &BUILTIN.map(|(name, _)| name)),
+        "unknown profile `{name}`{hint}: expected one of {list}, a .toml file, or a loadfile of dbench",
+        hint = path_suggestion(.name, .folder, &BUILTIN.map(|(name, _)| name)),
         list = BUILTIN.map(|(name, _)| name).join(", ")
     )]
-    Unknown(String),
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The folder that the name is relative to.
+        folder: PathBuf,
+    },
+    /// The file is one of another program.
+    #[error("{path} is {what}, not a profile: {advice}")]
+    Foreign {
+        /// The path as given.
+        path: String,
+        /// The kind of file.
+        what: &'static str,
+        /// How to use it.
+        advice: String,
+    },
     /// The file cannot be read.
-    #[error("profile {path} cannot be read: {reason}")]
+    #[error("{}", unreadable(.path, .reason))]
     Unreadable {
         /// The path as given.
         path: String,
@@ -73,13 +89,23 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         return Ok(parse(name_or_path, text)?);
     }
     if !is_path(name_or_path) {
-        return Err(ProfileError::Unknown(name_or_path.to_owned()));
+        return Err(ProfileError::Unknown {
+            name: name_or_path.to_owned(),
+            folder: PathBuf::new(),
+        });
     }
     let unreadable = |reason| ProfileError::Unreadable {
         path: name_or_path.to_owned(),
         reason,
     };
     let text = read(Path::new(name_or_path)).map_err(unreadable)?;
+    if let Some((what, advice)) = foreign(name_or_path, &String::from_utf8_lossy(&text)) {
+        return Err(ProfileError::Foreign {
+            path: name_or_path.to_owned(),
+            what,
+            advice,
+        });
+    }
     if may_be_loadfile(name_or_path) && is_loadfile(&text) {
         let is_file = fs::metadata(name_or_path).is_ok_and(|found| found.is_file());
         if !is_file {
@@ -109,23 +135,31 @@ pub fn may_be_loadfile(name: &str) -> bool {
     name.starts_with(LOADFILE) || is_path(name) && !name.ends_with(".toml")
 }
 
-/// Returns ` (did you mean NAME?)` for the name most like this one; empty if none is
-/// like it.
-#[must_use]
-pub fn suggestion(written: &str, names: &[&str]) -> String {
-    /// The similarity from which clap suggests names, too.
-    const ALIKE: f64 = 0.7;
-    // Two letters that changed places make a short name unlike.
-    let likeness = |name| match strsim::osa_distance(written, name) {
-        0 | 1 => 1.0,
-        _ => strsim::jaro(written, name),
-    };
-    let likeness = names.iter().map(|name| (likeness(name), name));
-    let nearest = likeness.max_by(|(a, _), (b, _)| a.total_cmp(b));
-    match nearest.filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, name)) => format!(" (did you mean {name}?)"),
-        None => String::new(),
+/// Returns what a file of another program is, and how to use it.
+fn foreign(path: &str, text: &str) -> Option<(&'static str, String)> {
+    /// Options of fio that no profile has.
+    const FIO: [&str; 8] = [
+        "rw",
+        "readwrite",
+        "rwmixread",
+        "bs",
+        "bssplit",
+        "ioengine",
+        "iodepth",
+        "numjobs",
+    ];
+    let keys = text
+        .lines()
+        .map(|line| line.split('=').next().unwrap_or(line));
+    if keys.map(str::trim).any(|key| FIO.contains(&key)) {
+        let advice = "docs/from/fio.md shows how to write it as one";
+        return Some(("a job of fio", advice.to_owned()));
     }
+    let is_iometer = text.lines().any(|line| line.starts_with("'TEST SETUP"));
+    is_iometer.then(|| {
+        let advice = format!("convert it with `smbench import iometer {path}`");
+        ("a configuration of Iometer", advice)
+    })
 }
 
 /// Returns whether a text is a loadfile. The first line of a profile that is no
@@ -281,13 +315,28 @@ mod tests {
     }
 
     #[test]
-    fn only_names_alike_are_suggested() {
-        let names = ["file-server", "web-server"];
-        assert_eq!(
-            suggestion("fileserver", &names),
-            " (did you mean file-server?)"
-        );
-        assert_eq!(suggestion("oltp", &names), "");
+    fn files_of_other_programs_are_named_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, expected) in [
+            (
+                "; my job\n[global]\nbs=4k\n",
+                "is a job of fio, not a profile: docs/from/fio.md shows how to write it as one",
+            ),
+            (
+                "[a]\nrw = randrw\nsize=1g\n",
+                "is a job of fio, not a profile: docs/from/fio.md shows how to write it as one",
+            ),
+            (
+                "Version 1.1.0\n'TEST SETUP ====\n",
+                "is a configuration of Iometer, not a profile: convert it with `smbench import \
+                 iometer ",
+            ),
+        ] {
+            let path = folder.path().join("given");
+            fs::write(&path, text).unwrap();
+            let error = load(&path.display().to_string()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]
@@ -312,12 +361,12 @@ mod tests {
         for path in ["./no-such-profile", "no-such-profile.toml"] {
             assert_eq!(
                 load(path).unwrap_err().to_string(),
-                format!("profile {path} cannot be read: No such file or directory (os error 2)")
+                format!("failed to read {path}: the file does not exist")
             );
         }
         assert_eq!(
             load("/dev/zero").unwrap_err().to_string(),
-            "profile /dev/zero cannot be read: larger than 1 MiB"
+            "failed to read /dev/zero: larger than 1 MiB"
         );
         assert_eq!(
             Profile::parse("my.toml", "name = \"x\"\nread = 1")

@@ -2,27 +2,79 @@
 
 use std::ops::Range;
 
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use smbench_formats::named::suggestion;
 use smbench_model::target::Target;
 
 /// Returns clap's message in one line. The usage that follows it becomes a hint at the
 /// command's help, unless the message has a tip or the possible values. A suggestion
 /// replaces that hint.
-pub(super) fn one_line(rendered: &str, suggestion: &str) -> String {
-    if !suggestion.is_empty() {
-        return without_usage(rendered) + suggestion;
+pub(super) fn one_line(error: &clap::Error, root: &Command) -> String {
+    let rendered = error.render().to_string();
+    let command = command_of(&rendered);
+    let suggestion = meant(error, &command, root);
+    // Of the standard library, for every whole number.
+    let line = without_usage(&rendered)
+        .replace("invalid digit found in string", "expected a whole number");
+    match command.is_empty() || line.contains("; ") || line.contains("[possible values") {
+        false if suggestion.is_empty() => format!("{line} (see {} --help)", command.join(" ")),
+        _ => line + &suggestion,
     }
-    let line = without_usage(rendered);
-    let usage = rendered
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("Usage: "));
-    match usage {
-        Some(usage) if !line.contains("; ") && !line.contains("[possible values") => {
-            let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
-            let command: Vec<_> = usage.split(' ').take_while(is_word).collect();
-            format!("{line} (see {} --help)", command.join(" "))
+}
+
+/// Returns the words of the command whose usage a message has.
+fn command_of(rendered: &str) -> Vec<String> {
+    let mut lines = rendered.lines();
+    let usage = lines.find_map(|line| line.trim().strip_prefix("Usage: "));
+    let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let words = usage.unwrap_or_default().split(' ').take_while(is_word);
+    words.map(str::to_owned).collect()
+}
+
+/// Returns what a mistyped command, option or value may mean. The text is empty if
+/// nothing is near.
+fn meant(error: &clap::Error, command: &[String], root: &Command) -> String {
+    let texts = |kind| match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(several)) => several.clone(),
+        _ => Vec::new(),
+    };
+    let (wrong, mut known) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, Vec::new()),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, texts(ContextKind::SuggestedArg)),
+        ErrorKind::InvalidValue => (ContextKind::InvalidValue, texts(ContextKind::ValidValue)),
+        _ => return String::new(),
+    };
+    let written = texts(wrong).concat();
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let mut words = command.iter().skip(1);
+        let parent = words.try_fold(root, |parent, word| parent.find_subcommand(word));
+        let below = parent.into_iter().flat_map(Command::get_subcommands);
+        let shown = below.filter(|command| !command.is_hide_set());
+        known.extend(shown.map(|command| command.get_name().to_owned()));
+        if let (true, Some(advice)) = (command.ends_with(&["import".to_owned()]), import(&written))
+        {
+            return format!("; {advice}");
         }
-        _ => line,
     }
+    suggestion(
+        &written,
+        &known.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+}
+
+/// Says how to use the workloads of another program that `import` does not read.
+fn import(program: &str) -> Option<&'static str> {
+    Some(match program.to_lowercase().as_str() {
+        "fio" => "fio jobs are not imported: docs/from/fio.md shows how to write one as a profile",
+        "dbench" | "nbench" | "loadfile" => {
+            "a loadfile needs no import: smbench run -p loadfile:FILE"
+        }
+        "sysbench" => "its fileio test needs no import: see smbench fileio --help",
+        "netbench" => "docs/from/netbench.md has profiles like it: smbench run -p netbench-like",
+        _ => return None,
+    })
 }
 
 fn without_usage(rendered: &str) -> String {
@@ -36,6 +88,8 @@ fn without_usage(rendered: &str) -> String {
             match line.strip_prefix("tip: ") {
                 // Of clap, for words that begin with a dash and are no options.
                 Some(tip) if tip.starts_with("to pass '") => text,
+                // clap suggests names that are far from the written one.
+                Some(tip) if tip.contains(" similar ") => text,
                 Some(tip) => format!("{text}; {tip}"),
                 None if text.is_empty() => line.to_owned(),
                 None => format!("{text} {line}"),

@@ -20,7 +20,7 @@ fn the_definition_is_consistent() {
 fn message(args: &[&str]) -> String {
     let error = Cli::try_parse_from(args).unwrap_err();
     let written = args.iter().map(|&arg| arg.to_owned());
-    hide_urls(one_line(&error.render().to_string(), ""), written)
+    hide_urls(one_line(&error, &Cli::command()), written)
 }
 
 #[test]
@@ -28,7 +28,32 @@ fn mistakes_take_one_line() {
     for (args, expected) in [
         (
             &["smbench", "run", "--client", "4"][..],
-            "unexpected argument '--client' found; a similar argument exists: '--clients'",
+            "unexpected argument '--client' found (did you mean --clients?)",
+        ),
+        (
+            &["smbench", "run", "--outstanding", "1-8"],
+            "invalid value '1-8' for '--outstanding <NUMBER>': expected a whole number",
+        ),
+        (
+            &["smbench", "benchmark"],
+            "unrecognized subcommand 'benchmark' (see smbench --help)",
+        ),
+        (
+            &["smbench", "find", "rat"],
+            "unrecognized subcommand 'rat' (did you mean rate?)",
+        ),
+        (
+            &["smbench", "run", "--config", "x"],
+            "unexpected argument '--config' found (see smbench run --help)",
+        ),
+        (
+            &["smbench", "import", "fio", "job.fio"],
+            "unrecognized subcommand 'fio'; fio jobs are not imported: docs/from/fio.md shows how \
+             to write one as a profile",
+        ),
+        (
+            &["smbench", "import", "iometre", "x"],
+            "unrecognized subcommand 'iometre' (did you mean iometer?)",
         ),
         (
             &["smbench", "run", "--sign", "on"],

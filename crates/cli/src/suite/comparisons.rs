@@ -1,6 +1,7 @@
 //! The comparisons of a suite: from `[[comparisons]]` as written to the study's
 //! document.
 
+use smbench_formats::named::suggestion;
 use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
 use super::host::Host;
@@ -12,9 +13,13 @@ pub(super) fn comparison(
     hosts: &[Host],
 ) -> Result<Option<ComparisonDoc>, String> {
     let refuse = |what: String| Err(format!("comparison `{}`: {what}", entry.title));
+    let meant = |name: &str| {
+        let names: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
+        suggestion(name, &names)
+    };
     let mut found = match chosen(entry, hosts) {
         Ok(found) => found,
-        Err(name) => return refuse(format!("there is no server `{name}`")),
+        Err(name) => return refuse(format!("there is no server `{name}`{}", meant(name))),
     };
     if let Some(name) = twice(&found) {
         return refuse(format!("it has server `{name}` twice"));
@@ -22,7 +27,10 @@ pub(super) fn comparison(
     let is_host = |name: &&String| hosts.iter().any(|host| host.name == **name);
     let baseline = entry.baseline.as_ref();
     if let Some(name) = baseline.filter(|name| !is_host(name)) {
-        return refuse(format!("baseline `{name}` is no server of this suite"));
+        let meant = meant(name);
+        return refuse(format!(
+            "baseline `{name}` is no server of this suite{meant}"
+        ));
     }
     if let Some(name) = baseline {
         // The first row must be the baseline, because every release that reads the

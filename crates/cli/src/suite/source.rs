@@ -6,7 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use smbench_formats::loadfile::Unknown;
-use smbench_formats::profile::{self, LOADFILE};
+use smbench_formats::named;
+use smbench_formats::profile::{self, LOADFILE, ProfileError};
 use smbench_model::profile::Profile;
 use smbench_model::spec;
 use smbench_report::study::ComparisonKind;
@@ -125,7 +126,14 @@ impl Source {
             }
             None => name_or_path.to_owned(),
         };
-        Ok(profile::load_with(&name, unknown)?)
+        let loaded = profile::load_with(&name, unknown);
+        Ok(loaded.map_err(|error| match error {
+            ProfileError::Unknown { name, .. } => ProfileError::Unknown {
+                name,
+                folder: self.folder.clone(),
+            },
+            error => error,
+        })?)
     }
 }
 
@@ -139,7 +147,7 @@ fn read(path: &str) -> Result<String, Failure> {
     if !profile::is_path(path) {
         return Err(Failure::Usage(format!(
             "unknown suite `{path}`{}: expected one of {}, or a .toml file",
-            profile::suggestion(path, &BUILTIN.map(|(name, _)| name)),
+            named::path_suggestion(path, Path::new(""), &BUILTIN.map(|(name, _)| name)),
             BUILTIN.map(|(name, _)| name).join(", ")
         )));
     }
@@ -152,9 +160,7 @@ fn read(path: &str) -> Result<String, Failure> {
         });
     match read {
         Ok(()) => Ok(text),
-        Err(error) => Err(Failure::Usage(format!(
-            "suite {path} cannot be read: {error}"
-        ))),
+        Err(error) => Err(Failure::Usage(named::unreadable(path, &error))),
     }
 }
 

@@ -77,6 +77,17 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Returns the error of a file or folder that the system did not read.
+    pub(crate) fn of(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { path },
+            _ => Self::Unreadable { path, source },
+        }
+    }
+}
+
 /// The key of a document that says how to read the others.
 #[derive(Deserialize, JsonSchema)]
 struct SchemaVersion {
@@ -196,15 +207,7 @@ fn name_new(temporary: &Path, path: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    fs::read(path).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => LoadError::NotFound {
-            path: path.to_owned(),
-        },
-        _ => LoadError::Unreadable {
-            path: path.to_owned(),
-            source,
-        },
-    })
+    fs::read(path).map_err(|source| LoadError::of(path, source))
 }
 
 /// Reads a document of any kind.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use smbench_formats::named::unreadable;
 use smbench_protocol::kerberos::{KerberosError, MalformedFile, Principal};
 use thiserror::Error;
 
@@ -12,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TicketError {
     /// A file cannot be read.
-    #[error("failed to read {what} {}: {source}{}", path.display(), file_advice(.source))]
+    #[error("{}{}", unreadable(&format!("{what} {}", path.display()), .source), file_advice(.source))]
     Unreadable {
         /// The kind of file.
         what: &'static str,
