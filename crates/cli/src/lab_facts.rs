@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use smbench_engine::storage::Storage;
 use smbench_lab::ScratchSamba;
 use smbench_model::target::Target;
-use smbench_report::doc::StorageDoc;
+use smbench_report::doc::{BUILT_IN_NOTE, StorageDoc};
 use smbench_report::{Disclosure, FlushDoc};
 
 /// The variable by which `lab` describes its server to a command.
@@ -49,7 +49,7 @@ impl LabFacts {
             flush: FlushDoc::Ignores,
             software: None,
             storage: None,
-            note: "smbench's built-in server, files are in memory: not for quoting".to_owned(),
+            note: BUILT_IN_NOTE.to_owned(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::output::complain;
 /// `remedy`.
 pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
     let study = Study::load(folder)?;
+    study.set_aside.iter().for_each(complain);
     for line in &study.unread {
         complain(format_args!(
             "{line}; the study is shown without it{remedy}"

@@ -17,6 +17,7 @@ use itertools::Itertools as _;
 
 use crate::calibration::CALIBRATION_FILE;
 use crate::doc::{CalibrationDoc, LoadError, RunDoc, SCHEMA_VERSION, ToolDoc};
+use crate::units::{counted, plain};
 
 pub use doc::{
     ComparisonDoc, ComparisonKind, StudyDoc, StudySearchDoc, StudyServerDoc, TransferDoc,
@@ -35,6 +36,9 @@ pub struct Study {
     /// Error of a calibration in the folder that could not be read: a line that
     /// names the file.
     pub unread: Vec<String>,
+    /// Results of the built-in server that were left out, because the folder has others:
+    /// a line for people.
+    pub set_aside: Option<String>,
     /// Results so far, by server and then by profile, as in `doc`.
     pub results: Vec<StudyResult>,
 }
@@ -150,6 +154,7 @@ impl Study {
             doc,
             calibration: None,
             unread: Vec::new(),
+            set_aside: None,
             results,
         })
     }
@@ -157,10 +162,7 @@ impl Study {
     /// Reads every document of the folder as a separate server, named after its
     /// file.
     fn of_folder(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
-        let unreadable = |source| LoadError::Unreadable {
-            path: folder.to_owned(),
-            source,
-        };
+        let unreadable = |source| LoadError::of(folder, source);
         let mut paths = Vec::new();
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
@@ -175,13 +177,17 @@ impl Study {
         let name = whole.file_name().unwrap_or(whole.as_os_str());
         let name = name.to_string_lossy().into_owned();
         let missing = folder.join(STUDY_FILE);
-        let mut loaded = load_all(&paths);
+        let (mut loaded, demos) = without_demos(load_all(&paths));
         // The oldest is the baseline.
         loaded.sort_by_cached_key(|(path, run)| {
             let started = run.as_ref().map(|run| run.started.clone());
             (started.unwrap_or_default(), path.clone())
         });
-        Self::of_documents(name, loaded, otherwise, missing)
+        let study = Self::of_documents(name, loaded, otherwise, missing)?;
+        Ok(Self {
+            set_aside: demos,
+            ..study
+        })
     }
 
     /// Reads these documents as a study, in which each is a separate server. Documents
@@ -192,7 +198,9 @@ impl Study {
     /// The errors of [`RunDoc::load`].
     pub fn of_files(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let first = paths.first().cloned().unwrap_or_default();
-        let loaded = load_all(paths);
+        let mut loaded = load_all(paths);
+        // The built-in server is the baseline of none.
+        loaded.sort_by_key(|(_, run)| run.as_ref().is_ok_and(RunDoc::is_of_built_in_server));
         Self::of_documents("results".to_owned(), loaded, NoResult::Refuse, first)
     }
 
@@ -220,6 +228,7 @@ impl Study {
             },
             calibration: None,
             unread: Vec::new(),
+            set_aside: None,
             results: Vec::new(),
         };
         let mut first = None;
@@ -333,6 +342,37 @@ impl Study {
             run,
         });
     }
+}
+
+/// Highest number of files that a line names.
+const NAMED_MAX: usize = 3;
+
+/// Removes results of the built-in server if there are others. Also returns a line that
+/// names the removed ones.
+fn without_demos(loaded: Vec<LoadedDoc>) -> (Vec<LoadedDoc>, Option<String>) {
+    let is_demo = |(_, run): &LoadedDoc| run.as_ref().is_ok_and(RunDoc::is_of_built_in_server);
+    let is_other =
+        |(_, run): &LoadedDoc| run.as_ref().is_ok_and(|run| !run.is_of_built_in_server());
+    if !loaded.iter().any(is_other) {
+        return (loaded, None);
+    }
+    let (demos, others): (Vec<_>, Vec<_>) = loaded.into_iter().partition(is_demo);
+    if demos.is_empty() {
+        return (others, None);
+    }
+    let name = |path: &PathBuf| plain(&path.file_name().unwrap_or_default().to_string_lossy());
+    let mut names: Vec<_> = demos.iter().map(|(path, _)| name(path)).collect();
+    names.sort();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    names.truncate(NAMED_MAX);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    let line = format!(
+        "left out {} of smbench's built-in server: {}; to have them, name the files instead of \
+         the folder",
+        counted(demos.len() as u64, "result"),
+        names.join(", ")
+    );
+    (others, Some(line))
 }
 
 fn left_out(error: &LoadError) -> String {

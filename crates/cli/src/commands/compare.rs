@@ -77,6 +77,7 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
     }
     let not_passed = || judgements.iter().filter(|judged| !judged.passed());
     if is_taken {
+        comparison.left_out.iter().for_each(complain);
         not_passed().for_each(complain);
     }
     let fails = |judged: &Judgement| judged.failed || args.fail_if_inconclusive;

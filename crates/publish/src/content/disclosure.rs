@@ -34,7 +34,8 @@ pub(super) fn section(study: &Study) -> Section {
     }
     section.part(calibration(study));
     let unread = study.unread.iter();
-    section.list(unread.map(|line| format!("left out: {line}")).collect());
+    let unread = unread.map(|line| format!("left out: {line}"));
+    section.list(unread.chain(study.set_aside.clone()).collect());
     section
 }
 

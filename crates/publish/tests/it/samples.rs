@@ -100,6 +100,7 @@ pub(crate) fn study(servers: &[(&str, RunDoc)]) -> Study {
     Study {
         calibration: None,
         unread: Vec::new(),
+        set_aside: None,
         results: results
             .map(|(server, (_, run))| result(server, 0, run.clone()))
             .collect(),

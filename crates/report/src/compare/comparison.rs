@@ -19,6 +19,10 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Results without a counterpart, one sentence each.
     pub unmatched: Vec<String>,
+    /// Results of the built-in server that a folder had besides others, one sentence per
+    /// folder. They are not compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 impl Comparison {

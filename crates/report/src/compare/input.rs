@@ -26,6 +26,8 @@ pub struct Input {
     servers: Vec<String>,
     /// The expected results, by server and then by profile.
     results: Vec<InputResult>,
+    /// Results of the built-in server that were left out: a line for people.
+    set_aside: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,12 @@ impl Input {
             InputOrigin::Documents => study.run(server, profile).is_some(),
         };
         let all: Vec<_> = all.filter(is_to_be).collect();
-        let Study { doc, results, .. } = study;
+        let Study {
+            doc,
+            results,
+            set_aside,
+            ..
+        } = study;
         let mut measured: BTreeMap<_, _> = results
             .into_iter()
             .map(|result| ((result.server, result.profile), result.run))
@@ -96,6 +103,7 @@ impl Input {
             origin,
             servers,
             results,
+            set_aside,
         })
     }
 
@@ -113,6 +121,7 @@ impl Input {
                 baselines: Vec::new(),
                 run: Some(run),
             }],
+            set_aside: None,
         }
     }
 
@@ -140,6 +149,11 @@ impl Input {
         results.filter_map(|of| Some((of, of.run.as_ref()?)))
     }
 
+    fn left_out(&self) -> Option<String> {
+        let line = self.set_aside.as_ref()?;
+        Some(format!("{}: {line}", self.name()))
+    }
+
     /// Returns a sentence for each expected result that was not measured.
     fn missing(&self) -> impl Iterator<Item = String> {
         let missing = self.results.iter().filter(|of| of.run.is_none());
@@ -159,6 +173,7 @@ impl Input {
             url: plain(&run.server.url),
             started: plain(&run.started),
             outcome: run.outcome,
+            is_built_in: run.is_of_built_in_server(),
         }
     }
 }
@@ -234,6 +249,7 @@ pub fn compare(inputs: &[Input]) -> Result<Comparison, CompareError> {
             tool: ToolDoc::this(),
             pairs,
             unmatched,
+            left_out: inputs.iter().flat_map(Input::left_out).collect(),
         }),
     }
 }

@@ -64,6 +64,9 @@ pub struct ComparedRun {
     pub started: String,
     /// The way in which the run ended.
     pub outcome: OutcomeDoc,
+    /// Whether the server is smbench's own, with files in memory.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_built_in: bool,
 }
 
 /// The answers of two searches of one kind.

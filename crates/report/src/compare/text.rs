@@ -12,7 +12,7 @@ use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
-use crate::doc::{FindEnd, NO_FLUSH, OutcomeDoc};
+use crate::doc::{BUILT_IN, FindEnd, NO_FLUSH, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, percent, plain};
@@ -54,8 +54,10 @@ pub fn to_markdown(comparison: &Comparison, depth: Depth, verdicts: &[Judgement]
 fn parts(comparison: &Comparison, depth: Depth) -> Vec<Vec<Block>> {
     let pairs = comparison.pairs.iter();
     let mut parts: Vec<_> = pairs.map(|pair| of_pair(pair, depth)).collect();
-    if !comparison.unmatched.is_empty() {
-        parts.push(vec![Block::List(comparison.unmatched.clone())]);
+    for lines in [&comparison.unmatched, &comparison.left_out] {
+        if !lines.is_empty() {
+            parts.push(vec![Block::List(lines.clone())]);
+        }
     }
     parts
 }
@@ -146,6 +148,13 @@ fn header(pair: &Pair) -> Block {
     if pair.is_same_result {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let text = format!("{one} and {other} are the same result: no change can show");
+        lines.push(("warning", text));
+    }
+    for of in [&pair.baseline, &pair.other]
+        .iter()
+        .filter(|of| of.is_built_in)
+    {
+        let text = format!("{} is of {BUILT_IN}", of.label);
         lines.push(("warning", text));
     }
     let settings = pair.settings.iter();

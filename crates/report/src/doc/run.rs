@@ -17,7 +17,7 @@ use super::host::HostDoc;
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
-use super::server::{FlushDoc, ServerDoc, ServerLocation};
+use super::server::{BUILT_IN_NOTE, FlushDoc, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
 use super::workload::OperationDoc;
 use crate::statistics::Estimate;
@@ -126,6 +126,15 @@ impl RunDoc {
         };
         let started = self.started.replace('T', " ");
         format!("{server}, {}", started.trim_end_matches('Z'))
+    }
+
+    /// Returns whether the server is smbench's own, with files in memory. Such a result is a
+    /// demonstration: it stays out of reports on other servers.
+    #[must_use]
+    pub fn is_of_built_in_server(&self) -> bool {
+        let server = &self.server;
+        let mut notes = server.notes.iter();
+        server.place == ServerLocation::Embedded || notes.any(|note| note == BUILT_IN_NOTE)
     }
 
     /// Notes that the document is of this part of up to `clients` clients.

@@ -15,6 +15,13 @@ pub enum ServerLocation {
     Embedded,
 }
 
+/// The note of a result of the built-in server that is not started by the run itself.
+pub const BUILT_IN_NOTE: &str = "smbench's built-in server, files are in memory: not for quoting";
+
+/// What a reader must know of such a result beside those of other servers.
+pub(crate) const BUILT_IN: &str =
+    "smbench's built-in server, with files in memory: it is no measure of other servers";
+
 /// The server's answer to a flush request (MS-SMB2 3.3.5.11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

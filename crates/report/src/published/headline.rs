@@ -5,7 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
-use crate::doc::{FlushDoc, LoopDoc, NO_FLUSH, PlanDoc, RunDoc};
+use crate::doc::{BUILT_IN, FlushDoc, LoopDoc, NO_FLUSH, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::study::Study;
 use crate::units::{change, changes, clients, counted, latency, plain, rate};
@@ -67,6 +67,7 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
         ([one], _) => alone(one.contender).into_iter().collect(),
         (several, _) => best(several).into_iter().collect(),
     };
+    sentences.extend(built_in(&measured));
     let hides_flush_policy = |of: &Answering<'_>| {
         measured
             .iter()
@@ -204,8 +205,20 @@ fn doubt(sides: &[(Answering<'_>, &CurvePoint); 2], percent: f64) -> Option<Stri
     lacking.map(|(name, at)| format!("{} has no valid result at {}.", plain(name), clients(&[at])))
 }
 
-/// Names the servers with the highest and the lowest peak.
+/// Names the results of the built-in server, if there are others.
+fn built_in(servers: &[Answering<'_>]) -> Option<String> {
+    let demos = servers.iter().filter(|of| of.run.is_of_built_in_server());
+    let names: Vec<_> = demos.map(|of| plain(&of.contender.name)).collect();
+    let is_beside_others = !names.is_empty() && names.len() < servers.len();
+    is_beside_others.then(|| format!("{} is of {BUILT_IN}.", names.join(", ")))
+}
+
+/// Names the servers with the highest and the lowest peak. The built-in server is not
+/// ranked among others.
 fn best(servers: &[Answering<'_>]) -> Option<String> {
+    let is_real = |of: &&Answering<'_>| !of.run.is_of_built_in_server();
+    let real: Vec<_> = servers.iter().copied().filter(|of| is_real(&of)).collect();
+    let servers = if real.is_empty() { servers } else { &real };
     let metric = servers.first()?.contender.metric;
     let contenders = servers.iter().map(|of| of.contender);
     let alike = contenders.filter(|of| of.metric == metric);

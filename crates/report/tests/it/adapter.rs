@@ -44,6 +44,7 @@ fn study() -> Study {
         },
         calibration: None,
         unread: Vec::new(),
+        set_aside: None,
         results: vec![
             result(0, 0, of(1000, 50.0)),
             result(1, 0, of(400, 10.0)),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use smbench_report::compare::Input;
-use smbench_report::doc::OutcomeDoc;
+use smbench_report::compare::{Depth, Input, compare, render, to_markdown};
+use smbench_report::doc::{BUILT_IN_NOTE, OutcomeDoc};
+use smbench_report::published::headlines;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
 use smbench_report::{RunDoc, ServerLocation};
 
@@ -291,4 +292,78 @@ fn a_calibration_that_cannot_be_read_is_left_out_and_named() {
         assert_eq!(found.results, readable.results);
         assert_eq!(found.doc, readable.doc, "it is no server of its own");
     }
+}
+
+/// Returns a result of the built-in server that is faster than any other.
+fn demo() -> RunDoc {
+    let mut demo = document(&run(vec![point(1, 1, 100_000), point(4, 1, 400_000)]));
+    demo.server.place = ServerLocation::Embedded;
+    demo
+}
+
+#[test]
+fn the_built_in_server_stays_out_of_the_report_of_a_folder_with_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    save(&demo(), &at("demo.json"));
+    let alone = Study::load(folder.path()).unwrap();
+    assert_eq!((alone.results.len(), alone.set_aside), (1, None));
+
+    let mut in_lab = demo();
+    in_lab.server.place = ServerLocation::Remote;
+    in_lab.server.notes = vec![BUILT_IN_NOTE.to_owned()];
+    save(&in_lab, &at("lab.json"));
+    save(&document(&curve()), &at("nas.json"));
+    save(&document(&curve()), &at("old.json"));
+    let found = Study::load(folder.path()).unwrap();
+    let names: Vec<_> = found
+        .doc
+        .servers
+        .iter()
+        .map(|server| &*server.name)
+        .collect();
+    assert_eq!(names, ["nas", "old"]);
+    let line = "left out 2 results of smbench's built-in server: demo.json, lab.json; to have \
+                them, name the files instead of the folder";
+    assert_eq!(found.set_aside.as_deref(), Some(line));
+
+    let compared = compare(&[Input::load(folder.path()).unwrap()]).unwrap();
+    assert_eq!(compared.pairs.len(), 1);
+    assert!(compared.unmatched.is_empty(), "no condition fails for it");
+    assert!(
+        compared.left_out[0].ends_with(line),
+        "{:?}",
+        compared.left_out
+    );
+    for text in [
+        render(&compared, Depth::Overview),
+        to_markdown(&compared, Depth::Overview, &[]),
+    ] {
+        assert!(
+            text.contains("2 results of smbench's built-in server"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_built_in_server_is_neither_baseline_nor_best_of_named_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let paths = ["demo.json", "nas.json", "old.json"].map(at);
+    save(&demo(), &paths[0]);
+    save(&document(&curve()), &paths[1]);
+    save(&document(&curve()), &paths[2]);
+    let told = "demo is of smbench's built-in server, with files in memory";
+    for count in [2, 3] {
+        let found = Study::of_files(&paths[..count]).unwrap();
+        let last = found.doc.servers.last().unwrap();
+        assert_eq!(last.name, "demo");
+        let answers = headlines(&found, 0).join("\n");
+        assert!(answers.contains(told), "{answers}");
+        assert!(!answers.contains("demo has the highest"), "{answers}");
+    }
+    let inputs = paths.each_ref().map(|path| Input::load(path).unwrap());
+    let text = render(&compare(&inputs[..2]).unwrap(), Depth::Overview);
+    assert!(text.contains("A is of smbench's built-in server"), "{text}");
 }
