@@ -1,4 +1,4 @@
-//! Folders of this machine where a server belongs: smbench speaks SMB itself, so that the
+//! Paths of this machine where a server belongs: smbench speaks SMB itself, so that the
 //! system's client and its cache are not measured.
 //!
 //! The kernel knows the share of a mounted folder. Not here: anything below the folder.
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// File systems of mounted SMB shares.
 const SMB: [&str; 3] = ["cifs", "smb3", "smbfs"];
 
-/// Parses the URL of a server. If it is a folder of this machine, the message says so, and
+/// Parses the URL of a server. If it is a path of this machine, the message says so, and
 /// names the share that is mounted there.
 pub(crate) fn parse_target(text: &str) -> Result<(Target, UrlPassword), Failure> {
     Target::parse(text).map_err(|error| match error {
@@ -38,8 +38,8 @@ fn not_measured(text: &str) -> String {
         None => "smb://USER@HOST/SHARE".to_owned(),
     };
     format!(
-        "the target is a folder of this machine: smbench speaks SMB itself and does not measure \
-         mounts: write {url}"
+        "the target is a path of this machine: smbench speaks SMB itself and does not measure \
+         mounts; write {url}"
     )
 }
 
@@ -107,10 +107,10 @@ tmpfs /mnt/my\\040nas/cache tmpfs rw 0 0
     }
 
     #[test]
-    fn a_folder_is_no_server() {
+    fn a_path_is_no_server() {
         let told = |text: &str| parse_target(text).unwrap_err().to_string();
         for text in ["/mnt/nas", "./folder", "..", "src"] {
-            let expected = "the target is a folder of this machine: smbench speaks SMB itself";
+            let expected = "the target is a path of this machine: smbench speaks SMB itself";
             assert!(told(text).starts_with(expected), "{text}: {}", told(text));
         }
         assert!(

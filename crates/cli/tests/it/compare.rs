@@ -231,7 +231,7 @@ fn a_condition_that_the_data_could_not_show_is_no_pass_and_fails_where_asked() {
         .failed_with(2, &["none.json"]);
     let junit = fs::read_to_string(place.path("junit.xml")).unwrap();
     assert!(
-        junit.contains("name=\"the result is valid\"><failure "),
+        junit.contains("<failure message=\"failed to read none.json: the file does not exist\">"),
         "{junit}"
     );
     compare(

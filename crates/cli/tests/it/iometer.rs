@@ -220,7 +220,7 @@ fn mistakes_are_told_before_anything_is_written() {
     );
     assert!(!place.path("bad").exists());
     let said = place.smbench(&["import", "iometer", "no.icf"]);
-    said.failed_with(2, &["no.icf cannot be read: No such file"]);
+    said.failed_with(2, &["no.icf: the file does not exist"]);
     let icf = fixture("several-1.1.0.icf");
     let said = place.smbench(&["import", "iometer", &icf, "--out", "one.toml"]);
     said.failed_with(

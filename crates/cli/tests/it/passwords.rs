@@ -126,5 +126,5 @@ fn files_that_cannot_be_used_are_named_and_not_quoted() {
     said.failed_with(2, &["failed to read broken: line 2"]);
     assert!(!said.stderr.contains("hush-hush"), "{said:?}");
     let said = place.smbench(&["probe", url, "--password-file", "missing"]);
-    said.failed_with(2, &["failed to read missing: No such file"]);
+    said.failed_with(2, &["failed to read missing: the file does not exist"]);
 }
