@@ -264,6 +264,9 @@ mod tests {
         for name in ["mine.toml", "./mine.toml", "read-4k"] {
             source.profile(name, Unknown::Refuse).unwrap();
         }
+        let error = source.profile("mine", Unknown::Refuse).unwrap_err();
+        let expected = "unknown profile `mine` (did you mean the file mine.toml?)";
+        assert!(error.to_string().starts_with(expected), "{error}");
     }
 
     #[test]
