@@ -13,6 +13,9 @@ pub const MS_KERBEROS: &[u8] = &[0x2a, 0x86, 0x48, 0x82, 0xf7, 0x12, 0x01, 0x02,
 /// Object identifier 1.3.6.1.4.1.311.2.2.10.
 pub const NTLM: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0a];
 
+/// NegState accept-incomplete.
+const INCOMPLETE: u8 = 1;
+
 /// Encodes the list of offered mechanisms, which a mechListMIC protects.
 pub fn mechanisms(offered: &[&[u8]]) -> Vec<u8> {
     let offered: Vec<_> = offered
@@ -48,7 +51,15 @@ pub fn response(token: Option<&[u8]>, mic: Option<&[u8]>) -> Vec<u8> {
     let octets = |number, bytes: Option<&[u8]>| {
         bytes.map_or_else(Vec::new, |bytes| der::context(number, &der::octets(bytes)))
     };
-    der::context(1, &der::sequence(&[octets(2, token), octets(3, mic)]))
+    // Windows sends it with every token.
+    let state = match token {
+        Some(_) => der::context(0, &der::element(ENUMERATED, &[INCOMPLETE])),
+        None => Vec::new(),
+    };
+    der::context(
+        1,
+        &der::sequence(&[state, octets(2, token), octets(3, mic)]),
+    )
 }
 
 /// The state of the negotiation as the server reports it.
@@ -87,7 +98,7 @@ impl<'a> Response<'a> {
 fn state(field: &mut Der<'_>, what: &'static str) -> Result<NegState, DecodeError> {
     match field.expect(ENUMERATED, what)?.rest() {
         [0] => Ok(NegState::Completed),
-        [1] => Ok(NegState::Incomplete),
+        [INCOMPLETE] => Ok(NegState::Incomplete),
         [2] => Ok(NegState::Rejected),
         [3] => Ok(NegState::RequestMic),
         _ => Err(DecodeError { what, offset: 0 }),

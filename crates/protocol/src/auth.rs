@@ -3,7 +3,6 @@
 //! Not here: network and clock. NTLM needs neither. Kerberos gets its ticket
 //! and the time as arguments. [`kerberos`] describes how to get a ticket.
 
-mod anonymous;
 mod negotiated;
 mod ntlm;
 
@@ -16,7 +15,6 @@ use smbench_kerberos::KerberosError;
 use smbench_kerberos::ServiceTicket;
 use thiserror::Error;
 
-use self::anonymous::Anonymous;
 use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
 pub(crate) use self::ntlm::NtlmProof;
@@ -75,6 +73,26 @@ impl Logon {
     }
 }
 
+/// The two machines of a log-on, as NTLM names them to the server.
+#[derive(Clone, Copy, Debug)]
+pub struct LogonPlace<'a> {
+    /// The server's name or address as the user gave it.
+    pub host: &'a str,
+    /// The NetBIOS name of the client's machine; empty if it has none.
+    pub workstation: &'a str,
+}
+
+/// What a client says in a log-on.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// Who logs on.
+    pub credentials: &'a Credentials,
+    /// Where, and from where.
+    pub place: LogonPlace<'a>,
+    /// The wall-clock time.
+    pub now: SystemTime,
+}
+
 /// Error for an authentication that failed on the client's side.
 #[derive(Debug, Error)]
 pub enum AuthError {
@@ -103,7 +121,6 @@ pub(crate) struct AuthClient(Mechanism);
 
 enum Mechanism {
     Ntlm(Box<Ntlm>),
-    Anonymous(Anonymous),
     Kerberos(Box<KerberosExchange>),
 }
 
@@ -111,19 +128,26 @@ impl fmt::Debug for AuthClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
             Mechanism::Ntlm(_) => "Ntlm",
-            Mechanism::Anonymous(_) => "Anonymous",
             Mechanism::Kerberos(_) => "Kerberos",
         })
     }
 }
 
 impl AuthClient {
-    pub(crate) fn new(credentials: &Credentials, now: SystemTime) -> Result<Self, AuthError> {
+    pub(crate) fn new(claim: Claim<'_>) -> Result<Self, AuthError> {
+        let Claim {
+            credentials,
+            place,
+            now,
+        } = claim;
+        let ntlm = |account| {
+            Ntlm::new(account, place, now)
+                .map(Box::new)
+                .map(Mechanism::Ntlm)
+        };
         Ok(Self(match credentials {
-            Credentials::Ntlm(account) | Credentials::Guest(account) => {
-                Mechanism::Ntlm(Box::new(Ntlm::new(account, now)?))
-            }
-            Credentials::Anonymous => Mechanism::Anonymous(Anonymous::default()),
+            Credentials::Ntlm(account) | Credentials::Guest(account) => ntlm(Some(account))?,
+            Credentials::Anonymous => ntlm(None)?,
             Credentials::Kerberos(ticket) => {
                 let exchange = KerberosExchange::start(Arc::clone(ticket), now)?;
                 Mechanism::Kerberos(Box::new(exchange))
@@ -135,7 +159,6 @@ impl AuthClient {
     pub(crate) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         match &mut self.0 {
             Mechanism::Ntlm(ntlm) => ntlm.step(token),
-            Mechanism::Anonymous(anonymous) => anonymous.step(token),
             Mechanism::Kerberos(kerberos) => kerberos.step(token),
         }
     }
@@ -146,7 +169,6 @@ impl AuthClient {
             // If NTLM is complete, a last token only confirms that.
             Mechanism::Ntlm(ntlm) if ntlm.is_complete() || token.is_empty() => Ok(()),
             Mechanism::Ntlm(ntlm) => ntlm.step(token).map(|_| ()),
-            Mechanism::Anonymous(_) => Ok(()),
             Mechanism::Kerberos(kerberos) => kerberos.conclude(token),
         }
     }
@@ -156,7 +178,6 @@ impl AuthClient {
     pub(crate) fn session_key(&self) -> Result<Vec<u8>, AuthError> {
         match &self.0 {
             Mechanism::Ntlm(ntlm) => ntlm.session_key(),
-            Mechanism::Anonymous(_) => Err(AuthError::Token("nobody has a key".to_owned())),
             Mechanism::Kerberos(kerberos) => Ok(kerberos.session_key().to_vec()),
         }
     }

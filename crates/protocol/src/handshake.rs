@@ -72,7 +72,7 @@ impl Handshake {
         if config.dialects.smb2().is_none() {
             return Err(HandshakeError::OnlyCifs);
         }
-        let authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(config.claim())?;
         let negotiation = Negotiation::start(&config, out)?;
         Ok(Self {
             stage: HandshakeStage::Negotiating(Box::new(Negotiating {

@@ -35,13 +35,14 @@ mod negotiate;
 mod random;
 mod setup;
 mod status;
+mod upper;
 mod wire;
 
 pub use handshake::{
     Channels, Handshake, HandshakeError, HandshakeProgress, Policy, SessionConfig,
 };
 
-pub use auth::{Account, AuthError, Credentials, Logon};
+pub use auth::{Account, AuthError, Claim, Credentials, Logon, LogonPlace};
 pub use smbench_kerberos as kerberos;
 
 pub use algorithm::{Cipher, CipherList, SigningAlgorithm};

@@ -79,18 +79,11 @@ impl Offer {
     }
 
     fn contexts(&self) -> Vec<smb_msg::NegotiateContext> {
+        // In the order of Windows.
         let mut contexts = vec![
             PreauthIntegrityCapabilities {
                 hash_algorithms: vec![HashAlgorithm::Sha512],
                 salt: self.salt.to_vec(),
-            }
-            .into(),
-            SigningCapabilities {
-                signing_algorithms: self.signing_offered().iter().map(wire_signing).collect(),
-            }
-            .into(),
-            NetnameNegotiateContextId {
-                netname: self.host.as_str().into(),
             }
             .into(),
         ];
@@ -102,6 +95,16 @@ impl Offer {
                 .into(),
             );
         }
+        contexts.extend([
+            SigningCapabilities {
+                signing_algorithms: self.signing_offered().iter().map(wire_signing).collect(),
+            }
+            .into(),
+            NetnameNegotiateContextId {
+                netname: self.host.as_str().into(),
+            }
+            .into(),
+        ]);
         contexts
     }
 
@@ -119,16 +122,17 @@ impl Offer {
         }
     }
 
+    /// Returns the Capabilities, which only clients of 3.x have (MS-SMB2 2.2.3).
     fn capabilities(&self) -> u32 {
         if self.dialects.newest() < Dialect::Smb30 {
-            return LARGE_MTU;
+            return 0;
         }
         let encryption = self.ciphers.map_or(0, |_| ENCRYPTION);
         let channels = match self.channels {
             Channels::One => 0,
             Channels::Several => MULTI_CHANNEL,
         };
-        LARGE_MTU | encryption | channels
+        LEASING | LARGE_MTU | encryption | channels
     }
 
     /// Returns the signing algorithm for the dialect of `answer`, if it was

@@ -251,6 +251,14 @@ pub(crate) fn raise_descriptor_limit() {
     }
 }
 
+/// Returns the NetBIOS name of this machine: the first label of its host name in upper case, 15
+/// letters at most.
+pub(crate) fn netbios_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let label = name.trim().split('.').next().unwrap_or_default();
+    label.chars().take(15).collect::<String>().to_uppercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

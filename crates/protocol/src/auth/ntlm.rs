@@ -1,15 +1,18 @@
-//! NTLMv2 inside SPNEGO (MS-NLMP). LM and NTLMv1 are never used.
+//! NTLMv2 inside SPNEGO (MS-NLMP), for a user or for nobody. LM and NTLMv1 are never used.
+//!
+//! Where the specification leaves a choice, messages are those of Windows 10, because
+//! servers are tried against Windows.
 
-pub(super) mod message;
+mod message;
 mod proof;
 
 use std::time::SystemTime;
 
 use smbench_kerberos::spnego::{self, NTLM, NegState, Response};
 
-use self::message::{Challenge, FLAGS, authenticate, negotiate};
+use self::message::{Challenge, authenticate, negotiate};
 use self::proof::{NtlmNames, seal_key};
-use super::{Account, AuthError};
+use super::{Account, AuthError, LogonPlace};
 
 pub(crate) use self::proof::NtlmProof;
 
@@ -18,7 +21,9 @@ const KEY_LEN: usize = 16;
 
 /// The client's side of one exchange.
 pub(super) struct Ntlm {
-    account: Account,
+    names: NtlmNames,
+    /// The password of the user; `None` for an anonymous log-on.
+    password: Option<String>,
     /// The time, for servers that send none.
     now: SystemTime,
     /// The NEGOTIATE message that was sent; empty before.
@@ -27,10 +32,15 @@ pub(super) struct Ntlm {
 }
 
 impl Ntlm {
-    pub(super) fn new(account: &Account, now: SystemTime) -> Result<Self, AuthError> {
-        NtlmNames::of(account)?;
+    /// Starts the log-on of a user, or of nobody.
+    pub(super) fn new(
+        account: Option<&Account>,
+        place: LogonPlace<'_>,
+        now: SystemTime,
+    ) -> Result<Self, AuthError> {
         Ok(Self {
-            account: account.clone(),
+            names: NtlmNames::of(account, place)?,
+            password: account.map(|account| account.password.clone()),
             now,
             negotiate: Vec::new(),
             session_key: None,
@@ -45,7 +55,7 @@ impl Ntlm {
     /// Returns the token to send after receiving `token`, which is empty at first.
     pub(super) fn step(&mut self, token: &[u8]) -> Result<Vec<u8>, AuthError> {
         if self.negotiate.is_empty() {
-            self.negotiate = negotiate(FLAGS);
+            self.negotiate = negotiate();
             let mechanisms = spnego::mechanisms(&[NTLM]);
             return Ok(spnego::init(&mechanisms, &self.negotiate));
         }
@@ -69,20 +79,23 @@ impl Ntlm {
     /// servers require.
     fn answer(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Option<[u8; 16]>), AuthError> {
         let challenge = Challenge::decode(bytes)?;
-        let names = NtlmNames::of(&self.account)?;
-        let proof = NtlmProof::answer(&names, &self.account.password, &challenge, self.now);
+        let names = &self.names;
+        let proof = match &self.password {
+            Some(password) => NtlmProof::answer(names, password, &challenge, self.now),
+            None => NtlmProof::of_nobody(),
+        };
         let (session_key, sealed_key) = match challenge.exchanges_key() {
             true => seal_key(&proof.session_key),
             false => (proof.session_key, Vec::new()),
         };
-        let mut message = authenticate(&challenge, &names, &proof, &sealed_key);
+        let mut message = authenticate(&challenge, names, &proof, &sealed_key);
         if challenge.needs_mic() {
             message::sign(&mut message, &session_key, [&self.negotiate, bytes]);
         }
         self.session_key = Some(session_key);
         let mechanisms = spnego::mechanisms(&[NTLM]);
-        let mic = challenge
-            .can_sign()
+        let has_key = self.password.is_some();
+        let mic = (has_key && challenge.can_sign())
             .then(|| proof::signature(&session_key, challenge.exchanges_key(), &mechanisms));
         Ok((message, mic))
     }

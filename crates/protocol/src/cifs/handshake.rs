@@ -55,7 +55,7 @@ impl CifsHandshake {
     /// # Errors
     /// If the credentials cannot be used.
     pub fn start(config: SessionConfig, out: &mut Vec<u8>) -> Result<Self, HandshakeError> {
-        let authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(config.claim())?;
         let signing = match config.signing {
             Policy::Required => cifs_flags2::SIGNATURE,
             Policy::AsServerRequires | Policy::Off => 0,

@@ -5,8 +5,6 @@
 //! Other requests may be in flight meanwhile. Requests that failed with
 //! STATUS_NETWORK_SESSION_EXPIRED may be sent again afterwards.
 
-use std::time::SystemTime;
-
 use smb_msg::{
     NegotiateCapabilities, SessionSecurityMode, SessionSetupRequest, SessionSetupResponse,
     SetupRequestFlags,
@@ -14,7 +12,7 @@ use smb_msg::{
 use thiserror::Error;
 
 use super::{Connection, NoCredit, ProtocolError, SessionIndex, append_framed};
-use crate::auth::{AuthClient, AuthError, Credentials, Logon};
+use crate::auth::{AuthClient, AuthError, Claim, Logon};
 use crate::header::{Command, Header};
 use crate::setup;
 use crate::status::NtStatus;
@@ -61,8 +59,7 @@ pub(super) struct ReauthenticationExchange {
 impl Connection {
     /// Starts the re-authentication of a session, and appends the first request.
     ///
-    /// `now` is the wall-clock time. Kerberos needs a ticket that expires later
-    /// than the previous one. Answers arrive as
+    /// Kerberos needs a ticket that expires later than the previous one. Answers arrive as
     /// [`Event::Reauthentication`](super::Event::Reauthentication).
     ///
     /// # Errors
@@ -70,14 +67,13 @@ impl Connection {
     pub fn reauthenticate(
         &mut self,
         session: SessionIndex,
-        credentials: &Credentials,
-        now: SystemTime,
+        claim: Claim<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), ReauthenticationError> {
         if self.exchange(session).is_some() {
             return Err(ReauthenticationError::UnderWay);
         }
-        let mut authenticator = AuthClient::new(credentials, now)?;
+        let mut authenticator = AuthClient::new(claim)?;
         let token = authenticator.step(&[])?;
         self.send_session_setup(session, &token, out)?;
         self.setup.reauthentications.push(ReauthenticationExchange {

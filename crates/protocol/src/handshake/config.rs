@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::algorithm::{CipherList, SigningAlgorithm};
-use crate::auth::Credentials;
+use crate::auth::{Claim, Credentials, LogonPlace};
 use crate::credit::CreditLedger;
 use crate::crypto::NONCE_SEED_LEN;
 use crate::dialect::DialectRange;
@@ -42,6 +42,8 @@ pub struct SessionConfig {
     pub now: SystemTime,
     /// The server's name or address as the user gave it.
     pub host: String,
+    /// The NetBIOS name of the client's machine; empty if it has none.
+    pub workstation: String,
     /// The share's name.
     pub share: String,
     /// Number of credits to aim for.
@@ -61,6 +63,19 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
+    /// Returns what the client says in its log-on.
+    #[must_use]
+    pub fn claim(&self) -> Claim<'_> {
+        Claim {
+            credentials: &self.credentials,
+            place: LogonPlace {
+                host: &self.host,
+                workstation: &self.workstation,
+            },
+            now: self.now,
+        }
+    }
+
     /// Makes the credit ledger of a new connection.
     pub(super) fn ledger(&self) -> CreditLedger {
         let ledger = CreditLedger::new(self.credit_target);

@@ -109,7 +109,7 @@ impl SessionSetup {
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
-        let authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(config.claim())?;
         Self::of(config, authenticator, binding, connection, tag, out)
     }
 

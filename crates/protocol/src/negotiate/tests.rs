@@ -25,7 +25,7 @@ fn encoded(offer: &Offer) -> Vec<u8> {
 
 #[test]
 fn an_offer_of_everything_lies_as_ms_smb2_has_it() {
-    let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x44, 0, 0, 0];
+    let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x46, 0, 0, 0];
     expected.extend([0xC1; 16]);
     // The contexts start after the dialects, aligned to 8 bytes from the
     // header's start: 64 + 36 + 10 is 110.
@@ -34,17 +34,17 @@ fn an_offer_of_everything_lies_as_ms_smb2_has_it() {
     expected.extend([1, 0, 38, 0, 0, 0, 0, 0, 1, 0, 32, 0, 1, 0]);
     expected.extend([0x5A; 32]);
     expected.extend([0, 0]);
+    expected.extend([2, 0, 10, 0, 0, 0, 0, 0, 4, 0, 2, 0, 1, 0, 4, 0, 3, 0]);
+    expected.extend([0; 6]);
     expected.extend([8, 0, 6, 0, 0, 0, 0, 0, 2, 0, 2, 0, 1, 0, 0, 0]);
     expected.extend([5, 0, 10, 0, 0, 0, 0, 0]);
     expected.extend(b"f\0i\0l\0e\0s\0");
-    expected.extend([0; 6]);
-    expected.extend([2, 0, 10, 0, 0, 0, 0, 0, 4, 0, 2, 0, 1, 0, 4, 0, 3, 0]);
     assert_eq!(encoded(&offer("2.0.2..3.1.1")), expected);
 }
 
 #[test]
 fn older_offers_have_no_contexts_and_no_new_capabilities() {
-    let mut expected = vec![36, 0, 2, 0, 3, 0, 0, 0, 4, 0, 0, 0];
+    let mut expected = vec![36, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0];
     expected.extend([0xC1; 16]);
     expected.extend([0; 8]);
     expected.extend([0x02, 2, 0x10, 2]);
@@ -233,7 +233,7 @@ fn a_validation_repeats_the_offer_and_must_repeat_the_answer() {
     let mut request = Vec::new();
     offer("2.1..3.0").encode_validation(&mut request);
     assert_eq!(request.len(), 56 + 24 + 4);
-    assert_eq!(request[56..60], [0x44, 0, 0, 0]);
+    assert_eq!(request[56..60], [0x46, 0, 0, 0]);
     assert_eq!(request[60..76], [0xC1; 16]);
     assert_eq!(request[76..], [1, 0, 2, 0, 0x10, 2, 0, 3]);
 

@@ -71,6 +71,7 @@ fn config(server: &ScratchSamba, signing: Policy) -> SessionConfig {
         }),
         now: SystemTime::now(),
         host: "127.0.0.1".to_owned(),
+        workstation: "LOADER".to_owned(),
         share: "bench".to_owned(),
         credit_target: 1,
         credit_cap: None,

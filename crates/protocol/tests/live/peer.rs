@@ -106,6 +106,7 @@ impl Peer {
             }),
             now: SystemTime::UNIX_EPOCH,
             host: "127.0.0.1".to_owned(),
+            workstation: "LOADER".to_owned(),
             share: "bench".to_owned(),
             credit_target: 64,
             credit_cap: None,

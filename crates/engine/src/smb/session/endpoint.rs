@@ -15,12 +15,13 @@ use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::target::Target;
 use smbench_protocol::random;
 use smbench_protocol::{
-    Account, Channels, Credentials, DialectRange, HandshakeError, Policy, SessionConfig,
+    Account, Channels, Claim, Credentials, DialectRange, HandshakeError, LogonPlace, Policy,
+    SessionConfig,
 };
 use tokio::time::timeout;
 
 use super::{LogonIdentity, SessionError, StepFailure};
-use crate::machine::clock;
+use crate::machine::{clock, process};
 use crate::smb::tickets::Tickets;
 
 /// Limit of each wait while cleaning up after an interrupted or broken run.
@@ -31,6 +32,8 @@ const IMPATIENT_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct Endpoint {
     addresses: Arc<[SocketAddr]>,
     pub(crate) target: Arc<Target>,
+    /// The name of this machine in a log-on.
+    workstation: Arc<str>,
     pub(crate) options: SessionOptions,
     pub(crate) limits: Limits,
     /// The limit of set-up requests that the user gave, which [`Self::impatient`]
@@ -84,6 +87,7 @@ impl Endpoint {
         Ok(Self {
             addresses,
             target: Arc::new(target.clone()),
+            workstation: process::netbios_name().into(),
             options,
             given_setup: limits.setup,
             limits,
@@ -299,6 +303,18 @@ impl Endpoint {
         }
     }
 
+    /// Returns what a client says when it logs on with these credentials.
+    pub(super) fn claim<'a>(&'a self, credentials: &'a Credentials) -> Claim<'a> {
+        Claim {
+            credentials,
+            place: LogonPlace {
+                host: &self.target.host,
+                workstation: &self.workstation,
+            },
+            now: clock::wall(),
+        }
+    }
+
     pub(super) fn config(&self, credentials: Credentials) -> SessionConfig {
         let policy = |mode| match mode {
             Mode::Auto => Policy::AsServerRequires,
@@ -318,6 +334,7 @@ impl Endpoint {
             credentials,
             now: clock::wall(),
             host: target.server_name().to_owned(),
+            workstation: self.workstation.to_string(),
             share: target.share.clone(),
             credit_target: self.credit_target,
             credit_cap: self.credit_cap,

@@ -5,7 +5,6 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Credentials, Event, HandshakeError, NtStatus, SessionIndex};
 
 use super::{Session, SessionError, StepFailure};
-use crate::machine::clock;
 
 const DOING: &str = "authenticate again";
 
@@ -52,8 +51,9 @@ impl Session {
         credentials: &Credentials,
         out: &mut Vec<u8>,
     ) -> Result<(), SessionError> {
+        let claim = self.stream.endpoint.claim(credentials);
         self.connection
-            .reauthenticate(session, credentials, clock::wall(), out)
+            .reauthenticate(session, claim, out)
             .map_err(|error| match error {
                 ReauthenticationError::NoCredit(_) => self.no_credit(DOING),
                 ReauthenticationError::Auth(error) => self

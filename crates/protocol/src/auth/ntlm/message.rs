@@ -6,14 +6,22 @@ use super::KEY_LEN;
 use super::proof::{NtlmNames, NtlmProof, hmac_md5};
 use crate::wire::Reader;
 
-pub(in crate::auth) const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
-/// Bits of NegotiateFlags (MS-NLMP 2.2.2.5): UNICODE, REQUEST_TARGET, SIGN, NTLM,
-/// ALWAYS_SIGN, EXTENDED_SESSIONSECURITY, TARGET_INFO, 128 bits, KEY_EXCH, 56 bits.
-pub(super) const FLAGS: u32 = 0xe088_8215;
+const SIGNATURE: &[u8; 8] = b"NTLMSSP\0";
+/// Bits of NegotiateFlags (MS-NLMP 2.2.2.5).
 const UNICODE: u32 = 0x0000_0001;
+const ANONYMOUS: u32 = 0x0000_0800;
+const VERSION: u32 = 0x0200_0000;
 const KEY_EXCH: u32 = 0x4000_0000;
 /// SIGN, EXTENDED_SESSIONSECURITY and 128 bits: what a signature needs.
 const SIGNATURES: u32 = 0x2008_0010;
+/// What Windows offers: UNICODE, OEM, REQUEST_TARGET, SIGN, LM_KEY, NTLM, ALWAYS_SIGN,
+/// EXTENDED_SESSIONSECURITY, VERSION, 128 bits, KEY_EXCH, 56 bits.
+const OFFER: u32 = 0xe208_8297;
+/// What Windows chooses of a server's flags: those of the offer without OEM and LM_KEY, and
+/// TARGET_INFO.
+const CHOICE: u32 = 0xe288_8215;
+/// VERSION (2.2.2.10): Windows 10.0, build 19041, revision 15 of NTLM.
+const WINDOWS: [u8; 8] = [10, 0, 0x61, 0x4a, 0, 0, 0, 15];
 /// Length of an AUTHENTICATE message before its payload, with Version and MIC.
 const AUTHENTICATE_LEN: usize = 88;
 const MIC_AT: usize = 72;
@@ -22,15 +30,18 @@ const MIC_AT: usize = 72;
 const AV_EOL: u16 = 0;
 const AV_FLAGS: u16 = 6;
 const AV_TIMESTAMP: u16 = 7;
+const AV_TARGET_NAME: u16 = 9;
+const AV_CHANNEL_BINDINGS: u16 = 10;
 /// MsvAvFlags: the AUTHENTICATE message has a MIC.
 const WITH_MIC: u32 = 2;
 
-/// Returns the NEGOTIATE message, without domain, workstation and version.
-pub(in crate::auth) fn negotiate(flags: u32) -> Vec<u8> {
+/// Returns the NEGOTIATE message, without domain and workstation.
+pub(super) fn negotiate() -> Vec<u8> {
     let mut message = SIGNATURE.to_vec();
     message.extend_from_slice(&1u32.to_le_bytes());
-    message.extend_from_slice(&flags.to_le_bytes());
-    message.resize(32, 0);
+    message.extend_from_slice(&OFFER.to_le_bytes());
+    message.extend_from_slice(&[0; 16]);
+    message.extend_from_slice(&WINDOWS);
     message
 }
 
@@ -106,15 +117,22 @@ impl<'a> Challenge<'a> {
         self.timestamp.is_some()
     }
 
-    /// Returns the target's attributes for the proof.
-    pub(super) fn attributes_of_proof(&self) -> Vec<u8> {
+    /// Returns the target's attributes for the proof: those that the server sent, and what
+    /// Windows adds to them. Servers may require the service's name.
+    pub(super) fn attributes_of_proof(&self, service: &[u8]) -> Vec<u8> {
         let mut attributes = self.attributes.to_vec();
+        let mut push = |id: u16, value: &[u8]| {
+            attributes.extend_from_slice(&id.to_le_bytes());
+            // The cast is safe: a host's name is short.
+            attributes.extend_from_slice(&(value.len() as u16).to_le_bytes());
+            attributes.extend_from_slice(value);
+        };
         if self.needs_mic() {
-            attributes.extend_from_slice(&AV_FLAGS.to_le_bytes());
-            attributes.extend_from_slice(&4u16.to_le_bytes());
-            attributes.extend_from_slice(&WITH_MIC.to_le_bytes());
+            push(AV_FLAGS, &WITH_MIC.to_le_bytes());
+            push(AV_CHANNEL_BINDINGS, &[0; 16]);
+            push(AV_TARGET_NAME, service);
         }
-        attributes.extend_from_slice(&[0; 4]);
+        push(AV_EOL, &[]);
         attributes
     }
 }
@@ -139,7 +157,8 @@ fn attributes(info: &[u8]) -> Result<(&[u8], Option<[u8; 8]>), DecodeError> {
     Ok((&info[..len], timestamp))
 }
 
-/// Returns the AUTHENTICATE message (2.2.1.3). Its MIC is zero.
+/// Returns the AUTHENTICATE message (2.2.1.3). Its MIC is zero. The payload has the order of
+/// Windows, because some servers read it without looking at the offsets.
 pub(super) fn authenticate(
     challenge: &Challenge<'_>,
     names: &NtlmNames,
@@ -147,25 +166,33 @@ pub(super) fn authenticate(
     sealed_key: &[u8],
 ) -> Vec<u8> {
     let payload: [&[u8]; 6] = [
-        &proof.lm_response,
-        &proof.nt_response,
         &names.domain,
         &names.user,
-        &[],
+        &names.workstation,
+        &proof.lm_response,
+        &proof.nt_response,
         sealed_key,
     ];
+    // The header has LM and NT response first.
+    const OF_HEADER: [usize; 6] = [3, 4, 0, 1, 2, 5];
     let mut message = SIGNATURE.to_vec();
     message.extend_from_slice(&3u32.to_le_bytes());
-    let mut offset = AUTHENTICATE_LEN;
-    for field in payload {
+    for at in OF_HEADER {
+        let before: usize = payload[..at].iter().map(|field| field.len()).sum();
         // The casts are safe: names and tokens come in fields of 16 bits.
-        let len = (field.len() as u16).to_le_bytes();
+        let len = (payload[at].len() as u16).to_le_bytes();
         message.extend_from_slice(&len);
         message.extend_from_slice(&len);
-        message.extend_from_slice(&(offset as u32).to_le_bytes());
-        offset += field.len();
+        message.extend_from_slice(&((AUTHENTICATE_LEN + before) as u32).to_le_bytes());
     }
-    message.extend_from_slice(&(FLAGS & challenge.flags).to_le_bytes());
+    let anonymous = match proof.nt_response.is_empty() {
+        true => ANONYMOUS,
+        false => 0,
+    };
+    // VERSION says that Version and MIC precede the payload.
+    let flags = (CHOICE & challenge.flags) | VERSION | anonymous;
+    message.extend_from_slice(&flags.to_le_bytes());
+    message.extend_from_slice(&WINDOWS);
     message.resize(AUTHENTICATE_LEN, 0);
     for field in payload {
         message.extend_from_slice(field);

@@ -8,43 +8,51 @@ use md5::{Digest as _, Md5};
 use rc4::{KeyInit as _, Rc4, StreamCipher as _, consts::U16};
 
 use super::message::Challenge;
-use super::{Account, AuthError, KEY_LEN};
+use super::{Account, AuthError, KEY_LEN, LogonPlace};
 use crate::random::random;
+use crate::upper::upper;
 
 /// Time from 1601 to 1970 in units of 100 ns.
 const EPOCH: u64 = 116_444_736_000_000_000;
 
-/// Names of the user and the domain, in UTF-16.
+/// The names in a log-on, in UTF-16.
 pub(super) struct NtlmNames {
     pub(super) user: Vec<u8>,
     pub(super) domain: Vec<u8>,
+    /// Name of the client's machine.
+    pub(super) workstation: Vec<u8>,
     upper_user: Vec<u8>,
+    /// Name of the service, which is of the class `cifs`.
+    service: Vec<u8>,
 }
 
 impl NtlmNames {
+    /// Returns the names in the log-on of a user, or of nobody.
+    ///
     /// # Errors
     /// If the account has a domain, and its user names one as well.
-    pub(super) fn of(account: &Account) -> Result<Self, AuthError> {
-        let Account { user, domain, .. } = account;
+    pub(super) fn of(account: Option<&Account>, place: LogonPlace<'_>) -> Result<Self, AuthError> {
+        let (domain, user) = match account {
+            Some(account) => (account.domain.as_str(), account.user.as_str()),
+            None => ("", ""),
+        };
         let has_realm = user.contains(['\\', '@']);
         let is_mixed = (has_realm && !domain.is_empty()) || domain.contains(['\\', '@']);
         if is_mixed {
             return Err(AuthError::UserName);
         }
-        let (domain, user) = match user.split_once('\\') {
-            Some(both) => both,
-            None => (domain.as_str(), user.as_str()),
-        };
+        let (domain, user) = user.split_once('\\').unwrap_or((domain, user));
         Ok(Self {
             user: utf16(user),
             domain: utf16(domain),
+            workstation: utf16(place.workstation),
             upper_user: utf16(&upper(user)),
+            service: utf16(&format!("cifs/{}", place.host)),
         })
     }
 }
 
 /// The responses to a challenge, and the key that follows from them.
-#[derive(Default)]
 pub(crate) struct NtlmProof {
     /// Names of the user and the domain, in UTF-16.
     pub(crate) user: Vec<u8>,
@@ -59,12 +67,24 @@ impl NtlmProof {
     /// Answers the challenge of a server without extended security (MS-CIFS 3.2.4.2.4).
     pub(crate) fn of(
         account: &Account,
+        place: LogonPlace<'_>,
         challenge: [u8; 8],
         now: SystemTime,
     ) -> Result<Self, AuthError> {
-        let names = NtlmNames::of(account)?;
+        let names = NtlmNames::of(Some(account), place)?;
         let challenge = Challenge::bare(challenge);
         Ok(Self::answer(&names, &account.password, &challenge, now))
+    }
+
+    /// Returns what an anonymous log-on has in place of a proof (MS-NLMP 3.2.5.1.2).
+    pub(crate) fn of_nobody() -> Self {
+        Self {
+            user: Vec::new(),
+            domain: Vec::new(),
+            lm_response: vec![0],
+            nt_response: Vec::new(),
+            session_key: [0; KEY_LEN],
+        }
     }
 
     /// Proves the password of a user.
@@ -89,7 +109,7 @@ impl NtlmProof {
         temp.extend_from_slice(&time);
         temp.extend_from_slice(&own_challenge);
         temp.extend_from_slice(&[0; 4]);
-        temp.extend(challenge.attributes_of_proof());
+        temp.extend(challenge.attributes_of_proof(&names.service));
         temp.extend_from_slice(&[0; 4]);
         let proof = hmac_md5(&key, &[&challenge.challenge, &temp]);
         let lm_response = match challenge.needs_mic() {
@@ -164,21 +184,14 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Returns the upper case of a name, letter by letter, as servers compute it.
-fn upper(name: &str) -> String {
-    let one = |letter: char| {
-        let mut upper = letter.to_uppercase();
-        match upper.len() {
-            1 => upper.next().unwrap_or(letter),
-            _ => letter,
-        }
-    };
-    name.chars().map(one).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PLACE: LogonPlace<'_> = LogonPlace {
+        host: "server",
+        workstation: "",
+    };
 
     fn hex(text: &str) -> Vec<u8> {
         let digits = text.as_bytes().chunks(2);
@@ -196,7 +209,7 @@ mod tests {
             user: "User".to_owned(),
             password: "Password".to_owned(),
         };
-        let names = NtlmNames::of(&account).unwrap();
+        let names = NtlmNames::of(Some(&account), PLACE).unwrap();
         assert_eq!(
             ntowf_v2(&names, "Password"),
             hex("0c868a403bfd7a93a3001ef22ef02e3f")[..]
@@ -242,7 +255,7 @@ mod tests {
                 user: user.to_owned(),
                 password: String::new(),
             };
-            NtlmNames::of(&account).map(|names| (names.user, names.domain))
+            NtlmNames::of(Some(&account), PLACE).map(|names| (names.user, names.domain))
         };
         assert_eq!(names(r"LAB\ann", "").unwrap(), (utf16("ann"), utf16("LAB")));
         assert_eq!(
@@ -252,10 +265,5 @@ mod tests {
         for (user, domain) in [(r"LAB\ann", "LAB"), ("ann@lab", "LAB"), ("ann", r"LAB\x")] {
             assert!(names(user, domain).is_err(), "{user} {domain}");
         }
-    }
-
-    #[test]
-    fn letters_without_one_upper_case_stay() {
-        assert_eq!(upper("aß\u{e9}"), "Aß\u{c9}");
     }
 }

@@ -12,6 +12,7 @@ use crate::connection::{NoCredit, ProtocolError, SessionIndex};
 use crate::handshake::{HandshakeError, LogonRights, Policy, SessionConfig, judge_logon};
 use crate::header::Command;
 use crate::status::NtStatus;
+use crate::upper::upper;
 
 /// The state of a set-up after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl CifsSetup {
         tag: u32,
         out: &mut Vec<u8>,
     ) -> Result<Self, HandshakeError> {
-        let authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let authenticator = AuthClient::new(config.claim())?;
         Self::of(config, authenticator, connection, tag, out)
     }
 
@@ -131,7 +132,7 @@ impl CifsSetup {
         if !connection.negotiated().can_renew() {
             return Err(HandshakeError::NoRenewal);
         }
-        let mut authenticator = AuthClient::new(&config.credentials, config.now)?;
+        let mut authenticator = AuthClient::new(config.claim())?;
         let token = authenticator.step(&[])?;
         log_on(connection, session, tag, LogonProof::Token(&token), out)
             .map_err(|NoCredit| HandshakeError::NoCredit(Command::SessionSetup))?;
@@ -262,7 +263,8 @@ impl CifsSetup {
             return Ok(CifsSetupProgress::Ready(self.session));
         }
         self.step = CifsStep::TreeConnect;
-        let share = format!(r"\\{}\{}", self.config.host, self.config.share);
+        // As Windows sends it; some servers know their shares in upper case only.
+        let share = upper(&format!(r"\\{}\{}", self.config.host, self.config.share));
         // The name of a share is short; a URL has a limit.
         let share = WireName::new(&share).unwrap_or_default();
         let command = CifsCommand::TreeConnectAndX;
@@ -383,10 +385,13 @@ fn log_on(
 /// Returns the responses to the challenge of a server without extended security.
 fn responses(config: &SessionConfig, challenge: [u8; 8]) -> Result<NtlmProof, HandshakeError> {
     match &config.credentials {
-        Credentials::Ntlm(account) | Credentials::Guest(account) => {
-            Ok(NtlmProof::of(account, challenge, config.now)?)
-        }
-        Credentials::Anonymous => Ok(NtlmProof::default()),
+        Credentials::Ntlm(account) | Credentials::Guest(account) => Ok(NtlmProof::of(
+            account,
+            config.claim().place,
+            challenge,
+            config.now,
+        )?),
+        Credentials::Anonymous => Ok(NtlmProof::of_nobody()),
         Credentials::Kerberos(_) => Err(HandshakeError::NoExtendedSecurity),
     }
 }

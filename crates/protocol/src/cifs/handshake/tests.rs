@@ -24,6 +24,7 @@ fn config(signing: Policy) -> SessionConfig {
         }),
         now: SystemTime::UNIX_EPOCH,
         host: "nas".to_owned(),
+        workstation: "LOADER".to_owned(),
         share: "data".to_owned(),
         credit_target: 1,
         credit_cap: None,
@@ -150,7 +151,7 @@ fn a_server_without_extended_security_gets_responses_to_its_challenge() {
     assert_eq!(handshake.awaited(), Command::TreeConnect);
     let header = CifsHeader::decode(&out[PREFIX_LEN..]).unwrap();
     assert_eq!(header.uid, 5);
-    let share: Vec<u8> = r"\\nas\data"
+    let share: Vec<u8> = r"\\NAS\DATA"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();

@@ -3,13 +3,27 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::auth::Credentials;
+use crate::auth::{Claim, Credentials, LogonPlace};
 use crate::credit::Payment;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+const NOBODY: Claim<'_> = Claim {
+    credentials: &Credentials::Anonymous,
+    place: LogonPlace {
+        host: "server",
+        workstation: "",
+    },
+    now: SystemTime::UNIX_EPOCH,
+};
 const IS_NULL: u16 = 2;
-/// A SPNEGO response with the state "accept-incomplete" and nothing else.
-const GO_ON: [u8; 9] = [0xa1, 7, 0x30, 5, 0xa0, 3, 0x0a, 1, 1];
+
+/// Returns a SPNEGO response with the state "accept-incomplete" and a challenge of NTLM, whose
+/// only flag is UNICODE.
+fn go_on() -> Vec<u8> {
+    let spnego = [0xa1, 59, 0x30, 57, 0xa0, 3, 0x0a, 1, 1, 0xa2, 50, 4, 48];
+    let mut challenge = *b"NTLMSSP\0\x02\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    challenge[24..32].fill(7);
+    [&spnego[..], &challenge].concat()
+}
 
 /// Makes an anonymous session. It is signed, so that tests see which messages
 /// stay signed.
@@ -23,8 +37,7 @@ fn anonymous() -> Connection {
 /// Starts a re-authentication and returns the request.
 fn begin(connection: &mut Connection) -> Header {
     let mut out = Vec::new();
-    let begun =
-        connection.reauthenticate(SessionIndex::FIRST, &Credentials::Anonymous, NOW, &mut out);
+    let begun = connection.reauthenticate(SessionIndex::FIRST, NOBODY, &mut out);
     begun.unwrap();
     request(&out)
 }
@@ -69,15 +82,10 @@ fn a_session_goes_on_where_it_was() {
     let mut connection = anonymous();
     let before = echo(&mut connection, 1);
     let first = begin(&mut connection);
-    let again = connection.reauthenticate(
-        SessionIndex::FIRST,
-        &Credentials::Anonymous,
-        NOW,
-        &mut Vec::new(),
-    );
+    let again = connection.reauthenticate(SessionIndex::FIRST, NOBODY, &mut Vec::new());
     assert!(matches!(again, Err(ReauthenticationError::UnderWay)));
     let between = echo(&mut connection, 2);
-    let go_on = session_setup(&first, NtStatus::MORE_PROCESSING_REQUIRED, 0, &GO_ON);
+    let go_on = session_setup(&first, NtStatus::MORE_PROCESSING_REQUIRED, 0, &go_on());
     assert_eq!(
         receive_all(&mut connection, &go_on),
         Ok(vec![Outcome::Reauthentication(
@@ -158,8 +166,7 @@ fn without_a_credit_nothing_is_begun() {
     connection.credits = CreditLedger::new(1);
     connection.credits.reserve(1).unwrap();
     let mut out = Vec::new();
-    let begun =
-        connection.reauthenticate(SessionIndex::FIRST, &Credentials::Anonymous, NOW, &mut out);
+    let begun = connection.reauthenticate(SessionIndex::FIRST, NOBODY, &mut out);
     assert!(matches!(begun, Err(ReauthenticationError::NoCredit(_))));
     assert_eq!(out, []);
     connection.credits.answered(Payment::default(), 1);

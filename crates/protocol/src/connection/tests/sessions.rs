@@ -203,6 +203,7 @@ fn config() -> SessionConfig {
         credentials: Credentials::Anonymous,
         now: SystemTime::UNIX_EPOCH,
         host: "server".to_owned(),
+        workstation: "LOADER".to_owned(),
         share: "share".to_owned(),
         credit_target: 64,
         credit_cap: None,
