@@ -28,6 +28,9 @@ use crate::password::Sources;
 
 /// Note that the measured CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
+/// Note for a server on which the operation `log_on` would end the clients' own sessions.
+const LOGOFF: &str = "log_on has connections of its own, because this server ends all sessions of \
+    a connection at the LOGOFF of one (STATUS_USER_SESSION_DELETED)";
 /// Note that figures of the embedded server must not be quoted.
 const IN_MEMORY: &str =
     "server and load generator share this machine; files are in memory: not for quoting";
@@ -203,6 +206,9 @@ pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
 pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
     if record.server.is_here && disclosure.place != ServerLocation::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
+    }
+    if record.server.logoff_ends_all {
+        disclosure.notes.push(LOGOFF.to_owned());
     }
     if !record.hosts.is_empty() {
         // What one machine can do says nothing about several.

@@ -7,11 +7,11 @@
 //! connection fails the group.
 
 pub(crate) mod drops;
+mod open;
 
 use std::task::{Context, Poll};
 
 use rustix::net::RecvFlags;
-use smbench_model::Nanos;
 use smbench_model::sessions::Caching;
 use smbench_protocol::frame::Inbound;
 use smbench_protocol::{Connection, SessionIndex};
@@ -19,11 +19,10 @@ use smbench_protocol::{Connection, SessionIndex};
 use crate::drivers::backlog::{self, Backlog};
 use crate::drivers::driver::{Busy, LoadSockets, Scratch};
 use crate::drivers::dropped::{self, Dropped};
-use crate::drivers::site::Site;
 use crate::drivers::turns::after;
-use crate::machine::clock;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{Session, SessionError, SessionStream};
+pub(super) use open::OpenSessions;
 
 /// Maximum number of ECHOs sent to earn the credits of a connection's window.
 const EARNING_ECHOS: u32 = 64;
@@ -34,9 +33,12 @@ struct QueuedConnection {
     backlog: Backlog,
 }
 
-/// The connections of a group. Each carries every session of the group.
+/// The connections of a group. Each of the first ones carries every session of the group.
 pub(crate) struct Links {
     links: Box<[QueuedConnection]>,
+    /// Number of connections that carry the sessions. Each one behind them is for the log-ons
+    /// of one slot.
+    shared: usize,
     /// Index of the connection for the current call.
     chosen: usize,
     /// Index of the connection that sent the latest bytes.
@@ -73,101 +75,16 @@ pub(super) struct Received<'a> {
     pub(super) out: &'a mut Vec<u8>,
 }
 
-/// The sessions of a group during set-up.
-pub(super) struct OpenSessions {
-    /// The connection on which they are set up. Requests can be made in its current
-    /// session.
-    pub(super) first: Session,
-    /// Session of each client.
-    pub(super) indices: Vec<SessionIndex>,
-    /// Set-up time of each session.
-    pub(super) took: Vec<Nanos>,
-}
-
-impl OpenSessions {
-    /// Opens the first session of these clients, on a connection of its own.
-    pub(crate) async fn open(site: &Site, clients: &[u32]) -> Result<Self, SessionError> {
-        let per_session = site.plan.sessions.connections.connections_per_session;
-        let endpoint = site.endpoint.of_connection(number(site, clients, 0));
-        let endpoint = match per_session {
-            1 => endpoint,
-            _ => endpoint.of_one_client(),
-        };
-        let begin = clock::now();
-        let first = Session::open(&endpoint).await?;
-        Ok(Self {
-            first,
-            indices: vec![SessionIndex::FIRST],
-            took: vec![clock::now().since(begin)],
-        })
-    }
-
-    /// Opens the next session on the same connection and makes it the current one.
-    pub(super) async fn open_next(&mut self) -> Result<(), SessionError> {
-        let begin = clock::now();
-        self.indices.push(self.first.open_another(None).await?);
-        self.took.push(clock::now().since(begin));
-        Ok(())
-    }
-
-    /// Opens the further connections of all sessions.
-    pub(super) async fn connect(
-        &mut self,
-        site: &Site,
-        clients: &[u32],
-    ) -> Result<Vec<Session>, SessionError> {
-        let mut further = Vec::new();
-        for channel in 1..site.plan.sessions.connections.connections_per_session {
-            let connection_number = number(site, clients, channel);
-            let added = self.connect_one(connection_number).await;
-            further.push(added.map_err(|source| SessionError::Channel {
-                number: channel + 1,
-                source: Box::new(source),
-            })?);
-        }
-        Ok(further)
-    }
-
-    async fn connect_one(&mut self, number: u32) -> Result<Session, SessionError> {
-        let endpoint = self.first.beside()?.of_connection(number);
-        let mut link = None;
-        for (&index, took) in self.indices.iter().zip(&mut self.took) {
-            let begin = clock::now();
-            let binding = self.first.connection.binding(index);
-            let binding =
-                binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
-            match &mut link {
-                None => link = Some(Session::open_channel(&endpoint, binding).await?),
-                // Sessions are set up in the same order on each connection, so that
-                // a session has the same index on all of them.
-                Some(link) => {
-                    let same = link.open_another(Some(binding)).await?;
-                    debug_assert_eq!(same, index);
-                }
-            }
-            *took = *took + clock::now().since(begin);
-        }
-        link.ok_or_else(|| unreachable!("a group has a client"))
-    }
-}
-
-/// Returns the number of a group's connection among all connections of the load
-/// point.
-fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
-    let connections = &site.plan.sessions.connections;
-    let first = clients.first().copied().unwrap_or(0);
-    let group = first / connections.sessions_per_connection;
-    group * connections.connections_per_session + channel
-}
-
 impl Links {
     /// Takes over the connections once they have the credits for their load.
     pub(super) async fn new(
         sessions: impl IntoIterator<Item = Session>,
+        for_log_ons: Vec<Session>,
         payloads: Payloads,
     ) -> Result<Self, SessionError> {
+        let apart = for_log_ons.len();
         let mut links = Vec::new();
-        for mut session in sessions {
+        for mut session in sessions.into_iter().chain(for_log_ons) {
             session.earn_credits(EARNING_ECHOS).await?;
             if !links.is_empty() {
                 // Acknowledgements on the first connection may still be in flight;
@@ -180,6 +97,7 @@ impl Links {
             });
         }
         Ok(Self {
+            shared: links.len() - apart,
             links: links.into_boxed_slice(),
             chosen: 0,
             read: 0,
@@ -221,8 +139,8 @@ impl Links {
 
     /// Chooses the connection of the next call: the next one in turn that `fits`.
     pub(super) fn choose(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
-        for _ in 0..self.links.len() {
-            self.chosen = after(self.chosen, self.links.len());
+        for _ in 0..self.shared {
+            self.chosen = after(self.chosen, self.shared);
             if fits(&self.links[self.chosen].session.connection) {
                 return Ok(());
             }
@@ -235,8 +153,8 @@ impl Links {
     /// error is [`Busy::Room`].
     pub(super) fn choose_free(&mut self, fits: impl Fn(&Connection) -> bool) -> Result<(), Busy> {
         self.wanted = None;
-        for _ in 0..self.links.len() {
-            self.chosen = after(self.chosen, self.links.len());
+        for _ in 0..self.shared {
+            self.chosen = after(self.chosen, self.shared);
             let link = &self.links[self.chosen];
             match (fits(&link.session.connection), link.has_room(0)) {
                 (true, true) => {
@@ -359,6 +277,13 @@ impl Links {
     /// Chooses the connection with this number for the next call.
     pub(super) const fn pick(&mut self, number: usize) {
         self.chosen = number;
+    }
+
+    /// Returns the number of the connection for the log-ons of a slot, if they have
+    /// connections of their own.
+    pub(super) fn for_log_ons(&self, slot: u32) -> Option<usize> {
+        let number = self.shared + slot as usize;
+        (number < self.links.len()).then_some(number)
     }
 
     /// Returns the number and the session of the chosen connection.

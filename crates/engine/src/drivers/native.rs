@@ -100,9 +100,11 @@ async fn open_group<E: Encode>(
         granted.extend(to_client);
     }
     let further = sessions.connect(site, clients).await?;
+    let for_log_ons = sessions.connect_for_log_ons(site, clients, places.len());
+    let for_log_ons = for_log_ons.await?;
     let payloads = payloads(&site.plan, &sessions.first);
     let sessions_of_all = [sessions.first].into_iter().chain(further);
-    let mut links = Links::new(sessions_of_all, payloads).await?;
+    let mut links = Links::new(sessions_of_all, for_log_ons, payloads).await?;
     let mut cache = links.take_cache();
     let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
     Ok(Opened {
@@ -156,6 +158,10 @@ impl<E: Encode> Driver for Native<E> {
         match call.operation.kind {
             OpKind::LogOff => {
                 links.pick(group.link_of_further(call.slot));
+                Ok(())
+            }
+            OpKind::LogOn if let Some(number) = links.for_log_ons(call.slot) => {
+                links.pick(number);
                 Ok(())
             }
             OpKind::Cancel => links.choose(|link| link.is_in_flight(call.slot)),

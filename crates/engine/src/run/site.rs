@@ -32,7 +32,7 @@ use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::{Observer, capacity, point};
-use crate::smb::session::{Endpoint, SessionError, random_u64, unless};
+use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 pub(crate) use operations::ShareOperations;
 
@@ -192,7 +192,18 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     let endpoint = unless(cancel, endpoint(plan)).await?;
     capacity::check_ports(plan, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
-    let endpoint = session.settle(&endpoint);
+    let mut endpoint = session.settle(&endpoint);
+    if plan.work.workload.kinds().contains(&OpKind::LogOn)
+        && matches!(session, ShareSession::Smb2(_))
+    {
+        let found = unless(cancel, LogoffScope::of(&endpoint)).await;
+        endpoint.logoff = match found {
+            Ok(found) => found,
+            Err(SessionError::Interrupted) => return Err(SessionError::Interrupted.into()),
+            // The load shows why the server refuses a further session.
+            Err(_) => LogoffScope::Session,
+        };
+    }
     limits::check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.

@@ -32,6 +32,9 @@ pub struct ServerFacts {
     pub max_write: u32,
     /// Largest transaction in bytes; see `max_read`.
     pub max_transact: u32,
+    /// Whether the server ends all sessions of a connection at the LOGOFF of one. Found out
+    /// only for workloads that log on.
+    pub logoff_ends_all: bool,
 }
 
 impl ServerFacts {
@@ -49,6 +52,7 @@ impl ServerFacts {
             max_read: 0,
             max_write: 0,
             max_transact: 0,
+            logoff_ends_all: false,
         }
     }
 }

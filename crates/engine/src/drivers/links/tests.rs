@@ -18,7 +18,9 @@ async fn two(server: &EmbeddedServer) -> Links {
     for _ in 0..2 {
         sessions.push(Session::open(&endpoint).await.unwrap());
     }
-    Links::new(sessions, Payloads::Received).await.unwrap()
+    Links::new(sessions, Vec::new(), Payloads::Received)
+        .await
+        .unwrap()
 }
 
 /// Calls `choose_free` so that only the connections with these numbers fit.
@@ -49,4 +51,20 @@ async fn want_of_room_is_told_from_want_of_credits() {
     let _ = links.received(&mut scratch.output);
     assert!(links.has_room(&scratch));
     assert_eq!(choose(&mut links, &[]), Err(Busy::Credits));
+}
+
+/// Operations of the sessions never use the connection of a slot's log-ons.
+#[tokio::test]
+async fn connections_for_log_ons_have_no_turn() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut links = two(&server).await;
+    assert_eq!(links.for_log_ons(0), None);
+    links.shared = 1;
+    assert_eq!(links.for_log_ons(0), Some(1));
+    assert_eq!(links.for_log_ons(1), None);
+    links.pick(1);
+    for _ in 0..3 {
+        links.choose_free(|_| true).unwrap();
+        assert_eq!(links.chosen, 0);
+    }
 }

@@ -244,6 +244,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
         max_read: negotiation.max_read_size,
         max_write: negotiation.max_write_size,
         max_transact: negotiation.max_transact_size,
+        logoff_ends_all: false,
     };
     let _ = timeout(crate::smb::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)

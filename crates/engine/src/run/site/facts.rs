@@ -4,8 +4,8 @@ use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_protocol::{Dialect, SigningAlgorithm};
 
-use crate::smb::session::Endpoint;
 use crate::smb::session::cifs::CifsSession;
+use crate::smb::session::{Endpoint, LogoffScope};
 use crate::smb::share::ShareSession;
 
 /// Returns what the server and the first session have agreed to.
@@ -26,6 +26,7 @@ pub(super) fn of(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> Se
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
         max_transact: negotiated.max_transact,
+        logoff_ends_all: endpoint.logoff == LogoffScope::Connection,
     }
 }
 
@@ -42,5 +43,6 @@ fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> Server
         max_write: connection.max_write(),
         // Parameters and data of a TRANSACTION2 have 16-bit lengths.
         max_transact: u16::MAX.into(),
+        logoff_ends_all: false,
     }
 }

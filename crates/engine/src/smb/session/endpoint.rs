@@ -20,7 +20,7 @@ use smbench_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{LogonIdentity, SessionError, StepFailure};
+use super::{LogoffScope, LogonIdentity, SessionError, StepFailure};
 use crate::machine::{clock, process};
 use crate::smb::tickets::Tickets;
 
@@ -51,6 +51,8 @@ pub(crate) struct Endpoint {
     sources: Option<(Arc<SourceList>, u32)>,
     /// Kerberos tickets, shared by all sessions.
     tickets: Arc<Tickets>,
+    /// What the server ends at a LOGOFF, if it was found out.
+    pub(crate) logoff: LogoffScope,
 }
 
 impl Endpoint {
@@ -97,6 +99,7 @@ impl Endpoint {
             client_guid: None,
             sources: None,
             tickets,
+            logoff: LogoffScope::default(),
         })
     }
 

@@ -106,6 +106,7 @@ mod tests {
     use smbench_protocol::{FileId, Logon};
 
     use super::*;
+    use crate::machine::clock;
     use crate::smb::session::Endpoint;
 
     /// Options for plain, signed and encrypted sessions.

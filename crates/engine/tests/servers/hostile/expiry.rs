@@ -86,7 +86,7 @@ fn one_that_expires_amid_requests_in_flight_goes_on() {
             },
             ..short()
         };
-        let script = |Answer { message, nth }| match nth {
+        let script = |Answer { message, nth, .. }| match nth {
             40 => expired(message),
             _ => Reaction::send(&message),
         };
@@ -112,7 +112,7 @@ fn all_that_is_in_flight_may_be_answered_with_it() {
             },
             ..short()
         };
-        let script = |Answer { message, nth }| match nth {
+        let script = |Answer { message, nth, .. }| match nth {
             40..60 => expired(message),
             _ => Reaction::send(&message),
         };
@@ -127,7 +127,7 @@ fn all_that_is_in_flight_may_be_answered_with_it() {
 #[test]
 fn writes_are_verified_across_it() {
     const WRITE_COUNT: usize = BODY + 4;
-    let script = |Answer { message, nth }| {
+    let script = |Answer { message, nth, .. }| {
         // Only the writes of the load are smaller than the files.
         let is_prepared = message[WRITE_COUNT..WRITE_COUNT + 4] == (64u32 << 10).to_le_bytes();
         match nth % 10 {
@@ -174,7 +174,7 @@ fn frames_go_out_again() {
             ..short()
         };
         // A frame of the load; the server has carried it out and closed the file.
-        let script = |Answer { message, nth }| match message[NEXT_COMMAND..NEXT_COMMAND + 4] {
+        let script = |Answer { message, nth, .. }| match message[NEXT_COMMAND..NEXT_COMMAND + 4] {
             [0, 0, 0, 0] => Reaction::send(&message),
             _ if nth % 5 == 0 => expired(message),
             _ => Reaction::send(&message),

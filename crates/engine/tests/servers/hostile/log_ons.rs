@@ -1,6 +1,8 @@
 //! Log-ons under load: refused, without a share, with too few credits.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -23,7 +25,7 @@ fn log_ons_that_are_refused_are_counted() {
         Case {
             name: "no further session, under load",
             of: Of::Command(Command::SessionSetup),
-            script: |Answer { message, nth }| match nth {
+            script: |Answer { message, nth, .. }| match nth {
                 // Long after the log-ons of the clients themselves.
                 60.. => {
                     let status = NtStatus::LOGON_FAILURE.0.to_le_bytes();
@@ -36,7 +38,7 @@ fn log_ons_that_are_refused_are_counted() {
         Case {
             name: "no share, under load",
             of: Of::Command(Command::TreeConnect),
-            script: |Answer { message, nth }| match nth {
+            script: |Answer { message, nth, .. }| match nth {
                 30.. => {
                     let status = NtStatus::BAD_NETWORK_NAME.0.to_le_bytes();
                     Reaction::send(&with(message, STATUS, status))
@@ -168,4 +170,52 @@ fn log_ons_wait_for_credits() {
     };
     check(&cases, profile.path().to_str().unwrap(), &options);
     assert_eq!(WITHHELD.load(Ordering::Relaxed), 2 * WITHHELD_OF_EACH);
+}
+
+/// A server that ends all sessions of a connection at the LOGOFF of one, as ksmbd does: the
+/// clients keep their sessions, and log-ons are measured.
+#[test]
+fn a_log_off_that_ends_all_sessions_of_a_connection_ends_no_client() {
+    /// Connection and id of each session, and whether it has been ended.
+    static SESSIONS: Mutex<BTreeMap<(u16, u64), bool>> = Mutex::new(BTreeMap::new());
+    static LOGGED_ON: AtomicU64 = AtomicU64::new(0);
+    let cases = [Case {
+        name: "a LOGOFF for all sessions",
+        of: Of::All,
+        script: |Answer { message, port, .. }| {
+            let header = Header::decode(&message).unwrap();
+            let mut sessions = SESSIONS.lock().unwrap();
+            if sessions.get(&(port, header.session_id)) == Some(&true) {
+                let status = NtStatus::USER_SESSION_DELETED.0.to_le_bytes();
+                return Reaction::send(&with(message, STATUS, status));
+            }
+            match (header.command, header.status) {
+                (Command::SessionSetup, NtStatus::SUCCESS) => {
+                    sessions.insert((port, header.session_id), false);
+                    LOGGED_ON.fetch_add(1, Ordering::Relaxed);
+                }
+                (Command::Logoff, NtStatus::SUCCESS) => {
+                    let of_connection = sessions.range_mut((port, 0)..=(port, u64::MAX));
+                    of_connection.for_each(|(_, ended)| *ended = true);
+                }
+                _ => {}
+            }
+            Reaction::send(&message)
+        },
+        end: End::Valid,
+    }];
+    let profile = profile_of(
+        "operations = [{ op = \"read\", weight = 60 }, { op = \"log_on\", weight = 40 }]\n\
+         sizes = [{ size = \"4KiB\", weight = 100 }]\n[files]\nsize = \"64KiB\"\n",
+    );
+    let options = RunOptions {
+        work: WorkSpec {
+            outstanding: Some(2),
+            ..plain().work
+        },
+        ..plain()
+    };
+    check(&cases, profile.path().to_str().unwrap(), &options);
+    // Far more than the sessions of the run and of its clients.
+    assert!(LOGGED_ON.load(Ordering::Relaxed) > 20);
 }

@@ -64,6 +64,8 @@ pub(crate) struct Answer {
     /// Number of messages that the script has seen before, on all connections
     /// together.
     pub(crate) nth: u64,
+    /// The client's port, which tells connections apart.
+    pub(crate) port: u16,
 }
 
 /// Reply to the client, sent in place of the message.

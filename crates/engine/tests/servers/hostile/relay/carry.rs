@@ -82,9 +82,10 @@ fn carry_down(shared: &Shared, mut server: &TcpStream, client: &TcpStream) -> io
             send(shared, client, &framed(&message))?;
             continue;
         }
+        let port = client.peer_addr()?.port();
         let nth = shared.seen.fetch_add(1, Ordering::Relaxed);
         let whole = framed(&message);
-        let Reaction { bytes, pace, then } = (shared.script)(Answer { message, nth });
+        let Reaction { bytes, pace, then } = (shared.script)(Answer { message, nth, port });
         if bytes.starts_with(&whole) || bytes.ends_with(&whole) {
             shared.genuine.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,0 +1,116 @@
+//! The set-up of a group's sessions, and of all its connections.
+
+use smbench_model::Nanos;
+use smbench_protocol::SessionIndex;
+
+use crate::drivers::site::Site;
+use crate::machine::clock;
+use crate::smb::session::{LogoffScope, Session, SessionError};
+
+/// The sessions of a group during set-up.
+pub(in crate::drivers) struct OpenSessions {
+    /// The connection on which they are set up. Requests can be made in its current
+    /// session.
+    pub(in crate::drivers) first: Session,
+    /// Session of each client.
+    pub(in crate::drivers) indices: Vec<SessionIndex>,
+    /// Set-up time of each session.
+    pub(in crate::drivers) took: Vec<Nanos>,
+}
+
+impl OpenSessions {
+    /// Opens the first session of these clients, on a connection of its own.
+    pub(in crate::drivers) async fn open(
+        site: &Site,
+        clients: &[u32],
+    ) -> Result<Self, SessionError> {
+        let per_session = site.plan.sessions.connections.connections_per_session;
+        let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+        let endpoint = match per_session {
+            1 => endpoint,
+            _ => endpoint.of_one_client(),
+        };
+        let begin = clock::now();
+        let first = Session::open(&endpoint).await?;
+        Ok(Self {
+            first,
+            indices: vec![SessionIndex::FIRST],
+            took: vec![clock::now().since(begin)],
+        })
+    }
+
+    /// Opens the next session on the same connection and makes it the current one.
+    pub(in crate::drivers) async fn open_next(&mut self) -> Result<(), SessionError> {
+        let begin = clock::now();
+        self.indices.push(self.first.open_another(None).await?);
+        self.took.push(clock::now().since(begin));
+        Ok(())
+    }
+
+    /// Opens the further connections of all sessions.
+    pub(in crate::drivers) async fn connect(
+        &mut self,
+        site: &Site,
+        clients: &[u32],
+    ) -> Result<Vec<Session>, SessionError> {
+        let mut further = Vec::new();
+        for channel in 1..site.plan.sessions.connections.connections_per_session {
+            let connection_number = number(site, clients, channel);
+            let added = self.connect_one(connection_number).await;
+            further.push(added.map_err(|source| SessionError::Channel {
+                number: channel + 1,
+                source: Box::new(source),
+            })?);
+        }
+        Ok(further)
+    }
+
+    /// Opens a connection for the log-ons of each of these slots, if a log-off would end the
+    /// sessions of the clients.
+    pub(in crate::drivers) async fn connect_for_log_ons(
+        &self,
+        site: &Site,
+        clients: &[u32],
+        slots: usize,
+    ) -> Result<Vec<Session>, SessionError> {
+        let mut apart = Vec::new();
+        if site.endpoint.logoff == LogoffScope::Connection {
+            let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+            for _ in 0..slots {
+                apart.push(Session::open(&endpoint).await?);
+            }
+        }
+        Ok(apart)
+    }
+
+    async fn connect_one(&mut self, number: u32) -> Result<Session, SessionError> {
+        let endpoint = self.first.beside()?.of_connection(number);
+        let mut link = None;
+        for (&index, took) in self.indices.iter().zip(&mut self.took) {
+            let begin = clock::now();
+            let binding = self.first.connection.binding(index);
+            let binding =
+                binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
+            match &mut link {
+                None => link = Some(Session::open_channel(&endpoint, binding).await?),
+                // Sessions are set up in the same order on each connection, so that
+                // a session has the same index on all of them.
+                Some(link) => {
+                    let same = link.open_another(Some(binding)).await?;
+                    debug_assert_eq!(same, index);
+                }
+            }
+            *took = *took + clock::now().since(begin);
+        }
+        link.ok_or_else(|| unreachable!("a group has a client"))
+    }
+}
+
+/// Returns the number of a group's connection among all connections of the load
+/// point.
+fn number(site: &Site, clients: &[u32], channel: u32) -> u32 {
+    let connections = &site.plan.sessions.connections;
+    let first = clients.first().copied().unwrap_or(0);
+    let group = first / connections.sessions_per_connection;
+    group * connections.connections_per_session + channel
+}

@@ -1,0 +1,43 @@
+//! What a server ends at a LOGOFF. Some end all sessions of the connection, not only the one
+//! that logs off.
+
+use smbench_protocol::NtStatus;
+use smbench_protocol::SessionIndex;
+use smbench_protocol::connection::EMPTY_BODY;
+use smbench_protocol::header::Command;
+
+use super::{Endpoint, Session, SessionError};
+
+const DOING: &str = "find out what a log-off ends";
+
+/// What a server ends at a LOGOFF.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LogoffScope {
+    /// The session that logs off.
+    #[default]
+    Session,
+    /// All sessions of the connection.
+    Connection,
+}
+
+impl LogoffScope {
+    /// Sets up two sessions on a connection of its own, logs one off, and asks in the other.
+    pub(crate) async fn of(endpoint: &Endpoint) -> Result<Self, SessionError> {
+        let mut session = Session::open(endpoint).await?;
+        session.open_another(None).await?;
+        session.log_off_current().await?;
+        session.current = SessionIndex::FIRST;
+        Ok(match session.log_off_current().await? {
+            NtStatus::USER_SESSION_DELETED => Self::Connection,
+            _ => Self::Session,
+        })
+    }
+}
+
+impl Session {
+    async fn log_off_current(&mut self) -> Result<NtStatus, SessionError> {
+        let bodyless = |out: &mut Vec<u8>| out.extend_from_slice(&EMPTY_BODY);
+        let reply = self.call(DOING, Command::Logoff, 0, bodyless).await?;
+        Ok(reply.status)
+    }
+}
