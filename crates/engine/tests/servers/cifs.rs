@@ -1,7 +1,5 @@
 //! Workloads in CIFS on a real Samba, and its negotiation.
 
-mod impacket;
-
 use std::time::Duration;
 
 use smbench_engine::Cancel;
@@ -59,7 +57,7 @@ fn samba(lines: &[&str]) -> Option<ScratchSamba> {
     })
 }
 
-fn options(dialects: &str) -> RunOptions {
+pub(crate) fn options(dialects: &str) -> RunOptions {
     RunOptions {
         work: WorkSpec {
             clients: Some("4".parse().unwrap()),
@@ -74,7 +72,7 @@ fn options(dialects: &str) -> RunOptions {
     }
 }
 
-fn run(plan: &Plan) -> RunRecord {
+pub(crate) fn run(plan: &Plan) -> RunRecord {
     let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);

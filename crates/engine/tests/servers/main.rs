@@ -11,6 +11,7 @@ mod embedding;
 mod fileio;
 mod hostile;
 mod hosts;
+mod impacket;
 mod kerberos;
 mod limited;
 mod matrix;

@@ -26,6 +26,9 @@ pub enum HandshakeError {
     /// The server does not know the user and offers a guest session instead.
     #[error("the server does not know the user and offers a guest session instead")]
     OnlyAsGuest,
+    /// The server made an anonymous session (a null session) for a user.
+    #[error("the server takes the user for nobody and offers an anonymous session instead")]
+    OnlyAsNobody,
     /// A guest session was requested, but the server made a user session.
     #[error("the server knows the user and gives more rights than a guest's, which were asked for")]
     NotAsGuest,

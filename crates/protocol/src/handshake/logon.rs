@@ -14,15 +14,18 @@ const GUEST: &str = "guest";
 pub(crate) enum LogonRights {
     /// Those of the user.
     User,
-    /// Those of a guest or of an anonymous user.
+    /// Those of a guest.
     Guest,
+    /// Those of an anonymous user.
+    Nobody,
 }
 
 impl From<SessionFlags> for LogonRights {
     fn from(flags: SessionFlags) -> Self {
-        match flags.is_guest_or_null_session() {
-            true => Self::Guest,
-            false => Self::User,
+        match (flags.is_guest(), flags.is_null_session()) {
+            (true, _) => Self::Guest,
+            (false, true) => Self::Nobody,
+            (false, false) => Self::User,
         }
     }
 }
@@ -47,6 +50,7 @@ pub(crate) fn judge(
         (Credentials::Ntlm(_) | Credentials::Kerberos(_), LogonRights::Guest) => {
             Err(HandshakeError::OnlyAsGuest)
         }
+        (_, LogonRights::Nobody) => Err(HandshakeError::OnlyAsNobody),
         (Credentials::Guest(_), LogonRights::User) => Err(HandshakeError::NotAsGuest),
     }
 }
@@ -82,6 +86,7 @@ mod tests {
                 Some(Logon::Guest),
             ),
             (Credentials::Guest(account("ann")), user, None),
+            (Credentials::Guest(account("ann")), null, None),
             (Credentials::Anonymous, null, Some(Logon::Anonymous)),
             (Credentials::Anonymous, guest, Some(Logon::Anonymous)),
             (Credentials::Anonymous, user, Some(Logon::Anonymous)),
@@ -89,5 +94,9 @@ mod tests {
             let found = judge(&credentials, flags.into()).ok();
             assert_eq!(found, expected, "{credentials:?}");
         }
+        let of_user = Credentials::Ntlm(account("ann"));
+        let error = |flags: SessionFlags| judge(&of_user, flags.into()).unwrap_err();
+        assert!(matches!(error(null), HandshakeError::OnlyAsNobody));
+        assert!(matches!(error(guest), HandshakeError::OnlyAsGuest));
     }
 }

@@ -350,7 +350,9 @@ impl SessionError {
                     *status,
                     NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::INSUFFICIENT_RESOURCES
                 ),
-                HandshakeError::OnlyAsGuest | HandshakeError::Auth(_) => true,
+                HandshakeError::OnlyAsGuest
+                | HandshakeError::OnlyAsNobody
+                | HandshakeError::Auth(_) => true,
                 _ => false,
             },
             // Only a refusal by a KDC, not a missing file or ticket.

@@ -254,6 +254,7 @@ impl CifsSetup {
             Ok(()) => {}
             Err(
                 error @ (HandshakeError::OnlyAsGuest
+                | HandshakeError::OnlyAsNobody
                 | HandshakeError::NotAsGuest
                 | HandshakeError::CannotSign(_)),
             ) => return self.end(connection, error, out),

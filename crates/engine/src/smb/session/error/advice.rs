@@ -23,6 +23,7 @@ pub(super) fn handshake_action(error: &HandshakeError, who: &LogonIdentity, shar
             ..
         }
         | HandshakeError::OnlyAsGuest
+        | HandshakeError::OnlyAsNobody
         | HandshakeError::NotAsGuest
         | HandshakeError::Auth(_) => format!("log on {who}"),
         HandshakeError::Refused {
@@ -56,6 +57,9 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &
         HandshakeError::SigningRequired => "; leave out --sign off",
         HandshakeError::OnlyAsGuest => {
             "; check the user's name, or ask for a guest session with --auth guest"
+        }
+        HandshakeError::OnlyAsNobody => {
+            "; check the user's name, or ask for an anonymous session with --auth anonymous"
         }
         HandshakeError::NotAsGuest => "; leave out --auth guest, or the user and the password",
         HandshakeError::CannotSign(_) => "; leave out --sign required",
@@ -97,13 +101,29 @@ fn log_on_advice(status: NtStatus, who: &LogonIdentity) -> &'static str {
 /// Returns advice about a status, as the tail of a sentence.
 pub(super) fn status_advice(status: NtStatus) -> &'static str {
     match status {
-        NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD => {
+        NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD | NtStatus::NO_SUCH_USER => {
             "; check the user and domain in the URL, and the password"
+        }
+        NtStatus::NTLM_BLOCKED => "; the server or its domain permits no NTLM: use --auth kerberos",
+        NtStatus::NO_LOGON_SERVERS => "; the server reaches no domain controller",
+        NtStatus::ACCOUNT_EXPIRED => "; the account has expired",
+        NtStatus::INVALID_WORKSTATION
+        | NtStatus::INVALID_LOGON_HOURS
+        | NtStatus::AUTHENTICATION_FIREWALL_FAILED
+        | NtStatus::LOGON_TYPE_NOT_GRANTED
+        | NtStatus::ACCOUNT_RESTRICTION => {
+            "; the user may not log on there, from this machine, or at this time: ask the administrator"
+        }
+        NtStatus::PATH_NOT_COVERED => {
+            "; this is a DFS namespace, which smbench does not follow: name the server and the \
+             share behind it"
         }
         NtStatus::ACCOUNT_LOCKED_OUT | NtStatus::ACCOUNT_DISABLED => {
             "; the server has closed this account for now"
         }
-        NtStatus::PASSWORD_EXPIRED => "; the password must be changed first",
+        NtStatus::PASSWORD_EXPIRED | NtStatus::PASSWORD_MUST_CHANGE => {
+            "; the password must be changed first"
+        }
         NtStatus::ACCESS_DENIED
         | NtStatus::MEDIA_WRITE_PROTECTED
         | NtStatus::NETWORK_ACCESS_DENIED => {
@@ -115,10 +135,14 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
         NtStatus::OBJECT_PATH_NOT_FOUND | NtStatus::OBJECT_NAME_NOT_FOUND => {
             "; check that the directory in the target URL exists"
         }
-        NtStatus::REQUEST_NOT_ACCEPTED => {
+        NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::TOO_MANY_SESSIONS => {
             "; the server takes no further sessions (a client edition of Windows stops at 20)"
         }
-        NtStatus::INSUFFICIENT_RESOURCES => "; the server is out of some resource or at a limit",
+        NtStatus::INSUFFICIENT_RESOURCES
+        | NtStatus::INSUFF_SERVER_RESOURCES
+        | NtStatus::NO_MEMORY => {
+            "; the server is out of memory or at a limit: use fewer clients, or raise its limits"
+        }
         _ => "",
     }
 }

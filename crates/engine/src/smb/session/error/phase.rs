@@ -148,6 +148,7 @@ const fn of_handshake(error: &HandshakeError) -> SetupPhase {
             ..
         }
         | HandshakeError::OnlyAsGuest
+        | HandshakeError::OnlyAsNobody
         | HandshakeError::NotAsGuest
         | HandshakeError::Auth(_) => SetupPhase::LogOn,
         HandshakeError::Refused {

@@ -28,7 +28,8 @@ pub enum StepFailure {
     Io(#[from] io::Error),
     /// The server closed the connection at the first message, which offers SMB2.
     #[error(
-        "the server closed the connection when SMB2 was offered; if it speaks SMB1 only, add --dialect cifs"
+        "the server closed the connection when SMB2 was offered: it takes no further connection \
+         (in Samba see max smbd processes), or it speaks SMB1 only (then add --dialect cifs)"
     )]
     NoSmb2,
     /// The server violated the protocol.

@@ -1,4 +1,4 @@
-//! Workloads in CIFS on impacket's smbserver, of which no code is smbench's or Samba's.
+//! Workloads on impacket's smbserver, of which no code is smbench's or Samba's.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use smbench_model::record::OpKind;
 use smbench_model::target::Target;
 use smbench_protocol::{Dialect, Logon};
 
-use super::{options, run};
+use crate::cifs::{options, run};
 use crate::support::target;
 
 const VERSION: &str = "impacket==0.13.1";
@@ -29,14 +29,22 @@ from impacket.smbserver import SimpleSMBServer
 from impacket.ntlm import compute_lmhash, compute_nthash
 server = SimpleSMBServer(listenAddress="127.0.0.1", listenPort=0)
 server.addShare("BENCH", sys.argv[2], "")
-server.setSMB2Support(False)
+server.setSMB2Support(sys.argv[5] == "2")
 server.addCredential(sys.argv[3], 0, compute_lmhash(sys.argv[4]), compute_nthash(sys.argv[4]))
 print(server._SimpleSMBServer__server.server_address[1], flush=True)
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 server.start()
 "#;
 
-/// What impacket carries out of [`super::EVERYTHING`].
+/// The protocols of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaks {
+    Cifs,
+    /// SMB 2.0.2, and CIFS.
+    Smb2,
+}
+
+/// What impacket carries out of [`crate::cifs::EVERYTHING`].
 const MIX: &str = r#"
 operations = [
     { op = "read", weight = 30 },
@@ -63,7 +71,7 @@ struct Impacket {
 impl Impacket {
     /// Installs and starts the server; returns `None`, and says so, if there is no pip.
     #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-    fn or_skip(name: &str) -> Option<Self> {
+    fn or_skip(name: &str, speaks: Speaks) -> Option<Self> {
         if let Err(skip) = require(&[Tool::new("pip3", "python3-pip")]) {
             eprintln!("{skip}");
             return None;
@@ -77,6 +85,10 @@ impl Impacket {
             .args(["-c", SERVER])
             .args([packages, &share])
             .args([USER, PASSWORD])
+            .arg(match speaks {
+                Speaks::Cifs => "1",
+                Speaks::Smb2 => "2",
+            })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -94,8 +106,10 @@ impl Impacket {
         })
     }
 
+    /// Returns the share with its name in lower case, as people type it. The server knows it
+    /// in upper case.
     fn target(&self) -> Target {
-        let url = format!("smb://{USER}@127.0.0.1:{}/BENCH", self.port);
+        let url = format!("smb://{USER}@127.0.0.1:{}/bench", self.port);
         target(&url, PASSWORD)
     }
 }
@@ -128,27 +142,34 @@ impl Drop for Impacket {
 
 #[test]
 fn impacket_carries_out_a_mix_with_verified_data() {
-    let Some(server) = Impacket::or_skip("mix") else {
-        return;
-    };
-    let profile = Profile::parse("mix", MIX).unwrap();
-    let mut options = options("cifs");
-    options.work.clients = Some("2".parse().unwrap());
-    options.work.verify = Some(Verify::ReadBack);
-    let plan = Plan::resolve(&profile, &options, server.target(), Limits::default(), 2).unwrap();
-    let record = run(&plan);
-    assert_eq!(record.server.dialect, Some(Dialect::Cifs));
-    let ops = &record.load_points[0].ops;
-    for kind in plan.work.workload.kinds() {
-        assert!(ops.whole(kind).count > 0, "{}", kind.name());
+    for (dialects, dialect, speaks) in [
+        ("cifs", Dialect::Cifs, Speaks::Cifs),
+        ("cifs", Dialect::Cifs, Speaks::Smb2),
+        ("2.0.2..3.1.1", Dialect::Smb202, Speaks::Smb2),
+    ] {
+        let Some(server) = Impacket::or_skip(&format!("mix-{dialects}-{speaks:?}"), speaks) else {
+            return;
+        };
+        let profile = Profile::parse("mix", MIX).unwrap();
+        let mut options = options(dialects);
+        options.work.clients = Some("2".parse().unwrap());
+        options.work.verify = Some(Verify::ReadBack);
+        let limits = Limits::default();
+        let plan = Plan::resolve(&profile, &options, server.target(), limits, 2).unwrap();
+        let record = run(&plan);
+        assert_eq!(record.server.dialect, Some(dialect));
+        let ops = &record.load_points[0].ops;
+        for kind in plan.work.workload.kinds() {
+            assert!(ops.whole(kind).count > 0, "{}", kind.name());
+        }
+        assert!(ops.whole(OpKind::Read).count > 10);
+        assert_eq!(std::fs::read_dir(&server.share).unwrap().count(), 0);
     }
-    assert!(ops.whole(OpKind::Read).count > 10);
-    assert_eq!(std::fs::read_dir(&server.share).unwrap().count(), 0);
 }
 
 #[test]
 fn impacket_is_probed_and_cleaned_up() {
-    let Some(server) = Impacket::or_skip("probe") else {
+    let Some(server) = Impacket::or_skip("probe", Speaks::Cifs) else {
         return;
     };
     let (options, limits) = (SessionOptions::default(), Limits::default());
