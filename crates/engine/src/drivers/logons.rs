@@ -191,7 +191,7 @@ fn status(error: &SessionError) -> NtStatus {
         }
         SessionError::Connect { .. }
         | SessionError::Step {
-            source: StepFailure::Io(_) | StepFailure::NoSmb2,
+            source: StepFailure::Io(_) | StepFailure::NoSmb2 | StepFailure::NoConnection,
             ..
         } => NtStatus::CONNECTION_DISCONNECTED,
         _ => NtStatus::UNSUCCESSFUL,

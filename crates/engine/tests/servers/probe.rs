@@ -1,5 +1,8 @@
 //! The trials of a probe, and that it leaves nothing on the share.
 
+use std::net::TcpListener;
+use std::thread;
+
 use smbench_engine::Cancel;
 use smbench_engine::probe::{FlushPolicy, Probe, probe};
 use smbench_engine::storage::{Disks, Storage};
@@ -147,4 +150,26 @@ fn a_server_that_keeps_no_files_shows_nothing() {
         .flush_finding;
     assert_eq!(finding.policy, FlushPolicy::Unknown);
     assert!(finding.evidence.contains("no file open"), "{finding:?}");
+}
+
+/// As Samba does at `max smbd processes`: that is no sign of a server with SMB1 only.
+#[test]
+fn a_server_without_room_for_a_connection_is_not_said_to_speak_smb1() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("smb://ann@{}/data", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            drop(client);
+        }
+    });
+    let limits = Limits::default();
+    let refused = probe(
+        &target(&url, "pw"),
+        SessionOptions::default(),
+        limits,
+        &Cancel::default(),
+    );
+    let told = refused.err().unwrap().to_string();
+    assert!(told.contains("it takes no further connection"), "{told}");
+    assert!(!told.contains("SMB1"), "{told}");
 }

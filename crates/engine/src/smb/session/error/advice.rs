@@ -164,3 +164,27 @@ pub(super) fn where_given<'a>(
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that refuses a user says why in its status alone.
+    #[test]
+    fn refusals_of_a_log_on_have_a_name_and_advice() {
+        for (code, name, advice) in [
+            (0xC000_0418, "STATUS_NTLM_BLOCKED", "--auth kerberos"),
+            (0xC000_0257, "STATUS_PATH_NOT_COVERED", "DFS"),
+            (
+                0xC000_0205,
+                "STATUS_INSUFF_SERVER_RESOURCES",
+                "fewer clients",
+            ),
+            (0xC000_0070, "STATUS_INVALID_WORKSTATION", "this machine"),
+        ] {
+            let status = NtStatus(code);
+            assert_eq!(status.to_string(), name);
+            assert!(status_advice(status).contains(advice), "{name}");
+        }
+    }
+}

@@ -44,7 +44,7 @@ impl SessionError {
             }
             | Self::Connect { source, .. } => of_system(source),
             Self::Step {
-                source: StepFailure::NoSmb2,
+                source: StepFailure::NoSmb2 | StepFailure::NoConnection,
                 ..
             } => CLOSED.to_owned(),
             Self::Step { source, .. } => source.to_string(),
@@ -80,9 +80,23 @@ impl SessionError {
 
     /// Returns the error that says more: that of the try that came further. `other` is of a
     /// try in CIFS after this one.
-    pub(crate) fn or_of_cifs(self, other: Self) -> Self {
+    pub(crate) fn or_of_cifs(mut self, other: Self) -> Self {
         match other.phase() {
-            SetupPhase::Connect | SetupPhase::Negotiate => self,
+            SetupPhase::Connect | SetupPhase::Negotiate => {
+                if let Self::Step { source, .. } = &mut self
+                    && matches!(source, StepFailure::NoSmb2)
+                    && matches!(
+                        other.at_offer(),
+                        Self::Step {
+                            source: StepFailure::NoSmb2,
+                            ..
+                        }
+                    )
+                {
+                    *source = StepFailure::NoConnection;
+                }
+                self
+            }
             _ => other,
         }
     }

@@ -32,6 +32,12 @@ pub enum StepFailure {
          (in Samba see max smbd processes), or it speaks SMB1 only (then add --dialect cifs)"
     )]
     NoSmb2,
+    /// The server closed the connections at the first message, in SMB2 and in CIFS.
+    #[error(
+        "the server closes connections at the first message, in SMB2 and in CIFS: it takes no \
+         further connection (in Samba see max smbd processes), or another service listens there"
+    )]
+    NoConnection,
     /// The server violated the protocol.
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
