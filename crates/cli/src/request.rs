@@ -346,4 +346,15 @@ pub(crate) mod tests {
         assert_eq!(notes(true), [SHARED, "something else"]);
         assert_eq!(notes(false), ["something else"]);
     }
+
+    /// Readers must know that `log_on` was measured in another way than elsewhere, and why.
+    #[test]
+    fn a_server_that_logs_all_sessions_off_is_told_of() {
+        let mut record = record();
+        record.server.logoff_ends_all = true;
+        let notes = document(&record, disclosure(FlushDoc::Unknown))
+            .server
+            .notes;
+        assert_eq!(notes, [SHARED, LOGOFF]);
+    }
 }

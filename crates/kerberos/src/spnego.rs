@@ -126,6 +126,16 @@ mod tests {
         assert_eq!(message, expected.concat());
     }
 
+    /// Windows adds the state to a token.
+    #[test]
+    fn a_token_goes_with_a_state_and_a_mic_alone_without() {
+        let with_state = [0xa1, 16, 0x30, 14, 0xa0, 3, 0x0a, 1, 1, 0xa2, 7, 4, 5];
+        let expected = [&with_state[..], b"token"].concat();
+        assert_eq!(response(Some(b"token"), None), expected);
+        let expected = [&[0xa1, 9, 0x30, 7, 0xa3, 5, 4, 3][..], b"mic"].concat();
+        assert_eq!(response(None, Some(b"mic")), expected);
+    }
+
     #[test]
     fn a_response_is_read_whole_and_in_parts() {
         let enumerated = |value| der::context(0, &der::element(ENUMERATED, &[value]));

@@ -157,7 +157,6 @@ for code in range(0x11000):
 "#;
 
     #[test]
-    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn every_letter_has_the_upper_case_of_smbclient() {
         let tools = [
             Tool::new("smbclient", "smbclient"),
