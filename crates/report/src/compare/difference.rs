@@ -32,7 +32,7 @@ impl Difference {
     /// Returns whether the two plans have different operations. Only for
     /// differences of the work.
     pub(super) fn is_of_planned_work(&self) -> bool {
-        !SAME_OPERATIONS.contains(&&self.key[..]) && !self.key.starts_with(NOT_AS_RECORDED)
+        self.key != PROFILE && !self.key.starts_with(NOT_AS_RECORDED)
     }
 }
 
@@ -48,19 +48,19 @@ const NOT_COMPARED: [&str; 5] = [
     "plan.bytes_on_share",
 ];
 
-/// Key of the profile's name. Another name alone is not other work.
+/// Key of the profile's name.
 pub(super) const PROFILE: &str = "plan.profile";
 
-/// Differences of the work that leave its operations the same: how long they were
-/// measured, and the random choices. Without a given seed, `fileio` chooses another
-/// one for each run.
+/// Keys of how long operations are measured, and of the random choices. They leave the
+/// operations the same, so they are settings. Without a given seed, `fileio` chooses
+/// another one for each run.
 const SAME_OPERATIONS: [&str; 6] = [
-    PROFILE,
     "plan.duration_s",
     "plan.ramp",
     "plan.ramp_down_s",
     "plan.ramp_up_s",
     "plan.seed",
+    "plan.until_steady_s",
 ];
 
 /// Start of a key that belongs to the servers' answers in a replay, not to the
@@ -117,9 +117,13 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
         }
     }
     let settings = [baseline, other].map(|run| settings_of(&run.plan));
-    let (settings, mut workload): (Vec<_>, Vec<_>) = differences
+    let (mut settings, mut workload): (Vec<_>, Vec<_>) = differences
         .into_iter()
         .partition(|difference| is_setting(&difference.key, &settings));
+    // Another name alone is not other work.
+    if workload.iter().all(|difference| difference.key == PROFILE) {
+        settings.append(&mut workload);
+    }
     let same = |key: &str| one.get(key) == two.get(key);
     // No digest contains where the run took place.
     let is_planned =
@@ -187,6 +191,7 @@ fn is_setting(key: &str, of_plans: &[Map<String, Value>; 2]) -> bool {
         || is_of_machine(key)
         || key == SERVER_CPU
         || key == "tool.version"
+        || SAME_OPERATIONS.contains(&key)
         || of_plans.iter().any(|settings| settings.contains_key(key))
 }
 
