@@ -26,7 +26,7 @@ pub(super) fn profile(plan: &PlanDoc) -> String {
         parts.push(format!("{readers} of the clients read, the others write"));
     }
     if !workload.operations.is_empty() {
-        parts.push(operations(workload));
+        parts.push(format!("actions {}", operations(workload)));
     }
     parts.extend(pattern(&workload.pattern));
     parts.extend(workload.replay.as_ref().map(replay));
