@@ -8,6 +8,12 @@
 //! meta-analysis of response ratios"). So the change shown is the change of the
 //! means shown, and swapping the two turns all signs around.
 //!
+//! A percentile over the operations of all passes is no mean of passes, and neither is
+//! CPU time per operation. The variance of its logarithm is that of the jackknife: the
+//! value is computed again without each pass (Efron and Stein, Annals of Statistics 9,
+//! 1981). Of a mean it is the variance above. The jackknife fails for the longest
+//! operation. Its logarithm varies as much as that of a pass, however many there are.
+//!
 //! A single pass has only its window. Its noise is estimated by batch means:
 //! neighbouring intervals depend on each other, so they are joined to a few large
 //! batches. Large batches hardly depend on each other (Schmeiser, Operations
@@ -22,7 +28,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::student_t;
+use crate::statistics::{PassInterval, student_t};
 
 /// Default probability with which an interval contains the true value.
 pub const CONFIDENCE: f64 = 0.95;
@@ -40,7 +46,7 @@ const LOG_RATIO_MAX: f64 = 700.0;
 /// A measured quantity, and what is known about its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The value: the mean if there are several values.
+    /// The value: the mean if there are several values, or that of all passes together.
     pub value: f64,
     /// Spread of the single values; `None` if it is not known.
     pub spread: Option<Spread>,
@@ -52,10 +58,16 @@ pub struct Measured {
 /// Spread of single values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Variance of the sample (n - 1), divided by the square of the mean.
+    /// Variance of the sample (n - 1), divided by the square of the mean. For a value
+    /// of all passes together, the variance of its logarithm times the number of
+    /// passes.
     pub relative_variance: f64,
     /// Number of values, 2 or more.
     pub count: usize,
+    /// The lowest value.
+    pub lowest: f64,
+    /// The highest value.
+    pub highest: f64,
     /// The kind of values.
     pub noise: Noise,
 }
@@ -84,6 +96,63 @@ impl Measured {
         })
     }
 
+    /// Builds a quantity of all passes together from its value in each of them, and
+    /// without each of them.
+    #[must_use]
+    pub fn over_all(value: f64, of_passes: &[f64], without: &[f64]) -> Self {
+        let spread = Spread::of(of_passes, Noise::Passes);
+        let left_out = logs(without).and_then(|logs| variance(&logs));
+        let spread = spread.zip(left_out).map(|(spread, left_out)| Spread {
+            // The jackknife adds the squares with a factor of (n - 1) / n.
+            relative_variance: left_out * spread.degrees().powi(2),
+            ..spread
+        });
+        Self {
+            value,
+            spread,
+            resolution: 0.0,
+        }
+    }
+
+    /// Builds the longest time of all passes from that of each; `None` without values.
+    #[must_use]
+    pub fn longest(of_passes: &[f64]) -> Option<Self> {
+        let spread = Spread::of(of_passes, Noise::Passes);
+        let of_logs = logs(of_passes).and_then(|logs| variance(&logs));
+        let spread = spread.zip(of_logs).map(|(spread, of_logs)| Spread {
+            relative_variance: of_logs * spread.count as f64,
+            ..spread
+        });
+        Some(Self {
+            value: of_passes.iter().copied().max_by(f64::total_cmp)?,
+            spread,
+            resolution: 0.0,
+        })
+    }
+
+    /// Returns what is printed beside the value; `None` unless it is of several passes.
+    #[must_use]
+    pub fn interval(&self) -> Option<PassInterval> {
+        let spread = self.over_several_passes()?;
+        let count = u32::try_from(spread.count).ok();
+        let ends = Some((spread.lowest, spread.highest));
+        Some(PassInterval::of(self.value, self.ci95()?, count, ends))
+    }
+
+    /// Returns half the width of the 95 % confidence interval, by Student's t
+    /// distribution; `None` unless the value is of several passes.
+    #[must_use]
+    pub fn ci95(&self) -> Option<f64> {
+        let spread = self.over_several_passes()?;
+        let t = student_t((1.0 + CONFIDENCE) / 2.0, spread.degrees());
+        Some(t * spread.of_mean().sqrt() * self.value)
+    }
+
+    fn over_several_passes(&self) -> Option<&Spread> {
+        let spread = self.spread.as_ref();
+        spread.filter(|spread| spread.noise == Noise::Passes)
+    }
+
     /// Builds a quantity from the value of a single pass and the amounts in each
     /// whole interval of its window.
     #[must_use]
@@ -106,13 +175,13 @@ impl Measured {
 
 impl Spread {
     fn of(values: &[f64], noise: Noise) -> Option<Self> {
-        let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
         let mean = mean(values).filter(|mean| *mean > 0.0)?;
-        let squares = values.iter().map(|value| (value / mean - 1.0).powi(2));
-        let squares: f64 = squares.sum();
+        let relative: Vec<_> = values.iter().map(|value| value / mean).collect();
         Some(Self {
-            relative_variance: squares / degrees as f64,
+            relative_variance: variance(&relative)?,
             count: values.len(),
+            lowest: values.iter().copied().min_by(f64::total_cmp)?,
+            highest: values.iter().copied().max_by(f64::total_cmp)?,
             noise,
         })
     }
@@ -130,6 +199,23 @@ impl Spread {
 
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Returns the variance of a sample (n - 1); `None` for one value.
+fn variance(values: &[f64]) -> Option<f64> {
+    let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)?;
+    // From the first one, so that equal values have no variance by rounding.
+    let first = values.first()?;
+    let values: Vec<_> = values.iter().map(|value| value - first).collect();
+    let mean = mean(&values)?;
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    Some(squares.sum::<f64>() / degrees as f64)
+}
+
+/// Returns logarithms; `None` if a value has none.
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let log = |value: &f64| (*value > 0.0).then(|| value.ln());
+    values.iter().map(log).collect()
 }
 
 /// Returns means over batches of nearly equal length; `None` if there are too few

@@ -2,8 +2,8 @@
 //!
 //! Every number of a load point that both runs have is compared, in percent of the
 //! first run. Each change has the interval of [`crate::change`] and a verdict.
-//! Values are means over the valid passes, including percentiles. Their noise is
-//! the noise of the passes' percentiles. One pass never gives a verdict. Each
+//! Values are those of all other tables ([`crate::metric`]), their noise is that
+//! between the valid passes. One pass never gives a verdict. Each
 //! comparison is judged separately: of twenty without a difference, about one shows
 //! a difference by chance. Not here: the arithmetic ([`crate::change`]), and how
 //! results are made.
@@ -29,5 +29,5 @@ pub use error::CompareError;
 pub use input::{Input, compare};
 pub use judgement::Judgement;
 pub use pair::{ComparedRun, Pair};
-pub use points::{ComparedPoint, MetricChange, PointComparison, Verdict};
+pub use points::{ChangeFigures, ComparedPoint, MetricChange, PointComparison, Verdict};
 pub use text::{Depth, render, to_markdown};

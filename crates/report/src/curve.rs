@@ -3,15 +3,17 @@
 //! An invalid pass is in no average. A row without any valid pass still shows its
 //! numbers but is never the peak. Throughput is the mean over passes, as in
 //! published NetBench results. Latency is pooled over all operations of those
-//! passes. Not here: printing.
+//! passes. Not here: CPU time ([`crate::metric`]), printing.
 
 mod overall;
 
-use crate::doc::{FindDoc, FindKind, LoadPointDoc, OpDoc, PeakDoc, RepeatsDoc, ServerCpuDoc};
+use crate::doc::{
+    FindDoc, FindKind, LoadPointDoc, OpDoc, PeakDoc, PooledDoc, RepeatsDoc, ServerCpuDoc,
+};
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
-use crate::metric::Metric;
-use crate::statistics::Estimate;
+use crate::metric::{Metric, PassSample};
+use crate::statistics::{Estimate, per};
 
 /// A curve with one row per load, ascending: per number of clients, and per rate where
 /// load points differ in it.
@@ -36,7 +38,8 @@ pub struct CurveRow<'a> {
     /// Throughput in Mbit/s, mean over passes.
     pub throughput_mbps: f64,
     /// Means over passes with their confidence intervals; `None` unless there are
-    /// several valid passes.
+    /// several valid passes. Response times over all of them are not among these
+    /// ([`Self::pooled`]).
     pub repeats: Option<RepeatsDoc>,
     /// Operations per second, mean over passes.
     pub ops_per_s: f64,
@@ -45,7 +48,8 @@ pub struct CurveRow<'a> {
     /// Service times pooled over passes, if operations are due by the clock; `None`
     /// if they equal the response times.
     pub service_ns: Option<LatencyDoc>,
-    /// Microseconds of the generator's CPU per operation, over all passes.
+    /// Microseconds of the generator's CPU per operation: the mean of its busy cores
+    /// over the mean of the operations per second.
     pub cpu_us_per_op: Option<f64>,
     /// Failed operations of all passes, including ramps and invalid passes.
     pub errors: u64,
@@ -108,6 +112,34 @@ impl CurveRow<'_> {
     #[must_use]
     pub fn server_cpu(&self, of: fn(&ServerCpuDoc) -> Option<f64>) -> Option<f64> {
         estimate(&self.passes, |pass| of(pass.server_cpu.as_ref()?)).map(|of| of.mean)
+    }
+}
+
+impl CurveRow<'_> {
+    /// Returns [`Self::repeats`] with the response times over the operations of all
+    /// passes.
+    #[must_use]
+    pub fn pooled(&self) -> Option<RepeatsDoc> {
+        let sample = PassSample::new(&self.passes, None);
+        let pooled = |metric: Metric| PooledDoc::of(&metric.measured_in(&sample)?);
+        Some(RepeatsDoc {
+            latency_mean_pooled_ns: pooled(Metric::Mean),
+            latency_p99_pooled_ns: pooled(Metric::P99),
+            ..self.repeats?
+        })
+    }
+
+    /// Returns the amount of an operation per second of the window, the mean over
+    /// passes. `None` if no pass has the operation.
+    #[must_use]
+    pub fn op_per_s(&self, op: &str, of: fn(&OpDoc) -> u64) -> Option<f64> {
+        let amounts = self.passes.iter().map(|pass| pass.ops.get(op).map(of));
+        let amounts: Vec<_> = amounts.collect();
+        amounts.iter().flatten().next()?;
+        let rates = self.passes.iter().zip(&amounts);
+        let rates = rates.map(|(pass, amount)| per(amount.unwrap_or(0) as f64, pass.window_s));
+        let rates: Vec<_> = rates.collect();
+        Estimate::of(&rates).map(|rates| rates.mean)
     }
 }
 
@@ -213,8 +245,6 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let throughput = estimate(&passes, |pass| Some(pass.throughput_mbps));
     let ops_per_s = estimate(&passes, |pass| Some(pass.ops_per_s));
     let asked_for = || passes.iter().flat_map(|pass| pass.asked_for());
-    let operations = total(asked_for().map(|op| op.count));
-    let cpu_s: f64 = passes.iter().map(|pass| pass.client.cpu_s()).sum();
     // At a rate alone: with think times the two hardly differ.
     let is_paced = passes.iter().any(|pass| pass.rated().is_some());
     let service = is_paced.then(|| pool(asked_for().map(|op| &op.hdr)));
@@ -226,7 +256,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
         repeats: repeats(&passes),
         latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),
         service_ns: service.as_ref().and_then(LatencyDoc::of),
-        cpu_us_per_op: (operations > 0).then(|| cpu_s * 1e6 / operations as f64),
+        cpu_us_per_op: Metric::Cpu.us_per_op(&passes),
         errors: total(points.iter().map(|point| point.errors)),
         passes,
         invalid,
@@ -255,6 +285,8 @@ fn repeats(passes: &[&LoadPointDoc]) -> Option<RepeatsDoc> {
         ops_per_s: estimate(passes, |pass| Some(pass.ops_per_s))?,
         latency_mean_ns: estimate(passes, |pass| Some(pass.latency_ns?.mean)),
         latency_p99_ns: estimate(passes, |pass| Some(pass.latency_ns?.p99 as f64)),
+        latency_mean_pooled_ns: None,
+        latency_p99_pooled_ns: None,
     })
 }
 

@@ -53,7 +53,7 @@ pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, Pla
 pub use point::{CachingDoc, ClientDoc, LoadPointDoc, OfferedDoc};
 pub(crate) use point::{OldReason, STALL_NS_MIN};
 pub(crate) use run::NO_FLUSH;
-pub use run::{LoopDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc};
+pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
 pub use server::{BUILT_IN_NOTE, FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc};
 pub use server_cpu::ServerCpuDoc;

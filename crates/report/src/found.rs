@@ -3,6 +3,7 @@
 use itertools::Itertools as _;
 
 use crate::doc::{FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
+use crate::statistics::PassInterval;
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
 use crate::units::{counted, plain, rate};
@@ -101,9 +102,10 @@ fn several(doc: &FindDoc) -> (Tone, String) {
         FindKind::Clients | FindKind::Sessions => doc.kind.print(estimate.mean.round()),
     };
     let mut text = format!("{at_least}{mean} {limited}: {of}");
-    if let Some(half) = estimate.ci95.filter(|_| at_least.is_empty()) {
-        let [low, high] = [estimate.mean - half, estimate.mean + half];
-        let [low, high] = [low.max(0.0), high].map(|at| number(doc.kind, at));
+    // The answers themselves are listed.
+    if let Some(PassInterval::Half(half)) = estimate.interval().filter(|_| at_least.is_empty()) {
+        let ends = [estimate.mean - half, estimate.mean + half];
+        let [low, high] = ends.map(|at| number(doc.kind, at));
         text += &format!(", 95 % interval {low} to {high}");
     }
     if !at_least.is_empty() {
@@ -157,8 +159,8 @@ fn number(kind: FindKind, load: f64) -> String {
     }
 }
 
-/// Returns the answer in a few characters, without its unit: the mean with half its 95 %
-/// interval if there are several passes. `None` if there is no answer.
+/// Returns the answer in a few characters, without its unit: the mean with its interval
+/// if there are several passes. `None` if there is no answer.
 #[must_use]
 pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
     let found = match (doc.result, doc.held_at) {
@@ -167,12 +169,12 @@ pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
         }
         (Some(result), _) => result,
     };
-    let half = doc.estimate.and_then(|estimate| estimate.ci95);
-    let half = half.map(|half| format!(" ± {}", number(doc.kind, half)));
-    let half = half.unwrap_or_default();
+    let interval = doc.estimate.and_then(|estimate| estimate.interval());
+    let interval = interval.map(|interval| interval.after(|end| number(doc.kind, end)));
+    let interval = interval.unwrap_or_default();
     Some(match doc.end {
         FindEnd::NeverBroke => at_least(doc.kind, found),
-        _ => Cell::number(found, number(doc.kind, found) + &half),
+        _ => Cell::number(found, number(doc.kind, found) + &interval),
     })
 }
 

@@ -45,18 +45,68 @@ impl LatencyDoc {
     /// operations have no latency, rather than a latency of zero.
     #[must_use]
     pub fn of(histogram: &Histogram<u64>) -> Option<Self> {
-        let at = |percent| quantile(histogram, percent, 100.0);
-        (!histogram.is_empty()).then(|| Self {
-            mean: histogram.mean(),
-            min: histogram.min(),
-            max: histogram.max(),
+        Self::of_buckets(&buckets(histogram), histogram)
+    }
+
+    /// Summarises ascending buckets of the histogram, or of a part of it.
+    fn of_buckets(buckets: &[(u64, u64)], histogram: &Histogram<u64>) -> Option<Self> {
+        let [(first, _), ..] = buckets else {
+            return None;
+        };
+        let count: u64 = buckets.iter().map(|(_, count)| count).sum();
+        let mut ranks = buckets.iter().scan(0, |rank, (latency, count)| {
+            *rank += count;
+            Some((*rank, *latency))
+        });
+        let (mut rank, mut latency) = (0, 0);
+        let mut at = |percent| {
+            let wanted = rank_of(percent, 100.0, count as f64);
+            while (rank as f64) < wanted {
+                let Some(next) = ranks.next() else { break };
+                (rank, latency) = next;
+            }
+            histogram.highest_equivalent(latency)
+        };
+        let share = |(latency, of_it): &(u64, u64)| {
+            histogram.median_equivalent(*latency) as f64 * *of_it as f64 / count as f64
+        };
+        Some(Self {
+            mean: buckets.iter().map(share).sum(),
+            min: histogram.lowest_equivalent(*first),
             p50: at(50.0),
             p90: at(90.0),
             p95: at(95.0),
             p99: at(99.0),
             p999: at(99.9),
+            max: at(100.0),
         })
     }
+
+    /// Summarises all parts together, and all without each of them. `None` if any of
+    /// these has no operations.
+    pub(crate) fn with_and_without(parts: &[Histogram<u64>]) -> Option<(Self, Vec<Self>)> {
+        let mut all = latency_histogram();
+        for part in parts {
+            all.add(part).ok()?;
+        }
+        let of_all = buckets(&all);
+        let without = parts.iter().map(|part| {
+            let rest = of_all.iter().filter_map(|(latency, count)| {
+                let rest = count.saturating_sub(part.count_at(*latency));
+                (rest > 0).then_some((*latency, rest))
+            });
+            Self::of_buckets(&rest.collect::<Vec<_>>(), &all)
+        });
+        let without = without.collect::<Option<_>>()?;
+        Some((Self::of_buckets(&of_all, &all)?, without))
+    }
+}
+
+/// Returns the place of the quantile `part / all` among so many operations, from 1.
+fn rank_of(part: f64, all: f64, count: f64) -> f64 {
+    // 99.9 / 100 is slightly more than 0.999. This must not count as a further
+    // operation.
+    (part / all * count * (1.0 - 4.0 * f64::EPSILON)).ceil()
 }
 
 /// Returns the longest latency among the shortest `part` of `all` operations: the
@@ -64,9 +114,7 @@ impl LatencyDoc {
 #[must_use]
 pub fn quantile(latencies: &Histogram<u64>, part: f64, all: f64) -> u64 {
     let count = latencies.len() as f64;
-    // 99.9 / 100 is slightly more than 0.999. This must not count as a further
-    // operation.
-    let rank = (part / all * count * (1.0 - 4.0 * f64::EPSILON)).ceil();
+    let rank = rank_of(part, all, count);
     match rank > 0.0 {
         // In the middle of the rank, so that another rounding does not change it.
         true => latencies.value_at_quantile((rank - 0.5) / count),
@@ -210,123 +258,4 @@ fn check_plain(plain: &[u8]) -> Result<(), HdrError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn histogram(latencies: &[u64]) -> Histogram<u64> {
-        let mut histogram = latency_histogram();
-        for latency in latencies {
-            histogram.saturating_record(*latency);
-        }
-        histogram
-    }
-
-    /// Encodes arbitrary plain V2 bytes.
-    fn wrap(plain: &[u8]) -> String {
-        use std::io::Write as _;
-        let mut deflate =
-            flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-        deflate.write_all(plain).unwrap();
-        let deflated = deflate.finish().unwrap();
-        let mut encoded = COMPRESSED_COOKIE.to_be_bytes().to_vec();
-        encoded.extend((deflated.len() as u32).to_be_bytes());
-        encoded.extend(deflated);
-        BASE64.encode(encoded)
-    }
-
-    /// Returns a plain V2 encoding with smbench's bounds and this payload.
-    fn plain(payload: &[u8]) -> Vec<u8> {
-        let mut plain = 0x1c84_9313_u32.to_be_bytes().to_vec();
-        plain.extend((payload.len() as u32).to_be_bytes());
-        plain.extend(0_u32.to_be_bytes());
-        plain.extend(u32::from(LATENCY_DIGITS).to_be_bytes());
-        plain.extend(1_u64.to_be_bytes());
-        plain.extend(HIGHEST_LATENCY_NS.to_be_bytes());
-        plain.extend(1.0_f64.to_be_bytes());
-        plain.extend(payload);
-        plain
-    }
-
-    #[test]
-    fn quantiles_are_not_rounded_to_the_next_operation() {
-        for count in [1, 7, 100, 999, 1000, 2000] {
-            let latencies: Vec<u64> = (1..=count).collect();
-            let latencies = histogram(&latencies);
-            for permille in 1..=1000 {
-                let rank = (permille * count).div_ceil(1000);
-                let percent = permille as f64 / 10.0;
-                let found = quantile(&latencies, percent, 100.0);
-                assert_eq!(found, rank, "{percent} % of {count}");
-            }
-        }
-        assert_eq!(quantile(&latency_histogram(), 99.9, 100.0), 0);
-    }
-
-    #[test]
-    fn no_operation_has_no_latency() {
-        assert_eq!(LatencyDoc::of(&latency_histogram()), None);
-        let empty = Hdr::default();
-        assert_eq!(Hdr::decode(&empty.encode()), Ok(empty));
-    }
-
-    #[test]
-    fn other_languages_recognise_the_encoding() {
-        // Every HdrHistogram log in V2 + DEFLATE begins with these characters.
-        assert!(Hdr::default().encode().starts_with("HISTFAAAA"));
-    }
-
-    proptest! {
-        #[test]
-        fn encoding_keeps_every_bucket(latencies in prop::collection::vec(1..u64::MAX, 0..200)) {
-            let hdr = Hdr::from(&histogram(&latencies));
-            prop_assert_eq!(hdr.count(), latencies.len() as u64);
-            prop_assert_eq!(Hdr::decode(&hdr.encode()), Ok(hdr));
-        }
-
-        #[test]
-        fn pooled_parts_equal_the_whole(
-            first in prop::collection::vec(1..HIGHEST_LATENCY_NS, 1..200),
-            second in prop::collection::vec(1..HIGHEST_LATENCY_NS, 1..200),
-        ) {
-            let pooled = pool([&Hdr::from(&histogram(&first)), &Hdr::from(&histogram(&second))]);
-            let whole = histogram(&[first, second].concat());
-            prop_assert_eq!(LatencyDoc::of(&pooled), LatencyDoc::of(&whole));
-        }
-
-        #[test]
-        fn arbitrary_payloads_are_refused_or_counted(payload in prop::collection::vec(any::<u8>(), 0..64)) {
-            if let Ok(hdr) = Hdr::decode(&wrap(&plain(&payload))) {
-                prop_assert!(hdr.count() <= HIGHEST_COUNT);
-            }
-        }
-    }
-
-    #[test]
-    fn foreign_histograms_are_refused() {
-        let mut short = plain(&[2]);
-        short.truncate(PLAIN_HEADER - 1);
-        let mut lying = plain(&[2]);
-        lying[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
-        let mut coarse = plain(&[2]);
-        coarse[15] = 2;
-        let most_zeros = plain(&[0xFF; 9]);
-        let most_operations = plain(&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
-        let cases = [
-            ("!".to_owned(), HdrError::Base64),
-            (String::new(), HdrError::Encoding),
-            (BASE64.encode("HIST, but not really"), HdrError::Encoding),
-            (wrap(&short), HdrError::Encoding),
-            (wrap(&lying), HdrError::Encoding),
-            (wrap(&coarse), HdrError::Bounds),
-            (wrap(&most_zeros), HdrError::Encoding),
-            (wrap(&most_operations), HdrError::Encoding),
-            (wrap(&vec![0; 1 << 20]), HdrError::Encoding),
-        ];
-        for (text, error) in cases {
-            assert_eq!(Hdr::decode(&text), Err(error), "{text}");
-        }
-        assert_eq!(Hdr::decode(&wrap(&plain(&[0, 2]))).unwrap().count(), 1);
-    }
-}
+mod tests;

@@ -1,6 +1,15 @@
-//! Metrics that can be compared, by their names in tables.
+//! Metrics that can be compared, by their names in tables, and their values over
+//! passes.
+//!
+//! Rates are means over passes. Response times are those of the operations of all
+//! passes together. CPU time per operation is the mean of the busy cores over the mean
+//! of the operations per second, so that the three figures of a table agree.
+
+mod sample;
 
 use std::fmt;
+
+pub use sample::PassSample;
 
 use serde::{Serialize, Serializer};
 use smbench_model::record::{LATENCY_DIGITS, OpKind};
@@ -10,6 +19,7 @@ use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};
 use crate::latency::LatencyDoc;
 use crate::percentile::Percentile;
 use crate::server_cpu::CpuOf;
+use crate::statistics::Estimate;
 use crate::units;
 
 /// A metric of a load point.
@@ -126,6 +136,12 @@ impl Metric {
         )
     }
 
+    /// Returns whether the values are CPU time.
+    #[must_use]
+    pub const fn is_of_cpu(self) -> bool {
+        matches!(self, Self::Cpu | Self::ServerCpu)
+    }
+
     /// Returns the direction in which the metric improves.
     #[must_use]
     pub const fn better(self) -> Better {
@@ -146,21 +162,90 @@ impl Metric {
         }
     }
 
-    /// Returns the mean of the metric over passes at one number of clients, for all
+    /// Returns the value of the metric over passes at one number of clients, for all
     /// operations or for one kind. `None` unless each pass has the value, and it is
     /// the same quantity in all.
     #[must_use]
     pub fn measured(self, passes: &[&LoadPointDoc], op: Option<&str>) -> Option<Measured> {
+        self.measured_in(&PassSample::new(passes, op))
+    }
+
+    /// Returns the same for passes whose response times may already be pooled.
+    #[must_use]
+    pub fn measured_in(self, sample: &PassSample<'_>) -> Option<Measured> {
+        let (passes, op) = (sample.passes, sample.op);
+        let values = self.of_passes(passes, op)?;
+        let measured = match (passes, &values[..]) {
+            ([pass], &[value]) => Measured::in_window(value, &self.intervals(pass, op)),
+            _ => match self {
+                Self::Throughput | Self::Operations => Measured::over_passes(&values)?,
+                Self::Cpu | Self::ServerCpu => {
+                    let without = (0..passes.len()).map(|at| {
+                        let rest = [&passes[..at], &passes[at + 1..]].concat();
+                        self.us_per_op(&rest)
+                    });
+                    let without: Vec<_> = without.collect::<Option<_>>()?;
+                    Measured::over_all(self.us_per_op(passes)?, &values, &without)
+                }
+                Self::Max => Measured::longest(&values)?,
+                _ => {
+                    let times = sample.times()?;
+                    let without = times.without.iter().map(|times| self.latency(times));
+                    let without: Vec<_> = without.collect::<Option<_>>()?;
+                    Measured::over_all(self.latency(&times.all)?, &values, &without)
+                }
+            },
+        };
+        Some(measured.with_resolution(self.resolution()))
+    }
+
+    /// Returns the mean of the passes' values; `None` as in [`Self::measured`].
+    #[must_use]
+    pub(crate) fn mean_of_passes(self, sample: &PassSample<'_>) -> Option<Measured> {
+        let values = self.of_passes(sample.passes, sample.op)?;
+        match values.len() {
+            1 => self.measured_in(sample),
+            _ => Some(Measured::over_passes(&values)?.with_resolution(self.resolution())),
+        }
+    }
+
+    /// Returns the value of each pass.
+    fn of_passes(self, passes: &[&LoadPointDoc], op: Option<&str>) -> Option<Vec<f64>> {
         if self.server_cpu_of(passes) == Some(CpuOf::Both) {
             return None;
         }
         let values = passes.iter().map(|pass| self.value(pass, op));
-        let values: Vec<f64> = values.collect::<Option<_>>()?;
-        let measured = match (passes, &values[..]) {
-            ([pass], &[value]) => Measured::in_window(value, &self.intervals(pass, op)),
-            _ => Measured::over_passes(&values)?,
+        values.collect()
+    }
+
+    /// Returns the number of cores that the generator kept busy, or with
+    /// [`Self::ServerCpu`] the server: the mean over passes. `None` unless each pass
+    /// has it, and it is the same quantity in all.
+    #[must_use]
+    pub fn cores_busy(self, passes: &[&LoadPointDoc]) -> Option<f64> {
+        if self.server_cpu_of(passes) == Some(CpuOf::Both) {
+            return None;
+        }
+        let cores = |pass: &&LoadPointDoc| {
+            let busy_s = match self {
+                Self::Cpu => pass.client.cpu_s(),
+                Self::ServerCpu => pass.server_cpu.as_ref()?.busy_s?,
+                _ => return None,
+            };
+            (pass.window_s > 0.0).then(|| busy_s / pass.window_s)
         };
-        Some(measured.with_resolution(self.resolution()))
+        let cores: Vec<_> = passes.iter().map(cores).collect::<Option<_>>()?;
+        Estimate::of(&cores).map(|cores| cores.mean)
+    }
+
+    /// Returns the microseconds of these cores per operation; `None` also without
+    /// operations.
+    #[must_use]
+    pub fn us_per_op(self, passes: &[&LoadPointDoc]) -> Option<f64> {
+        let rates: Vec<_> = passes.iter().map(|pass| pass.ops_per_s).collect();
+        let rate = Estimate::of(&rates)?.mean;
+        let cores = self.cores_busy(passes)?;
+        (rate > 0.0).then(|| cores * 1e6 / rate)
     }
 
     /// Returns whether values from these passes are the same quantity.

@@ -2,7 +2,7 @@
 //!
 //! Not here: averages ([`crate::curve`]).
 
-use crate::curve::Curve;
+use crate::curve::{Curve, CurveRow};
 use crate::doc::{
     CurveDoc, FindDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc,
     ServerLocation,
@@ -208,6 +208,6 @@ pub(crate) fn summary(
     let is_curve = |point: &LoadPointDoc| point.rate.is_some() || point.rated().is_none();
     let is_curve = load_points.iter().all(is_curve);
     let overall = is_curve.then(|| curve.overall()).flatten();
-    let repeats = curve.rows.iter().filter_map(|row| row.repeats).collect();
+    let repeats = curve.rows.iter().filter_map(CurveRow::pooled).collect();
     (repeats, curve.peak(), overall)
 }

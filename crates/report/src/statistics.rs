@@ -21,6 +21,16 @@ pub struct Estimate {
     /// Half the width of the 95 % confidence interval of the mean, by Student's
     /// t distribution; `null` for one value.
     pub ci95: Option<f64>,
+    /// Number of values. Absent, like the next two keys, in documents of releases
+    /// that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// The lowest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<f64>,
+    /// The highest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest: Option<f64>,
 }
 
 impl Estimate {
@@ -36,7 +46,74 @@ impl Estimate {
             mean,
             sd,
             ci95: sd.map(|sd| student_t(0.975, degrees as f64) * sd / count.sqrt()),
+            count: u32::try_from(values.len()).ok(),
+            lowest: values.iter().copied().min_by(f64::total_cmp),
+            highest: values.iter().copied().max_by(f64::total_cmp),
         })
+    }
+
+    /// Returns what is printed beside the mean; `None` for one value.
+    #[must_use]
+    pub fn interval(&self) -> Option<PassInterval> {
+        let ends = self.lowest.zip(self.highest);
+        Some(PassInterval::of(self.mean, self.ci95?, self.count, ends))
+    }
+}
+
+/// What is printed beside a value of several passes: how far it may be from the true
+/// one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PassInterval {
+    /// Half the width of the 95 % confidence interval.
+    Half(f64),
+    /// The lowest and the highest pass. They take the place of an interval that says
+    /// little: that of two passes, or one that reaches below 0.
+    Range(f64, f64),
+}
+
+/// Fewest passes with a confidence interval that is worth printing.
+const PASSES_MIN: u32 = 3;
+
+impl PassInterval {
+    /// Chooses between half the width of the confidence interval of `value`, and the
+    /// lowest and the highest of `count` passes. Without these, the interval ends at 0.
+    pub(crate) fn of(value: f64, half: f64, count: Option<u32>, ends: Option<(f64, f64)>) -> Self {
+        let is_enough = count.is_none_or(|count| count >= PASSES_MIN);
+        // Equal passes have no lowest and highest.
+        match (is_enough && half <= value) || half <= 0.0 {
+            true => Self::Half(half),
+            false => {
+                let (lowest, highest) = ends.unwrap_or(((value - half).max(0.0), value + half));
+                Self::Range(lowest, highest)
+            }
+        }
+    }
+
+    /// Formats the interval alone: `12`, or `3 to 40`.
+    #[must_use]
+    pub fn print(self, number: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::Half(half) => number(half),
+            Self::Range(lowest, highest) => format!("{} to {}", number(lowest), number(highest)),
+        }
+    }
+
+    /// Formats the interval with its value for a table: `24 ± 12`, or `3 to 40`.
+    #[must_use]
+    pub fn with(self, value: f64, number: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::Half(_) => number(value) + &self.after(number),
+            Self::Range(..) => self.print(number),
+        }
+    }
+
+    /// Formats the interval after its value: ` ± 12`, or ` (3 to 40)`.
+    #[must_use]
+    pub fn after(self, number: impl Fn(f64) -> String) -> String {
+        match self {
+            Self::Half(_) => format!(" ± {}", self.print(number)),
+            Self::Range(..) => format!(" ({})", self.print(number)),
+        }
     }
 }
 
@@ -114,6 +191,25 @@ mod tests {
         assert_eq!((several.mean, several.sd), (5.0, Some(sd)));
         let half = 2.3646 * sd / 8.0_f64.sqrt();
         assert!((several.ci95.unwrap() - half).abs() < 1e-4);
+    }
+
+    #[test]
+    fn no_interval_reaches_below_zero() {
+        let told = |values: &[f64]| {
+            let estimate = Estimate::of(values).unwrap();
+            let number = |value: f64| format!("{value:.0}");
+            let interval = estimate.interval().map(|interval| interval.after(number));
+            number(estimate.mean) + &interval.unwrap_or_default()
+        };
+        assert_eq!(told(&[100.0]), "100");
+        assert_eq!(told(&[100.0, 100.0]), "100 ± 0");
+        assert_eq!(told(&[100.0, 102.0]), "101 (100 to 102)");
+        assert_eq!(told(&[98.0, 100.0, 102.0]), "100 ± 5");
+        assert_eq!(told(&[10.0, 100.0, 190.0]), "100 (10 to 190)");
+        // An older document has no lowest and highest.
+        let older = r#"{ "mean": 100.0, "sd": 90.0, "ci95": 223.6 }"#;
+        let older: Estimate = serde_json::from_str(older).unwrap();
+        assert_eq!(older.interval(), Some(PassInterval::Range(0.0, 323.6)));
     }
 
     #[test]

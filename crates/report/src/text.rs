@@ -7,6 +7,7 @@
 mod cautions;
 mod cpu;
 mod header;
+mod intervals;
 mod machines;
 mod operations;
 mod points;
@@ -22,9 +23,10 @@ pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
+pub use intervals::repeats;
 pub use machines::machines;
 pub use operations::operations;
-pub use points::{load_points, overall, peak_line, repeats, setup_lines};
+pub use points::{load_points, overall, peak_line, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, remarks};
@@ -67,7 +69,7 @@ pub fn render(doc: &RunDoc) -> String {
         let lines: String = lines.map(|line| wrapped(&line)).collect();
         let cautions = lines + &cautions::caution_lines(doc);
         sections.extend((!cautions.is_empty()).then_some(cautions));
-        sections.extend(operations(&curve).map(|table| table.to_text()));
+        sections.extend(operations(&doc.plan.workload, &curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));
     }
     let mut remarks = remarks(doc);

@@ -114,7 +114,7 @@ impl ThresholdValue {
                 .any(|pass| !pass.latency_noise_ns.is_empty())
         };
         match self {
-            Self::Metric(Metric::Throughput | Metric::Operations) if row.is_generator_limited() => {
+            Self::Metric(metric) if !metric.is_of_cpu() && row.is_generator_limited() => {
                 "; client-limited"
             }
             Self::Metric(metric) if metric.is_time() && row.is_stalled() => "; misses a stall",
@@ -138,10 +138,6 @@ impl ThresholdValue {
             passes.filter_map(move |pass| pass.ops.get(op.unwrap_or_default()))
         };
         let is_any = op.is_none() || ops().next().is_some();
-        let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
-        let rate = |of: fn(&OpDoc) -> u64| {
-            (is_any && window_s > 0.0).then(|| total(ops().map(of)) as f64 / window_s)
-        };
         let latency = |of: &dyn Fn(&LatencyDoc) -> Option<f64>| match op {
             None => of(row.latency_ns.as_ref()?),
             Some(_) => of(&LatencyDoc::of(&pool(ops().map(OpDoc::response)))?),
@@ -151,15 +147,13 @@ impl ThresholdValue {
             (Self::Errors, Some(_)) => is_any.then(|| total(ops().map(|op| op.errors)) as f64),
             (Self::ErrorShare, _) => error_share(row, op),
             (Self::Metric(Metric::Throughput), None) => Some(row.throughput_mbps),
-            (Self::Metric(Metric::Throughput), Some(_)) => {
-                rate(|op| op.bytes).map(|bytes| bytes * 8.0 / 1e6)
-            }
+            (Self::Metric(Metric::Throughput), Some(op)) => row
+                .op_per_s(op, |op| op.bytes)
+                .map(|bytes| bytes * 8.0 / 1e6),
             (Self::Metric(Metric::Operations), None) => Some(row.ops_per_s),
-            (Self::Metric(Metric::Operations), Some(_)) => rate(|op| op.count),
+            (Self::Metric(Metric::Operations), Some(op)) => row.op_per_s(op, |op| op.count),
             (Self::Metric(Metric::Cpu), _) => row.cpu_us_per_op,
-            (Self::Metric(metric @ Metric::ServerCpu), _) => {
-                Some(metric.measured(&row.passes, None)?.value)
-            }
+            (Self::Metric(metric @ Metric::ServerCpu), _) => metric.us_per_op(&row.passes),
             (Self::Metric(metric), _) => latency(&|doc| metric.latency(doc)),
         }
     }

@@ -6,7 +6,7 @@ use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::load::loads;
-use smbench_report::statistics::Estimate;
+use smbench_report::statistics::{Estimate, PassInterval};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
@@ -173,13 +173,14 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
     let spread = spread(row, measure);
     let shown = |value| format!("{}{}", (measure.print)(value), measure.unit);
     let mut label = format!("{}, {}", row.load(), shown(value));
-    if let Some((low, high)) = spread {
-        let how = match (row.passes.len(), measure.bar) {
-            (2, _) => "of 2 passes".to_owned(),
-            (passes, ErrorBar::Confidence) => {
+    if let Some((low, high, bar)) = spread {
+        let passes = row.passes.len();
+        let how = match bar {
+            _ if passes == 2 => "of 2 passes".to_owned(),
+            ErrorBar::Confidence => {
                 format!("is the 95 % confidence interval over {passes} passes")
             }
-            (passes, ErrorBar::Extremes) => {
+            ErrorBar::Extremes => {
                 format!("are the lowest and the highest of {passes} passes")
             }
         };
@@ -203,33 +204,29 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
     Some(PlotPoint {
         x: row.load().number(),
         y: value,
-        spread,
+        spread: spread.map(|(low, high, _)| (low, high)),
         validity,
         doubt,
         label,
     })
 }
 
-/// Returns the bar at a point. For two passes it is the lowest and the highest
-/// value. If the point is the mean of more passes, it is the mean's 95 % confidence
-/// interval, which says little about two passes.
-fn spread(row: &CurveRow<'_>, measure: &PointMetric) -> Option<(f64, f64)> {
+/// Returns the bar at a point, and its meaning. If the point is the mean over passes,
+/// the bar is the mean's 95 % confidence interval. Where that says little, it is the
+/// lowest and the highest pass.
+fn spread(row: &CurveRow<'_>, measure: &PointMetric) -> Option<(f64, f64, ErrorBar)> {
     if !row.is_valid() {
         return None;
     }
     let values = row.passes.iter().map(|pass| (measure.of_pass)(pass));
-    let values: Option<Vec<_>> = values.collect();
-    match &values?[..] {
-        [] | [_] => None,
-        values if values.len() == 2 || measure.bar == ErrorBar::Extremes => {
-            let ends = values.iter().copied().minmax_by(f64::total_cmp);
-            ends.into_option()
+    let values: Vec<_> = values.collect::<Option<_>>()?;
+    let estimate = Estimate::of(&values)?;
+    match (measure.bar, estimate.interval()?) {
+        (ErrorBar::Confidence, PassInterval::Half(half)) => {
+            let ends = (estimate.mean - half, estimate.mean + half);
+            Some((ends.0, ends.1, ErrorBar::Confidence))
         }
-        values => {
-            let estimate = Estimate::of(values)?;
-            let half = estimate.ci95?;
-            Some(((estimate.mean - half).max(0.0), estimate.mean + half))
-        }
+        _ => Some((estimate.lowest?, estimate.highest?, ErrorBar::Extremes)),
     }
 }
 
@@ -248,8 +245,9 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     if passes.iter().any(|passes| *passes > 2) {
         lines.push(format!(
             "Bars at load points of three or more passes are the 95 % confidence interval of the \
-             mean over passes for {}, and the lowest and the highest pass for response times, \
-             which are those of all operations together.",
+             mean over passes for {}, or the lowest and the highest pass if that reaches below 0. \
+             For response times, which are those of all operations together, they are the lowest \
+             and the highest pass.",
             height(profile).title
         ));
     }

@@ -51,7 +51,7 @@ pub(super) fn numbers(profile: &ProfileContent<'_>, generators: u32) -> Section 
 fn operations(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Operations");
     for server in &profile.servers {
-        match text::operations(&server.curve) {
+        match text::operations(&server.run.plan.workload, &server.curve) {
             Some(mut table) => {
                 table.title = format!("{}: {}", server.name, table.title);
                 part.table(table);

@@ -107,7 +107,7 @@ fn all_commands_print_the_same_change_of_a_study() {
         let labels = [&pair.baseline, &pair.other].map(|side| side.label.as_str());
         assert_eq!(labels, ["A", "B"]);
         let peak = pair.peak.as_ref().unwrap().find(None, Metric::Throughput);
-        assert_eq!(peak.unwrap().change_percent, Some(percent));
+        assert_eq!(peak.unwrap().pooled.change_percent, Some(percent));
 
         let expected = (format!("vs {baseline}"), percent);
         assert_eq!(printed(shown.unwrap(), changed), expected);
@@ -137,7 +137,7 @@ fn all_commands_compare_a_scaled_server_with_the_one_before() {
         let names = [&pair.baseline, &pair.other].map(|side| side.server.as_deref());
         assert_eq!(names, [Some(before), Some(server)]);
         let peak = pair.peak.as_ref().unwrap().find(None, Metric::Throughput);
-        assert_eq!(peak.unwrap().change_percent, Some(percent));
+        assert_eq!(peak.unwrap().pooled.change_percent, Some(percent));
         let expected = ("vs row above".to_owned(), percent);
         assert_eq!(printed(shown.unwrap(), server), expected);
         assert_eq!(printed(&reported, server), expected);

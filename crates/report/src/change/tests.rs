@@ -51,6 +51,27 @@ fn the_interval_is_welchs() {
 }
 
 #[test]
+fn the_jackknife_of_a_mean_is_its_variance() {
+    let values = [100.0, 102.0, 104.0];
+    let without = [103.0, 102.0, 101.0];
+    let found = Measured::over_all(102.0, &values, &without);
+    let (spread, plain) = (found.spread.unwrap(), passes(&values).spread.unwrap());
+    assert!((spread.of_mean() / plain.of_mean() - 1.0).abs() < 1e-3);
+    assert_eq!((spread.lowest, spread.highest), (100.0, 104.0));
+    let half = student_t(0.975, 2.0) * (4.0_f64 / 3.0).sqrt();
+    assert!((found.ci95().unwrap() - half).abs() < 0.01);
+}
+
+/// The longest of many passes varies as much as that of one.
+#[test]
+fn more_passes_do_not_make_the_longest_time_more_certain() {
+    let longest = |passes| Measured::longest(&[1.0, 2.0].repeat(passes)).unwrap();
+    let error = |passes| longest(passes).spread.unwrap().of_mean();
+    assert_eq!(longest(1).value, 2.0);
+    assert!(error(50) > error(1) / 3.0);
+}
+
+#[test]
 fn one_pass_has_the_noise_of_its_window_at_most() {
     let alone = Measured::over_passes(&[100.0]).unwrap();
     assert_eq!(alone.spread, None);

@@ -1,18 +1,20 @@
 //! A comparison as rows: one per pair, place, operation and metric.
 //!
 //! Numbers have full precision, units have their own column, and an unknown value
-//! is an empty field. New columns are only added at the end.
+//! is an empty field. New columns are only added at the end. Those of `pooled` are the
+//! figures that tables show; the older ones are of the mean of the passes' values.
 
 use std::io::Write;
 
 use super::comparison::Comparison;
 use super::pair::Pair;
-use super::points::{MetricChange, PointComparison};
+use super::points::{ChangeFigures, MetricChange, PointComparison};
 use crate::change::Noise;
 
 const HEADER: &str = "baseline,other,profile,place,baseline_clients,other_clients,op,metric,unit,\
     baseline_value,other_value,change_percent,low_percent,high_percent,noise,\
-    shows_from_percent,verdict,baseline_passes,other_passes";
+    shows_from_percent,verdict,baseline_passes,other_passes,baseline_pooled,other_pooled,\
+    change_pooled_percent,low_pooled_percent,high_pooled_percent,shows_from_pooled_percent";
 
 /// Writes a header line and the rows: for each pair the peaks, then the load
 /// points.
@@ -46,13 +48,23 @@ fn record(
     held: &PointComparison,
     op: &str,
     change: &MetricChange,
-) -> [String; 19] {
+) -> Vec<String> {
     let or_empty = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let noise = change.noise.map_or("", |noise| match noise {
         Noise::Passes => "passes",
         Noise::Window => "window",
     });
-    [
+    let figures = |of: ChangeFigures| {
+        let all = [of.baseline, of.other, of.change_percent];
+        let all = all.into_iter().chain([of.low_percent, of.high_percent]);
+        (
+            all.map(or_empty).collect::<Vec<_>>(),
+            or_empty(of.shows_from_percent),
+        )
+    };
+    let (of_passes, of_passes_shows) = figures(change.of_passes);
+    let (pooled, pooled_shows) = figures(change.pooled);
+    let names = [
         pair.baseline.name.clone(),
         pair.other.name.clone(),
         pair.other.profile.clone(),
@@ -62,15 +74,15 @@ fn record(
         op.to_owned(),
         change.metric.to_string(),
         change.unit.to_owned(),
-        or_empty(change.baseline),
-        or_empty(change.other),
-        or_empty(change.change_percent),
-        or_empty(change.low_percent),
-        or_empty(change.high_percent),
+    ];
+    let judged = [
         noise.to_owned(),
-        or_empty(change.shows_from_percent),
+        of_passes_shows,
         change.verdict.name().to_owned(),
         held.baseline.passes.to_string(),
         held.other.passes.to_string(),
-    ]
+    ];
+    let shown = pooled.into_iter().chain([pooled_shows]);
+    let all = names.into_iter().chain(of_passes).chain(judged);
+    all.chain(shown).collect()
 }

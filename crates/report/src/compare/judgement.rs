@@ -105,11 +105,12 @@ impl Evidence {
     /// Returns the evidence of a change; `None` if either run has one pass.
     fn of(change: &MetricChange, side: LimitSide) -> Option<Self> {
         let rise = change
+            .pooled
             .shows_from_percent
             .filter(|_| change.noise == Some(Noise::Passes))?;
         Some(Self {
-            low: change.low_percent?,
-            high: change.high_percent?,
+            low: change.pooled.low_percent?,
+            high: change.pooled.high_percent?,
             detectable: match side {
                 LimitSide::Above => rise,
                 LimitSide::Below => as_fall(rise),
@@ -199,10 +200,11 @@ impl Condition {
         let Some(change) = found else {
             return Err(format!("neither {one} nor {other} has {what} {place}"));
         };
+        let pooled = change.pooled;
         let percent =
-            change
+            pooled
                 .change_percent
-                .ok_or_else(|| match (change.baseline, change.other) {
+                .ok_or_else(|| match (pooled.baseline, pooled.other) {
                     (Some(_), Some(_)) => format!(
                         "{what} {place} is of the processes that serve in one, of a machine in the \
                      other"
@@ -247,7 +249,6 @@ impl Condition {
 /// Names the results whose value may be wrong.
 fn doubts(metric: Metric, pair: &Pair, held: &PointComparison) -> Vec<String> {
     let percentile = metric.percentile();
-    let is_rate = matches!(metric, Metric::Throughput | Metric::Operations);
     let sides = [
         (&pair.baseline.label, held.baseline),
         (&pair.other.label, held.other),
@@ -258,7 +259,7 @@ fn doubts(metric: Metric, pair: &Pair, held: &PointComparison) -> Vec<String> {
             .noisy_from
             .filter(|lowest| percentile >= Some(*lowest));
         let is_stalled = place.stalled && percentile.is_some();
-        let is_limited = place.generator_limited && is_rate;
+        let is_limited = place.generator_limited && !metric.is_of_cpu();
         [
             noisy.map(|_| format!("{of} may be too high")),
             is_stalled.then(|| format!("{of} misses a stall")),
@@ -295,7 +296,8 @@ impl fmt::Display for Judgement {
                 write!(f, "these passes can only show changes beyond {least}; ")?;
             }
         }
-        let percent = self.change.change_percent.unwrap_or_default();
+        let change_shown = self.change.pooled;
+        let percent = change_shown.change_percent.unwrap_or_default();
         let (place, one, other) = (&self.place, &self.baseline, &self.other);
         write!(f, "{} {place}, {other} against {one}", change(percent))?;
         // A study may have several pairs with the labels A and B, so name the
@@ -303,7 +305,7 @@ impl fmt::Display for Judgement {
         if let Some(server) = &self.server {
             write!(f, ", {server} with {}", self.profile)?;
         }
-        let interval = self.change.low_percent.zip(self.change.high_percent);
+        let interval = change_shown.low_percent.zip(change_shown.high_percent);
         if let Some((low, high)) = interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
             write!(f, " (95 % interval {})", changes(low, high))?;
         }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::change::{CONFIDENCE, Change, Noise};
+use crate::change::{CONFIDENCE, Change, Measured, Noise};
 use crate::curve::CurveRow;
 use crate::load::Load;
-use crate::metric::{Better, Metric};
+use crate::metric::{Better, Metric, PassSample};
 use crate::percentile::Percentile;
 
 /// Comparison of two load points.
@@ -45,28 +45,55 @@ pub struct ComparedPoint {
 pub struct MetricChange {
     /// The metric.
     pub metric: Metric,
-    /// The unit of the two values.
+    /// The unit of the values.
     pub unit: &'static str,
-    /// The baseline's value, the mean over passes; `null` if it has none.
+    /// The change of the mean of the passes' values. For rates it is that of `pooled`.
+    #[serde(flatten)]
+    pub of_passes: ChangeFigures,
+    /// The kind of noise that the intervals are based on. `window` does not suffice
+    /// for a verdict. `null` if the noise is not known.
+    pub noise: Option<Noise>,
+    /// The change that tables show and that the verdict and conditions are about. Its
+    /// values are those of all other tables: response times over the operations of all
+    /// passes, CPU time per operation as busy cores over operations per second.
+    pub pooled: ChangeFigures,
+    /// Meaning of the change.
+    pub verdict: Verdict,
+}
+
+/// Two values and their change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ChangeFigures {
+    /// The baseline's value; `null` if it has none.
     pub baseline: Option<f64>,
-    /// The other run's value, the mean over passes; `null` if it has none.
+    /// The other run's value; `null` if it has none.
     pub other: Option<f64>,
     /// Change from the baseline to the other run, in percent of the baseline.
     /// `null` if a value is missing, or if the two are different quantities: CPU
     /// time of the serving processes, and of the whole machine.
     pub change_percent: Option<f64>,
     /// Lower bound of the 95 % confidence interval of the change. `null`, like the
-    /// next three keys, if the noise is not known.
+    /// next two keys, if the noise is not known.
     pub low_percent: Option<f64>,
     /// Upper bound of that interval.
     pub high_percent: Option<f64>,
-    /// The kind of noise that the interval is based on. `window` does not suffice
-    /// for a verdict.
-    pub noise: Option<Noise>,
     /// Smallest increase that such data would show in four of five cases.
     pub shows_from_percent: Option<f64>,
-    /// Meaning of the change.
-    pub verdict: Verdict,
+}
+
+impl ChangeFigures {
+    pub(super) fn of(values: [Option<Measured>; 2], change: Option<Change>) -> Self {
+        let [baseline, other] = values.map(|measured| measured.map(|measured| measured.value));
+        let interval = change.and_then(|change| change.interval);
+        Self {
+            baseline,
+            other,
+            change_percent: change.map(|change| change.percent),
+            low_percent: interval.map(|interval| interval.low),
+            high_percent: interval.map(|interval| interval.high),
+            shows_from_percent: interval.map(|interval| interval.shows_from),
+        }
+    }
 }
 
 /// Meaning of a change.
@@ -80,7 +107,7 @@ pub enum Verdict {
     /// The change may be noise.
     NoDifferenceShown,
     /// Either run has only one pass, a value is missing, the values are different
-    /// quantities, or the slower side is client-limited.
+    /// quantities, or a side is client-limited.
     CannotTell,
 }
 
@@ -104,29 +131,28 @@ pub(super) fn as_fall(rise: f64) -> f64 {
 }
 
 impl MetricChange {
-    /// Compares a metric of all operations, or of one kind. `None` if neither run
-    /// has a value.
-    fn of(metric: Metric, op: Option<&str>, rows: [&CurveRow<'_>; 2]) -> Option<Self> {
-        let [baseline, other] = rows.map(|row| metric.measured(&row.passes, op));
-        baseline.or(other)?;
-        let change = baseline
-            .zip(other)
-            .filter(|_| metric.is_alike(&rows[0].passes, &rows[1].passes))
-            .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE));
-        let interval = change.and_then(|change| change.interval);
-        let is_rate = matches!(metric, Metric::Throughput | Metric::Operations);
-        // The server of the slower side may be faster than it could show.
-        let is_open = |change: &Change| {
-            let slower = rows[usize::from(change.percent < 0.0)];
-            is_rate && slower.is_generator_limited()
+    /// Compares a metric of two rows by samples of their passes. `None` if neither has
+    /// a value.
+    fn of(metric: Metric, rows: [&CurveRow<'_>; 2], samples: &[PassSample<'_>; 2]) -> Option<Self> {
+        let between = |[baseline, other]: [Option<Measured>; 2]| {
+            baseline
+                .zip(other)
+                .filter(|_| metric.is_alike(&rows[0].passes, &rows[1].passes))
+                .and_then(|(from, to)| Change::between(&from, &to, CONFIDENCE))
         };
+        let values = samples.each_ref().map(|side| metric.measured_in(side));
+        values[0].or(values[1])?;
+        let of_passes = samples.each_ref().map(|side| metric.mean_of_passes(side));
+        let change = between(values);
+        let interval = change.and_then(|change| change.interval);
+        let is_better =
+            |change: &Change| (change.percent > 0.0) == (metric.better() == Better::Higher);
         let verdict = match change.zip(interval) {
-            Some((change, _)) if is_open(&change) => Verdict::CannotTell,
+            Some((change, _)) if is_open(metric, rows, is_better(&change)) => Verdict::CannotTell,
             Some((change, interval)) if interval.noise == Noise::Passes => {
-                let rises = change.percent > 0.0;
                 match interval.shows_a_change() {
                     false => Verdict::NoDifferenceShown,
-                    true if rises == (metric.better() == Better::Higher) => Verdict::Better,
+                    true if is_better(&change) => Verdict::Better,
                     true => Verdict::Worse,
                 }
             }
@@ -135,13 +161,9 @@ impl MetricChange {
         Some(Self {
             metric,
             unit: metric.unit(),
-            baseline: baseline.map(|measured| measured.value),
-            other: other.map(|measured| measured.value),
-            change_percent: change.map(|change| change.percent),
-            low_percent: interval.map(|interval| interval.low),
-            high_percent: interval.map(|interval| interval.high),
+            of_passes: ChangeFigures::of(of_passes, between(of_passes)),
             noise: interval.map(|interval| interval.noise),
-            shows_from_percent: interval.map(|interval| interval.shows_from),
+            pooled: ChangeFigures::of(values, change),
             verdict,
         })
     }
@@ -150,7 +172,7 @@ impl MetricChange {
     /// cases, in percent. `None` if the noise between passes is not known.
     pub(super) fn shows_worse_from(&self) -> Option<f64> {
         let is_over_passes = self.noise == Some(Noise::Passes);
-        let rise = self.shows_from_percent.filter(|_| is_over_passes)?;
+        let rise = self.pooled.shows_from_percent.filter(|_| is_over_passes)?;
         Some(match self.metric.better() {
             Better::Higher => as_fall(rise),
             Better::Lower => rise,
@@ -158,10 +180,23 @@ impl MetricChange {
     }
 }
 
+/// Returns whether a client-limited generator leaves a change open. Its server may be
+/// faster than the figures. So where the slower of two load points is client-limited,
+/// neither rates nor response times are judged: in a closed loop they are one fact, and
+/// the server had less load. The generator's own delay is in response times. So they
+/// are not judged either if those of a client-limited load point are longer.
+fn is_open(metric: Metric, rows: [&CurveRow<'_>; 2], is_other_better: bool) -> bool {
+    let is_other_slower = rows[1].ops_per_s < rows[0].ops_per_s;
+    let doubtful = [is_other_slower, !is_other_better].map(|is_other| rows[usize::from(is_other)]);
+    !metric.is_of_cpu() && doubtful.iter().any(|row| row.is_generator_limited())
+}
+
 impl PointComparison {
     pub(super) fn of(baseline: &CurveRow<'_>, other: &CurveRow<'_>) -> Self {
+        let rows = [baseline, other];
         let changes = |op: Option<&str>| {
-            let change = |metric: Metric| MetricChange::of(metric, op, [baseline, other]);
+            let samples = rows.map(|row| PassSample::new(&row.passes, op));
+            let change = |metric: Metric| MetricChange::of(metric, rows, &samples);
             Metric::ALL.into_iter().filter_map(change).collect()
         };
         let passes = baseline.passes.iter().chain(&other.passes);

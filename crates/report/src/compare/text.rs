@@ -235,18 +235,19 @@ fn columns_of_changes(pair: &Pair) -> Vec<Column> {
 }
 
 fn cells_of_change(found: &MetricChange) -> Vec<Cell> {
+    let shown = found.pooled;
     let value = |value: Option<f64>| Cell::of(value, |value| found.metric.print(value));
     let percent = |value: Option<f64>| Cell::of(value, change);
     let mark = match found.noise {
         Some(Noise::Window) => " *",
         _ => "",
     };
-    let interval = found.low_percent.zip(found.high_percent);
+    let interval = shown.low_percent.zip(shown.high_percent);
     let interval = interval.map(|(low, high)| format!("{}{mark}", changes(low, high)).into());
     vec![
-        value(found.baseline),
-        value(found.other),
-        percent(found.change_percent),
+        value(shown.baseline),
+        value(shown.other),
+        percent(shown.change_percent),
         Cell::or_dash(interval),
         found.verdict.name().into(),
         percent(found.shows_worse_from()),
@@ -282,7 +283,8 @@ fn details(pair: &Pair, held: &PointComparison) -> Block {
 
 /// Formats a change for one cell: in brackets if it may be noise.
 fn short(found: Option<&MetricChange>) -> Cell {
-    let Some((found, percent)) = found.and_then(|found| Some((found, found.change_percent?)))
+    let Some((found, percent)) =
+        found.and_then(|found| Some((found, found.pooled.change_percent?)))
     else {
         return Cell::or_dash(None);
     };
@@ -344,7 +346,7 @@ fn changes_of(held: &PointComparison) -> impl Iterator<Item = &MetricChange> {
 }
 
 fn is_open(found: &MetricChange) -> bool {
-    found.verdict == Verdict::CannotTell && found.change_percent.is_some()
+    found.verdict == Verdict::CannotTell && found.pooled.change_percent.is_some()
 }
 
 fn remarks(pair: &Pair) -> Option<Block> {
@@ -353,10 +355,13 @@ fn remarks(pair: &Pair) -> Option<Block> {
     let mut lines = Vec::new();
     if any(|found| found.noise == Some(Noise::Passes)) {
         lines.push(
-            "values are means over passes; for response times, `run` pools all passes".to_owned(),
+            "response times are over the operations of all passes; throughput and ops/s are means \
+             over passes"
+                .to_owned(),
         );
         lines.push(
-            "intervals are Welch's over passes; (in brackets): no difference shown".to_owned(),
+            "intervals are of the noise between passes; (in brackets): no difference shown"
+                .to_owned(),
         );
         lines.push(
             "detectable: the smallest change for the worse that such passes show (80 % power)"
@@ -364,10 +369,7 @@ fn remarks(pair: &Pair) -> Option<Block> {
         );
     }
     if any(|found| is_open(found) && found.noise == Some(Noise::Passes)) {
-        lines.push(
-            "?: cannot tell: the slower side is client-limited, its server may be faster"
-                .to_owned(),
-        );
+        lines.push("?: cannot tell: a side is client-limited, its server may be faster".to_owned());
     }
     if any(|found| is_open(found) && found.noise != Some(Noise::Passes)) {
         lines.push(

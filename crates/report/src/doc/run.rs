@@ -20,7 +20,8 @@ use super::point::LoadPointDoc;
 use super::server::{BUILT_IN_NOTE, FlushDoc, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
 use super::workload::OperationDoc;
-use crate::statistics::Estimate;
+use crate::change::Measured;
+use crate::statistics::{Estimate, PassInterval};
 
 /// Remark on flush policies that differ and cannot show.
 pub(crate) const NO_FLUSH: &str =
@@ -298,6 +299,46 @@ pub struct RepeatsDoc {
     /// Mean of the passes' 99th percentiles. It is not the percentile over the
     /// operations of all passes, which only pooled histograms give.
     pub latency_p99_ns: Option<Estimate>,
+    /// Mean response time in nanoseconds over the operations of all passes: that of the
+    /// tables. Absent, like the next key, if a pass had no operation, and in documents of
+    /// releases that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_pooled_ns: Option<PooledDoc>,
+    /// 99th percentile of the response time over the operations of all passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99_pooled_ns: Option<PooledDoc>,
+}
+
+/// A value over the operations of all passes, and how far the passes lie apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PooledDoc {
+    /// The value.
+    pub value: f64,
+    /// Half the width of its 95 % confidence interval over passes, by the jackknife.
+    pub ci95: f64,
+    /// The lowest value of a pass.
+    pub lowest: f64,
+    /// The highest value of a pass.
+    pub highest: f64,
+}
+
+impl PooledDoc {
+    /// Converts a quantity of several passes; `None` for others.
+    pub(crate) fn of(measured: &Measured) -> Option<Self> {
+        let spread = measured.spread?;
+        Some(Self {
+            value: measured.value,
+            ci95: measured.ci95()?,
+            lowest: spread.lowest,
+            highest: spread.highest,
+        })
+    }
+
+    /// Returns what is printed beside the value of this many passes.
+    pub(crate) fn interval(&self, passes: u32) -> PassInterval {
+        let ends = Some((self.lowest, self.highest));
+        PassInterval::of(self.value, self.ci95, Some(passes), ends)
+    }
 }
 
 /// The highest point of the curve averaged over the valid passes.

@@ -9,6 +9,7 @@ use itertools::Itertools as _;
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::metric::Metric;
 use crate::server_cpu::CpuOf;
 use crate::study::Study;
 use crate::table::{Cell, Column, Table};
@@ -34,20 +35,18 @@ pub struct Efficiency {
 }
 
 impl Efficiency {
-    /// Builds a row from a row of a curve. CPU figures are means over passes, if
-    /// each pass has them and they are of the same kind.
+    /// Builds a row from a row of a curve. The CPU utilisation is the mean over passes,
+    /// if each pass has it and it is of the same kind.
     #[must_use]
     pub fn of_row(name: &str, row: &CurveRow<'_>) -> Self {
         let cpu_of = CpuOf::over(row.passes.iter().copied());
-        let figure = |of: fn(&ServerCpuDoc) -> Option<f64>| {
-            row.server_cpu(of).filter(|_| cpu_of != Some(CpuOf::Both))
-        };
+        let percent = row.server_cpu(|cpu| cpu.percent);
         Self {
             name: name.to_owned(),
             throughput_mbps: row.throughput_mbps,
             ops_per_s: Some(row.ops_per_s),
-            cpu_percent: figure(|cpu| cpu.percent),
-            us_per_op: figure(|cpu| cpu.us_per_op),
+            cpu_percent: percent.filter(|_| cpu_of != Some(CpuOf::Both)),
+            us_per_op: Metric::ServerCpu.us_per_op(&row.passes),
             cpu_of,
         }
     }

@@ -109,7 +109,11 @@ fn legend<'a>(finds: &(impl Iterator<Item = &'a FindDoc> + Clone)) -> Vec<String
         is_shown && find.estimate.is_some_and(|of| of.ci95.is_some())
     };
     if finds.clone().any(has_interval) {
-        notes.push("the answer is the mean over passes; ±: half its 95 % interval".to_owned());
+        notes.push(
+            "the answer is the mean over passes; ±: half its 95 % interval; in brackets: the \
+             lowest and the highest pass"
+                .to_owned(),
+        );
     }
     if finds.clone().any(|find| find.passes.is_empty()) {
         notes.push("one search: how far answers lie apart is not known".to_owned());

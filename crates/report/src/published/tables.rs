@@ -119,7 +119,7 @@ fn clients(point: &CurvePoint) -> Cell {
     Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
 }
 
-const LIMITED: &str = "~: client-limited, the throughput is not to be trusted";
+const LIMITED: &str = "~: client-limited, throughput and response times are not to be trusted";
 
 fn any_limited(contenders: &[Contender]) -> bool {
     let mut peaks = contenders.iter().filter_map(Contender::peak);

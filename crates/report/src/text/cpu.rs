@@ -110,7 +110,7 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     let cores = cpus.map(|cpus| format!("; {}", units::counted(cpus.into(), "core")));
     let cells = |row: &CurveRow<'_>| {
         let use_of_cpu = CpuUse {
-            busy: own_busy(row),
+            busy: Metric::Cpu.cores_busy(&row.passes),
             percent: busy_percent(row, cpus),
             us_per_op: row.cpu_us_per_op,
         };
@@ -122,35 +122,19 @@ pub fn generator_cpu(curve: &Curve<'_>, cpus: Option<u32>) -> Table {
     Table::of(title, columns, curve.rows.iter().map(cells).collect())
 }
 
-/// Returns the number of cores that smbench kept busy.
-fn own_busy(row: &CurveRow<'_>) -> Option<f64> {
-    let used = row.passes.iter().map(|pass| pass.client.cpu_s());
-    busy(row, used.sum())
-}
-
 /// Returns the share of the machine's CPUs that smbench used, in percent.
 pub(super) fn busy_percent(row: &CurveRow<'_>, cpus: Option<u32>) -> Option<f64> {
     let cpus = cpus.filter(|&cpus| cpus > 0)?;
-    Some(own_busy(row)? / f64::from(cpus) * 100.0)
+    Some(Metric::Cpu.cores_busy(&row.passes)? / f64::from(cpus) * 100.0)
 }
 
 fn cells(merit: RankedBy, row: &CurveRow<'_>, efficiency: &Efficiency) -> Vec<Cell> {
-    let mean_s = row
-        .server_cpu(|doc| doc.busy_s)
-        .filter(|_| efficiency.cpu_of != Some(CpuOf::Both));
-    let busy = mean_s.and_then(|mean_s| busy(row, mean_s * row.passes.len() as f64));
     let use_of_cpu = CpuUse {
-        busy,
+        busy: Metric::ServerCpu.cores_busy(&row.passes),
         percent: efficiency.cpu_percent,
         us_per_op: efficiency.us_per_op,
     };
     figures(merit, row, use_of_cpu)
-}
-
-/// Returns the number of cores that these CPU seconds over all passes kept busy.
-fn busy(row: &CurveRow<'_>, seconds: f64) -> Option<f64> {
-    let window_s: f64 = row.passes.iter().map(|pass| pass.window_s).sum();
-    (window_s > 0.0).then(|| seconds / window_s)
 }
 
 /// CPU use of a row.

@@ -5,7 +5,7 @@ use itertools::Itertools as _;
 use smbench_model::record::OpKind;
 
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{OpDoc, is_asked_for};
+use crate::doc::{OpDoc, WorkloadDoc, is_asked_for};
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -18,7 +18,7 @@ const NUMBERS: [&str; 9] = [
 /// row, marked `!` if that is not valid. Counts and errors are over all passes,
 /// response times are pooled. `None` if the load point had no answered operation.
 #[must_use]
-pub fn operations(curve: &Curve<'_>) -> Option<Table> {
+pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
     let names = row.passes.iter().flat_map(|pass| pass.ops.keys());
     // Names that this build does not know follow in alphabetical order.
@@ -31,10 +31,14 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
     }
     let all = total(row.asked_for().map(|op| op.count));
     let columns = [Column::text("op")].into_iter();
-    let (mark, notes) = match row.is_valid() {
+    let (mark, mut notes) = match row.is_valid() {
         true => ("", Vec::new()),
         false => ("! ", vec!["!: not valid".to_owned()]),
     };
+    // The settings tell the shares of actions.
+    if !workload.operations.is_empty() {
+        notes.push("share: of requests; an action may be several requests".to_owned());
+    }
     Some(Table {
         title: format!("operations at {mark}{}", row.load()),
         columns: columns.chain(NUMBERS.map(Column::number)).collect(),
@@ -44,14 +48,14 @@ pub fn operations(curve: &Curve<'_>) -> Option<Table> {
 }
 
 fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
-    let passes = || row.passes.iter();
-    let ops = || passes().filter_map(|pass| pass.ops.get(name));
+    let ops = || row.passes.iter().filter_map(|pass| pass.ops.get(name));
     let sum = |of: fn(&OpDoc) -> u64| total(ops().map(of));
-    let (count, bytes) = (sum(|op| op.count), sum(|op| op.bytes));
-    let window_s: f64 = passes().map(|pass| pass.window_s).sum();
+    let count = sum(|op| op.count);
     // An operation without data, such as a FLUSH, has no throughput, rather than
     // one of zero.
-    let mbps = (bytes > 0 && window_s > 0.0).then(|| bytes as f64 * 8.0 / 1e6 / window_s);
+    let mbps = row.op_per_s(name, |op| op.bytes);
+    let mbps = mbps.filter(|bytes| *bytes > 0.0);
+    let mbps = mbps.map(|bytes| bytes * 8.0 / 1e6);
     let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
     let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
     let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(latencies.as_ref().map(of));

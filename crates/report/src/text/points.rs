@@ -1,13 +1,11 @@
 //! The table of load points and the peak line under it.
 
-use itertools::Itertools as _;
-
+use super::intervals::{Intervals, interval};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{CurveDoc, LoopDoc};
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
 use crate::metric::Metric;
-use crate::statistics::Estimate;
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
 use crate::units;
@@ -20,7 +18,7 @@ struct OptionalColumns {
     /// The run moved data: a column for throughput.
     has_data: bool,
     /// The run has several passes: a column for the interval of their mean.
-    has_passes: bool,
+    intervals: Option<Intervals>,
     /// Operations were due by the clock: response and service times next to each
     /// other.
     is_paced: bool,
@@ -48,7 +46,7 @@ impl OptionalColumns {
         Self {
             axis,
             has_data: curve.metric() == Metric::Throughput,
-            has_passes: any(|row| row.repeats.is_some()),
+            intervals: Intervals::of(curve),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
             extent,
@@ -58,9 +56,10 @@ impl OptionalColumns {
     fn columns(self) -> Vec<&'static str> {
         let mut columns = vec![self.axis];
         columns.extend(self.has_data.then_some("Mbit/s"));
-        columns.extend((self.has_data && self.has_passes).then_some("±"));
+        let interval = self.intervals.map(Intervals::column);
+        columns.extend(interval.filter(|_| self.has_data));
         columns.push("ops/s");
-        columns.extend((!self.has_data && self.has_passes).then_some("±"));
+        columns.extend(interval.filter(|_| !self.has_data));
         columns.extend(self.has_rate.then_some("reached"));
         columns.extend_from_slice(match self.is_paced {
             true => &["resp p50", "serv p50", "resp p99", "serv p99"],
@@ -88,9 +87,7 @@ impl OptionalColumns {
             }
             false => Vec::new(),
         };
-        if self.has_passes {
-            notes.push("±: 95 % confidence interval of the mean; latencies are over all passes");
-        }
+        notes.extend(self.intervals.into_iter().flat_map(Intervals::notes));
         notes.into_iter().map(str::to_owned).collect()
     }
 }
@@ -113,7 +110,9 @@ fn table(curve: &Curve<'_>, extent: ColumnSet) -> Table {
     let mut notes = shape.notes();
     let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
     if valid().any(CurveRow::is_generator_limited) {
-        notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
+        notes.push(
+            "~: client-limited, throughput and response times are not to be trusted".to_owned(),
+        );
     }
     if valid().any(CurveRow::is_stalled) {
         notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
@@ -141,14 +140,18 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
     if shape.has_data {
         cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
     }
-    if shape.has_data && shape.has_passes {
-        let interval = row.repeats.and_then(|repeats| repeats.throughput_mbps.ci95);
-        cells.push(Cell::of(interval, units::throughput));
-    }
-    cells.push(Cell::of(Some(row.ops_per_s), units::rate));
-    if !shape.has_data && shape.has_passes {
-        let interval = row.repeats.and_then(|repeats| repeats.ops_per_s.ci95);
-        cells.push(Cell::of(interval, units::rate));
+    let interval = shape.intervals.map(|_| {
+        let number = match shape.has_data {
+            true => units::throughput,
+            false => units::rate,
+        };
+        let interval = interval(row, shape.has_data);
+        Cell::or_dash(interval.map(|interval| interval.print(number).into()))
+    });
+    let rate = Cell::of(Some(row.ops_per_s), units::rate);
+    match shape.has_data {
+        true => cells.extend(interval.into_iter().chain([rate])),
+        false => cells.extend([rate].into_iter().chain(interval)),
     }
     if shape.has_rate {
         let reached = row.reached_share().map(|share| share * 100.0);
@@ -180,36 +183,6 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
     }
     cells
-}
-
-/// Returns means over passes with their confidence intervals; `None` if no load
-/// point has several valid passes.
-#[must_use]
-pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
-    let with = |estimate: Estimate, print: fn(f64) -> String| {
-        let text = match estimate.ci95 {
-            Some(ci95) => format!("{} ± {}", print(estimate.mean), print(ci95)),
-            None => print(estimate.mean),
-        };
-        Cell::number(estimate.mean, text)
-    };
-    let latency =
-        |of: Option<Estimate>| Cell::or_dash(of.map(|estimate| with(estimate, units::latency)));
-    let repeats = curve.rows.iter().filter_map(|row| row.repeats);
-    let rows = repeats.map(|repeats| {
-        vec![
-            Cell::count(repeats.clients.into()),
-            Cell::count(repeats.passes.into()),
-            with(repeats.throughput_mbps, units::throughput),
-            with(repeats.ops_per_s, units::rate),
-            latency(repeats.latency_mean_ns),
-            latency(repeats.latency_p99_ns),
-        ]
-    });
-    let rows = rows.collect_vec();
-    let title = "means over passes and their 95 % confidence intervals";
-    let columns = ["clients", "passes", "Mbit/s", "ops/s", "mean", "p99"];
-    (!rows.is_empty()).then(|| Table::of(title, columns.map(Column::number).into(), rows))
 }
 
 /// Describes the set-up of sessions at the load point with the most clients, over
@@ -305,8 +278,7 @@ pub(super) fn peak_words(pacing: LoopDoc, curve: &Curve<'_>) -> Option<(Tone, St
     let Some((peak, row)) = curve.peak().zip(curve.peak_row()) else {
         return Some((Tone::Problem, "no load point is valid".to_owned()));
     };
-    let interval = row.repeats.and_then(|repeats| repeats.throughput_mbps.ci95);
-    let interval = interval.map(|half| format!(" ± {}", units::throughput(half)));
+    let interval = interval(row, true).map(|interval| interval.after(units::throughput));
     let throughput = (row.throughput_mbps > 0.0).then(|| {
         format!(
             "{}{} Mbit/s ({} MB/s), ",

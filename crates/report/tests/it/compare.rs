@@ -2,6 +2,7 @@
 
 mod conditions;
 mod differences;
+mod verdicts;
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -79,12 +80,12 @@ fn passes_make_verdicts() {
     write     +12.2 %  +12.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)
 
     B against A by load point
-    clients  throughput    ops/s      mean      p50      p90      p95      p99      p99.9    us/op
-          4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (-82.4 %)  -10.9 %
-          8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)    (0.0 %)  -10.9 %
+    clients  throughput    ops/s      mean      p50      p90      p95      p99    p99.9    us/op
+          4     +12.3 %  +12.3 %    -0.2 %  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  -10.9 %
+          8     +12.2 %  +12.2 %  (-0.1 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  (0.0 %)  -10.9 %
 
-    values are means over passes; for response times, `run` pools all passes
-    intervals are Welch's over passes; (in brackets): no difference shown
+    response times are over the operations of all passes; throughput and ops/s are means over passes
+    intervals are of the noise between passes; (in brackets): no difference shown
     detectable: the smallest change for the worse that such passes show (80 % power)
     with 72 comparisons at the load points, about 4 false positives are expected
     ");
@@ -221,7 +222,7 @@ fn a_window_of_ten_seconds_has_an_interval_but_no_verdict() {
         (throughput.noise, throughput.verdict),
         (Some(Noise::Window), Verdict::CannotTell)
     );
-    assert!(throughput.low_percent < throughput.change_percent);
+    assert!(throughput.pooled.low_percent < throughput.pooled.change_percent);
     let p99 = found
         .peak
         .as_ref()
@@ -305,7 +306,7 @@ proptest! {
         prop_assert!(found.settings.is_empty() && found.workload.is_empty());
         let held = found.peak.iter().chain(&found.load_points);
         for change in held.flat_map(|held| held.metrics.iter().chain(held.ops.values().flatten())) {
-            prop_assert_eq!(change.change_percent, Some(0.0));
+            prop_assert_eq!(change.pooled.change_percent, Some(0.0));
             let expected = match percents.len() {
                 1 => Verdict::CannotTell,
                 _ => Verdict::NoDifferenceShown,
@@ -327,7 +328,7 @@ proptest! {
             held.metrics.iter().chain(ops).copied().collect::<Vec<_>>()
         };
         for (there, back) in changes(&there).iter().zip(changes(&back)) {
-            let (gain, loss) = (there.change_percent.unwrap(), back.change_percent.unwrap());
+            let (gain, loss) = (there.pooled.change_percent.unwrap(), back.pooled.change_percent.unwrap());
             prop_assert_eq!(gain > 0.0, loss < 0.0);
             let turned = match there.verdict {
                 Verdict::Better => Verdict::Worse,

@@ -95,7 +95,10 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
     record.plan = metadata_plan(&[1, 4, 8]);
     let text = render(&document(&record));
     let profile = text.lines().nth(1).unwrap();
-    assert_eq!(profile, "profile  metadata: 50 % query_info, 50 % echo");
+    assert_eq!(
+        profile,
+        "profile  metadata: actions 50 % query_info, 50 % echo"
+    );
     assert_snapshot!(body(&text), @"
     clients  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
           1    100  1.50 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0    500
@@ -119,6 +122,7 @@ fn a_mix_that_moves_no_data_peaks_in_operations() {
     op          count  share  Mbit/s     mean      p50      p95      p99      max  errors
     query_file   1500   50 %       -  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       0
     echo         1500   50 %       -  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       0
+    share: of requests; an action may be several requests
 
     session setup: 8 sessions, 320 per second (with opening files)
     connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
@@ -136,21 +140,22 @@ fn several_passes_with_one_left_out() {
         point(16, 3, 1560),
     ]);
     assert_snapshot!(body(&render(&document(&record))), @"
-    clients  Mbit/s     ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
-          8    61.4  10.2   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
-       ! 16    64.7  10.4   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
+    clients  Mbit/s             ±  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
+          8    61.4          10.2   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   26.7
+       ! 16    64.7  63.9 to 65.5   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.3
     us/op: CPU time of smbench per operation, without the server's
     ±: 95 % confidence interval of the mean; latencies are over all passes
+    `to`: lowest and highest pass, of two passes or if the interval reaches below 0
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
       client 0: connection reset by the server
       client 1: connection reset by the server
       client 2: connection reset by the server
       and 2 others
 
-    means over passes and their 95 % confidence intervals
-    clients  passes       Mbit/s       ops/s               mean                p99
-          8       3  61.4 ± 10.2  1876 ± 311  1.22 ms ± 2.55 us  2.00 ms ± 0.00 us
-         16       2  64.7 ± 10.4  1976 ± 318  1.21 ms ± 2.34 us  2.00 ms ± 0.00 us
+    over passes: 95 % confidence intervals, or the lowest to the highest
+    clients  passes        Mbit/s         ops/s                mean                 p99
+          8       3   61.4 ± 10.2    1876 ± 311   1.22 ms ± 2.54 us   2.00 ms ± 0.00 us
+         16       2  63.9 to 65.5  1951 to 2001  1.21 ms to 1.21 ms  2.00 ms to 2.00 ms
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
@@ -159,7 +164,7 @@ fn several_passes_with_one_left_out() {
           8        0.05       -   26.7             -            -
          16        0.05       -   25.3             -            -
 
-    peak 64.7 ± 10.4 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99 2.00 ms
+    peak 64.7 (63.9 to 65.5) Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms, p99 2.00 ms
 
     operations at 16 clients
     op     count    share  Mbit/s     mean      p50      p95      p99      max  errors

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::change::{CONFIDENCE, Change, Measured};
+use crate::compare::points::ChangeFigures;
 
 /// Returns the outcome of `< limit` for passes with these values; of `> limit` if
 /// the limit is above 0.
@@ -23,19 +24,16 @@ fn judged(
     let [from, to] = [before, after].map(|values| Measured::over_passes(values).unwrap());
     let change = Change::between(&from, &to, CONFIDENCE).unwrap();
     let interval = change.interval;
+    let figures = ChangeFigures::of([Some(from), Some(to)], Some(change));
     let change = MetricChange {
         metric: Metric::Throughput,
         unit: "Mbit/s",
-        baseline: Some(from.value),
-        other: Some(to.value),
-        change_percent: Some(change.percent),
-        low_percent: interval.map(|interval| interval.low),
-        high_percent: interval.map(|interval| interval.high),
+        of_passes: figures,
         noise: interval.map(|interval| interval.noise),
-        shows_from_percent: interval.map(|interval| interval.shows_from),
+        pooled: figures,
         verdict: crate::compare::Verdict::CannotTell,
     };
-    let percent = change.change_percent.unwrap();
+    let percent = change.pooled.change_percent.unwrap();
     let evidence = Evidence::of(&change, side);
     (side.outcome(percent, evidence, limit), change)
 }
@@ -140,7 +138,7 @@ proptest! {
     ) {
         for (side, limit) in [(LimitSide::Below, -limit), (LimitSide::Above, limit)] {
             let (outcome, change) = judged(side, limit, &before, &after);
-            let is_beyond = side.is_beyond(change.change_percent.unwrap(), limit);
+            let is_beyond = side.is_beyond(change.pooled.change_percent.unwrap(), limit);
             prop_assert!(!is_beyond || outcome != JudgementOutcome::Passed);
             prop_assert!(is_beyond || outcome != JudgementOutcome::Failed);
         }

@@ -28,7 +28,7 @@ pub(super) fn doubts(pair: &Pair) -> Vec<String> {
 fn client_limited(label: &str, places: &[ComparedPoint]) -> Option<String> {
     let at = clients(places, |place| place.generator_limited)?;
     Some(format!(
-        "~: {label} was client-limited at {at}: its throughput is not to be trusted"
+        "~: {label} was client-limited at {at}: throughput and response times are not to be trusted"
     ))
 }
 

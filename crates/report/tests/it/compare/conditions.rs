@@ -49,9 +49,10 @@ fn the_detectable_change_has_one_direction() {
     assert!(line.contains("changes beyond -39.5 %"), "{line}");
 }
 
-/// A condition on a rate names the sides whose generator was the limit.
+/// A condition on a rate or on a response time names the sides whose generator was the
+/// limit.
 #[test]
-fn a_condition_on_a_rate_names_the_client_limited_sides() {
+fn a_condition_names_the_client_limited_sides() {
     let mut limited = passes(&[1600, 1620, 1580]);
     for point in &mut limited.load_points {
         point.generator_limited = Some(point.clients == 8);
@@ -60,11 +61,12 @@ fn a_condition_on_a_rate_names_the_client_limited_sides() {
     for (condition, ending) in [
         ("throughput < -5%", "; throughput of B is client-limited"),
         ("ops/s at 8 < -5%", "; ops/s of B is client-limited"),
+        ("p99 at 8 > +5%", "; p99 of B is client-limited"),
     ] {
         let line = judged(condition, &pair);
         assert!(line.ends_with(ending), "{line}");
     }
-    for certain in ["throughput at 4 < -5%", "p99 at 8 > +5%"] {
+    for certain in ["throughput at 4 < -5%", "us/op at 8 > +5%"] {
         let line = judged(certain, &pair);
         assert!(!line.contains("client-limited"), "{line}");
     }
@@ -203,7 +205,7 @@ fn a_value_that_only_one_has_is_an_error_for_a_condition() {
         .find(None, Metric::Cpu)
         .unwrap();
     assert_eq!(
-        (at_peak.other, at_peak.verdict),
+        (at_peak.pooled.other, at_peak.verdict),
         (None, Verdict::CannotTell)
     );
 }
@@ -239,9 +241,9 @@ fn cpu_time_of_two_kinds_is_not_compared() {
     };
     let found = pair(of(&["processes"]), of(&["machine"]));
     let changed = found.load_points[0].find(None, Metric::ServerCpu).unwrap();
-    assert!(changed.baseline.is_some() && changed.baseline == changed.other);
+    assert!(changed.pooled.baseline.is_some() && changed.pooled.baseline == changed.pooled.other);
     assert_eq!(
-        (changed.change_percent, changed.verdict),
+        (changed.pooled.change_percent, changed.verdict),
         (None, Verdict::CannotTell)
     );
     assert_eq!(

@@ -210,7 +210,7 @@ fn points_that_cannot_be_compared_are_named() {
         "left out not valid in A: 4 clients, pass 2: 3 of 4 clients dropped out\n",
         "2026-01-02T03:04:05Z, interrupted\n",
         "    ~ 8 ",
-        "~: B was client-limited at 8 clients: its throughput is not to be trusted\n",
+        "~: B was client-limited at 8 clients: throughput and response times are not to be trusted\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -53,7 +53,7 @@ fn a_client_limited_load_point_is_marked_and_explained_once() {
        ~ 24    65.5   2001  1.21 ms  1.00 ms  2.00 ms  2.00 ms  2.00 ms  30.0 ms       0   25.0
        ! 32     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       0    397
     us/op: CPU time of smbench per operation, without the server's
-    ~: client-limited, the throughput is not to be trusted
+    ~: client-limited, throughput and response times are not to be trusted
     ! 32 clients, pass 1: not valid: 1 of 32 clients dropped out
       client 0: connection reset by the server
     ");

@@ -80,18 +80,19 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
     Flushes  policy unknown (see --server-flush)
     Note     server and generator share this machine
 
-    clients  Mbit/s     ±  ops/s     mean      p50      p95      p99  errors
-          8    61.4  10.2   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms       0
-       ! 16    64.7  10.4   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms       0
+    clients  Mbit/s             ±  ops/s     mean      p50      p95      p99  errors
+          8    61.4          10.2   1876  1.22 ms  1.00 ms  2.00 ms  2.00 ms       0
+       ! 16    64.7  63.9 to 65.5   1976  1.21 ms  1.00 ms  2.00 ms  2.00 ms       0
     ±: 95 % confidence interval of the mean; latencies are over all passes
+    `to`: lowest and highest pass, of two passes or if the interval reaches below 0
     ! 16 clients, pass 2: left out of the averages: 5 of 16 clients dropped out
       client 0: connection reset by the server
       client 1: connection reset by the server
       client 2: connection reset by the server
       and 2 others
 
-    Peak     64.7 ± 10.4 Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean 1.21 ms,
-             p99 2.00 ms
+    Peak     64.7 (63.9 to 65.5) Mbit/s (8.1 MB/s), 1976 ops/s at 16 clients; mean
+             1.21 ms, p99 2.00 ms
     CPU      at 16 clients: server 25.0 %
     ");
 }
