@@ -153,9 +153,9 @@ fn several_passes_with_one_left_out() {
       and 2 others
 
     over passes: 95 % confidence intervals, or the lowest to the highest
-    clients  passes        Mbit/s         ops/s                mean                 p99
-          8       3   61.4 ± 10.2    1876 ± 311   1.22 ms ± 2.54 us   2.00 ms ± 0.00 us
-         16       2  63.9 to 65.5  1951 to 2001  1.21 ms to 1.21 ms  2.00 ms to 2.00 ms
+    clients  passes        Mbit/s         ops/s                mean                p99
+          8       3   61.4 ± 10.2    1876 ± 311   1.22 ms ± 2.54 us  2.00 ms ± 0.00 us
+         16       2  63.9 to 65.5  1951 to 2001  1.21 ms to 1.21 ms  2.00 ms ± 0.00 us
 
     CPU of the server: not measured: the server is on another machine; give --server-metrics
 
