@@ -19,21 +19,21 @@ use crate::machine::clock;
 
 /// State of a process whose parent has waited for it.
 const DEAD: char = 'X';
-/// Ticks by which a difference may be wrong in any case.
+/// MemberTicks by which a difference may be wrong in any case.
 const UNSURE_TICKS: u64 = 2;
 /// Share of a difference by which it may be wrong.
 const UNSURE_SHARE: f64 = 0.01;
-/// Ticks that rounding may take from a process, which has four times.
+/// MemberTicks that rounding may take from a process, which has four times.
 const ROUNDED_TICKS: u64 = 4;
 
 /// Number and start of a process. The number alone is given to another one later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Member {
+pub(super) struct FamilyMember {
     pid: i32,
     start: u64,
 }
 
-impl Member {
+impl FamilyMember {
     pub(super) const fn of(stat: &Stat) -> Self {
         Self {
             pid: stat.pid,
@@ -44,13 +44,13 @@ impl Member {
 
 /// CPU time of a process in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
+struct MemberTicks {
     own: u64,
     /// Taken over from children that have ended.
     ended: u64,
 }
 
-impl Ticks {
+impl MemberTicks {
     fn of(stat: &Stat) -> Self {
         let ended = |ticks: i64| u64::try_from(ticks).unwrap_or(0);
         Self {
@@ -64,27 +64,31 @@ impl Ticks {
     }
 }
 
-type Times = HashMap<Member, Ticks>;
+type MemberTimes = HashMap<FamilyMember, MemberTicks>;
 
 /// One reading of the CPU times of a family of processes.
 #[derive(Clone, Debug)]
 pub(super) struct FamilyTimes {
     read_at: Nanos,
-    times: Times,
-    /// Ticks by which the sum may be too high or too low.
+    times: MemberTimes,
+    /// MemberTicks by which the sum may be too high or too low.
     unsure: u64,
 }
 
 impl FamilyTimes {
     /// Reads the times of these processes, without those that have ended.
-    pub(super) fn read(members: &[Member]) -> Self {
+    pub(super) fn read(members: &[FamilyMember]) -> Self {
         let before = read(members);
         let read_at = clock::now();
         let times = read(members);
         Self::between(&before, (read_at, times), &read(members))
     }
 
-    fn between(before: &Times, (read_at, times): (Nanos, Times), after: &Times) -> Self {
+    fn between(
+        before: &MemberTimes,
+        (read_at, times): (Nanos, MemberTimes),
+        after: &MemberTimes,
+    ) -> Self {
         Self {
             read_at,
             times,
@@ -138,20 +142,20 @@ impl FamilyTimes {
 }
 
 /// Returns the ticks of ended processes that these took over between two readings.
-fn taken_over(before: &Times, after: &Times) -> u64 {
-    let growth = |(member, ticks): (&Member, &Ticks)| {
+fn taken_over(before: &MemberTimes, after: &MemberTimes) -> u64 {
+    let growth = |(member, ticks): (&FamilyMember, &MemberTicks)| {
         let had = before.get(member).map_or(0, |before| before.ended);
         ticks.ended.saturating_sub(had)
     };
     after.iter().map(growth).sum()
 }
 
-fn read(members: &[Member]) -> Times {
-    let one = |member: &Member| {
+fn read(members: &[FamilyMember]) -> MemberTimes {
+    let one = |member: &FamilyMember| {
         let stat = Process::new(member.pid).ok()?.stat().ok()?;
         // The parent already has the time of a dead process.
-        let is_there = Member::of(&stat) == *member && stat.state != DEAD;
-        is_there.then(|| (*member, Ticks::of(&stat)))
+        let is_there = FamilyMember::of(&stat) == *member && stat.state != DEAD;
+        is_there.then(|| (*member, MemberTicks::of(&stat)))
     };
     members.iter().filter_map(one).collect()
 }
@@ -161,8 +165,8 @@ mod tests {
     use super::*;
 
     /// Returns the times of these processes: number, own ticks, ticks of ended children.
-    fn times(all: &[(i32, u64, u64)]) -> Times {
-        let one = |(pid, own, ended)| (Member { pid, start: 7 }, Ticks { own, ended });
+    fn times(all: &[(i32, u64, u64)]) -> MemberTimes {
+        let one = |(pid, own, ended)| (FamilyMember { pid, start: 7 }, MemberTicks { own, ended });
         all.iter().copied().map(one).collect()
     }
 

@@ -12,7 +12,7 @@ use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
 
-use super::family::{FamilyTimes, Member};
+use super::family::{FamilyMember, FamilyTimes};
 
 /// Programs that accept connections for a server elsewhere, in a container or on
 /// another machine. The kernel shortens their names to 15 characters.
@@ -130,7 +130,7 @@ impl Listeners {
         let mut best: Option<FamilyTimes> = None;
         for _ in 0..READINGS_MAX {
             let stats = stats()?;
-            let members = family(&stats, &self.pids).map(|pid| Member::of(&stats[&pid]));
+            let members = family(&stats, &self.pids).map(|pid| FamilyMember::of(&stats[&pid]));
             let times = FamilyTimes::read(&members.collect::<Vec<_>>());
             if !self.pids.iter().all(|pid| times.has(*pid)) {
                 return Err(format!("{} is gone", self.name()));
