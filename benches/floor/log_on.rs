@@ -240,6 +240,7 @@ impl FloorSite {
             }),
             now: std::time::SystemTime::now(),
             host: target.host.clone(),
+            workstation: String::new(),
             share: target.share.clone(),
             credit_target: 8,
             credit_cap: None,

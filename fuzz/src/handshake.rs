@@ -34,6 +34,7 @@ pub(crate) fn config(selector: u8) -> SessionConfig {
         }),
         now: SystemTime::UNIX_EPOCH,
         host: "server".to_owned(),
+        workstation: "CLIENT".to_owned(),
         share: "share".to_owned(),
         credit_target: 64,
         credit_cap: None,

@@ -13,7 +13,8 @@ use smbench_protocol::frame::{Inbound, MAX_FRAME_LEN, Payload};
 use smbench_protocol::fuzzing::{self, FuzzProtection};
 use smbench_protocol::header::{Command, HEADER_LEN};
 use smbench_protocol::{
-    Cipher, Connection, Event, FileId, SessionConfig, SessionIndex, SigningAlgorithm,
+    Cipher, Claim, Connection, Event, FileId, LogonPlace, SessionConfig, SessionIndex,
+    SigningAlgorithm,
 };
 
 use crate::handshake::config;
@@ -148,7 +149,15 @@ impl BusyConnection {
             let SessionConfig {
                 credentials, now, ..
             } = config(1);
-            let begun = connection.reauthenticate(SessionIndex::FIRST, &credentials, now, &mut out);
+            let claim = Claim {
+                credentials: &credentials,
+                place: LogonPlace {
+                    host: "server",
+                    workstation: "CLIENT",
+                },
+                now,
+            };
+            let begun = connection.reauthenticate(SessionIndex::FIRST, claim, &mut out);
             begun.expect("there are credits");
             open.insert(REAUTHENTICATION);
         }
