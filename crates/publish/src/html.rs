@@ -11,7 +11,7 @@ use smbench_report::doc::ToolDoc;
 use smbench_report::table::{Align, Table};
 use smbench_report::units::plain;
 
-use crate::plot::{Plot, SvgError};
+use crate::plot::{Plot, PlotWidth, SvgError};
 use crate::report::{Report, ReportBlock, Section};
 
 const STYLE: &str = include_str!("html/style.css");
@@ -26,6 +26,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// When a plot cannot be drawn.
 pub fn to_html(report: &Report) -> Result<String, SvgError> {
     let title = plain(&report.title);
+    let when = match report.day.is_empty() {
+        true => String::new(),
+        false => format!(", {}", plain(&report.day)),
+    };
     let ToolDoc { name, version } = ToolDoc::this();
     let sections: Result<Vec<_>, _> = report.sections.iter().enumerate().map(section).collect();
     let page = html! {
@@ -37,13 +41,16 @@ pub fn to_html(report: &Report) -> Result<String, SvgError> {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ (name) " " (version) };
-                title { (title) }
+                title { (title) (when) }
                 // Without an icon, a browser would request one from a server.
                 link rel="icon" href="data:,";
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                header { h1 { (title) } }
+                header {
+                    h1 { (title) }
+                    @for line in &report.lines { p { (plain(line)) } }
+                }
                 nav aria-label="Contents" { (contents(report)) }
                 main { @for section in sections? { (section) } }
                 footer { p { "Made by " (name) " " (version) "." } }
@@ -109,16 +116,20 @@ fn section((at, section): (usize, &Section)) -> Result<Markup, SvgError> {
     })
 }
 
-/// Renders the blocks in order; consecutive plots are side by side.
+/// Renders the blocks in order. Consecutive plots are side by side; the first of an odd
+/// number has the width of the page.
 fn blocks(blocks: &[ReportBlock]) -> Result<Markup, SvgError> {
     let is_plot = |block: &ReportBlock| matches!(block, ReportBlock::Plot(_));
     let both_plots = |one: &ReportBlock, other: &ReportBlock| is_plot(one) && is_plot(other);
     let groups: Result<Vec<_>, SvgError> = blocks
         .chunk_by(both_plots)
         .map(|group| {
-            let content = group.iter().map(|element| match element {
+            let content = group.iter().enumerate().map(|(at, element)| match element {
                 ReportBlock::Plain(plain) => Ok(block(plain)),
-                ReportBlock::Plot(plot) => figure(plot),
+                ReportBlock::Plot(plot) if at == 0 && group.len() % 2 == 1 => {
+                    figure(plot, PlotWidth::Page)
+                }
+                ReportBlock::Plot(plot) => figure(plot, PlotWidth::Column),
             });
             let content: Result<Vec<_>, _> = content.collect();
             let content = content?;
@@ -146,7 +157,7 @@ fn block(block: &Block) -> Markup {
             }
         },
         Block::Verbatim(lines) => html! {
-            pre class="wide" tabindex="0" { @for line in lines { (plain(line)) "\n" } }
+            pre { @for line in lines { (plain(line)) "\n" } }
         },
         Block::Table(table) => self::table(table),
     }
@@ -162,12 +173,16 @@ fn table(table: &Table) -> Markup {
         Some(Align::Left) | None => None,
     };
     html! {
-        div class="table" {
+        figure class="table" {
+            // Outside of the part that scrolls, so that it is as wide as the page.
+            @if !table.title.is_empty() { figcaption { (plain(&table.title)) } }
             // The table has its own scroll bar if the page is too narrow.
             // `tabindex` lets keys reach it, too.
             div class="wide" tabindex="0" {
-                table {
-                    @if !table.title.is_empty() { caption { (plain(&table.title)) } }
+                div class="whole" {
+                    // The style sheet shows it only if the table is wider than the page.
+                    p class="more" { span { "Wider than the page: scroll sideways \u{2192}" } }
+                    table {
                     thead {
                         tr {
                             @for (at, column) in table.columns.iter().enumerate() {
@@ -189,6 +204,7 @@ fn table(table: &Table) -> Markup {
                             }
                         }
                     }
+                    }
                 }
             }
             @for note in &table.notes { p class="note" { (plain(note)) } }
@@ -196,11 +212,17 @@ fn table(table: &Table) -> Markup {
     }
 }
 
-fn figure(plot: &Plot) -> Result<Markup, SvgError> {
-    let svg = plot.to_inline_svg()?;
+/// Renders a plot. One of the width of the page is there a second time for narrow
+/// screens, and the style sheet shows one of the two.
+fn figure(plot: &Plot, width: PlotWidth) -> Result<Markup, SvgError> {
+    let column = plot.to_inline_svg(PlotWidth::Column)?;
+    let (class, page) = match width {
+        PlotWidth::Column => ("plot", String::new()),
+        PlotWidth::Page => ("plot across", plot.to_inline_svg(PlotWidth::Page)?),
+    };
     Ok(html! {
-        figure {
-            (PreEscaped(svg))
+        figure class=(class) {
+            (PreEscaped(page)) (PreEscaped(column))
             @for note in &plot.notes { figcaption { (plain(note)) } }
         }
     })

@@ -10,6 +10,12 @@ use crate::report::{Report, ReportBlock, Section};
 #[must_use]
 pub fn to_markdown(report: &Report) -> String {
     let mut text = format!("# {}\n", safe(&report.title));
+    text.extend(
+        report
+            .lines
+            .iter()
+            .map(|line| format!("\n{}\n", safe(line))),
+    );
     for section in &report.sections {
         add(&mut text, "##", section);
         for part in &section.parts {

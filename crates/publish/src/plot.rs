@@ -20,6 +20,7 @@ mod svg;
 
 pub use axis::{Axis, Quantity};
 pub use png::{PngError, Rasterizer};
+pub use smbench_report::doubt::Doubt;
 pub use svg::SvgError;
 
 /// A plot of lines over two axes.
@@ -97,36 +98,28 @@ impl PointValidity {
     }
 }
 
-/// Doubt about the value of a point that may be quoted.
+/// Width of a plot. Text is legible at half of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// There is none.
-    None,
-    /// The machine that generated the load, and not the server, limited throughput.
-    ClientLimited,
-    /// The percentile may be too high, because answers were handled late.
-    LateAnswers,
-    /// The latencies miss a stall at the end of the window.
-    Stalled,
+pub enum PlotWidth {
+    /// That of a column of a page, or of a picture.
+    Column,
+    /// That of a page.
+    Page,
 }
 
-impl Doubt {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [
-        Self::None,
-        Self::ClientLimited,
-        Self::LateAnswers,
-        Self::Stalled,
-    ];
-
-    /// Returns the name in legends; `None` if there is no doubt.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
+impl PlotWidth {
+    const fn pixels(self) -> i32 {
         match self {
-            Self::None => None,
-            Self::ClientLimited => Some("client-limited"),
-            Self::LateAnswers => Some("late answers"),
-            Self::Stalled => Some("stalled"),
+            Self::Column => 560,
+            Self::Page => 1120,
+        }
+    }
+
+    /// Returns the height in pixels of the part with the axes.
+    const fn chart_height(self) -> i32 {
+        match self {
+            Self::Column => 334,
+            Self::Page => 400,
         }
     }
 }

@@ -12,8 +12,12 @@ use crate::plot::Plot;
 /// A report on a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Title of the report.
+    /// Title of the report: what was measured.
     pub title: String,
+    /// Day of the first measurement; empty if it is not known.
+    pub day: String,
+    /// Lines below the title: the servers, and when they were measured.
+    pub lines: Vec<String>,
     /// Sections in their order.
     pub sections: Vec<Section>,
 }
@@ -64,7 +68,15 @@ impl Section {
         }
     }
 
-    pub(crate) fn table(&mut self, table: Table) {
+    /// Adds a table, without the notes that an earlier table of the section has.
+    pub(crate) fn table(&mut self, mut table: Table) {
+        let is_known = |note: &String| {
+            self.blocks.iter().any(|block| match block {
+                ReportBlock::Plain(Block::Table(earlier)) => earlier.notes.contains(note),
+                _ => false,
+            })
+        };
+        table.notes.retain(|note| !is_known(note));
         self.add(Block::Table(table));
     }
 

@@ -22,6 +22,8 @@
 //! - [`metric`], [`change`]: the metrics that can be compared, and how far two
 //!   measurements differ
 //! - [`statistics`]: confidence intervals, and whether a window was steady
+//! - [`doubt`]: values that may be wrong though their load point is valid, and their marks
+//! - [`names`]: names of servers in sentences
 //! - [`calibration`]: the highest load that a machine can generate
 //! - [`server_cpu`]: the kinds of CPU time that a server may have been measured by
 //! - [`published`]: the tables of published studies: changes from a baseline,
@@ -38,6 +40,7 @@ mod convert;
 mod csv;
 pub mod curve;
 pub mod doc;
+pub mod doubt;
 pub mod fileio;
 pub mod find;
 mod found;
@@ -47,6 +50,7 @@ pub mod latency;
 pub mod load;
 pub mod merge;
 pub mod metric;
+pub mod names;
 mod passes;
 pub mod percentile;
 pub mod plan;

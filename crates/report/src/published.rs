@@ -27,6 +27,7 @@ use itertools::Itertools as _;
 use crate::change::{CONFIDENCE, Change, Measured};
 use crate::curve::{Curve, CurveRow, first_highest};
 use crate::doc::RunDoc;
+use crate::doubt::Doubt;
 use crate::metric::Metric;
 use crate::replayed::Replayed;
 use crate::study::ComparisonKind;
@@ -68,6 +69,8 @@ pub struct CurvePoint {
     pub response_p99_ns: Option<u64>,
     /// Whether the generator was the limit.
     pub is_generator_limited: bool,
+    /// The doubts about the mean response time and its 99th percentile.
+    pub response_doubts: [Doubt; 2],
 }
 
 impl Contender {
@@ -127,6 +130,15 @@ impl Contender {
 }
 
 impl CurvePoint {
+    /// Returns the doubt about the height.
+    #[must_use]
+    pub(crate) const fn height_doubt(&self) -> Doubt {
+        match self.is_generator_limited {
+            true => Doubt::ClientLimited,
+            false => Doubt::None,
+        }
+    }
+
     fn of_row(row: &CurveRow<'_>, metric: Metric) -> Option<Self> {
         Some(Self {
             clients: row.clients,
@@ -135,6 +147,10 @@ impl CurvePoint {
             response_mean_ns: row.latency_ns.map(|latency| latency.mean),
             response_p99_ns: row.latency_ns.map(|latency| latency.p99),
             is_generator_limited: row.is_generator_limited(),
+            response_doubts: [
+                Doubt::of_mean(&row.passes),
+                Doubt::of_percentile(&row.passes, 99.0),
+            ],
         })
     }
 }

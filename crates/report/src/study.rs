@@ -9,6 +9,7 @@
 //! rewrites it. Not here: making the runs, and printing them.
 
 mod doc;
+mod short;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub use doc::{
     ComparisonDoc, ComparisonKind, StudyDoc, StudySearchDoc, StudyServerDoc, TransferDoc,
     TransferMode, slug,
 };
+
+pub use short::place;
 
 use doc::STUDY_FILE;
 
@@ -159,8 +162,7 @@ impl Study {
         })
     }
 
-    /// Reads every document of the folder as a separate server, named after its
-    /// file.
+    /// Reads every document of the folder as a separate server.
     fn of_folder(folder: &Path, otherwise: NoResult) -> Result<Self, LoadError> {
         let unreadable = |source| LoadError::of(folder, source);
         let mut paths = Vec::new();
@@ -232,9 +234,10 @@ impl Study {
             results: Vec::new(),
         };
         let mut first = None;
-        for (path, run) in loaded {
+        let names = short::names(&loaded);
+        for ((path, run), name) in loaded.into_iter().zip(names) {
             match run {
-                Ok(run) => study.add(&path, run),
+                Ok(run) => study.add(&path, name, run),
                 Err(error) if otherwise == NoResult::Refuse => return Err(error),
                 Err(error) => {
                     study.unread.push(left_out(&error));
@@ -272,7 +275,7 @@ impl Study {
         self.doc.load_points.len() * rates.max().unwrap_or_default().max(1)
     }
 
-    fn add(&mut self, path: &Path, run: RunDoc) {
+    fn add(&mut self, path: &Path, name: String, run: RunDoc) {
         let doc = &mut self.doc;
         if doc.started.is_empty() || run.started < doc.started {
             doc.started.clone_from(&run.started);
@@ -320,7 +323,6 @@ impl Study {
             });
             return;
         }
-        let name = run.name(path);
         let known = doc
             .servers
             .iter()

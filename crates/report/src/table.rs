@@ -106,6 +106,15 @@ impl Cell {
         Self::of(nanoseconds, units::latency)
     }
 
+    /// Returns the cell with a mark before its value; a dash has no value.
+    #[must_use]
+    pub fn marked(mut self, mark: &str) -> Self {
+        if self.text != "-" {
+            self.text.insert_str(0, mark);
+        }
+        self
+    }
+
     /// Returns the cell, or a dash if there is none.
     #[must_use]
     pub fn or_dash(cell: Option<Self>) -> Self {

@@ -45,9 +45,11 @@ fn part(
     let mut part = Section::new(format!("{}: {}", comparison.title, profile.name));
     let is_in = |server: &MeasuredServer<'_>| comparison.rows().any(|name| name == server.name);
     let stem = format!("{}-{:02}-{}", profile.stem, at + 1, slug(&comparison.title));
-    let mut plot = curves::height_plot(profile, &stem, is_in);
-    plot.title = format!("{}: {}", comparison.title, plot.title);
-    part.plot(plot);
+    if !profile.has_one_point() {
+        let mut plot = curves::height_plot(profile, &stem, is_in);
+        plot.title = format!("{}: {}", comparison.title, plot.title);
+        part.plot(plot);
+    }
     part.table(Table {
         title: "Peaks".to_owned(),
         ..asked_for(study, profile.number, comparison)

@@ -6,11 +6,11 @@ use itertools::Itertools as _;
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::load::loads;
+use smbench_report::names::said_once;
 use smbench_report::statistics::{Estimate, PassInterval};
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::doubt;
 use super::profile::{MeasuredServer, ProfileContent, limits, reasons};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
@@ -22,6 +22,8 @@ struct PointMetric {
     title: &'static str,
     /// Title of the axis, which has less room than the plot's title.
     axis: &'static str,
+    /// Head of the column in a table of all metrics.
+    short: &'static str,
     quantity: Quantity,
     /// The unit that is printed after a number; empty if the number contains it.
     unit: &'static str,
@@ -47,66 +49,71 @@ const THROUGHPUT: PointMetric = PointMetric {
     name: "throughput",
     title: "throughput",
     axis: "throughput",
+    short: "Mbit/s",
     quantity: Quantity::Throughput,
     unit: " Mbit/s",
     print: units::throughput,
     of_row: |row| Some(row.throughput_mbps),
     of_pass: |pass| Some(pass.throughput_mbps),
     bar: ErrorBar::Confidence,
-    doubt: doubt::of_throughput,
+    doubt: Doubt::of_throughput,
 };
 const RATE: PointMetric = PointMetric {
     name: "operations",
     title: "operations per second",
     axis: "rate",
+    short: "ops/s",
     quantity: Quantity::Rate,
     unit: " operations/s",
     print: units::rate,
     of_row: |row| Some(row.ops_per_s),
     of_pass: |pass| Some(pass.ops_per_s),
     bar: ErrorBar::Confidence,
-    doubt: doubt::of_throughput,
+    doubt: Doubt::of_throughput,
 };
 const MEAN: PointMetric = PointMetric {
     name: "response-mean",
     title: "mean response time",
     axis: "mean response time",
+    short: "mean response",
     quantity: Quantity::Latency,
     unit: "",
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.mean),
     of_pass: |pass| Some(pass.latency_ns?.mean),
     bar: ErrorBar::Extremes,
-    doubt: |row| doubt::of_percentile(&row.passes, 50.0),
+    doubt: |row| Doubt::of_mean(&row.passes),
 };
 const P99: PointMetric = PointMetric {
     name: "response-p99",
     title: "99th percentile of the response time",
     axis: "99th percentile",
+    short: "p99",
     quantity: Quantity::Latency,
     unit: "",
     print: units::latency,
     of_row: |row| Some(row.latency_ns?.p99 as f64),
     of_pass: |pass| Some(pass.latency_ns?.p99 as f64),
     bar: ErrorBar::Extremes,
-    doubt: |row| doubt::of_percentile(&row.passes, 99.0),
+    doubt: |row| Doubt::of_percentile(&row.passes, 99.0),
 };
 
 /// Returns plots and tables of all servers.
 pub(super) fn part(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Throughput and response time");
-    if profile.has_one_point() {
-        part.text(
-            "Each server was measured with one number of clients: there are points, not curves.",
-        );
-    }
     let height = height(profile);
+    let measures = [&height, &MEAN, &P99];
+    if profile.has_one_point() {
+        part.table(one_point_each(profile, &measures));
+        part.list(explanations(profile));
+        return part;
+    }
     // The plot of the height is in the first section.
     for measure in [&MEAN, &P99] {
         part.plot(plot(profile, measure, &profile.stem, |_| true));
     }
     part.list(explanations(profile));
-    for measure in [&height, &MEAN, &P99] {
+    for measure in measures {
         part.table(table(profile, measure));
     }
     part
@@ -155,7 +162,7 @@ fn plot(
         title: format!("{}: {} by {axis}", profile.name, measure.title),
         x: Axis::new(axis, quantity),
         y: Axis::new(measure.axis, measure.quantity),
-        notes: doubt::notes(&lines),
+        notes: Vec::new(),
         lines,
     }
 }
@@ -194,7 +201,7 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
         }
     };
     let doubt = (measure.doubt)(row);
-    label += &match (doubt::meaning(doubt), limits(row)) {
+    label += &match (doubt.meaning(), limits(row)) {
         (Some(meaning), Some(reasons)) if doubt == Doubt::ClientLimited => {
             format!("; {meaning}: {reasons}")
         }
@@ -239,10 +246,11 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     let valid = rows().filter(|(_, row)| row.is_valid());
     let passes: BTreeSet<_> = valid.map(|(_, row)| row.passes.len()).collect();
     let mut lines = Vec::new();
-    if passes.contains(&2) {
+    let has_bars = !profile.has_one_point();
+    if has_bars && passes.contains(&2) {
         lines.push("Bars at load points of two passes are the lower and the higher.".to_owned());
     }
-    if passes.iter().any(|passes| *passes > 2) {
+    if has_bars && passes.iter().any(|passes| *passes > 2) {
         lines.push(format!(
             "Bars at load points of three or more passes are the 95 % confidence interval of the \
              mean over passes for {}, or the lowest and the highest pass if that reaches below 0. \
@@ -251,45 +259,91 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
             height(profile).title
         ));
     }
-    for (server, row) in rows().filter(|(_, row)| !row.is_valid()) {
-        lines.push(format!(
-            "Hollow, not valid: {} at {}: {}",
-            server.name,
-            row.load(),
-            reasons(row)
-        ));
-    }
-    for server in &profile.servers {
-        let at = |kind: Doubt| {
-            let has_kind = |row: &&CurveRow<'_>| {
-                let of_latency = doubt::of_percentile(&row.passes, 100.0);
-                [doubt::of_throughput(row), of_latency].contains(&kind)
-            };
-            let found = server.curve.rows.iter().filter(has_kind);
-            let found = found.map(CurveRow::load).collect_vec();
-            let at = || format!("{} at {}", server.name, loads(&found));
-            (!found.is_empty()).then(at)
-        };
-        let kinds = [
-            at(Doubt::ClientLimited).map(|place| {
-                format!(
-                    "Ringed, ~: {place}: client-limited, so its throughput is not to be trusted \
-                     there. The remarks below the load points say why."
-                )
-            }),
-            at(Doubt::LateAnswers).map(|place| {
-                format!(
-                    "Answers were handled late: {place}. Response times with a ring, ^, may be too \
-                     high there."
-                )
-            }),
-            at(Doubt::Stalled).map(|place| {
-                format!("A square and * mark response times that miss a stall: {place}.")
-            }),
-        ];
-        lines.extend(kinds.into_iter().flatten());
-    }
+    let invalid = rows().filter(|(_, row)| !row.is_valid());
+    let invalid = invalid.map(|(server, row)| {
+        let place = format!("{} at {}", server.name, row.load());
+        (place, reasons(row))
+    });
+    let invalid = invalid.collect_vec();
+    let invalid = invalid.iter();
+    let invalid = invalid.map(|(place, reason)| (place.as_str(), reason.clone()));
+    let how = match profile.has_one_point() {
+        true => "Not valid, !",
+        false => "Hollow, not valid, !",
+    };
+    let invalid = said_once(invalid, 0).into_iter();
+    lines.extend(invalid.map(|line| format!("{how}: {line}")));
+    let doubts = Doubt::ALL.into_iter();
+    lines.extend(doubts.filter_map(|doubt| doubtful(profile, doubt)));
     lines
+}
+/// Names the load points with a doubt in one line; `None` if there are none.
+fn doubtful(profile: &ProfileContent<'_>, doubt: Doubt) -> Option<String> {
+    let name = match doubt {
+        Doubt::None => return None,
+        Doubt::ClientLimited => "Client-limited, ~",
+        Doubt::LateAnswers => "Answers handled late, ^",
+        Doubt::Stalled => "Stalled, *",
+    };
+    let places = profile.servers.iter().filter_map(|server| {
+        let has_it = |row: &&CurveRow<'_>| {
+            let of_latency = Doubt::of_percentile(&row.passes, 100.0);
+            [Doubt::of_throughput(row), of_latency].contains(&doubt)
+        };
+        let found = server.curve.rows.iter().filter(has_it);
+        let found = found.map(CurveRow::load).collect_vec();
+        let place = || format!("at {}", loads(&found));
+        (!found.is_empty()).then(|| (server.name, place()))
+    });
+    let places = said_once(places, profile.servers.len());
+    // The names stand before the places: `a, b at 8 clients`.
+    let places = places
+        .iter()
+        .map(|place| place.replacen(": at ", " at ", 1));
+    let places = places.collect_vec().join("; ");
+    let why = match doubt {
+        Doubt::ClientLimited => " The remarks below the load points say why.",
+        _ => "",
+    };
+    (!places.is_empty()).then(|| format!("{name}: {places}.{why}"))
+}
+
+/// Returns the cell of a measure at a load point, with its mark.
+fn cell(row: &CurveRow<'_>, measure: &PointMetric) -> Cell {
+    let cell = Cell::of((measure.of_row)(row), measure.print);
+    match row.is_valid() {
+        true => (measure.doubt)(row).at(cell),
+        false => cell.marked("! "),
+    }
+}
+
+/// Explains the marks of the measures in a table.
+fn marks(profile: &ProfileContent<'_>, measures: &[&PointMetric]) -> Vec<String> {
+    let rows = || profile.servers.iter().flat_map(|server| &server.curve.rows);
+    let invalid = rows().any(|row| !row.is_valid());
+    let valid = rows().filter(|row| row.is_valid());
+    let doubts = valid.flat_map(|row| measures.iter().map(|measure| (measure.doubt)(row)));
+    let invalid = invalid.then(|| "!: not valid".to_owned());
+    invalid.into_iter().chain(Doubt::notes(doubts)).collect()
+}
+
+/// Returns a row for each server, and a column for each measure.
+fn one_point_each(profile: &ProfileContent<'_>, measures: &[&PointMetric]) -> Table {
+    let mut columns = vec![Column::text("server"), Column::number(axis(profile))];
+    columns.extend(measures.iter().map(|measure| Column::number(measure.short)));
+    let points = profile.servers.iter();
+    let points = points.filter_map(|server| Some((server, server.curve.rows.first()?)));
+    let rows = points.map(|(server, row)| {
+        let mut cells = vec![server.name.into(), Cell::load("", row.load())];
+        cells.extend(measures.iter().map(|measure| cell(row, measure)));
+        cells
+    });
+    Table {
+        title: "The load point of each server".to_owned(),
+        columns,
+        rows: rows.collect(),
+        notes: marks(profile, measures),
+    }
 }
 
 /// Returns a row for each load point, and a column for each server.
@@ -300,32 +354,14 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
     let axis = axis(profile);
     let mut columns = vec![Column::number(axis)];
     columns.extend(servers().map(|server| Column::number(server.name)));
-    let cell = |server: &MeasuredServer<'_>, load| {
-        let row = server.curve.row(load)?;
-        let value = (measure.of_row)(row)?;
-        let mark = match row.is_valid() {
-            true => doubt::mark((measure.doubt)(row)),
-            false => "! ",
-        };
-        let text = format!("{mark}{}", (measure.print)(value));
-        Some(Cell::number(value, text))
-    };
     let rows = points.into_iter().map(|load| {
         let mut cells = vec![Cell::load("", load)];
-        cells.extend(servers().map(|server| Cell::or_dash(cell(server, load))));
+        cells.extend(servers().map(|server| {
+            let row = server.curve.row(load);
+            Cell::or_dash(row.map(|row| cell(row, measure)))
+        }));
         cells
     });
-    let rows_of_all = || servers().flat_map(|server| &server.curve.rows);
-    let mut notes = Vec::new();
-    if rows_of_all().any(|row| !row.is_valid()) {
-        notes.push("!: not valid".to_owned());
-    }
-    let is_there = |doubt| rows_of_all().any(|row| row.is_valid() && (measure.doubt)(row) == doubt);
-    let doubts = Doubt::ALL.into_iter().filter(|doubt| is_there(*doubt));
-    notes.extend(doubts.filter_map(|found| {
-        let mark = doubt::mark(found).trim_end();
-        Some(format!("{mark}: {}", doubt::meaning(found)?))
-    }));
     Table {
         title: match measure.quantity {
             Quantity::Throughput => format!("Throughput in Mbit/s by {axis}"),
@@ -334,6 +370,6 @@ fn table(profile: &ProfileContent<'_>, measure: &PointMetric) -> Table {
         },
         columns,
         rows: rows.collect(),
-        notes,
+        notes: marks(profile, &[measure]),
     }
 }

@@ -24,13 +24,15 @@ pub(super) fn section(study: &Study) -> Section {
         section.add(Block::Verbatim(command));
     }
     let common = common(study);
-    if !common.is_empty() {
+    let notes = common_notes(study);
+    if !common.is_empty() || !notes.is_empty() {
         let mut part = Section::new("Common to all runs");
         part.add(Block::facts(common.clone()));
+        part.list(notes.clone());
         section.part(part);
     }
     for server in 0..doc.servers.len() {
-        section.part(of_server(study, server, &common));
+        section.part(of_server(study, server, (&common, &notes)));
     }
     section.part(calibration(study));
     let unread = study.unread.iter();
@@ -54,6 +56,16 @@ fn common(study: &Study) -> Vec<FactText> {
     common
 }
 
+/// Returns the notes that all of several runs have.
+fn common_notes(study: &Study) -> Vec<String> {
+    let mut runs = study.results.iter().map(|result| &result.run.server.notes);
+    let Some(first) = runs.next().filter(|_| study.results.len() > 1) else {
+        return Vec::new();
+    };
+    let all = |note: &&String| runs.clone().all(|notes| notes.contains(note));
+    first.iter().filter(all).cloned().collect()
+}
+
 /// Returns the limit of the generator, and sysbench's figures for its machine.
 fn calibration(study: &Study) -> Section {
     let mut part = Section::new("Calibration of the generator");
@@ -71,7 +83,11 @@ fn calibration(study: &Study) -> Section {
 }
 
 /// Describes a server: its software, its configuration, and every run on it.
-fn of_server(study: &Study, number: usize, common: &[FactText]) -> Section {
+fn of_server(
+    study: &Study,
+    number: usize,
+    (common, common_notes): (&[FactText], &[String]),
+) -> Section {
     let mut part = Section::new(study.doc.server_name(number));
     let Some(server) = study.doc.servers.get(number) else {
         return part;
@@ -79,7 +95,8 @@ fn of_server(study: &Study, number: usize, common: &[FactText]) -> Section {
     let url = server.url.as_deref().unwrap_or("started by the study");
     let facts = vec![("target", url.to_owned())];
     part.add(Block::facts(facts));
-    part.list(server.notes.clone());
+    let own = |note: &&String| !common_notes.contains(note);
+    part.list(server.notes.iter().filter(own).cloned().collect());
     if !server.settings.is_empty() {
         part.text("Configured with:");
         part.add(Block::Verbatim(server.settings.clone()));
@@ -107,7 +124,9 @@ fn of_server(study: &Study, number: usize, common: &[FactText]) -> Section {
         part.add(Block::facts(facts));
         // Leave out the notes of the server, which appear above.
         let notes = result.run.server.notes.iter();
-        let notes = notes.filter(|note| !server.notes.contains(note));
+        let notes = notes
+            .filter(own)
+            .filter(|note| !server.notes.contains(note));
         part.list(notes.cloned().collect());
     }
     part

@@ -4,10 +4,10 @@ use itertools::{Either, Itertools as _};
 use smbench_report::curve::CurveRow;
 use smbench_report::doc::{LoadPointDoc, OpDoc, SeriesDoc};
 use smbench_report::latency::{LatencyDoc, pool, quantile};
+use smbench_report::names::said_once;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units;
 
-use super::doubt;
 use super::level::Level;
 use super::profile::ProfileContent;
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
@@ -41,7 +41,7 @@ pub(super) fn percentiles(profile: &ProfileContent<'_>) -> Section {
         x: Axis::new("percentile", Quantity::Percentile),
         y: Axis::new("response time", Quantity::WideLatency),
         lines: lines.collect(),
-        notes: level.doubts(),
+        notes: Vec::new(),
     });
     part.list(level.remark().into_iter().collect());
     part.table(percentile_table(&level));
@@ -54,7 +54,7 @@ fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
     let histogram = pool(row.asked_for().map(OpDoc::response));
     let count = histogram.len() as f64;
     let validity = validity(row);
-    let doubt = |percent: f64| doubt::of_percentile(&row.passes, percent);
+    let doubt = |percent: f64| Doubt::of_percentile(&row.passes, percent);
     // 99.5, 99.9, 99.95 and so on, as long as other operations than the slowest are
     // beyond. The slowest has its own point. Quantiles are fractions of whole
     // numbers, so that they equal those of documents.
@@ -126,19 +126,25 @@ fn percentile_table(level: &Level<'_>) -> Table {
     ];
     let rows = level.rows.iter().map(|(server, row)| {
         let counts = row.asked_for().map(|op| op.count);
-        let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
+        let latency = |percent, of: fn(&LatencyDoc) -> f64| {
+            let cell = Cell::latency(row.latency_ns.as_ref().map(of));
+            match row.is_valid() {
+                true => Doubt::of_percentile(&row.passes, percent).at(cell),
+                false => cell.marked("! "),
+            }
+        };
         let mark = if row.is_valid() { "" } else { "! " };
         vec![
             server.name.into(),
             Cell::load(mark, row.load()),
             Cell::count(counts.fold(0, u64::saturating_add)),
-            latency(|doc| doc.mean),
-            latency(|doc| doc.p50 as f64),
-            latency(|doc| doc.p90 as f64),
-            latency(|doc| doc.p95 as f64),
-            latency(|doc| doc.p99 as f64),
-            latency(|doc| doc.p999 as f64),
-            latency(|doc| doc.max as f64),
+            latency(50.0, |doc| doc.mean),
+            latency(50.0, |doc| doc.p50 as f64),
+            latency(90.0, |doc| doc.p90 as f64),
+            latency(95.0, |doc| doc.p95 as f64),
+            latency(99.0, |doc| doc.p99 as f64),
+            latency(99.9, |doc| doc.p999 as f64),
+            latency(100.0, |doc| doc.max as f64),
         ]
     });
     let server = [Column::text("server")].into_iter();
@@ -147,6 +153,9 @@ fn percentile_table(level: &Level<'_>) -> Table {
     notes.extend(is_any_invalid.then(|| {
         "!: not valid: no pass there is, and this is over the operations of all of them".to_owned()
     }));
+    let valid = level.rows.iter().filter(|(_, row)| row.is_valid());
+    let doubts = valid.map(|(_, row)| Doubt::of_percentile(&row.passes, 100.0));
+    notes.extend(Doubt::notes(doubts));
     Table {
         title: format!("Response times {}", level.name()),
         columns: server.chain(columns.map(Column::number)).collect(),
@@ -188,7 +197,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             name: level.line(server, row),
             style: server.number,
             points: {
-                let doubt = doubt::of_percentile(&[pass], *percent);
+                let doubt = Doubt::of_percentile(&[pass], *percent);
                 course(series, column(series), pass, (validity(row), doubt))
             },
         });
@@ -198,29 +207,26 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             x: Axis::new("time since the window opened", Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
             lines: lines.collect(),
-            notes: level.doubts(),
+            notes: Vec::new(),
         });
     }
     let mut remarks = Vec::new();
     for (server, row, (pass, series)) in &shown {
         if row.passes.len() > 1 {
-            remarks.push(format!("{}: pass {} is shown.", server.name, pass.repeat));
+            remarks.push((server.name, format!("pass {} is shown.", pass.repeat)));
         }
         if let Some(together) = together(series) {
             let seconds = units::seconds(series.interval_s * together as f64);
-            remarks.push(format!(
-                "{}: points are the highest of {together} intervals, {seconds} together.",
-                server.name
-            ));
+            let line =
+                format!("points are the highest of {together} intervals, {seconds} together.");
+            remarks.push((server.name, line));
         }
     }
     remarks.extend(without.iter().map(|server| {
-        format!(
-            "{}: its document does not tell how the window went over time.",
-            server.name
-        )
+        let line = "the document does not tell how the window went over time.";
+        (server.name, line.to_owned())
     }));
-    part.list(remarks);
+    part.list(said_once(remarks, level.rows.len()));
     part
 }
 

@@ -3,7 +3,6 @@
 use itertools::Itertools as _;
 use smbench_report::Load;
 use smbench_report::curve::CurveRow;
-use smbench_report::percentile::Percentile;
 
 use super::profile::{MeasuredServer, ProfileContent};
 
@@ -58,25 +57,6 @@ impl<'a> Level<'a> {
             true => server.name.to_owned(),
             false => format!("{} ({})", server.name, row.load()),
         }
-    }
-
-    /// Names the servers whose percentiles may be wrong, a line for each doubt.
-    pub(super) fn doubts(&self) -> Vec<String> {
-        let of_row = |(server, row): &(&MeasuredServer<'_>, &CurveRow<'_>)| {
-            let place = format!("{} at {}", server.name, row.load());
-            let late = Percentile::lowest_noisy(&row.passes).map(|lowest| {
-                format!(
-                    "{place}: {} may be too high, answers were handled late",
-                    lowest.and_higher()
-                )
-            });
-            let stalled = row.is_stalled();
-            let stalled = stalled
-                .then(|| format!("{place}: percentiles miss a stall at the end of the window"));
-            [late, stalled]
-        };
-        let lines = self.rows.iter().flat_map(of_row);
-        lines.flatten().collect()
     }
 
     /// Explains why servers are at different loads; `None` if they are not.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use itertools::Itertools as _;
 use smbench_report::block::Block;
 use smbench_report::doc::PlanDoc;
+use smbench_report::names::listed;
 use smbench_report::plan;
 use smbench_report::study::Study;
 use smbench_report::units;
@@ -27,11 +28,10 @@ const DEFINITIONS: [&str; 9] = [
      point of that curve.",
     "A load point at which a client was lost, or which failed otherwise, is not valid. It is \
      marked ! in tables and hollow in plots; it is in no mean and never the peak.",
-    "A load point is marked ~ in tables of throughput and has a ring in its plots where it is \
-     client-limited: the machine that generated the load, and not the server, limited it.",
-    "A ring in plots and ^ in tables mark response times that may be too high, because answers \
-     were handled late. A square and * mark response times that miss a stall at the end of the \
-     window.",
+    "Throughput is marked ~ in tables where it is client-limited: the machine that generated the \
+     load, and not the server, limited it. Figures that are made of it have the same mark.",
+    "Response times are marked ^ in tables where they may be too high, because answers were handled \
+     late. They are marked * where they miss a stall at the end of the window.",
     "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
      the line through them rises or falls by at most 10 %.",
 ];
@@ -137,7 +137,7 @@ fn asked_for(profile: &ProfileContent<'_>) -> Section {
     }
     for (mut facts, servers) in plans {
         if differ {
-            facts.insert(0, ("servers", servers.join(", ")));
+            facts.insert(0, ("servers", listed(&servers)));
         }
         part.add(Block::facts(facts));
     }

@@ -1,5 +1,6 @@
 //! The section with all results of one profile.
 
+use smbench_report::names::said_once;
 use smbench_report::study::Study;
 use smbench_report::text;
 
@@ -37,13 +38,7 @@ pub(super) fn numbers(profile: &ProfileContent<'_>, generators: u32) -> Section 
         ));
     }
     part.blocks.extend(load_points(profile).blocks);
-    for server in &profile.servers {
-        let told = lines(server).into_iter();
-        part.list(
-            told.map(|line| format!("{}: {line}", server.name))
-                .collect(),
-        );
-    }
+    part.list(all_lines(profile));
     part
 }
 
@@ -89,17 +84,19 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
 /// Returns the remarks on the load points.
 fn remarks(profile: &ProfileContent<'_>) -> Section {
     let mut part = Section::new("Remarks");
-    for server in &profile.servers {
-        let lines = lines(server);
-        if !lines.is_empty() {
-            part.text(format!("{}:", server.name));
-            part.list(lines);
-        }
-    }
+    part.list(all_lines(profile));
     if part.blocks.is_empty() {
         part.text("None: all load points are valid, and nothing held the load back.");
     }
     part
+}
+
+/// Returns the remarks on all servers, each once.
+fn all_lines(profile: &ProfileContent<'_>) -> Vec<String> {
+    let of_server = |server| lines(server).into_iter();
+    let servers = profile.servers.iter();
+    let lines = servers.flat_map(|server| of_server(server).map(|line| (server.name, line)));
+    said_once(lines, profile.servers.len())
 }
 
 fn lines(server: &MeasuredServer<'_>) -> Vec<String> {

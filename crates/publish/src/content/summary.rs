@@ -25,7 +25,7 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
     section.list(answers.chain(found).collect());
     section.list(unfinished(study));
     let measured = || whole().filter(|profile| !profile.servers.is_empty());
-    for profile in measured() {
+    for profile in measured().filter(|profile| !profile.has_one_point()) {
         section.plot(curves::height_plot(profile, &profile.stem, |_| true));
     }
     let adapter = adapter(study);

@@ -10,7 +10,7 @@ use smbench_report::study::{Study, TransferDoc, TransferMode};
 use smbench_report::units;
 
 use super::profile::{ProfileContent, clients, limits};
-use super::{doubt, results, summary};
+use super::{results, summary};
 use crate::plot::{Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity};
 use crate::report::Section;
 
@@ -133,7 +133,7 @@ fn plot(study: &Study, mode: TransferMode, measure: &SizeMetric, all: &[SizeResu
         })
     });
     let lines: Vec<_> = lines.collect();
-    let mut notes = doubt::notes(&lines);
+    let mut notes = Vec::new();
     if is_mixed {
         notes.push(
             "CPU of processes is less than that of a whole machine: P/E of the two do not compare"

@@ -17,14 +17,10 @@ use plotters::style::{Color, FontFamily, FontStyle, IntoFont, RGBColor, TRANSPAR
 
 use super::marker::{Filling, Marker, Surround};
 use super::palette::{self, AXIS, GRID, INK};
-use super::{Doubt, Line, Plot, PlotPoint, PointValidity};
+use super::{Doubt, Line, Plot, PlotPoint, PlotWidth, PointValidity};
 
 /// Number of plotters' pixels per pixel of the plot.
 pub(super) const FINE: i32 = 8;
-/// Width in pixels. With the sizes below, text is legible at half of it.
-const WIDTH: i32 = 560;
-/// Height in pixels of the part with the axes.
-const CHART_HEIGHT: i32 = 334;
 const TITLE_LINE_HEIGHT: i32 = 22;
 const LEGEND_LINE_HEIGHT: i32 = 24;
 /// Free pixels between the chart and the legend.
@@ -63,19 +59,21 @@ pub(super) type DrawError = Box<dyn std::error::Error + Send + Sync>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws a plot with its title and legend.
-pub(super) fn draw(plot: &Plot) -> Result<Drawing, DrawError> {
-    let title = wrapped(&plot.title, letters(WIDTH - 2 * MARGIN, TITLE_SIZE));
-    let legend = Legend::of(plot);
+pub(super) fn draw(plot: &Plot, width: PlotWidth) -> Result<Drawing, DrawError> {
+    let chart_height = width.chart_height();
+    let width = width.pixels();
+    let title = wrapped(&plot.title, letters(width - 2 * MARGIN, TITLE_SIZE));
+    let legend = Legend::of(plot, width);
     let title_height = TITLE_LINE_HEIGHT * lines(&title) + MARGIN;
-    let height = title_height + CHART_HEIGHT + LEGEND_GAP + legend.height() + MARGIN / 2;
-    let size = (WIDTH * FINE, height * FINE);
+    let height = title_height + chart_height + LEGEND_GAP + legend.height() + MARGIN / 2;
+    let size = (width * FINE, height * FINE);
 
     let mut svg = String::new();
     let places = {
         let backend = SVGBackend::with_string(&mut svg, (size.0 as u32, size.1 as u32));
         let root = backend.into_drawing_area();
         let (top, rest) = root.split_vertically(title_height * FINE);
-        let (middle, bottom) = rest.split_vertically(CHART_HEIGHT * FINE);
+        let (middle, bottom) = rest.split_vertically(chart_height * FINE);
         let (_, bottom) = bottom.split_vertically(LEGEND_GAP * FINE);
         for (at, line) in title.into_iter().enumerate() {
             let y = MARGIN + TITLE_LINE_HEIGHT * at as i32 + TITLE_LINE_HEIGHT / 2;
@@ -222,10 +220,12 @@ struct LegendEntry {
 struct Legend {
     entries: Vec<LegendEntry>,
     columns: i32,
+    /// Pixels for a column.
+    column_width: i32,
 }
 
 impl Legend {
-    fn of(plot: &Plot) -> Self {
+    fn of(plot: &Plot, width: i32) -> Self {
         let lines = plot.lines.iter().filter(|line| !line.points.is_empty());
         let mut entries: Vec<_> = lines
             .map(|line| LegendEntry {
@@ -258,14 +258,19 @@ impl Legend {
         }
         let longest = entries.iter().map(|entry| entry.name.chars().count());
         let longest = longest.max().unwrap_or(0);
-        let fits = |columns: &i32| longest <= Self::letters(*columns);
-        let columns = [3, 2, 1].into_iter().find(fits).unwrap_or(1);
-        Self { entries, columns }
+        let column_width = |columns| (width - MARGIN) / columns;
+        let fits = |columns: &i32| longest <= Self::letters(column_width(*columns));
+        let columns = [5, 4, 3, 2, 1].into_iter().find(fits).unwrap_or(1);
+        Self {
+            entries,
+            columns,
+            column_width: column_width(columns),
+        }
     }
 
     /// Returns the number of letters that a name has room for.
-    fn letters(columns: i32) -> usize {
-        letters((WIDTH - MARGIN) / columns - 4 * MARGIN, TEXT_SIZE)
+    fn letters(column_width: i32) -> usize {
+        letters(column_width - 4 * MARGIN, TEXT_SIZE)
     }
 
     fn height(&self) -> i32 {
@@ -275,7 +280,7 @@ impl Legend {
     fn draw(self, area: &Area<'_>) -> Result<(), DrawError> {
         for (at, entry) in self.entries.into_iter().enumerate() {
             let (row, column) = (at as i32 / self.columns, at as i32 % self.columns);
-            let x = (MARGIN + column * (WIDTH - MARGIN) / self.columns) * FINE;
+            let x = (MARGIN + column * self.column_width) * FINE;
             let y = (LEGEND_LINE_HEIGHT * row + LEGEND_LINE_HEIGHT / 2) * FINE;
             let half = MARGIN * FINE;
             if entry.lined {
@@ -290,7 +295,7 @@ impl Legend {
                 radius: MARKER_RADIUS * FINE,
             };
             marker.draw(area, (x + half, y))?;
-            let name = shortened(&entry.name, Self::letters(self.columns));
+            let name = shortened(&entry.name, Self::letters(self.column_width));
             let style = text(TEXT_SIZE, INK, FontStyle::Normal);
             area.draw(&Text::new(name, (x + 5 * half / 2, y), style))?;
         }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use maud::{PreEscaped, html};
 
 use super::draw::{DrawError, Drawing, FINE, draw};
-use super::{Plot, PointValidity, palette};
+use super::{Plot, PlotWidth, PointValidity, palette};
 
 /// Radius in pixels around a point in which the pointer selects it.
 const REACH: i32 = 9;
@@ -30,7 +30,7 @@ impl Plot {
     /// When plotters cannot draw the plot.
     pub fn to_svg(&self) -> Result<String, SvgError> {
         let plot = self.safe();
-        let drawing = plot.drawn()?;
+        let drawing = plot.drawn(PlotWidth::Column)?;
         let (width, height) = drawing.size;
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" \
@@ -46,14 +46,15 @@ impl Plot {
     }
 
     /// Returns an SVG element for a page. It fills the available width, and its
-    /// colours are variables of the page's style sheet.
+    /// colours are variables of the page's style sheet. Only the plot of a column has its
+    /// name as data, because a page may have the same plot in both widths.
     ///
     /// # Errors
     ///
     /// When plotters cannot draw the plot.
-    pub fn to_inline_svg(&self) -> Result<String, SvgError> {
+    pub fn to_inline_svg(&self, of: PlotWidth) -> Result<String, SvgError> {
         let plot = self.safe();
-        let drawing = plot.drawn()?;
+        let drawing = plot.drawn(of)?;
         let (width, height) = drawing.size;
         let mut elements = drawing.elements.clone();
         for (colour, variable) in palette::variables() {
@@ -62,9 +63,13 @@ impl Plot {
             elements = elements.replace(&format!("\"{colour}\""), &format!("\"var({variable})\""));
         }
         let content = elements + &plot.points_over(&drawing);
+        let (class, name) = match of {
+            PlotWidth::Column => ("column", Some(&plot.name)),
+            PlotWidth::Page => ("page", None),
+        };
         let svg = html! {
-            svg viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(plot.title)
-                data-plot=(plot.name) {
+            svg class=(class) viewBox=(format!("0 0 {width} {height}")) role="img"
+                aria-label=(plot.title) data-plot=[name] {
                 (PreEscaped(content))
             }
         };
@@ -86,8 +91,8 @@ impl Plot {
         plot
     }
 
-    fn drawn(&self) -> Result<Drawing, SvgError> {
-        draw(self).map_err(|source| SvgError {
+    fn drawn(&self, width: PlotWidth) -> Result<Drawing, SvgError> {
+        draw(self, width).map_err(|source| SvgError {
             name: self.name.clone(),
             source,
         })

@@ -149,3 +149,118 @@ fn a_rate_that_was_missed_is_told_in_one_line_and_has_no_peak() {
     let text = to_markdown(&report(&study(&[("NAS", closed)])));
     assert!(text.contains("peak 300.0 Mbit/s (37.5 MB/s), "), "{text}");
 }
+
+/// A folder's name says nothing about what is in it.
+#[test]
+fn a_page_begins_with_what_was_measured_where_and_when() {
+    let head = |study: &Study| {
+        let (page, text) = (
+            to_html(&report(study)).unwrap(),
+            to_markdown(&report(study)),
+        );
+        let title = page.split("<title>").nth(1).unwrap();
+        let title = title.split("</title>").next().unwrap().to_owned();
+        let (head, _) = text.split_once("\n## ").unwrap();
+        let lines = head.lines().filter(|line| !line.is_empty());
+        (title, lines.map(str::to_owned).collect::<Vec<_>>())
+    };
+    let mut study = full();
+    study.doc.title = "Our title".to_owned();
+    study.doc.name = "folder".to_owned();
+    for result in &mut study.results {
+        result.run.started = "2026-01-31T12:00:00Z".to_owned();
+    }
+    let when = "Measured on 2026-01-31, from 12:00 UTC on.";
+    let servers = "file-server: Samba, honours flushes; Samba, ignores them";
+    let (title, lines) = head(&study);
+    assert_eq!(title, "Our title, 2026-01-31");
+    assert_eq!(lines, ["# Our title", servers, when]);
+    // Documents of a folder: a place once, though the names of its results have times.
+    study.doc.command.clear();
+    study.doc.title = "folder".to_owned();
+    let (title, lines) = head(&study);
+    assert_eq!(title, format!("{servers}, 2026-01-31"));
+    assert_eq!(lines, [&format!("# {servers}"), when]);
+    for (server, time) in study.doc.servers.iter_mut().zip(["12:00", "12:10"]) {
+        server.url = Some("smb://ann@nas.example/bench/a".to_owned());
+        server.name = format!("nas.example/bench {time}");
+    }
+    let (_, lines) = head(&study);
+    assert_eq!(lines[0], "# file-server: nas.example/bench");
+    let results = "file-server: nas.example/bench 12:00, nas.example/bench 12:10";
+    assert_eq!(lines[1], results);
+    study.results[1].run.started = "2026-02-01T00:10:00Z".to_owned();
+    let (_, lines) = head(&study);
+    let when =
+        "Measured from 2026-01-31, 12:00 UTC on. The last result is of 2026-02-01, 00:10 UTC.";
+    assert_eq!(lines[2], when);
+}
+
+#[test]
+fn what_holds_for_all_servers_is_said_once() {
+    let measured = || {
+        let mut late = point(8, 1, 300.0, 400_000);
+        late.latency_noise_ns.insert("p99".to_owned(), 300_000);
+        run(vec![point(1, 1, 100.0, 100_000), late])
+    };
+    let text = to_markdown(&report(&study(&[("one", measured()), ("two", measured())])));
+    for once in [
+        "- Answers handled late, ^: all servers at 8 clients.\n",
+        "- all servers: latency noise at 8 clients: ",
+    ] {
+        assert_eq!(text.matches(once).count(), 1, "{once}: {text}");
+    }
+    let load_points = text.split("\n### Load points\n").nth(1).unwrap();
+    let note = "- us/op: CPU time of smbench";
+    assert_eq!(load_points.matches(note).count(), 1, "{text}");
+    // The notes of the servers as well.
+    let mut study = study(&[("one", measured()), ("two", measured())]);
+    for result in &mut study.results {
+        result.run.server.notes = vec!["a note of both".to_owned()];
+    }
+    let text = to_markdown(&report(&study));
+    assert_eq!(text.matches("- a note of both\n").count(), 1, "{text}");
+}
+
+#[test]
+fn a_mark_stands_at_each_value_that_it_concerns() {
+    let mut late = point(8, 1, 300.0, 400_000);
+    late.latency_noise_ns.insert("p99".to_owned(), 300_000);
+    late.generator_limited = Some(true);
+    let text = to_markdown(&report(&study(&[
+        ("NAS", run(vec![point(1, 1, 100.0, 100_000), late])),
+        ("other", run(vec![point(8, 1, 200.0, 400_000)])),
+    ])));
+    for row in [
+        // The peak, percentiles, operations and load points.
+        "| NAS | \\~ 300.0 | - | 8 | 578 us | ^ 2.00 ms | 1 | 8 |",
+        "| NAS | 8 | 1000 | 578 us | 400 us | 400 us | 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
+        "| 8 | \\~ 300.0 | \\~ 9000 | 578 us | 400 us | 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
+    ] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    let read = text
+        .lines()
+        .find(|line| line.starts_with("| read | 1000 |"))
+        .unwrap();
+    assert!(read.contains("| ^ 2.00 ms | ^ 20.0 ms |"), "{read}");
+}
+
+/// The style sheet shows the hint only where the table is wider than the page.
+#[test]
+fn a_table_that_may_scroll_has_a_hint_and_a_title_that_does_not_scroll() {
+    let report = report(&full());
+    let page = to_html(&report).unwrap();
+    let tables = page.matches("<table>").count();
+    assert!(tables > 5);
+    assert_eq!(page.matches("<p class=\"more\">").count(), tables);
+    assert!(!page.contains("<caption"), "as wide as its table");
+    assert!(page.contains("<figcaption>file-server: peaks</figcaption><div class=\"wide\""));
+    // The first plot has the width of the page, and is there for narrow screens as well.
+    let figure = page.split("<figure class=\"plot").nth(1).unwrap();
+    assert!(figure.starts_with(" across\"><svg class=\"page\""));
+    let figure = figure.split("</figure>").next().unwrap();
+    assert_eq!(figure.matches("<svg class=\"column\"").count(), 1);
+    let rings = page.matches("Ring at").count() + page.matches("Square:").count();
+    assert_eq!(rings, 0, "nothing to explain");
+}

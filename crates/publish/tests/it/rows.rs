@@ -35,7 +35,9 @@ fn rows_tell_where_the_generator_was_the_limit() {
     for is_limited in [false, true] {
         let mut measured = point(8, 1, 300.0, 400_000);
         measured.generator_limited = Some(is_limited);
-        let study = study(&[("NAS", run(vec![measured]))]);
+        let mut other = point(4, 1, 200.0, 400_000);
+        other.generator_limited = Some(is_limited);
+        let study = study(&[("NAS", run(vec![measured, other]))]);
         let of_throughput = ("throughput", is_limited);
         let of_latency = ["percentiles", "time-median", "time-p99"].map(|name| (name, false));
         for (name, is_marked) in [of_throughput].into_iter().chain(of_latency) {

@@ -105,28 +105,14 @@ fn is_automatic(stem: &str) -> bool {
 }
 
 impl RunDoc {
-    /// Returns a name for people of the document that was read from `path`: the label,
-    /// else the file's name if the user chose it, else the server and the start.
+    /// Returns the name that the user gave to the document that was read from `path`: the
+    /// label, else the file's name. `None` if `run` made the file's name.
     #[must_use]
-    pub fn name(&self, path: &Path) -> String {
-        if let Some(label) = &self.label {
-            return label.clone();
-        }
+    pub(crate) fn given_name(&self, path: &Path) -> Option<String> {
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         let stem = stem.to_string_lossy();
-        if !is_automatic(&stem) {
-            return stem.into_owned();
-        }
-        let server = match self.server.place {
-            ServerLocation::Embedded => "built-in server",
-            ServerLocation::Remote => {
-                let url = &self.server.url;
-                let after = url.rsplit_once('@').or_else(|| url.split_once("://"));
-                after.map_or(url.as_str(), |(_, share)| share)
-            }
-        };
-        let started = self.started.replace('T', " ");
-        format!("{server}, {}", started.trim_end_matches('Z'))
+        let of_file = || (!is_automatic(&stem)).then(|| stem.into_owned());
+        self.label.clone().or_else(of_file)
     }
 
     /// Returns whether the server is smbench's own, with files in memory. Such a result is a

@@ -7,8 +7,8 @@ use itertools::Itertools as _;
 
 use super::efficiency::{self, MIXED, OF_BOTH};
 use super::{Efficiency, Ranked, RankedBy, cpu_of, is_mixed, ranked};
-use crate::curve::{Curve, CurveRow};
-use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::doc::ServerCpuDoc;
+use crate::doubt::Doubt;
 use crate::server_cpu::CpuOf;
 use crate::study::{Study, TransferDoc};
 use crate::table::{Cell, Column, Table};
@@ -45,9 +45,8 @@ pub fn adapter(study: &Study) -> Option<Table> {
         notes.push(MIXED.to_owned());
     }
     notes.extend(beyond_limits(study));
-    if study.results.iter().any(|result| is_limited(&result.run)) {
-        notes.push("~: client-limited, the throughput is not to be trusted".to_owned());
-    }
+    let measured = patterns.iter().flat_map(|pattern| &pattern.measured);
+    notes.extend(Doubt::notes(measured.map(|row| row.doubt)));
     let columns = COLUMNS.into_iter().chain(is_mixed.then_some(CPU_OF));
     let columns: Vec<_> = columns.filter(|name| is_ranked || *name != RANK).collect();
     let rows = patterns.iter().flat_map(|pattern| pattern.rows(&columns));
@@ -83,8 +82,6 @@ struct PatternResults<'a> {
     name: String,
     /// Servers with a result.
     measured: Vec<Efficiency>,
-    /// Servers with a result whose generator was the limit.
-    limited: Vec<&'a str>,
     /// Servers without a result.
     missing: Vec<&'a str>,
 }
@@ -94,7 +91,6 @@ impl<'a> PatternResults<'a> {
         let mut found = Self {
             name: pattern(study, profile),
             measured: Vec::new(),
-            limited: Vec::new(),
             missing: Vec::new(),
         };
         for (server, doc) in study.doc.servers.iter().enumerate() {
@@ -103,8 +99,6 @@ impl<'a> PatternResults<'a> {
                 Some(row) => found.measured.push(row),
                 None => found.missing.push(&doc.name),
             }
-            let limited = run.filter(|run| is_limited(run));
-            found.limited.extend(limited.map(|_| &*doc.name));
         }
         found
     }
@@ -134,25 +128,16 @@ impl<'a> PatternResults<'a> {
             "server" => row.name.as_str().into(),
             RANK => Cell::or_dash(rank.map(Cell::count)),
             "Mbit/s" => {
-                let mark = match self.limited.contains(&&*row.name) {
-                    true => "~ ",
-                    false => "",
-                };
                 let traffic = units::throughput(row.throughput_mbps);
-                Cell::number(row.throughput_mbps, format!("{mark}{traffic}"))
+                row.doubt.at(Cell::number(row.throughput_mbps, traffic))
             }
-            "ops/s" => Cell::of(row.ops_per_s, units::rate),
+            "ops/s" => row.doubt.at(Cell::of(row.ops_per_s, units::rate)),
             "CPU" => Cell::of(row.cpu_percent, units::utilisation),
-            "P/E" => Cell::of(row.index(), units::index),
+            "P/E" => row.doubt.at(Cell::of(row.index(), units::index)),
             "us/op" => Cell::of(row.us_per_op, units::cpu_us),
             _ => cpu_of(row),
         }
     }
-}
-
-fn is_limited(run: &RunDoc) -> bool {
-    let curve = Curve::of(&run.load_points);
-    curve.peak_row().is_some_and(CurveRow::is_generator_limited)
 }
 
 /// Returns a pattern's name, such as `transmit, 4 KiB`; the profile's name if it is
@@ -192,7 +177,7 @@ fn legend(study: &Study) -> Vec<String> {
 /// Names the measured CPUs and number of cores, or why they are unknown, server by
 /// server.
 fn whose_cpu(study: &Study) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut lines = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {
         let results = || {
             let results = study.results.iter();
@@ -201,9 +186,10 @@ fn whose_cpu(study: &Study) -> Vec<String> {
         let points = results().flat_map(|result| &result.run.load_points);
         let docs = points.filter_map(|point| point.server_cpu.as_ref());
         let docs: Vec<&ServerCpuDoc> = docs.collect();
-        let measured = efficiency::whose_cpu(&server.name, docs.iter().copied());
+        let mut add = |line| lines.push((server.name.as_str(), line));
+        let measured = efficiency::whose_cpu(docs.iter().copied());
         let all = if measured.is_some() { "partly " } else { "" };
-        notes.extend(measured);
+        measured.into_iter().for_each(&mut add);
         let of_both = results().filter(|result| {
             let row = Efficiency::of_run(&server.name, &result.run);
             row.is_some_and(|row| row.cpu_of == Some(CpuOf::Both))
@@ -211,17 +197,16 @@ fn whose_cpu(study: &Study) -> Vec<String> {
         let of_both = of_both.map(|result| pattern(study, result.profile));
         let patterns = of_both.collect_vec().join("; ");
         if !patterns.is_empty() {
-            notes.push(format!("CPU of {}: {OF_BOTH}: {patterns}", server.name));
+            add(format!("{OF_BOTH}: {patterns}"));
         }
         let mut reasons = docs.iter().filter_map(|doc| doc.not_measured.as_deref());
         if let Some(reason) = reasons.next() {
-            notes.push(format!(
-                "CPU of {}: {all}not measured, so no P/E and no rank: {reason}",
-                server.name
+            add(format!(
+                "{all}not measured, so no P/E and no rank: {reason}"
             ));
         }
     }
-    notes
+    efficiency::of_cpus(lines, study.doc.servers.len()).collect()
 }
 
 /// Names block sizes that a server does not accept, as it said in other runs.

@@ -149,6 +149,7 @@ mod tests {
     use super::*;
     use crate::change::Measured;
     use crate::change::tests::Noisy;
+    use crate::doubt::Doubt;
     use crate::metric::Metric;
     use crate::published::Contender;
 
@@ -160,6 +161,7 @@ mod tests {
             response_mean_ns: None,
             response_p99_ns: None,
             is_generator_limited: false,
+            response_doubts: [Doubt::None; 2],
         }
     }
 

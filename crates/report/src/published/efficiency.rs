@@ -9,7 +9,9 @@ use itertools::Itertools as _;
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{RunDoc, ServerCpuDoc};
+use crate::doubt::Doubt;
 use crate::metric::Metric;
+use crate::names::said_once;
 use crate::server_cpu::CpuOf;
 use crate::study::Study;
 use crate::table::{Cell, Column, Table};
@@ -32,6 +34,8 @@ pub struct Efficiency {
     pub us_per_op: Option<f64>,
     /// Scope of the CPU utilisation; `None` if not known, as in published results.
     pub cpu_of: Option<CpuOf>,
+    /// The doubt about throughput, and so about all that is made of it.
+    pub doubt: Doubt,
 }
 
 impl Efficiency {
@@ -48,6 +52,7 @@ impl Efficiency {
             cpu_percent: percent.filter(|_| cpu_of != Some(CpuOf::Both)),
             us_per_op: Metric::ServerCpu.us_per_op(&row.passes),
             cpu_of,
+            doubt: Doubt::of_throughput(row),
         }
     }
 
@@ -197,13 +202,19 @@ type RankingColumn = (&'static str, fn(&Efficiency) -> Cell);
 /// Columns of the ranking.
 const FIGURES: [RankingColumn; 6] = [
     ("Mbit/s", |row| {
-        Cell::of(Some(row.throughput_mbps), units::throughput)
+        let mbps = Cell::of(Some(row.throughput_mbps), units::throughput);
+        row.doubt.at(mbps)
     }),
-    ("ops/s", |row| Cell::of(row.ops_per_s, units::rate)),
+    ("ops/s", |row| {
+        row.doubt.at(Cell::of(row.ops_per_s, units::rate))
+    }),
     ("CPU", |row| Cell::of(row.cpu_percent, units::utilisation)),
-    ("P/E", |row| Cell::of(row.index(), units::index)),
+    ("P/E", |row| {
+        row.doubt.at(Cell::of(row.index(), units::index))
+    }),
     ("ops/s per %", |row| {
-        Cell::of(row.ops_per_percent(), units::rate)
+        let per_percent = Cell::of(row.ops_per_percent(), units::rate);
+        row.doubt.at(per_percent)
     }),
     ("us/op", |row| Cell::of(row.us_per_op, units::cpu_us)),
 ];
@@ -251,12 +262,14 @@ fn notes(rows: &[Efficiency], merit: RankedBy, is_mixed: bool) -> Vec<String> {
     let unranked = rows.iter().filter(|row| merit.figure(row).is_none());
     let (of_both, unmeasured): (Vec<&Efficiency>, Vec<&Efficiency>) =
         unranked.partition(|row| row.cpu_of == Some(CpuOf::Both));
-    for row in of_both {
-        notes.push(format!("CPU of {}: {OF_BOTH}", row.name));
-    }
+    let of_both = of_both
+        .iter()
+        .map(|row| (row.name.as_str(), OF_BOTH.to_owned()));
+    notes.extend(of_cpus(of_both, rows.len()));
     if !unmeasured.is_empty() {
         notes.push("no rank: no use of the server's CPUs was measured".to_owned());
     }
+    notes.extend(Doubt::notes(rows.iter().map(|row| row.doubt)));
     notes
 }
 
@@ -268,12 +281,12 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     if !study.doc.transfers.is_empty() {
         return None;
     }
-    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    let (mut rows, mut whose) = (Vec::new(), Vec::new());
     for result in study.of_profile(profile) {
         let name = study.doc.server_name(result.server);
         let points = result.run.load_points.iter();
         let docs = points.filter_map(|point| point.server_cpu.as_ref());
-        notes.extend(whose_cpu(name, docs));
+        whose.extend(whose_cpu(docs).map(|whose| (name, whose)));
         rows.extend(Efficiency::of_run(name, &result.run));
     }
     let merit = RankedBy::of(&rows);
@@ -283,23 +296,29 @@ pub fn efficiency_at_peaks(study: &Study, profile: usize) -> Option<Table> {
     }
     let title = format!("ranked by {} at the peak", merit.name());
     let mut table = efficiency(&title, &rows);
-    table.notes.extend(notes);
+    table.notes.extend(of_cpus(whose, rows.len()));
     Some(table)
 }
 
 /// Names the measured CPUs of a server and the number of cores; `None` if they were
 /// not measured.
-pub(super) fn whose_cpu<'a>(
-    name: &str,
-    mut docs: impl Iterator<Item = &'a ServerCpuDoc>,
-) -> Option<String> {
+pub(super) fn whose_cpu<'a>(mut docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Option<String> {
     let doc = docs.find(|doc| doc.percent.is_some())?;
     let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");
     let whose = match CpuOf::of(doc) {
         Some(CpuOf::Machine) => format!("all that its machine did, as told by {}", doc.source),
         _ => "the processes that serve".to_owned(),
     };
-    Some(format!("CPU of {name}: {whose}; {cores}"))
+    Some(format!("{whose}; {cores}"))
+}
+
+/// Says each line about the CPUs of servers once, with their names.
+pub(super) fn of_cpus<'a>(
+    lines: impl IntoIterator<Item = (&'a str, String)>,
+    servers: usize,
+) -> impl Iterator<Item = String> {
+    let lines = said_once(lines, servers).into_iter();
+    lines.map(|line| format!("CPU of {line}"))
 }
 
 /// Returns the cell that says what the CPU utilisation includes.

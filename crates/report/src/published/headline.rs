@@ -7,6 +7,7 @@ use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
 use crate::doc::{BUILT_IN, FlushDoc, LoopDoc, NO_FLUSH, PlanDoc, RunDoc};
 use crate::metric::Metric;
+use crate::names::listed;
 use crate::study::Study;
 use crate::units::{change, changes, clients, counted, latency, plain, rate};
 
@@ -79,12 +80,34 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
         sentences.extend(flush_policies(&measured));
     }
     sentences.extend(dialects(&measured));
-    sentences.extend(without.iter().map(|of| {
-        let name = plain(&of.contender.name);
-        format!("{name} has no valid load point.")
-    }));
+    sentences.extend(nothing_valid(&without));
+    advise_once(&mut sentences);
     sentences.extend(paced.into_iter().filter_map(|of| at_a_rate(of)));
     sentences
+}
+
+/// Names the servers that have no valid load point.
+fn nothing_valid(servers: &[Answering<'_>]) -> Option<String> {
+    let names: Vec<_> = servers.iter().map(|of| plain(&of.contender.name)).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let has = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| format!("{} {has} no valid load point.", listed(&names)))
+}
+
+/// Leaves an advice that ends several sentences to a sentence of its own after them.
+fn advise_once(sentences: &mut Vec<String>) {
+    for advice in [ONE_PASS, MORE_CPUS] {
+        let ending = sentences.iter().filter(|told| told.ends_with(advice));
+        if ending.count() > 1 {
+            for told in &mut *sentences {
+                let rest = told
+                    .strip_suffix(advice)
+                    .map(|rest| rest.trim_end().to_owned());
+                *told = rest.unwrap_or_else(|| std::mem::take(told));
+            }
+            sentences.push(advice.to_owned());
+        }
+    }
 }
 
 /// Compares a server with its baseline.

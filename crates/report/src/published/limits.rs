@@ -6,6 +6,7 @@ use super::tables::{versus, whole_change};
 use crate::change::Noise;
 use crate::doc::{FindDoc, FindEnd, FindKind};
 use crate::found::{answer, answer_in_brief, contradiction, ended};
+use crate::names::said_once;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
@@ -21,6 +22,13 @@ pub fn found(study: &Study, profile: usize) -> Vec<String> {
         Some(format!("{name}: {server}: {words}."))
     };
     servers.filter_map(sentence).collect()
+}
+
+/// Where a table tells why a search ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EndTold {
+    InColumn,
+    Below,
 }
 
 /// Returns the limits of all servers: a row for each search, a column for each server.
@@ -41,7 +49,11 @@ pub fn limits(study: &Study) -> Option<Table> {
             .map(|server| Column::number(study.doc.server_name(*server))),
     );
     // With several servers, the notes below the table have the searches without an answer.
-    let is_alone = servers.len() == 1;
+    let end_told = match servers.len() {
+        1 => EndTold::InColumn,
+        _ => EndTold::Below,
+    };
+    let is_alone = end_told == EndTold::InColumn;
     if is_alone {
         columns.push(Column::text("ended because"));
     }
@@ -59,23 +71,32 @@ pub fn limits(study: &Study) -> Option<Table> {
         cells
     };
     let cells = rows.iter().map(cells).collect();
-    let all = || {
-        let of_row = |row: &SearchRow<'_>| {
-            let places = servers
-                .iter()
-                .map(|server| (*server, row.find(study, *server)));
-            places.collect::<Vec<_>>()
-        };
-        rows.iter().flat_map(move |row| {
-            let of_row = of_row(row).into_iter();
-            of_row.map(move |(server, find)| (row.name, server, find))
-        })
-    };
-    notes.extend(legend(&all().filter_map(|(_, _, find)| find)));
-    for (name, server, find) in all() {
+    let finds = rows.iter().flat_map(|row| {
+        let servers = servers.iter();
+        servers.filter_map(|server| row.find(study, *server))
+    });
+    notes.extend(legend(&finds));
+    for row in &rows {
+        notes.extend(remarks(study, row, &servers, end_told));
+    }
+    Some(Table {
+        title: "limits".to_owned(),
+        columns,
+        rows: cells,
+        notes,
+    })
+}
+
+/// Returns the remarks on a search of several servers, each once.
+fn remarks(study: &Study, row: &SearchRow<'_>, servers: &[usize], told: EndTold) -> Vec<String> {
+    let name = row.name;
+    let mut lines = Vec::new();
+    for &server in servers {
+        let find = row.find(study, server);
         let reasons = match find {
             Some(find) => {
-                let of_end = (!is_alone && !find.is_exact()).then(|| reason(find));
+                let of_end = told == EndTold::Below && !find.is_exact();
+                let of_end = of_end.then(|| reason(find));
                 [of_end, doubt(find), contradiction(find)]
                     .into_iter()
                     .flatten()
@@ -85,15 +106,10 @@ pub fn limits(study: &Study) -> Option<Table> {
             None => Vec::new(),
         };
         let server = study.doc.server_name(server);
-        let named = |reason: String| format!("{name} on {server}: {reason}");
-        notes.extend(reasons.into_iter().map(named));
+        lines.extend(reasons.into_iter().map(|reason| (server, reason)));
     }
-    Some(Table {
-        title: "limits".to_owned(),
-        columns,
-        rows: cells,
-        notes,
-    })
+    let lines = said_once(lines, servers.len()).into_iter();
+    lines.map(|line| format!("{name} on {line}")).collect()
 }
 
 fn doubt(find: &FindDoc) -> Option<String> {

@@ -8,7 +8,9 @@ use super::{
     Contender, CurvePoint, adapter, efficiency_at_peaks, limit_changes, limits, percentages,
 };
 use crate::change::{Change, ConfidenceInterval, Noise};
+use crate::doubt::Doubt;
 use crate::metric::Metric;
+use crate::names::{listed, said_once};
 use crate::study::{ComparisonDoc, ComparisonKind, Study, StudyServerDoc};
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -101,7 +103,17 @@ fn unit(contenders: &[Contender]) -> &'static str {
 }
 
 fn height(contender: &Contender, point: &CurvePoint) -> Cell {
-    of_height(contender, point.height.value)
+    let cell = of_height(contender, point.height.value);
+    point.height_doubt().at(cell)
+}
+
+fn mean_response(point: &CurvePoint) -> Cell {
+    point.response_doubts[0].at(Cell::latency(point.response_mean_ns))
+}
+
+fn p99(point: &CurvePoint) -> Cell {
+    let p99 = point.response_p99_ns.map(|ns| ns as f64);
+    point.response_doubts[1].at(Cell::latency(p99))
 }
 
 /// Formats a height of this contender, or a deviation, with the digits of the
@@ -114,16 +126,13 @@ fn of_height(contender: &Contender, value: f64) -> Cell {
     Cell::number(value, text)
 }
 
-fn clients(point: &CurvePoint) -> Cell {
-    let mark = if point.is_generator_limited { "~ " } else { "" };
-    Cell::number(point.clients.into(), format!("{mark}{}", point.clients))
-}
-
-const LIMITED: &str = "~: client-limited, throughput and response times are not to be trusted";
-
-fn any_limited(contenders: &[Contender]) -> bool {
-    let mut peaks = contenders.iter().filter_map(Contender::peak);
-    peaks.any(|peak| peak.is_generator_limited)
+/// Returns the notes on the marks of the peaks: of heights, and of these response times.
+fn marks(contenders: &[Contender], shown: usize) -> impl Iterator<Item = String> {
+    let peaks = contenders.iter().filter_map(Contender::peak);
+    Doubt::notes(peaks.flat_map(move |peak| {
+        let of_times = peak.response_doubts.into_iter().take(shown);
+        of_times.chain([peak.height_doubt()])
+    }))
 }
 
 /// Returns the table of each server's peak with its response time.
@@ -150,9 +159,9 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             contender.name.as_str().into(),
             height(contender, peak),
             Cell::or_dash(deviation),
-            clients(peak),
-            Cell::latency(peak.response_mean_ns),
-            Cell::latency(peak.response_p99_ns.map(|ns| ns as f64)),
+            Cell::count(peak.clients.into()),
+            mean_response(peak),
+            p99(peak),
             Cell::count(peak.passes as u64),
             Cell::or_dash(contender.plateau.map(|(from, to)| match from == to {
                 true => from.to_string().into(),
@@ -176,9 +185,7 @@ pub fn peaks(contenders: &[Contender]) -> Table {
         "std dev: standard deviation over passes; response times are over the operations of all passes"
             .to_owned(),
     ];
-    if any_limited(contenders) {
-        notes.push(LIMITED.to_owned());
-    }
+    notes.extend(marks(contenders, 2));
     let operations = contenders
         .iter()
         .filter(|contender| contender.metric == Metric::Operations && unit(contenders) != "ops/s")
@@ -217,21 +224,32 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
         columns.push(Column::number("95 % interval"));
     }
     columns.push(Column::number("mean response"));
-    let rows = contenders.iter().zip(&changes).map(|(contender, change)| {
+    let rows = contenders.iter().enumerate().zip(&changes);
+    let rows = rows.map(|((at, contender), change)| {
         let peak = contender.peak();
+        // A change is no better than the peaks that it is made of.
+        let before = contenders[from(kind, at)].peak();
+        let mut doubts = [before, peak].into_iter().flatten();
+        let is_limited = doubts.any(|of| of.is_generator_limited);
+        let of_change = if is_limited {
+            Doubt::ClientLimited
+        } else {
+            Doubt::None
+        };
         let mut cells = vec![
             contender.name.as_str().into(),
             Cell::or_dash(peak.map(|peak| height(contender, peak))),
-            Cell::or_dash(peak.map(clients)),
-            Cell::of(change.map(|change| change.percent), whole_change),
+            Cell::or_dash(peak.map(|peak| Cell::count(peak.clients.into()))),
+            of_change.at(Cell::of(change.map(|change| change.percent), whole_change)),
         ];
         if has_intervals {
             let interval = change.as_ref().and_then(interval);
-            cells.push(Cell::or_dash(interval.map(|interval| {
-                units::changes(interval.low, interval.high).into()
-            })));
+            let interval = Cell::or_dash(
+                interval.map(|interval| units::changes(interval.low, interval.high).into()),
+            );
+            cells.push(of_change.at(interval));
         }
-        cells.push(Cell::latency(peak.and_then(|peak| peak.response_mean_ns)));
+        cells.push(Cell::or_dash(peak.map(mean_response)));
         cells
     });
     Table {
@@ -287,26 +305,35 @@ fn notes(kind: ComparisonKind, contenders: &[Contender], has_intervals: bool) ->
     } else if peaks.any(|peak| peak.height.spread.is_some()) {
         notes.push("one pass: how far runs lie apart is not known".to_owned());
     }
-    if any_limited(contenders) {
-        notes.push(LIMITED.to_owned());
-    }
+    notes.extend(marks(contenders, 1));
     notes.extend(remarks(contenders));
     notes.extend(missing(contenders));
     notes
 }
 
-/// Returns the remarks on the contenders, a line each.
-fn remarks(contenders: &[Contender]) -> impl Iterator<Item = String> {
-    contenders.iter().flat_map(|contender| {
-        let remarks = contender.remarks.iter();
-        remarks.map(|remark| format!("{}: {remark}", contender.name))
-    })
+/// Returns the place of the contender that another one is compared with.
+const fn from(kind: ComparisonKind, at: usize) -> usize {
+    match kind {
+        ComparisonKind::Scaling => at.saturating_sub(1),
+        ComparisonKind::Change | ComparisonKind::Gain => 0,
+    }
 }
 
-/// Returns a line for each contender without results.
-fn missing(contenders: &[Contender]) -> impl Iterator<Item = String> {
+/// Returns the remarks on the contenders, each once.
+fn remarks(contenders: &[Contender]) -> Vec<String> {
+    let remarks = contenders.iter().flat_map(|contender| {
+        let remarks = contender.remarks.iter();
+        remarks.map(|remark| (contender.name.as_str(), remark.clone()))
+    });
+    said_once(remarks, contenders.len())
+}
+
+/// Names the contenders without results in a line.
+fn missing(contenders: &[Contender]) -> Option<String> {
     let missing = contenders.iter().filter(|found| found.points.is_empty());
-    missing.map(|found| format!("{} has no valid load point yet", found.name))
+    let names: Vec<_> = missing.map(|found| found.name.as_str()).collect();
+    let has = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| format!("{} {has} no valid load point yet", listed(&names)))
 }
 
 #[cfg(test)]
@@ -340,6 +367,7 @@ mod tests {
                 response_mean_ns: None,
                 response_p99_ns: None,
                 is_generator_limited: false,
+                response_doubts: [Doubt::None; 2],
             };
             let contender = Contender {
                 metric,

@@ -4,6 +4,7 @@ use itertools::Itertools as _;
 
 use crate::curve::{Curve, CurveRow};
 use crate::doc::PooledDoc;
+use crate::doubt::Doubt;
 use crate::metric::Metric;
 use crate::statistics::{Estimate, PassInterval};
 use crate::table::{Cell, Column, Table};
@@ -75,8 +76,12 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
         Cell::number(value, text.unwrap_or_else(|| print(value)))
     };
     let mean = |of: Estimate, print| with(of.mean, of.interval(), print);
+    let mut doubts = Vec::new();
     let rows = curve.rows.iter().filter_map(|row| {
         let repeats = row.pooled()?;
+        let of_throughput = Doubt::of_throughput(row);
+        let [of_mean, of_p99] = [50.0, 99.0].map(|of| Doubt::of_percentile(&row.passes, of));
+        doubts.extend([of_throughput, of_mean, of_p99]);
         let latency = |of: Option<PooledDoc>| {
             let cell =
                 |of: PooledDoc| with(of.value, Some(of.interval(repeats.passes)), units::latency);
@@ -85,15 +90,18 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
         Some(vec![
             Cell::load("", row.load()),
             Cell::count(repeats.passes.into()),
-            mean(repeats.throughput_mbps, units::throughput),
-            mean(repeats.ops_per_s, units::rate),
-            latency(repeats.latency_mean_pooled_ns),
-            latency(repeats.latency_p99_pooled_ns),
+            of_throughput.at(mean(repeats.throughput_mbps, units::throughput)),
+            of_throughput.at(mean(repeats.ops_per_s, units::rate)),
+            of_mean.at(latency(repeats.latency_mean_pooled_ns)),
+            of_p99.at(latency(repeats.latency_p99_pooled_ns)),
         ])
     });
     let rows = rows.collect_vec();
     let title = "over passes: 95 % confidence intervals, or the lowest to the highest";
     let axis = curve.rows.first()?.load().axis();
     let columns = [axis, "passes", "Mbit/s", "ops/s", "mean", "p99"];
-    (!rows.is_empty()).then(|| Table::of(title, columns.map(Column::number).into(), rows))
+    (!rows.is_empty()).then(|| Table {
+        notes: Doubt::notes(doubts).collect(),
+        ..Table::of(title, columns.map(Column::number).into(), rows)
+    })
 }

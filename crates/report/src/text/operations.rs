@@ -6,6 +6,7 @@ use smbench_model::record::OpKind;
 
 use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{OpDoc, WorkloadDoc, is_asked_for};
+use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::table::{Cell, Column, Table};
 use crate::units;
@@ -15,7 +16,7 @@ const NUMBERS: [&str; 9] = [
 ];
 
 /// Returns the operations at the peak. Without a peak they are those of the last
-/// row, marked `!` if that is not valid. Counts and errors are over all passes,
+/// row, with `!` at each value if that is not valid. Counts and errors are over all passes,
 /// response times are pooled. `None` if the load point had no answered operation.
 #[must_use]
 pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
@@ -31,16 +32,19 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     }
     let all = total(row.asked_for().map(|op| op.count));
     let columns = [Column::text("op")].into_iter();
-    let (mark, mut notes) = match row.is_valid() {
-        true => ("", Vec::new()),
-        false => ("! ", vec!["!: not valid".to_owned()]),
+    let mut notes = match row.is_valid() {
+        true => {
+            let of_times = Doubt::of_percentile(&row.passes, 100.0);
+            Doubt::notes([Doubt::of_throughput(row), of_times]).collect()
+        }
+        false => vec!["!: not valid".to_owned()],
     };
     // The settings tell the shares of actions.
     if !workload.operations.is_empty() {
         notes.push("share: of requests; an action may be several requests".to_owned());
     }
     Some(Table {
-        title: format!("operations at {mark}{}", row.load()),
+        title: format!("operations at {}", row.load()),
         columns: columns.chain(NUMBERS.map(Column::number)).collect(),
         rows: names.map(|name| cells(row, name, all)).collect(),
         notes,
@@ -58,17 +62,25 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
     let mbps = mbps.map(|bytes| bytes * 8.0 / 1e6);
     let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
     let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
-    let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(latencies.as_ref().map(of));
+    let mark = |doubt: Doubt| match row.is_valid() {
+        true => doubt.mark(),
+        false => "! ",
+    };
+    let latency = |percent, of: fn(&LatencyDoc) -> f64| {
+        let doubt = Doubt::of_percentile(&row.passes, percent);
+        Cell::latency(latencies.as_ref().map(of)).marked(mark(doubt))
+    };
+    let of_throughput = mark(Doubt::of_throughput(row));
     vec![
         units::plain(name).into(),
-        Cell::count(count),
-        Cell::of(share, units::percent),
-        Cell::of(mbps, units::throughput),
-        latency(|doc| doc.mean),
-        latency(|doc| doc.p50 as f64),
-        latency(|doc| doc.p95 as f64),
-        latency(|doc| doc.p99 as f64),
-        latency(|doc| doc.max as f64),
+        Cell::count(count).marked(mark(Doubt::None)),
+        Cell::of(share, units::percent).marked(mark(Doubt::None)),
+        Cell::of(mbps, units::throughput).marked(of_throughput),
+        latency(50.0, |doc| doc.mean),
+        latency(50.0, |doc| doc.p50 as f64),
+        latency(95.0, |doc| doc.p95 as f64),
+        latency(99.0, |doc| doc.p99 as f64),
+        latency(100.0, |doc| doc.max as f64),
         Cell::count(sum(|op| op.errors)),
     ]
 }

@@ -3,6 +3,7 @@
 use super::intervals::{Intervals, interval};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{CurveDoc, LoopDoc};
+use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
 use crate::metric::Metric;
@@ -92,9 +93,8 @@ impl OptionalColumns {
     }
 }
 
-/// Returns a row per number of clients, averaged over passes. A row is marked `!`
-/// if one of its passes is not valid, `~` if it is client-limited, and `*` if it is
-/// stalled.
+/// Returns a row per number of clients, averaged over passes. A load is marked `!` if one
+/// of its passes is not valid. Each value has the mark of the [`Doubt`] about it.
 #[must_use]
 pub fn load_points(curve: &Curve<'_>) -> Table {
     table(curve, ColumnSet::Full)
@@ -108,15 +108,15 @@ pub(super) fn load_points_in_brief(curve: &Curve<'_>) -> Table {
 fn table(curve: &Curve<'_>, extent: ColumnSet) -> Table {
     let shape = OptionalColumns::of(curve, extent);
     let mut notes = shape.notes();
-    let valid = || curve.rows.iter().filter(|row| row.invalid.is_empty());
-    if valid().any(CurveRow::is_generator_limited) {
-        notes.push(
-            "~: client-limited, throughput and response times are not to be trusted".to_owned(),
-        );
-    }
-    if valid().any(CurveRow::is_stalled) {
-        notes.push("*: stalled at the end of the window, the latencies miss it".to_owned());
-    }
+    let highest = match extent {
+        ColumnSet::Brief => 99.0,
+        ColumnSet::Full => 100.0,
+    };
+    let valid = curve.rows.iter().filter(|row| row.is_valid());
+    notes.extend(Doubt::notes(valid.flat_map(|row| {
+        let of_times = Doubt::of_percentile(&row.passes, highest);
+        [Doubt::of_throughput(row), of_times]
+    })));
     Table {
         title: String::new(),
         columns: shape.columns().into_iter().map(Column::number).collect(),
@@ -125,20 +125,13 @@ fn table(curve: &Curve<'_>, extent: ColumnSet) -> Table {
     }
 }
 
-fn mark(row: &CurveRow<'_>) -> String {
-    if !row.invalid.is_empty() {
-        return "! ".to_owned();
-    }
-    let marks = [(row.is_generator_limited(), '~'), (row.is_stalled(), '*')];
-    let marks = marks.into_iter().filter(|(is_so, _)| *is_so);
-    let marks: String = marks.map(|(_, mark)| mark).collect();
-    if marks.is_empty() { marks } else { marks + " " }
-}
-
 fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
-    let mut cells = vec![Cell::load(&mark(row), row.load())];
+    let mark = if row.invalid.is_empty() { "" } else { "! " };
+    let mut cells = vec![Cell::load(mark, row.load())];
+    let of_throughput = if_valid(row, Doubt::of_throughput(row));
     if shape.has_data {
-        cells.push(Cell::of(Some(row.throughput_mbps), units::throughput));
+        let mbps = Cell::of(Some(row.throughput_mbps), units::throughput);
+        cells.push(of_throughput.at(mbps));
     }
     let interval = shape.intervals.map(|_| {
         let number = match shape.has_data {
@@ -148,7 +141,7 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         let interval = interval(row, shape.has_data);
         Cell::or_dash(interval.map(|interval| interval.print(number).into()))
     });
-    let rate = Cell::of(Some(row.ops_per_s), units::rate);
+    let rate = of_throughput.at(Cell::of(Some(row.ops_per_s), units::rate));
     match shape.has_data {
         true => cells.extend(interval.into_iter().chain([rate])),
         false => cells.extend([rate].into_iter().chain(interval)),
@@ -157,32 +150,45 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         let reached = row.reached_share().map(|share| share * 100.0);
         cells.push(Cell::of(reached, units::percent));
     }
-    let latency = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.latency_ns.as_ref().map(of));
-    let service = |of: fn(&LatencyDoc) -> f64| Cell::latency(row.service_ns.as_ref().map(of));
+    let time = |all: Option<&LatencyDoc>, percent, of: fn(&LatencyDoc) -> f64| {
+        let doubt = if_valid(row, Doubt::of_percentile(&row.passes, percent));
+        doubt.at(Cell::latency(all.map(of)))
+    };
+    let latency = |percent, of| time(row.latency_ns.as_ref(), percent, of);
+    let service = |percent, of| time(row.service_ns.as_ref(), percent, of);
     match shape.is_paced {
         true => cells.extend([
-            latency(|doc| doc.p50 as f64),
-            service(|doc| doc.p50 as f64),
-            latency(|doc| doc.p99 as f64),
-            service(|doc| doc.p99 as f64),
+            latency(50.0, |doc| doc.p50 as f64),
+            service(50.0, |doc| doc.p50 as f64),
+            latency(99.0, |doc| doc.p99 as f64),
+            service(99.0, |doc| doc.p99 as f64),
         ]),
         false => cells.extend([
-            latency(|doc| doc.mean),
-            latency(|doc| doc.p50 as f64),
-            latency(|doc| doc.p95 as f64),
-            latency(|doc| doc.p99 as f64),
+            latency(50.0, |doc| doc.mean),
+            latency(50.0, |doc| doc.p50 as f64),
+            latency(95.0, |doc| doc.p95 as f64),
+            latency(99.0, |doc| doc.p99 as f64),
         ]),
     }
     let is_full = shape.extent == ColumnSet::Full;
     if is_full {
-        cells.push(latency(|doc| doc.p999 as f64));
-        cells.extend((!shape.is_paced).then(|| latency(|doc| doc.max as f64)));
+        cells.push(latency(99.9, |doc| doc.p999 as f64));
+        cells.extend((!shape.is_paced).then(|| latency(100.0, |doc| doc.max as f64)));
     }
     cells.push(Cell::count(row.errors));
     if is_full && !shape.is_paced {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
     }
     cells
+}
+
+/// Returns the doubt about a value of a row; none if the row is not valid, which its load
+/// says.
+fn if_valid(row: &CurveRow<'_>, doubt: Doubt) -> Doubt {
+    match row.is_valid() {
+        true => doubt,
+        false => Doubt::None,
+    }
 }
 
 /// Describes the set-up of sessions at the load point with the most clients, over

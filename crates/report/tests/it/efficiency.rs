@@ -4,6 +4,7 @@
 use insta::assert_snapshot;
 use smbench_model::cpu::CpuScope;
 use smbench_report::doc::{Named, RunDoc};
+use smbench_report::doubt::Doubt;
 use smbench_report::published::{Efficiency, Ranked, efficiency, ranked};
 use smbench_report::render;
 use smbench_report::server_cpu::CpuOf;
@@ -39,6 +40,7 @@ fn of_index(name: &str, throughput_mbps: f64, index: f64) -> Efficiency {
         cpu_percent: Some(throughput_mbps / index),
         us_per_op: None,
         cpu_of: None,
+        doubt: Doubt::None,
     }
 }
 

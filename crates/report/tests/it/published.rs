@@ -8,6 +8,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use smbench_report::change::Measured;
 use smbench_report::doc::LoadPointDoc;
+use smbench_report::doubt::Doubt;
 use smbench_report::metric::Metric;
 use smbench_report::published::{Contender, CurvePoint, comparison, tables};
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study, StudyDoc};
@@ -31,6 +32,7 @@ fn of_peak(name: &str, clients: u32, throughput_mbps: f64) -> Contender {
             response_mean_ns: None,
             response_p99_ns: None,
             is_generator_limited: false,
+            response_doubts: [Doubt::None; 2],
         }],
         left_out: Vec::new(),
         plateau: None,

@@ -250,8 +250,8 @@ fn at_a_rate_tables_tell_of_response_times() {
     ));
     let table = body(&text).split_once("\n\n").unwrap().0;
     assert_snapshot!(table, @"
-    clients  Mbit/s  ops/s  reached  resp p50  serv p50  resp p99  serv p99  resp p99.9  errors
-        * 8     3.3    100   99.5 %   70.1 ms   1.00 ms   70.1 ms   1.00 ms     70.1 ms       0
+    clients  Mbit/s  ops/s  reached   resp p50   serv p50   resp p99   serv p99  resp p99.9  errors
+          8     3.3    100   99.5 %  * 70.1 ms  * 1.00 ms  * 70.1 ms  * 1.00 ms   * 70.1 ms       0
     resp: response time, from when an operation was due until its answer
     serv: service time, from when it was sent until its answer
     *: stalled at the end of the window, the latencies miss it

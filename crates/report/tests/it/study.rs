@@ -245,26 +245,54 @@ fn another_server_and_a_copy_are_no_passes() {
 
 #[test]
 fn a_result_without_a_label_is_named_after_its_file_or_its_server() {
-    let doc = document(&curve());
-    let name = |doc: &RunDoc, file: &str| doc.name(Path::new(file));
-    let automatic = "results/20260102T030405Z-file-server.json";
-    assert_eq!(name(&doc, "results/before.json"), "before");
-    assert_eq!(
-        name(&doc, "20260102-file-server.json"),
-        "20260102-file-server"
+    let folder = tempfile::tempdir().unwrap();
+    let names = |results: &[(&str, &str, &str)]| {
+        let paths = results.iter().map(|(file, url, started)| {
+            let mut doc = document(&curve());
+            doc.server.url = (*url).to_owned();
+            doc.started = (*started).to_owned();
+            if url.is_empty() {
+                doc.server.place = ServerLocation::Embedded;
+            }
+            let path = folder.path().join(file);
+            save(&doc, &path);
+            path
+        });
+        let found = Study::of_files(&paths.collect::<Vec<_>>()).unwrap();
+        let servers = found.doc.servers.into_iter();
+        servers.map(|server| server.name).collect::<Vec<_>>()
+    };
+    let nas = "smb://ann@nas.example:1445/bench/a";
+    let (one, two) = (
+        "20260102T030405Z-office.json",
+        "20260102T030409Z-office.json",
     );
+    let (early, late) = ("2026-01-02T03:04:05Z", "2026-01-02T03:04:09Z");
+    // Host, share and time, and no more than tells them apart.
+    assert_eq!(names(&[(one, nas, early)]), ["nas.example/bench 03:04"]);
+    let of_second = ["nas.example/bench 03:04:05", "nas.example/bench 03:04:09"];
+    assert_eq!(names(&[(one, nas, early), (two, nas, late)]), of_second);
+    let next_day = "2026-01-03T03:04:05Z";
+    let of_days = [
+        "nas.example/bench 2026-01-02 03:04",
+        "nas.example/bench 2026-01-03 03:04",
+    ];
+    assert_eq!(names(&[(one, nas, early), (two, nas, next_day)]), of_days);
+    // Two shares that differ only in what is left out otherwise.
+    let other = "smb://ann@nas.example:1445/bench/b";
+    let of_paths = [
+        "nas.example:1445/bench/a 03:04",
+        "nas.example:1445/bench/b 03:04",
+    ];
+    assert_eq!(names(&[(one, nas, early), (two, other, late)]), of_paths);
+    assert_eq!(names(&[(one, "", early)]), ["built-in server 03:04"]);
+    assert_eq!(names(&[(one, "smb://[::1]/data", "?")]), ["[::1]/data "]);
+    // The user's own names.
+    let files = ["before.json", "20260102-office.json"];
     assert_eq!(
-        name(&doc, automatic),
-        "files.example/data, 2026-01-02 03:04:05"
+        names(&files.map(|file| (file, nas, early))),
+        ["before", "20260102-office"]
     );
-    let mut own = doc.clone();
-    own.server.place = ServerLocation::Embedded;
-    assert_eq!(
-        name(&own, automatic),
-        "built-in server, 2026-01-02 03:04:05"
-    );
-    own.label = Some("mine".to_owned());
-    assert_eq!(name(&own, automatic), "mine");
 }
 
 #[test]

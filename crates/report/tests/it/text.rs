@@ -217,11 +217,11 @@ fn failures_and_leftovers_are_spelled_out() {
 
     no peak: no load point is valid
 
-    operations at ! 4 clients
-    op     count    share  Mbit/s     mean      p50      p95      p99      max  errors
-    read    1000  79.37 %     3.3  1.00 ms  1.00 ms  1.00 ms  1.00 ms  1.00 ms       1
-    write    250  19.84 %   0.819  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms       3
-    flush     10   0.79 %       -  30.0 ms  30.0 ms  30.0 ms  30.0 ms  30.0 ms       0
+    operations at 4 clients
+    op      count      share   Mbit/s       mean        p50        p95        p99        max  errors
+    read   ! 1000  ! 79.37 %    ! 3.3  ! 1.00 ms  ! 1.00 ms  ! 1.00 ms  ! 1.00 ms  ! 1.00 ms       1
+    write   ! 250  ! 19.84 %  ! 0.819  ! 2.00 ms  ! 2.00 ms  ! 2.00 ms  ! 2.00 ms  ! 2.00 ms       3
+    flush    ! 10   ! 0.79 %        -  ! 30.0 ms  ! 30.0 ms  ! 30.0 ms  ! 30.0 ms  ! 30.0 ms       0
     !: not valid
 
     session setup: 4 sessions, 160 per second (with opening files)

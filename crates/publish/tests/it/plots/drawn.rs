@@ -3,7 +3,7 @@
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Options, Tree, roxmltree};
 use smbench_publish::plot::{
-    Axis, Doubt, Line, Plot, PlotPoint, PointValidity, Quantity, Rasterizer,
+    Axis, Doubt, Line, Plot, PlotPoint, PlotWidth, PointValidity, Quantity, Rasterizer,
 };
 
 /// Returns a plot with a line whose markers are circles over round numbers.
@@ -93,11 +93,32 @@ fn points_lie_where_the_axes_say() {
 
 #[test]
 fn plots_in_pages_have_no_colour_of_their_own() {
-    let svg = simple().to_inline_svg().unwrap();
+    let svg = simple().to_inline_svg(PlotWidth::Page).unwrap();
     assert!(!svg.contains("\"#"), "{svg}");
     for variable in ["--ink", "--axis", "--grid", "--paper", "--line-0"] {
         assert!(svg.contains(&format!("\"var({variable})\"")), "{variable}");
     }
+}
+
+/// A page may have a plot in both widths, so only one of the two is the plot of that name.
+#[test]
+fn a_plot_of_the_width_of_a_page_is_wider_and_no_larger() {
+    let box_of = |width| {
+        let svg = simple().to_inline_svg(width).unwrap();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let root = tree.root_element();
+        let numbers = root.attribute("viewBox").unwrap().split(' ');
+        let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
+        let size = tree.descendants().find(|node| node.has_tag_name("text"));
+        let size = size.unwrap().attribute("font-size").unwrap().to_owned();
+        let name = root.attribute("data-plot").map(str::to_owned);
+        (numbers[2], numbers[2] / numbers[3], size, name)
+    };
+    let (column, page) = (box_of(PlotWidth::Column), box_of(PlotWidth::Page));
+    assert_eq!(page.0, 2.0 * column.0);
+    assert!(page.1 > 2.0 && column.1 < 1.5, "flat: {page:?}, {column:?}");
+    assert_eq!(page.2, column.2, "the same size of letters");
+    assert_eq!((column.3.as_deref(), page.3), (Some("simple"), None));
 }
 
 #[test]

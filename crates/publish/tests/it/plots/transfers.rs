@@ -122,7 +122,7 @@ fn transfers_are_plotted_by_the_size_of_requests() {
         ["known (CPU of machine)", "unknown (CPU of processes)"]
     );
     assert!(
-        mixed.notes[1].ends_with("do not compare"),
+        mixed.notes[0].ends_with("do not compare"),
         "{:?}",
         mixed.notes
     );

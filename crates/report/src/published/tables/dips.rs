@@ -2,9 +2,9 @@
 
 use itertools::Itertools as _;
 
-use super::clients;
 use crate::change::Noise;
-use crate::published::{Contender, Dip, DipVerdict, gaps};
+use crate::doubt::Doubt;
+use crate::published::{Contender, CurvePoint, Dip, DipVerdict, gaps};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -19,7 +19,9 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
     found.iter().find(|(_, dip)| dip.is_some())?;
     let rows = found.iter().filter_map(|(contender, dip)| {
         let peak = contender.peak()?;
-        let mut cells = vec![contender.name.as_str().into(), clients(peak)];
+        let doubt = peak.height_doubt();
+        let at = Cell::count(peak.clients.into());
+        let mut cells = vec![contender.name.as_str().into(), doubt.at(at)];
         // A server that fails after its peak has no valid load point there.
         let up_to_peak = |clients: &u32| *clients < peak.clients;
         let behind = contender.left_out.partition_point(up_to_peak);
@@ -36,7 +38,7 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
                 cells.push(with_gaps(none).into());
             }
             Some(dip) => cells.extend([
-                Cell::of(Some(dip.lowest_percent), units::change),
+                doubt.at(Cell::of(Some(dip.lowest_percent), units::change)),
                 Cell::count(dip.lowest_clients.into()),
                 Cell::of(dip.noise_percent.map(|noise| -noise), units::change),
                 with_gaps(verdict(dip)).into(),
@@ -64,6 +66,8 @@ pub fn dips(contenders: &[Contender]) -> Option<Table> {
                 .to_owned(),
         );
     }
+    let peaks = found.iter().filter_map(|(contender, _)| contender.peak());
+    notes.extend(Doubt::notes(peaks.map(CurvePoint::height_doubt)));
     Some(Table {
         title: "dip after the peak".to_owned(),
         columns: vec![
