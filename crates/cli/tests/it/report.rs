@@ -30,7 +30,9 @@ fn a_folder_of_results_becomes_a_report() {
     let read = |name: &str| fs::read_to_string(place.path("results/report").join(name)).unwrap();
     let page = read("index.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
-    assert!(read("report.md").starts_with("# results\n"));
+    // Named after what was measured, not after the folder.
+    let title = "# file-server: 127.0.0.1/bench\n";
+    assert!(read("report.md").starts_with(title));
     // Three load points, each with all, read, write and the other operations.
     let csv = read("report.csv");
     assert_eq!(

@@ -152,7 +152,7 @@ impl Axis {
             .filter(|(value, _)| *value <= end * (1.0 + 1e-9))
             .map(|(value, decade)| (value * scale, units::tick(value, decade)));
         AxisRange {
-            title: with_unit(&self.title, Some(&format!("{unit}, logarithmic"))),
+            title: with_unit(&self.title, Some(&format!("{unit}, log"))),
             range: 10_f64.powf(from) * scale..end * scale,
             ticks: ticks.collect(),
             measure: f64::log10,
@@ -171,7 +171,7 @@ impl Axis {
             (value, units::bytes(value as u64))
         });
         AxisRange {
-            title: with_unit(&self.title, Some("logarithmic")),
+            title: with_unit(&self.title, Some("log")),
             range: from.exp2()..to.exp2(),
             ticks: ticks.collect(),
             measure: f64::log2,
@@ -306,7 +306,7 @@ mod tests {
     fn logarithms_cover_their_values() {
         let axis = Axis::new("time", Quantity::WideLatency);
         let frame = axis.frame([150e3, 4e6].into_iter());
-        assert_eq!(frame.title, "time, us, logarithmic");
+        assert_eq!(frame.title, "time, us, log");
         assert_eq!(
             shown(&frame),
             ["100", "200", "500", "1000", "2000", "5000", "10000"]
@@ -337,7 +337,7 @@ mod tests {
         );
         assert_eq!(shown_of(1000.0, 1000.0), "512 B | 1 KiB");
         let frame = axis.frame([4096.0, 65_536.0].into_iter());
-        assert_eq!(frame.title, "size, logarithmic");
+        assert_eq!(frame.title, "size, log");
         // Each doubling has the same length.
         let places = [4096.0, 16_384.0, 65_536.0].map(|value| frame.map(&value, (0, 400)));
         assert_eq!(places, [0, 200, 400]);

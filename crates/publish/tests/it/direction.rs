@@ -307,3 +307,25 @@ fn what_cannot_be_told_is_not_told() {
         "{sentence}"
     );
 }
+
+#[test]
+fn advice_on_several_servers_is_given_once() {
+    let all = study(&[
+        (DEFAULT, curve(1000.0)),
+        (TUNED, curve(2000.0)),
+        ("other", curve(1500.0)),
+        ("lost", run(vec![dropped(point(1, 1, 5.0, 1000))])),
+    ]);
+    let sentences = answer(&all);
+    let advice = "file-server: One pass cannot tell this from noise; repeat with 5 passes.";
+    assert!(sentences.contains(&advice.to_owned()), "{sentences:#?}");
+    let given = sentences.iter().filter(|told| told.contains("One pass"));
+    assert_eq!(given.count(), 1, "{sentences:#?}");
+    let mut none = all.clone();
+    for result in &mut none.results[2..] {
+        result.run = run(vec![dropped(point(1, 1, 5.0, 1000))]);
+    }
+    let sentences = answer(&none);
+    let told = "file-server: other, lost have no valid load point.";
+    assert!(sentences.contains(&told.to_owned()), "{sentences:#?}");
+}

@@ -93,8 +93,8 @@ fn one_load_point_is_a_table_and_no_plot_by_clients() {
     );
     let table = "| server | clients | Mbit/s | mean response | p99 |\n\
                  | --- | ---: | ---: | ---: | ---: |\n\
-                 | a | 8 | 5.0 | 144 us | 500 us |\n\
-                 | b | 4 | 5.0 | 144 us | 500 us |\n";
+                 | a | 8 | 5.0 | 145 us | 500 us |\n\
+                 | b | 4 | 5.0 | 145 us | 500 us |\n";
     assert!(text.contains(table), "{text}");
 }
 

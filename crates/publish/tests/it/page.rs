@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use smbench_model::plan::{Ramp, Timing};
 use smbench_publish::{report, to_html, to_markdown};
 use smbench_report::doc::{LoopDoc, MachineDoc, Named, OfferedDoc, ReplayDoc, StorageDoc};
-use smbench_report::study::Study;
+use smbench_report::study::{ComparisonKind, Study};
 
-use crate::samples::{full, point, run, study};
+use crate::samples::{comparison, full, point, run, study};
 
 #[test]
 fn the_page_refers_to_nothing_outside_itself() {
@@ -183,11 +183,11 @@ fn a_page_begins_with_what_was_measured_where_and_when() {
     assert_eq!(lines, [&format!("# {servers}"), when]);
     for (server, time) in study.doc.servers.iter_mut().zip(["12:00", "12:10"]) {
         server.url = Some("smb://ann@nas.example/bench/a".to_owned());
-        server.name = format!("nas.example/bench {time}");
+        server.name = format!("nas.example/bench ({time})");
     }
     let (_, lines) = head(&study);
     assert_eq!(lines[0], "# file-server: nas.example/bench");
-    let results = "file-server: nas.example/bench 12:00, nas.example/bench 12:10";
+    let results = "file-server: nas.example/bench (12:00), nas.example/bench (12:10)";
     assert_eq!(lines[1], results);
     study.results[1].run.started = "2026-02-01T00:10:00Z".to_owned();
     let (_, lines) = head(&study);
@@ -227,11 +227,16 @@ fn a_mark_stands_at_each_value_that_it_concerns() {
     let mut late = point(8, 1, 300.0, 400_000);
     late.latency_noise_ns.insert("p99".to_owned(), 300_000);
     late.generator_limited = Some(true);
-    let text = to_markdown(&report(&study(&[
+    let mut study = study(&[
         ("NAS", run(vec![point(1, 1, 100.0, 100_000), late])),
         ("other", run(vec![point(8, 1, 200.0, 400_000)])),
-    ])));
+    ]);
+    study.doc.comparisons = vec![comparison("c", ComparisonKind::Change, &["NAS", "other"])];
+    let text = to_markdown(&report(&study));
     for row in [
+        // A change from a peak is no better than the peak.
+        "| NAS | \\~ 300.0 | 8 | - | 578 us |",
+        "| other | 200.0 | 8 | \\~ -33 % | 578 us |",
         // The peak, percentiles, operations and load points.
         "| NAS | \\~ 300.0 | - | 8 | 578 us | ^ 2.00 ms | 1 | 8 |",
         "| NAS | 8 | 1000 | 578 us | 400 us | 400 us | 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",

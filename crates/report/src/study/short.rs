@@ -38,8 +38,8 @@ fn brief_name(runs: &[&RunDoc]) -> impl Fn(&RunDoc) -> String + use<> {
         };
         let (day, time) = (day(&run.started), time(&run.started, clock));
         match is_one_day {
-            true => format!("{place} {time}"),
-            false => format!("{place} {day} {time}"),
+            true => format!("{place} ({time})"),
+            false => format!("{place} ({day} {time})"),
         }
     };
     let (minutes, seconds) = ("00:00".len(), "00:00:00".len());

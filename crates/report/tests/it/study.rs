@@ -269,24 +269,27 @@ fn a_result_without_a_label_is_named_after_its_file_or_its_server() {
     );
     let (early, late) = ("2026-01-02T03:04:05Z", "2026-01-02T03:04:09Z");
     // Host, share and time, and no more than tells them apart.
-    assert_eq!(names(&[(one, nas, early)]), ["nas.example/bench 03:04"]);
-    let of_second = ["nas.example/bench 03:04:05", "nas.example/bench 03:04:09"];
+    assert_eq!(names(&[(one, nas, early)]), ["nas.example/bench (03:04)"]);
+    let of_second = [
+        "nas.example/bench (03:04:05)",
+        "nas.example/bench (03:04:09)",
+    ];
     assert_eq!(names(&[(one, nas, early), (two, nas, late)]), of_second);
     let next_day = "2026-01-03T03:04:05Z";
     let of_days = [
-        "nas.example/bench 2026-01-02 03:04",
-        "nas.example/bench 2026-01-03 03:04",
+        "nas.example/bench (2026-01-02 03:04)",
+        "nas.example/bench (2026-01-03 03:04)",
     ];
     assert_eq!(names(&[(one, nas, early), (two, nas, next_day)]), of_days);
     // Two shares that differ only in what is left out otherwise.
     let other = "smb://ann@nas.example:1445/bench/b";
     let of_paths = [
-        "nas.example:1445/bench/a 03:04",
-        "nas.example:1445/bench/b 03:04",
+        "nas.example:1445/bench/a (03:04)",
+        "nas.example:1445/bench/b (03:04)",
     ];
     assert_eq!(names(&[(one, nas, early), (two, other, late)]), of_paths);
-    assert_eq!(names(&[(one, "", early)]), ["built-in server 03:04"]);
-    assert_eq!(names(&[(one, "smb://[::1]/data", "?")]), ["[::1]/data "]);
+    assert_eq!(names(&[(one, "", early)]), ["built-in server (03:04)"]);
+    assert_eq!(names(&[(one, "smb://[::1]/data", "?")]), ["[::1]/data ()"]);
     // The user's own names.
     let files = ["before.json", "20260102-office.json"];
     assert_eq!(
