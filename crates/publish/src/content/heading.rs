@@ -12,7 +12,7 @@ const IN_LINES: usize = 10;
 
 /// Returns the title: that of the suite, else the profiles and the servers.
 pub(super) fn title(study: &Study) -> String {
-    match is_suite(study) {
+    match has_title(study) {
         true => study.doc.title.clone(),
         false => of_places(study),
     }
@@ -23,14 +23,19 @@ pub(super) fn lines(study: &Study) -> Vec<String> {
     let names = study.doc.servers.iter().map(|server| server.name.as_str());
     let whole = subject(study, names, IN_LINES);
     let is_one = study.doc.servers.len() == 1;
-    let is_told = !is_suite(study) && (is_one || whole == of_places(study));
+    let is_told = !has_title(study) && (is_one || whole == of_places(study));
     let whole = (!is_told).then_some(whole);
     whole.into_iter().chain(started(study)).collect()
 }
 
-/// Returns whether a suite made the study, and named it.
+/// Returns whether a suite made the study.
 fn is_suite(study: &Study) -> bool {
     !study.doc.command.is_empty()
+}
+
+/// Returns whether a suite named the study. Without a title, it has the name of its file.
+fn has_title(study: &Study) -> bool {
+    is_suite(study) && study.doc.title != study.doc.name
 }
 
 /// Names each place once. Results of one place differ in their time, which follows the

@@ -201,12 +201,17 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
                 course(series, column(series), pass, (validity(row), doubt))
             },
         });
+        let lines = lines.collect_vec();
+        // A window of one interval has no course.
+        if lines.iter().all(|line| line.points.len() == 1) {
+            continue;
+        }
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
             title: format!("{}: {title} over time {}", profile.name, level.name()),
             x: Axis::new("time since the window opened", Quantity::Time),
             y: Axis::new(*axis, Quantity::Latency),
-            lines: lines.collect(),
+            lines,
             notes: Vec::new(),
         });
     }

@@ -113,6 +113,18 @@ fn nothing_valid_and_no_operation() {
     assert_eq!(report.plots().count(), 0);
 }
 
+#[test]
+fn a_window_of_one_second_has_no_course() {
+    let mut short = point(8, 1, 5.0, 1000);
+    for columns in short.series.iter_mut().map(|series| &mut series.all) {
+        columns.p50_ns.truncate(1);
+        columns.p99_ns.truncate(1);
+    }
+    let (report, _) = texts(&study(&[("a", run(vec![short]))]));
+    let names: Vec<_> = report.plots().map(|plot| &plot.name[..]).collect();
+    assert_eq!(names, ["01-file-server-percentiles"]);
+}
+
 /// A server without quotable results is marked hollow everywhere.
 #[test]
 fn a_server_without_a_valid_load_point_is_marked_everywhere() {

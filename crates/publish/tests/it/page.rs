@@ -175,6 +175,9 @@ fn a_page_begins_with_what_was_measured_where_and_when() {
     let (title, lines) = head(&study);
     assert_eq!(title, "Our title, 2026-01-31");
     assert_eq!(lines, ["# Our title", servers, when]);
+    // A suite without a title has the name of its file, which says nothing either.
+    study.doc.title = "folder".to_owned();
+    assert_eq!(head(&study).1, [&format!("# {servers}"), when]);
     // Documents of a folder: a place once, though the names of its results have times.
     study.doc.command.clear();
     study.doc.title = "folder".to_owned();

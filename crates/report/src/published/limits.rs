@@ -11,17 +11,20 @@ use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 
-/// Returns the answers of a profile's searches, a sentence for each server.
+/// Returns the answers of a profile's searches, equal ones of several servers once.
 #[must_use]
 pub fn found(study: &Study, profile: usize) -> Vec<String> {
     let name = plain(study.doc.profile_name(profile));
     let servers = 0..study.doc.servers.len();
-    let sentence = |server: usize| {
+    let names: Vec<_> = servers
+        .map(|server| plain(study.doc.server_name(server)))
+        .collect();
+    let answers = names.iter().enumerate().filter_map(|(server, of)| {
         let (_, words) = answer(search(study, server, profile)?);
-        let server = plain(study.doc.server_name(server));
-        Some(format!("{name}: {server}: {words}."))
-    };
-    servers.filter_map(sentence).collect()
+        Some((of.as_str(), words))
+    });
+    let answers = said_once(answers, names.len()).into_iter();
+    answers.map(|answer| format!("{name}: {answer}.")).collect()
 }
 
 /// Where a table tells why a search ended.
