@@ -6,6 +6,7 @@ use smbench_report::compare::{self, Depth, Input, compare};
 use smbench_report::doc::{
     FailureDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc,
 };
+use smbench_report::published;
 use smbench_report::study::Study;
 use smbench_report::text::answer;
 use smbench_report::{Find, render};
@@ -388,6 +389,19 @@ fn both_sides_without_an_answer_are_named() {
         "{because}"
     );
     assert!(!because.contains("broke"), "{because}");
+}
+
+#[test]
+fn an_equal_answer_of_several_servers_is_given_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["one", "two"].map(|name| folder.path().join(format!("{name}.json")));
+    for path in &paths {
+        found(&["p99 < 10ms"], None).save(path).unwrap();
+    }
+    let study = Study::of_files(&paths).unwrap();
+    let answers = published::found(&study, 0);
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert!(answers[0].contains(": all servers: "), "{answers:?}");
 }
 
 /// Files of one folder: a result is named after its profile and its question, in any order.
