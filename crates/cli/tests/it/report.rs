@@ -24,7 +24,7 @@ fn a_folder_of_results_becomes_a_report() {
         "page      results/report/index.html",
         "markdown  results/report/report.md",
         "csv       results/report/report.csv",
-        "plots     results/report/plots, 6 as SVG, PNG and CSV",
+        "plots     results/report/plots, 4 as SVG, PNG and CSV",
     ];
     assert_eq!(said.stdout.lines().collect::<Vec<_>>(), lines);
     let read = |name: &str| fs::read_to_string(place.path("results/report").join(name)).unwrap();
