@@ -18,4 +18,4 @@ pub mod handshake;
 pub mod header;
 
 pub use command::FileNumber;
-pub use connection::{CifsCompletion, CifsConnection, CifsEvent, CifsTree};
+pub use connection::{CifsCompletion, CifsConnection, CifsEvent, CifsTree, TRANSACTION_DATA_MAX};

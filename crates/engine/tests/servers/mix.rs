@@ -134,6 +134,24 @@ fn samba_does_every_command_in_every_dialect_however_protected() {
     }
 }
 
+/// A server refuses an output buffer beyond its MaxTransactSize.
+#[test]
+fn every_command_keeps_to_a_small_largest_transaction() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions {
+        extra_global: vec!["smb2 max trans = 2048".to_owned()],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let server = target(&samba.url(), samba.password());
+    let every = every_command(Dialect::Smb311);
+    let record = run_all_kinds(plan_of(&every, &options(), &server));
+    assert_eq!(record.server.max_transact, 2048);
+    assert_eq!(failures(&record.load_points[0]), BTreeMap::new());
+}
+
 #[test]
 fn what_the_embedded_server_lacks_is_counted_by_status() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();

@@ -30,8 +30,8 @@ use crate::frame::PREFIX_LEN;
 pub use event::{CifsCompletion, CifsEvent};
 use parts::Joining;
 pub(crate) use signing::{CifsReplies, CifsSigner, FIRST_ANSWER};
-pub use terms::CifsNegotiated;
 pub(crate) use terms::CifsUser;
+pub use terms::{CifsNegotiated, TRANSACTION_DATA_MAX};
 use unanswered::Unanswered;
 
 /// A further tree connect of a session (TID).

@@ -28,6 +28,14 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
+    /// Returns the length of the output that a request asks for: `wanted`, but no more
+    /// than the server's MaxTransactSize. A server refuses a longer one (MS-SMB2
+    /// 3.3.5.15, 3.3.5.18, 3.3.5.19, 3.3.5.20).
+    #[must_use]
+    pub fn output_len(&self, wanted: u32) -> u32 {
+        wanted.min(self.max_transact)
+    }
+
     /// Returns whether the server grants leases (SMB2_GLOBAL_CAP_LEASING;
     /// MS-SMB2 2.2.4).
     #[must_use]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use smbench_model::action::{Action, QueryClass};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
-use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::find::{FindFirst2Request, find_flags, find_level};
 use smbench_protocol::cifs::command::information::{CifsTarget, level};
 use smbench_protocol::cifs::command::lock::CifsLock;
@@ -17,6 +16,7 @@ use smbench_protocol::cifs::command::session::encode_logoff;
 use smbench_protocol::cifs::command::tree::encode_tree_connect;
 use smbench_protocol::cifs::command::write::WriteMode;
 use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::query_directory::DirectoryClass;
@@ -32,7 +32,7 @@ use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::prepare::share;
 use crate::drivers::requests::create::{self, Name};
-use crate::drivers::requests::info::{self, ANSWER_LEN, LISTING_LEN};
+use crate::drivers::requests::info::{self, ANSWER_LEN, CHANGES_LEN};
 use crate::drivers::site::Site;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
@@ -40,8 +40,6 @@ use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 
 /// Number of names that a listing asks for at most: as many as fit the answer.
 const NAMES: u16 = u16::MAX;
-/// Largest data of a transaction: what fits the client's buffer beside the words.
-const DATA_MAX: u16 = (LISTING_LEN - 512) as u16;
 
 /// Encodes the operations of a mix.
 pub(crate) struct CifsMix {
@@ -269,22 +267,21 @@ impl CifsGroup<CifsMix> {
                     flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
                     level: level_of(*class),
                     pattern,
-                    max_data: DATA_MAX,
+                    max_data: TRANSACTION_DATA_MAX,
                 };
                 to.transaction2(|out| find.encode(out))?;
                 self.places[call.slot as usize].lists = true;
                 Ok(())
             }
             Action::ChangeNotify { filter, recursive } => {
-                let asked = info::watch(filter, *recursive, FileId::default());
                 let watch = NotifyChangeRequest {
                     fid: self.held[call.member].directory.0,
-                    completion_filter: asked.completion_filter,
+                    completion_filter: info::changes(filter),
                     watched: match recursive {
                         true => WatchScope::Tree,
                         false => WatchScope::Directory,
                     },
-                    max_parameters: asked.output_length,
+                    max_parameters: CHANGES_LEN,
                 };
                 let CifsTo {
                     connection,

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::trace::{NO_HANDLE, Record, Trace};
-use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::find::{
     FindFirst2Request, FindFirst2Response, find_flags, find_level,
 };
@@ -20,6 +19,7 @@ use smbench_protocol::cifs::command::names::{
 };
 use smbench_protocol::cifs::command::write::WriteMode;
 use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
 use smbench_protocol::command::query_directory::DirectoryClass;
@@ -39,8 +39,6 @@ use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
 
-/// Largest data of an answer: what fits the client's buffer beside the words.
-const DATA_MAX: u16 = 65_024;
 /// Names of one answer while a tree is deleted.
 const NAMES: u16 = 1000;
 
@@ -132,8 +130,12 @@ impl CifsEncode for CifsTrace {
             OpKind::Close => to.close(file),
             OpKind::Lock => to.lock(file, CifsLock::Exclusive, operation),
             OpKind::Unlock => to.lock(file, CifsLock::Unlock, operation),
-            OpKind::QueryFile => to.query(CifsTarget::Fid(file.0), record.level(), DATA_MAX),
-            OpKind::QueryFs => to.query_fs(record.level(), DATA_MAX),
+            OpKind::QueryFile => to.query(
+                CifsTarget::Fid(file.0),
+                record.level(),
+                TRANSACTION_DATA_MAX,
+            ),
+            OpKind::QueryFs => to.query_fs(record.level(), TRANSACTION_DATA_MAX),
             OpKind::SetFile => {
                 let set = set(&record, FileId::default());
                 to.set(file, &set.info, Some(record.level()))
@@ -232,7 +234,9 @@ impl CifsGroup<CifsTrace> {
                     ..recorded(record, name)
                 })
             }
-            OpKind::QueryPath => to.query(CifsTarget::Path(name), record.level(), DATA_MAX),
+            OpKind::QueryPath => {
+                to.query(CifsTarget::Path(name), record.level(), TRANSACTION_DATA_MAX)
+            }
             OpKind::FindFirst => {
                 // The root ends with a backslash already.
                 let between = match name.as_bytes().ends_with(backslash.as_bytes()) {
@@ -250,7 +254,7 @@ impl CifsGroup<CifsTrace> {
                     flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
                     level: record.level(),
                     pattern: other,
-                    max_data: DATA_MAX,
+                    max_data: TRANSACTION_DATA_MAX,
                 };
                 to.transaction2(|out| find.encode(out))?;
                 self.places[call.slot as usize].lists = true;
@@ -312,7 +316,7 @@ impl CifsTo<'_> {
                     flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
                     level: find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
                     pattern,
-                    max_data: DATA_MAX,
+                    max_data: TRANSACTION_DATA_MAX,
                 };
                 self.transaction2(|out| find.encode(out))
             }

@@ -138,8 +138,14 @@ impl Encode for TraceEncoder {
             }
             OpKind::Unlock => to.lock(file, operation, lock_flags::UNLOCK),
             OpKind::Create => group.create_recorded(call, &record, to),
-            OpKind::QueryFile => to.query(&query(&record, file)),
-            OpKind::QueryFs => to.query(&query(&record, group.held[call.member].directory)),
+            OpKind::QueryFile | OpKind::QueryFs => {
+                let subject = match operation.kind {
+                    OpKind::QueryFs => group.held[call.member].directory,
+                    _ => file,
+                };
+                let query = query(&record, subject, to.connection.negotiated());
+                to.query(&query)
+            }
             OpKind::SetFile => to.set(&set(&record, file)),
             _ => group.frame_recorded(call, &record, to),
         };
@@ -290,7 +296,7 @@ impl GroupState<TraceEncoder> {
         let due = match call.operation.kind {
             OpKind::QueryPath => {
                 let create = existing(name, access::FILE_READ_ATTRIBUTES);
-                let query = query(record, FileId::RELATED);
+                let query = query(record, FileId::RELATED, to.connection.negotiated());
                 to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
             }
             OpKind::FindFirst => {
@@ -299,7 +305,8 @@ impl GroupState<TraceEncoder> {
                 other
                     .set_joined(pattern)
                     .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                to.list_by_name(name, &listing(record, other))
+                let listing = listing(record, other, to.connection.negotiated());
+                to.list_by_name(name, &listing)
             }
             OpKind::Unlink => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
             OpKind::Rmdir => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),

@@ -183,7 +183,7 @@ impl GroupState<MixEncoder> {
                     code: fsctl::FSCTL_QUERY_NETWORK_INTERFACE_INFO,
                     file_id: FileId::RELATED,
                     input: &[],
-                    output_max: INTERFACES_LEN,
+                    output_max: to.connection.negotiated().output_len(INTERFACES_LEN),
                 };
                 to.request(Command::Ioctl, |out| request.encode(out))
             }
@@ -276,7 +276,11 @@ impl GroupState<MixEncoder> {
     /// Encodes QUERY_INFO and SET_INFO of an open.
     fn info(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         match self.action(call) {
-            Action::QueryInfo { class } => to.query(&info::query(*class, self.held_file(call))),
+            Action::QueryInfo { class } => {
+                let file = self.held_file(call);
+                let query = info::query(*class, file, to.connection.negotiated());
+                to.query(&query)
+            }
             Action::SetInfo { class } => {
                 let (file, renamed) = match class.is_chain() {
                     true => {
@@ -297,10 +301,12 @@ impl GroupState<MixEncoder> {
         match self.action(call) {
             Action::QueryDirectory { class, .. } => {
                 let pattern = &self.encoder.patterns[call.operation.action as usize];
-                to.list(&info::list(*class, directory, pattern))
+                let list = info::list(*class, directory, pattern, to.connection.negotiated());
+                to.list(&list)
             }
             Action::ChangeNotify { filter, recursive } => {
-                let request = info::watch(filter, *recursive, directory);
+                let negotiated = to.connection.negotiated();
+                let request = info::watch(filter, *recursive, directory, negotiated);
                 to.request(Command::ChangeNotify, |out| request.encode(out))
             }
             other => unreachable!("{other:?} is about no directory"),
@@ -330,11 +336,12 @@ impl GroupState<MixEncoder> {
     /// Encodes CREATE, another request and CLOSE in one frame.
     fn frame(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         let (tag, action) = (to.tag, self.action(call));
+        let negotiated = *to.connection.negotiated();
         let name = &self.held[call.member].paths[call.operation.file as usize];
         to.frame(&create::request(action, name, &[]), |chain| match action {
             Action::CreateReadClose => chain.read(tag, &read(FileId::RELATED, &call.operation, 0)),
             Action::CreateQueryClose { class } => {
-                let query = info::query(*class, FileId::RELATED);
+                let query = info::query(*class, FileId::RELATED, &negotiated);
                 chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
             }
             Action::CreateSetClose { class } => {

@@ -11,13 +11,14 @@ use smbench_protocol::command::query_directory::{
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest, security};
 use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::command::{FileTime, FileTimes, WireName};
+use smbench_protocol::connection::Negotiated;
 
 /// Maximum bytes of an answer about one file.
 pub(in crate::drivers) const ANSWER_LEN: u32 = 16 * 1024;
 /// Maximum bytes of a listing: as many as one credit pays for.
 pub(in crate::drivers) const LISTING_LEN: u32 = 64 * 1024;
 /// Maximum bytes of an answer with changes; only the first few changes matter.
-const CHANGES_LEN: u32 = 4 * 1024;
+pub(in crate::drivers) const CHANGES_LEN: u32 = 4 * 1024;
 
 /// Parts of a security descriptor that are queried.
 pub(in crate::drivers) const SECURITY_PARTS: u32 = security::OWNER_SECURITY_INFORMATION
@@ -42,7 +43,11 @@ const DESCRIPTOR: [u8; 48] = [
 
 /// Returns a query about a file (MS-FSCC 2.4), its volume (MS-FSCC 2.5) or its
 /// security.
-pub(in crate::drivers) const fn query(class: QueryClass, file_id: FileId) -> QueryInfoRequest {
+pub(in crate::drivers) fn query(
+    class: QueryClass,
+    file_id: FileId,
+    negotiated: &Negotiated,
+) -> QueryInfoRequest {
     let (info_type, additional) = match class.kind() {
         OpKind::QueryFs => (InfoType::FileSystem, 0),
         OpKind::QuerySecurity => (InfoType::Security, SECURITY_PARTS),
@@ -51,7 +56,7 @@ pub(in crate::drivers) const fn query(class: QueryClass, file_id: FileId) -> Que
     QueryInfoRequest {
         info_type,
         class: class.number(),
-        output_length: ANSWER_LEN,
+        output_length: negotiated.output_len(ANSWER_LEN),
         additional,
         file_id,
     }
@@ -89,17 +94,18 @@ pub(in crate::drivers) fn set(
 }
 
 /// Returns a listing of a directory from its first name.
-pub(in crate::drivers) const fn list(
+pub(in crate::drivers) fn list<'a>(
     class: DirectoryClass,
     directory: FileId,
-    pattern: &WireName,
-) -> QueryDirectoryRequest<'_> {
+    pattern: &'a WireName,
+    negotiated: &Negotiated,
+) -> QueryDirectoryRequest<'a> {
     QueryDirectoryRequest {
         directory,
         class,
         flags: query_directory_flags::RESTART_SCANS,
         pattern,
-        output_length: LISTING_LEN,
+        output_length: negotiated.output_len(LISTING_LEN),
     }
 }
 
@@ -108,12 +114,53 @@ pub(in crate::drivers) fn watch(
     filter: &[ChangeFilter],
     recursive: bool,
     directory: FileId,
+    negotiated: &Negotiated,
 ) -> ChangeNotifyRequest {
-    let completion_filter = filter.iter().fold(0, |bits, &change| bits | change as u32);
     ChangeNotifyRequest {
         directory,
         flags: if recursive { WATCH_TREE } else { 0 },
-        completion_filter,
-        output_length: CHANGES_LEN,
+        completion_filter: changes(filter),
+        output_length: negotiated.output_len(CHANGES_LEN),
+    }
+}
+
+/// Returns the bits of the changes that a watch is about (MS-SMB2 2.2.35).
+pub(in crate::drivers) fn changes(filter: &[ChangeFilter]) -> u32 {
+    filter.iter().fold(0, |bits, &change| bits | change as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smbench_protocol::Dialect;
+    use smbench_protocol::algorithm::SigningAlgorithm;
+
+    #[test]
+    fn no_request_asks_for_more_than_the_server_allows() {
+        let file = FileId::RELATED;
+        for (max_transact, expected) in [
+            (1 << 20, [ANSWER_LEN, LISTING_LEN, CHANGES_LEN]),
+            (4096, [4096; 3]),
+            (1024, [1024; 3]),
+        ] {
+            let negotiated = Negotiated {
+                dialect: Dialect::Smb311,
+                signing_algorithm: SigningAlgorithm::HmacSha256,
+                cipher: None,
+                server_requires_signing: false,
+                max_read: 1 << 20,
+                max_write: 1 << 20,
+                max_transact,
+                capabilities: 0,
+                server_guid: [0; 16],
+            };
+            let every = WireName::every();
+            let lengths = [
+                query(QueryClass::All, file, &negotiated).output_length,
+                list(DirectoryClass::Names, file, &every, &negotiated).output_length,
+                watch(&[], false, file, &negotiated).output_length,
+            ];
+            assert_eq!(lengths, expected);
+        }
     }
 }

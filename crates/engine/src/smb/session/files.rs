@@ -118,7 +118,7 @@ impl FileCalls for Session {
             ..CreateRequest::open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
         };
         let id = self.open_file(doing, &request).await?;
-        let len = LISTING_LEN.min(self.connection.negotiated().max_transact);
+        let len = self.connection.negotiated().output_len(LISTING_LEN);
         let mut entries = Vec::new();
         for _ in 0..LISTING_ANSWERS_MAX {
             let reply = self

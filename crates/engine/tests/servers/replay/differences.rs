@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
 use smbench_model::record::{OpKind, OperationFailure, ReplayDifference};
 use smbench_protocol::NtStatus;
 
@@ -101,4 +101,34 @@ fn what_goes_otherwise_is_counted_and_ends_nothing() {
     // neither the file nor the directory could have been deleted.
     assert_eq!(counts(point)[&OpKind::Close], 6);
     assert!(is_clean(&samba));
+}
+
+/// Every operation of a trace that gets data from the server.
+const ANSWERED: &str = r#"
+Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 1000 1000 NT_STATUS_OK
+QUERY_FILE_INFORMATION 1 1004 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+QUERY_PATH_INFORMATION "\clients\client1\a" 1004 NT_STATUS_OK
+QUERY_FS_INFORMATION 259 NT_STATUS_OK
+FIND_FIRST "\clients\client1\*" 260 1366 2 NT_STATUS_OK
+Deltree "\clients\client1" NT_STATUS_OK
+"#;
+
+#[test]
+fn a_small_largest_transaction_makes_no_difference() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
+        return eprintln!("{skip}");
+    }
+    let samba = ScratchSamba::start(SambaOptions {
+        extra_global: vec!["smb2 max trans = 2048".to_owned()],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let record = run(&plan(&profile_of(ANSWERED), &options("2", 1), &samba));
+    assert_eq!(record.server.max_transact, 2048);
+    let point = &record.load_points[0];
+    assert_eq!(point.ops.errors(), 0);
+    assert_eq!(point.ops.differences(), &BTreeMap::new());
 }

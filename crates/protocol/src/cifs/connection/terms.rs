@@ -10,6 +10,11 @@ const OVERHEAD: u32 = 64;
 /// accept above it.
 const LARGE_MAX: u32 = 65_536;
 
+/// The largest data of a transaction's answer (MaxDataCount): what fits the client's own
+/// buffer beside the words. The server's MaxBufferSize limits requests only. A longer
+/// answer comes in parts (MS-CIFS 2.2.4.46.2), and other clients ask for 65,535 as well.
+pub const TRANSACTION_DATA_MAX: u16 = 65_024;
+
 /// What the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CifsNegotiated {

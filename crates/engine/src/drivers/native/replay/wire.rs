@@ -8,7 +8,7 @@ use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, query_directory_flags,
 };
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
-use smbench_protocol::connection::NoCredit;
+use smbench_protocol::connection::{Negotiated, NoCredit};
 use smbench_protocol::header::Command;
 
 use crate::drivers::deltree::{Deltree, DeltreeRequest};
@@ -52,7 +52,9 @@ impl To<'_> {
             }
             DeltreeRequest::Listing(_) => {
                 let every = Name::every();
-                let query = info::list(DirectoryClass::Directory, FileId::RELATED, &every);
+                let negotiated = self.connection.negotiated();
+                let class = DirectoryClass::Directory;
+                let query = info::list(class, FileId::RELATED, &every, negotiated);
                 self.list_by_name(name, &query)
             }
         }
@@ -80,20 +82,25 @@ pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> 
     request
 }
 
-pub(super) const fn query(record: &Record, file_id: FileId) -> QueryInfoRequest {
+/// Returns a query of a trace. A trace does not record how long an answer may be.
+pub(super) fn query(record: &Record, file_id: FileId, negotiated: &Negotiated) -> QueryInfoRequest {
     QueryInfoRequest {
         info_type: match record.verb {
             Verb::QueryFs => InfoType::FileSystem,
             _ => InfoType::File,
         },
         class: record.class,
-        output_length: ANSWER_LEN,
+        output_length: negotiated.output_len(ANSWER_LEN),
         additional: 0,
         file_id,
     }
 }
 
-pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryRequest<'a> {
+pub(super) fn listing<'a>(
+    record: &Record,
+    pattern: &'a Name,
+    negotiated: &Negotiated,
+) -> QueryDirectoryRequest<'a> {
     let class = match record.class {
         1 => DirectoryClass::Directory,
         2 => DirectoryClass::FullDirectory,
@@ -102,7 +109,7 @@ pub(super) fn listing<'a>(record: &Record, pattern: &'a Name) -> QueryDirectoryR
         38 => DirectoryClass::IdFullDirectory,
         _ => DirectoryClass::BothDirectory,
     };
-    let mut request = info::list(class, FileId::RELATED, pattern);
+    let mut request = info::list(class, FileId::RELATED, pattern, negotiated);
     // A limit of 1 is kept. Otherwise the size of the answer limits the number of
     // names.
     if record.length == 1 {

@@ -1,6 +1,5 @@
 //! The calls on files and directories in CIFS.
 
-use smbench_protocol::cifs::FileNumber;
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::find::{
@@ -12,6 +11,7 @@ use smbench_protocol::cifs::command::names::{CifsDeleteRequest, DirectoryPathReq
 use smbench_protocol::cifs::command::read::{CifsRead, decode_read};
 use smbench_protocol::cifs::command::write::{CifsWrite, WriteMode, decode_write};
 use smbench_protocol::cifs::header::CifsCommand;
+use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
 use smbench_protocol::command::query_directory::DirectoryClass;
@@ -24,9 +24,8 @@ use crate::smb::session::{SessionError, StepFailure};
 
 /// Hidden and system files, and directories, are listed as well.
 pub(crate) const SEARCH_ATTRIBUTES: u16 = 0x0016;
-/// Names and bytes of one answer to a listing.
+/// Names of one answer to a listing.
 const NAMES: u16 = 1000;
-const LISTING_LEN: u16 = 60_000;
 const LEVEL: u16 = find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO;
 const CLASS: DirectoryClass = DirectoryClass::BothDirectory;
 
@@ -186,7 +185,7 @@ impl FileCalls for CifsSession {
             flags: find_flags::SMB_FIND_CLOSE_AT_EOS,
             level: LEVEL,
             pattern: &pattern,
-            max_data: LISTING_LEN,
+            max_data: TRANSACTION_DATA_MAX,
         };
         let reply = self
             .call(doing, CifsCommand::Transaction2, |out| first.encode(out))
@@ -216,7 +215,7 @@ impl FileCalls for CifsSession {
                 level: LEVEL,
                 flags: first.flags | find_flags::SMB_FIND_CONTINUE_FROM_LAST,
                 resume_name: &resume_name,
-                max_data: LISTING_LEN,
+                max_data: TRANSACTION_DATA_MAX,
             };
             let reply = self
                 .call(doing, CifsCommand::Transaction2, |out| next.encode(out))
