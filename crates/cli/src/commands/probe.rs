@@ -6,7 +6,7 @@ use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::{self, FlushFinding, FlushPolicy, Probe, Probed, TimeSpread, Trials};
+use smbench_engine::probe::{self, Finding, FlushPolicy, Probe, Probed, TimeSpread, Trials};
 use smbench_model::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
@@ -183,8 +183,9 @@ fn tried_out(trials: &Trials) -> Vec<LabelledValue> {
                 spread(&trials.write)
             ),
         ),
+        ("write policy", write_policy(trials)),
         ("flush after it", spread(&trials.flush)),
-        ("flush policy", policy(trials)),
+        ("flush policy", flush_policy(trials)),
         ("compounds", compound),
     ];
     lines.extend(granted("oplocks", &trials.oplocks, |level| {
@@ -194,10 +195,16 @@ fn tried_out(trials: &Trials) -> Vec<LabelledValue> {
     lines
 }
 
+/// Describes whether a WRITE waits for stable storage, and the evidence for it.
+fn write_policy(trials: &Trials) -> String {
+    let Finding { policy, evidence } = &trials.write_finding;
+    format!("{policy}: {}", plain(evidence))
+}
+
 /// Describes the server's flush policy and the evidence for it. Without evidence,
 /// it describes what the times suggest, which is not a proof.
-fn policy(trials: &Trials) -> String {
-    let FlushFinding { policy, evidence } = &trials.flush_finding;
+fn flush_policy(trials: &Trials) -> String {
+    let Finding { policy, evidence } = &trials.flush_finding;
     let evidence = plain(evidence);
     let ratio = trials.flush.median.as_secs_f64() / trials.write.median.as_secs_f64();
     match policy {
@@ -282,7 +289,7 @@ fn guid(bytes: [u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use smbench_engine::probe::SessionFacts;
+    use smbench_engine::probe::{SessionFacts, WritePolicy};
     use smbench_protocol::command::lease::LeaseState;
     use smbench_protocol::connection::{Negotiated, SessionTerms};
     use smbench_protocol::{Dialect, SigningAlgorithm};
@@ -326,9 +333,13 @@ mod tests {
             trials: Ok(Trials {
                 write: times(80),
                 flush: times(900),
-                flush_finding: FlushFinding {
+                flush_finding: Finding {
                     policy: FlushPolicy::Unknown,
                     evidence: "nobody saw".to_owned(),
+                },
+                write_finding: Finding {
+                    policy: WritePolicy::Waits,
+                    evidence: "the disk was seen".to_owned(),
                 },
                 compound: Ok(()),
                 oplocks: vec![
@@ -369,6 +380,7 @@ free space      3 GiB
 session set-up  4.57 ms, median of 3 (1.00 us to 1.00 s)
 multichannel    refused
 write           4 KiB: 80.0 us, median of 3 (1.00 us to 1.00 s)
+write policy    waits: the disk was seen
 flush after it  900 us, median of 3 (1.00 us to 1.00 s)
 flush policy    unknown: nobody saw; a FLUSH takes 11.2 times a WRITE, which proves nothing
 compounds       create, query and close in one frame: accepted

@@ -1,14 +1,18 @@
 //! Finds out whether a server on this machine has data on its disk when it answers
-//! a FLUSH. It watches the disk instead of judging by the time that a FLUSH takes.
+//! a FLUSH, or a WRITE. It watches the disk instead of judging by the time that they
+//! take.
 //!
 //! The server's process is the one at the other end of our connection
 //! (proc_pid_fd(5), proc_net_tcp(5)), and it has the file that we write open. The
 //! file leads to the disk and to the disk's count of cache flushes
 //! ([`crate::machine::storage`]). A server that honours a FLUSH flushes that cache before it
-//! answers. Two controls confirm the observation. Pauses of the same length without
-//! a FLUSH must mostly see no cache flush. An fsync(2) of our own on that file must
-//! see one. If any of these steps is impossible, the finding is unknown, with the
-//! reason.
+//! answers. So does a server whose WRITEs wait for stable storage. Two controls confirm
+//! the observation. Pauses of the same length without a request must mostly see no cache
+//! flush. An fsync(2) of our own on that file must see one. If any of these steps is
+//! impossible, the finding is unknown, with the reason.
+//!
+//! If each WRITE waits, nothing is left for a FLUSH to do. Some file systems then flush
+//! no cache, and the server honours it all the same.
 //!
 //! Other ways were rejected. Tracing the server's system calls slows it, needs
 //! rights and misses io_uring. The written bytes in `/proc/PID/io` do not say when
@@ -43,22 +47,55 @@ smbench_protocol::named! {
     }
 }
 
-/// A flush policy and the evidence for it.
+smbench_protocol::named! {
+    /// Reaction of a server to a WRITE without write-through (MS-SMB2 3.3.5.13).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WritePolicy {
+        /// The server answers only when the data is on stable storage.
+        Waits => "waits",
+        /// The server answers when the data is in its cache.
+        Buffers => "buffers",
+        /// No observation has shown which of the two it is.
+        Unknown => "unknown",
+    }
+}
+
+/// A policy and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlushFinding {
+pub struct Finding<P> {
     /// The policy that was found.
-    pub policy: FlushPolicy,
+    pub policy: P,
     /// How it was found, or the reason why it is unknown, as a lower-case clause.
     pub evidence: String,
 }
 
-impl FlushFinding {
-    pub(super) fn unknown(why: impl Into<String>) -> Self {
+/// What the disk showed of FLUSHes and of WRITEs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Findings {
+    pub(super) flush: Finding<FlushPolicy>,
+    pub(super) write: Finding<WritePolicy>,
+}
+
+impl Findings {
+    pub(super) fn unknown(why: &str) -> Self {
         Self {
-            policy: FlushPolicy::Unknown,
-            evidence: why.into(),
+            flush: Finding {
+                policy: FlushPolicy::Unknown,
+                evidence: why.to_owned(),
+            },
+            write: Finding {
+                policy: WritePolicy::Unknown,
+                evidence: why.to_owned(),
+            },
         }
     }
+}
+
+/// A request that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    Write,
+    Flush,
 }
 
 /// Watches the disk below a file that the server has open.
@@ -66,8 +103,15 @@ pub(super) struct DiskWatch {
     /// Path of the file through the server's own descriptor.
     file: PathBuf,
     disks: Disks,
-    /// Counts of FLUSHes, and of those during which the disk flushed its cache.
-    flushes: Sightings,
+    writes: Observed,
+    flushes: Observed,
+}
+
+/// Requests and the pauses between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Observed {
+    /// Counts of requests, and of those during which the disk flushed its cache.
+    requests: Sightings,
     pauses: Sightings,
 }
 
@@ -122,28 +166,32 @@ impl DiskWatch {
         Ok(Self {
             file,
             disks,
-            flushes: Sightings::default(),
-            pauses: Sightings::default(),
+            writes: Observed::default(),
+            flushes: Observed::default(),
         })
     }
 
-    /// Returns the flush count of the disks; call this before each FLUSH.
+    /// Returns the flush count of the disks; call this before each request.
     pub(super) fn before(&self) -> Option<u64> {
         self.disks.flushes()
     }
 
-    /// Records a FLUSH that took `elapsed`; call this after its answer. Then waits
-    /// for the same time, to observe the disk without a FLUSH.
-    pub(super) async fn after(&mut self, before: Option<u64>, elapsed: Duration) {
+    /// Records a request that took `elapsed`; call this after its answer. Then waits
+    /// for the same time, to observe the disk without a request.
+    pub(super) async fn after(&mut self, what: Watched, before: Option<u64>, elapsed: Duration) {
         let after = self.disks.flushes();
-        self.flushes.add(before, after);
+        let observed = match what {
+            Watched::Write => &mut self.writes,
+            Watched::Flush => &mut self.flushes,
+        };
+        observed.requests.add(before, after);
         tokio::time::sleep(elapsed).await;
-        self.pauses.add(after, self.disks.flushes());
+        observed.pauses.add(after, self.disks.flushes());
     }
 
-    /// Returns the finding. Syncs the file a few times, blocking the thread.
-    pub(super) fn finding(self) -> FlushFinding {
-        judge(&self.disks, self.flushes, self.pauses, &self.sync())
+    /// Returns the findings. Syncs the file a few times, blocking the thread.
+    pub(super) fn findings(self) -> Findings {
+        judge(&self.disks, self.writes, self.flushes, &self.sync())
     }
 
     /// Writes to the file and syncs it, as a server would.
@@ -162,57 +210,103 @@ impl DiskWatch {
     }
 }
 
-/// Judges a server that keeps its files on `disks` by three observations: FLUSHes,
-/// pauses of the same length, and our own syncs.
+/// What was seen of one kind of requests.
+enum Seen {
+    /// The data was on stable storage before each answer.
+    Stable,
+    /// It was not.
+    Unstable,
+    /// That cannot be told.
+    Unclear,
+}
+
+/// Judges a server that keeps its files on `disks` by its WRITEs, its FLUSHes, and our
+/// own syncs.
 fn judge(
     disks: &impl fmt::Display,
-    flushes: Sightings,
-    pauses: Sightings,
+    writes: Observed,
+    flushes: Observed,
     syncs: &std::io::Result<Sightings>,
-) -> FlushFinding {
-    let Sightings { looks, seen } = flushes;
-    let (policy, evidence) = match syncs {
-        _ if flushes.are_all() && pauses.are_few() => (
+) -> Findings {
+    let (write, evidence) = judge_one(disks, "WRITEs", writes, syncs);
+    let write = Finding {
+        policy: match write {
+            Seen::Stable => WritePolicy::Waits,
+            Seen::Unstable => WritePolicy::Buffers,
+            Seen::Unclear => WritePolicy::Unknown,
+        },
+        evidence,
+    };
+    let (flush, evidence) = judge_one(disks, "FLUSHes", flushes, syncs);
+    let flush = match (flush, write.policy) {
+        (Seen::Stable, _) => (FlushPolicy::Honours, evidence),
+        (_, WritePolicy::Waits) => (
             FlushPolicy::Honours,
-            format!("the cache of {disks} was flushed before each of {looks} FLUSHes was answered"),
+            "each WRITE before a FLUSH had waited for stable storage, so nothing was left to do"
+                .to_owned(),
         ),
-        Ok(syncs) if flushes.are_few() && syncs.are_all() => (
-            FlushPolicy::Ignores,
+        (Seen::Unstable, _) => (FlushPolicy::Ignores, evidence),
+        (Seen::Unclear, _) => (FlushPolicy::Unknown, evidence),
+    };
+    Findings {
+        flush: Finding {
+            policy: flush.0,
+            evidence: flush.1,
+        },
+        write,
+    }
+}
+
+/// Judges requests by three observations: the requests, pauses of the same length, and
+/// our own syncs. Returns the evidence, too.
+fn judge_one(
+    disks: &impl fmt::Display,
+    what: &str,
+    Observed { requests, pauses }: Observed,
+    syncs: &std::io::Result<Sightings>,
+) -> (Seen, String) {
+    let Sightings { looks, seen } = requests;
+    match syncs {
+        _ if requests.are_all() && pauses.are_few() => (
+            Seen::Stable,
+            format!("the cache of {disks} was flushed before each of {looks} {what} was answered"),
+        ),
+        Ok(syncs) if requests.are_few() && syncs.are_all() => (
+            Seen::Unstable,
             format!(
-                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but by each \
+                "the cache of {disks} was flushed during {seen} of {looks} {what}, but by each \
                  fsync on the same file"
             ),
         ),
-        Err(error) if flushes.are_few() => (
-            FlushPolicy::Unknown,
+        Err(error) if requests.are_few() => (
+            Seen::Unclear,
             format!(
-                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, but whether an \
+                "the cache of {disks} was flushed during {seen} of {looks} {what}, but whether an \
                  fsync does that could not be tried: {error}"
             ),
         ),
-        Ok(_) if flushes.are_few() => (
-            FlushPolicy::Unknown,
+        Ok(_) if requests.are_few() => (
+            Seen::Unclear,
             format!("an fsync does not always flush the cache of {disks}"),
         ),
         // No other process uses the disks, so the server flushes them for some
-        // FLUSHes only.
+        // requests only.
         _ if pauses.are_few() => (
-            FlushPolicy::Unknown,
+            Seen::Unclear,
             format!(
-                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes, neither all of \
+                "the cache of {disks} was flushed during {seen} of {looks} {what}, neither all of \
                  them nor few"
             ),
         ),
         _ => (
-            FlushPolicy::Unknown,
+            Seen::Unclear,
             format!(
-                "the cache of {disks} was flushed during {seen} of {looks} FLUSHes and {} of as \
+                "the cache of {disks} was flushed during {seen} of {looks} {what} and {} of as \
                  many pauses: others use it, too",
                 pauses.seen
             ),
         ),
-    };
-    FlushFinding { policy, evidence }
+    }
 }
 
 /// Returns the inode of the socket from `local` to `remote`, from the kernel's

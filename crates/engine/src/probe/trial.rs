@@ -23,8 +23,7 @@ use smbench_protocol::{Dialect, FileId, NtStatus};
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
-use crate::probe::FlushFinding;
-use crate::probe::disk_watch::DiskWatch;
+use crate::probe::disk_watch::{DiskWatch, Finding, Findings, FlushPolicy, Watched, WritePolicy};
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, unless};
 use crate::smb::share::{ShareSession, Workspace, join, leftover};
@@ -55,7 +54,9 @@ pub struct Trials {
     /// Service time of FLUSHes, each after one such WRITE.
     pub flush: TimeSpread,
     /// Reaction of the server to a FLUSH, if it can be observed from this machine.
-    pub flush_finding: FlushFinding,
+    pub flush_finding: Finding<FlushPolicy>,
+    /// Reaction of the server to a WRITE, if it can be observed from this machine.
+    pub write_finding: Finding<WritePolicy>,
     /// Whether the server answered CREATE, QUERY_INFO and CLOSE in one frame, all
     /// with success (MS-SMB2 3.2.4.1.4).
     pub compound: Attempt<()>,
@@ -152,7 +153,14 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     for _ in 0..TRIES {
         writes.push(write(session, &doing, file_id).await?);
     }
+    // These are not timed, because a look at the disk and a pause are between them.
     let mut watch = disk_watch(session, &path);
+    for _ in 0..TRIES {
+        let Ok(watch) = &mut watch else { break };
+        let seen = watch.before();
+        let elapsed = write(session, &doing, file_id).await?;
+        watch.after(Watched::Write, seen, elapsed.into()).await;
+    }
     let mut flushes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
         write(session, &doing, file_id).await?;
@@ -165,12 +173,12 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         let elapsed = clock::now().since(begin);
         flushes.push(elapsed);
         if let Ok(watch) = &mut watch {
-            watch.after(seen, elapsed.into()).await;
+            watch.after(Watched::Flush, seen, elapsed.into()).await;
         }
     }
-    let flush_finding = match watch {
-        Ok(watch) => watch.finding(),
-        Err(why) => FlushFinding::unknown(why),
+    let found = match watch {
+        Ok(watch) => watch.findings(),
+        Err(why) => Findings::unknown(&why),
     };
     session.close(&doing, file_id).await?;
     let compound = compound(session, &path).await?;
@@ -192,7 +200,8 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
     Ok(Trials {
         write: TimeSpread::of(writes),
         flush: TimeSpread::of(flushes),
-        flush_finding,
+        flush_finding: found.flush,
+        write_finding: found.write,
         compound,
         oplocks,
         leases,

@@ -1,10 +1,11 @@
 //! The trials of a probe, and that it leaves nothing on the share.
 
+use std::fmt::Debug;
 use std::net::TcpListener;
 use std::thread;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::{FlushPolicy, Probe, probe};
+use smbench_engine::probe::{Finding, FlushPolicy, Probe, WritePolicy, probe};
 use smbench_engine::storage::{Disks, Storage};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
@@ -100,56 +101,82 @@ fn a_directory_that_a_probe_cannot_remove_is_told_beside_what_it_found() {
 }
 
 #[test]
-fn what_a_flush_does_is_seen_on_the_disk_or_not_known() {
+fn what_a_flush_and_a_write_do_is_seen_on_the_disk_or_not_known() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }
-    for (line, policy) in [
-        ("strict sync = yes", FlushPolicy::Honours),
-        ("strict sync = no", FlushPolicy::Ignores),
+    for (lines, flush, write) in [
+        (
+            &["strict sync = yes"][..],
+            FlushPolicy::Honours,
+            WritePolicy::Buffers,
+        ),
+        (
+            &["strict sync = no"],
+            FlushPolicy::Ignores,
+            WritePolicy::Buffers,
+        ),
+        (
+            &["strict sync = yes", "sync always = yes"],
+            FlushPolicy::Honours,
+            WritePolicy::Waits,
+        ),
     ] {
         let samba = ScratchSamba::start(SambaOptions {
-            extra_global: vec![line.to_owned()],
+            extra_global: lines.iter().map(|&line| line.to_owned()).collect(),
             ..SambaOptions::default()
         })
         .unwrap();
         let target = target(&samba.url(), samba.password());
         let found = probed(&target, Dialect::Smb311).trials.unwrap();
-        let finding = found.flush_finding;
         let disks = Storage::of(&samba.data_dir()).unwrap().disks();
-        if finding.policy == FlushPolicy::Unknown {
-            let reasons: &[_] = match disks.as_ref().map(Disks::have_volatile_caches) {
-                None => &["no disk here"],
-                Some(false) => &["no volatile cache"],
-                // Other tests sync files as well, and some file systems do not pass
-                // a flush on.
-                Some(true) => &[
-                    "others use it, too",
-                    "neither all of them nor few",
-                    "does not always flush",
-                    "does not count",
-                ],
-            };
-            let is_told = reasons
-                .iter()
-                .any(|reason| finding.evidence.contains(reason));
-            assert!(is_told, "{finding:?}");
-        } else {
-            assert_eq!(finding.policy, policy, "{finding:?}");
-        }
+        let has_cache = disks.as_ref().map(Disks::have_volatile_caches);
+        is_or_unknown(&found.flush_finding, flush, FlushPolicy::Unknown, has_cache);
+        is_or_unknown(&found.write_finding, write, WritePolicy::Unknown, has_cache);
     }
+}
+
+/// Checks a finding. Where it is unknown, there must be a reason that this machine can
+/// have. `has_cache` says whether a disk below the share has a volatile cache, if there
+/// is one.
+fn is_or_unknown<P: PartialEq + Copy + Debug>(
+    found: &Finding<P>,
+    expected: P,
+    unknown: P,
+    has_cache: Option<bool>,
+) {
+    if found.policy != unknown {
+        assert_eq!(found.policy, expected, "{found:?}");
+        return;
+    }
+    let reasons: &[_] = match has_cache {
+        None => &["no disk here"],
+        Some(false) => &["no volatile cache"],
+        // Other tests sync files as well, and some file systems do not pass a flush
+        // on.
+        Some(true) => &[
+            "others use it, too",
+            "neither all of them nor few",
+            "does not always flush",
+            "does not count",
+        ],
+    };
+    let mut reasons = reasons.iter();
+    let is_told = reasons.any(|reason| found.evidence.contains(reason));
+    assert!(is_told, "{found:?}");
 }
 
 #[test]
 fn a_server_that_keeps_no_files_shows_nothing() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let target = target(&server.url(), server.password());
-    let finding = probed(&target, Dialect::Smb311)
-        .trials
-        .unwrap()
-        .flush_finding;
-    assert_eq!(finding.policy, FlushPolicy::Unknown);
-    assert!(finding.evidence.contains("no file open"), "{finding:?}");
+    let trials = probed(&target, Dialect::Smb311).trials.unwrap();
+    let (flush, write) = (trials.flush_finding, trials.write_finding);
+    assert_eq!(flush.policy, FlushPolicy::Unknown);
+    assert_eq!(write.policy, WritePolicy::Unknown);
+    for evidence in [flush.evidence, write.evidence] {
+        assert!(evidence.contains("no file open"), "{evidence}");
+    }
 }
 
 /// As Samba does at `max smbd processes`: that is no sign of a server with SMB1 only.

@@ -61,17 +61,47 @@ fn what_was_seen_decides_and_is_told() {
         (20, 20, None, Unknown, "20 of as many pauses: others use"),
     ] {
         let tried = syncs.map(|seen| sightings(SYNCS, seen));
-        let found = judge(
-            &"sda",
-            sightings(32, flushes),
-            sightings(32, pauses),
-            &tried.ok_or_else(|| std::io::Error::other("no rights")),
-        );
+        let observed = |flushes| Observed {
+            requests: sightings(32, flushes),
+            pauses: sightings(32, pauses),
+        };
+        let syncs = tried.ok_or_else(|| std::io::Error::other("no rights"));
+        let found = judge(&"sda", observed(0), observed(flushes), &syncs).flush;
         assert_eq!(found.policy, policy, "{found:?}");
         assert!(found.evidence.contains(evidence), "{found:?}");
         assert!(found.evidence.contains("the cache of sda"), "{found:?}");
+        // The same observations say as much of WRITEs.
+        let found = judge(&"sda", observed(flushes), observed(0), &syncs).write;
+        let expected = match policy {
+            Honours => WritePolicy::Waits,
+            Ignores => WritePolicy::Buffers,
+            Unknown => WritePolicy::Unknown,
+        };
+        assert_eq!(found.policy, expected, "{found:?}");
+        let evidence = evidence.replace("FLUSHes", "WRITEs");
+        assert!(found.evidence.contains(&evidence), "{found:?}");
     }
     let nothing = Sightings::default();
-    let found = judge(&"sda", nothing, nothing, &Ok(nothing));
-    assert_eq!(found.policy, Unknown, "{found:?}");
+    let found = judge(
+        &"sda",
+        Observed::default(),
+        Observed::default(),
+        &Ok(nothing),
+    );
+    assert_eq!(found.flush.policy, Unknown, "{found:?}");
+    assert_eq!(found.write.policy, WritePolicy::Unknown, "{found:?}");
+}
+
+#[test]
+fn a_flush_with_nothing_left_to_do_is_honoured() {
+    let observed = |seen| Observed {
+        requests: Sightings { looks: 32, seen },
+        pauses: Sightings { looks: 32, seen: 0 },
+    };
+    let syncs = Ok(Sightings { looks: 8, seen: 8 });
+    let found = judge(&"sda", observed(32), observed(0), &syncs);
+    assert_eq!(found.write.policy, WritePolicy::Waits);
+    assert_eq!(found.flush.policy, FlushPolicy::Honours, "{found:?}");
+    let found = judge(&"sda", observed(0), observed(0), &syncs);
+    assert_eq!(found.flush.policy, FlushPolicy::Ignores, "{found:?}");
 }
