@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
+use crate::lab_facts::Durability;
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
 use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::plan::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
-use smbench_report::FlushDoc;
 
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
@@ -68,7 +68,7 @@ impl HostOptions {
             return Ok(());
         };
         self.prepare()?;
-        let mut doc = document(record, disclosure(FlushDoc::Unknown));
+        let mut doc = document(record, disclosure(Durability::default()));
         doc.set_part(record.plan.generator.part, record.plan.max_clients());
         doc.label = Some(match host {
             0 => name.to_owned(),

@@ -1,5 +1,5 @@
-//! Facts of a server that smbench has started: its software, its storage and its flush
-//! policy. `lab` passes them on to the command that uses the server. Not here: facts that
+//! Facts of a server that smbench has started: its software, its storage, and what it does
+//! before it answers a FLUSH or a WRITE. `lab` passes them on to the command that uses the server. Not here: facts that
 //! the server itself reports.
 
 use std::{env, io};
@@ -9,17 +9,59 @@ use smbench_engine::storage::Storage;
 use smbench_lab::ScratchSamba;
 use smbench_model::target::Target;
 use smbench_report::doc::{BUILT_IN_NOTE, StorageDoc};
-use smbench_report::{Disclosure, FlushDoc};
+use smbench_report::{Disclosure, FactSource, FlushDoc, WriteDoc, WritePolicyDoc};
 
 /// The variable by which `lab` describes its server to a command.
 pub(crate) const VARIABLE: &str = "SMBENCH_LAB";
+
+/// What a server does before it answers a FLUSH or a WRITE, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Durability {
+    pub(crate) flush: FlushDoc,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) write: Option<WriteDoc>,
+}
+
+impl Durability {
+    /// The built-in server. Its files are in memory, so it just answers a FLUSH.
+    pub(crate) const EMBEDDED: Self = Self {
+        flush: FlushDoc::Ignores,
+        write: Some(WriteDoc {
+            policy: WritePolicyDoc::Buffers,
+            source: FactSource::Known,
+        }),
+    };
+
+    /// Returns the policies that the user has stated.
+    pub(crate) fn given(flush: Option<FlushDoc>, write: Option<WritePolicyDoc>) -> Self {
+        Self {
+            flush: flush.unwrap_or_default(),
+            write: write.map(|policy| WriteDoc {
+                policy,
+                source: FactSource::Given,
+            }),
+        }
+    }
+
+    /// Adds policies that the user has not stated.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            flush: match self.flush {
+                FlushDoc::Unknown => other.flush,
+                stated => stated,
+            },
+            write: self.write.or(other.write),
+        }
+    }
+}
 
 /// Facts of a server that smbench has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LabFacts {
     /// The URL of the share, without a password.
     url: String,
-    flush: FlushDoc,
+    #[serde(flatten)]
+    durability: Durability,
     software: Option<String>,
     storage: Option<StorageDoc>,
     /// Describes the server for readers.
@@ -31,7 +73,7 @@ impl LabFacts {
         let storage = Storage::of(&samba.data_dir());
         Self {
             url: samba.url(),
-            flush: samba_policy(lines),
+            durability: samba_policies(lines),
             software: samba.version(),
             note: scratch_note(lines, storage.as_ref()),
             storage: storage.map(|storage| StorageDoc {
@@ -45,8 +87,7 @@ impl LabFacts {
     pub(crate) fn of_embedded(url: String) -> Self {
         Self {
             url,
-            // Its files are in memory, so it just answers a FLUSH.
-            flush: FlushDoc::Ignores,
+            durability: Durability::EMBEDDED,
             software: None,
             storage: None,
             note: BUILT_IN_NOTE.to_owned(),
@@ -65,8 +106,8 @@ impl LabFacts {
         (share(&known) == share(target)).then_some(facts)
     }
 
-    pub(crate) fn flush(&self) -> FlushDoc {
-        self.flush
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
     }
 
     /// Returns the value of [`VARIABLE`].
@@ -74,11 +115,11 @@ impl LabFacts {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// Adds the facts, but keeps a flush policy that the user has stated.
+    /// Adds the facts, but keeps policies that the user has stated.
     pub(crate) fn add_to(self, disclosure: &mut Disclosure) {
-        if disclosure.flush == FlushDoc::Unknown {
-            disclosure.flush = self.flush;
-        }
+        let Disclosure { flush, write, .. } = *disclosure;
+        let known = Durability { flush, write }.or(self.durability);
+        (disclosure.flush, disclosure.write) = (known.flush, known.write);
         disclosure.software = self.software;
         disclosure.storage = self.storage;
         disclosure.notes.push(self.note);
@@ -101,34 +142,52 @@ fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
     format!("a scratch Samba {lines}, its share {storage}")
 }
 
-/// Returns the flush policy of a Samba with these lines in the global section of
-/// its `smb.conf` (smb.conf(5), `strict sync`).
-pub(crate) fn samba_policy(lines: &[String]) -> FlushDoc {
-    // The default since 4.7.
-    let mut policy = FlushDoc::Honours;
+/// Returns the policies of a Samba with these lines in the global section of its
+/// `smb.conf` (smb.conf(5), `strict sync` and `sync always`). They are unknown if a line
+/// can set any option.
+pub(crate) fn samba_policies(lines: &[String]) -> Durability {
+    // The defaults since 4.7.
+    let (mut strict_sync, mut sync_always) = (Some(true), Some(false));
     for line in lines {
         let Some((name, value)) = line.split_once('=') else {
             continue;
         };
         // Samba ignores case and blanks in names.
         let name: String = name.split_whitespace().collect::<String>().to_lowercase();
-        let value = value.trim().to_lowercase();
         match name.as_str() {
-            "strictsync" => {
-                policy = match value.as_str() {
-                    "yes" | "true" | "1" | "on" => FlushDoc::Honours,
-                    "no" | "false" | "0" | "off" => FlushDoc::Ignores,
-                    _ => FlushDoc::Unknown,
-                }
-            }
-            // These can set any option.
+            "strictsync" => strict_sync = boolean(value),
+            "syncalways" => sync_always = boolean(value),
             "include" | "copy" | "configfile" | "registryshares" | "vfsobjects" | "vfsobject" => {
-                return FlushDoc::Unknown;
+                return Durability::default();
             }
             _ => {}
         }
     }
-    policy
+    let write = match (strict_sync, sync_always) {
+        // `sync always` has no effect without `strict sync`.
+        (Some(false), _) | (_, Some(false)) => Some(WritePolicyDoc::Buffers),
+        (Some(true), Some(true)) => Some(WritePolicyDoc::Waits),
+        (None, _) | (_, None) => None,
+    };
+    Durability {
+        flush: match strict_sync {
+            Some(true) => FlushDoc::Honours,
+            Some(false) => FlushDoc::Ignores,
+            None => FlushDoc::Unknown,
+        },
+        write: write.map(|policy| WriteDoc {
+            policy,
+            source: FactSource::Known,
+        }),
+    }
+}
+
+fn boolean(value: &str) -> Option<bool> {
+    match value.trim().to_lowercase().as_str() {
+        "yes" | "true" | "1" | "on" => Some(true),
+        "no" | "false" | "0" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,35 +209,59 @@ mod tests {
         let mut disclosure = Disclosure::default();
         facts.clone().add_to(&mut disclosure);
         assert_eq!(disclosure.flush, FlushDoc::Ignores);
+        assert_eq!(disclosure.write, Durability::EMBEDDED.write);
+        let given = Durability::given(Some(FlushDoc::Honours), Some(WritePolicyDoc::Waits));
         let mut stated = Disclosure {
-            flush: FlushDoc::Honours,
+            flush: given.flush,
+            write: given.write,
             ..Disclosure::default()
         };
         facts.add_to(&mut stated);
-        assert_eq!(stated.flush, FlushDoc::Honours);
+        assert_eq!((stated.flush, stated.write), (given.flush, given.write));
     }
 
     #[test]
-    fn what_a_samba_does_on_a_flush_follows_from_its_lines() {
-        for (lines, policy) in [
-            (&[][..], FlushDoc::Honours),
-            (&["max open files = 99"], FlushDoc::Honours),
-            (&["strict sync = no"], FlushDoc::Ignores),
-            (&["Strict  SYNC=No"], FlushDoc::Ignores),
-            (&["strictsync = 0"], FlushDoc::Ignores),
+    fn what_a_samba_does_on_a_flush_and_a_write_follows_from_its_lines() {
+        use FlushDoc::{Honours, Ignores, Unknown};
+        use WritePolicyDoc::{Buffers, Waits};
+        for (lines, flush, write) in [
+            (&[][..], Honours, Some(Buffers)),
+            (&["max open files = 99"], Honours, Some(Buffers)),
+            (&["strict sync = no"], Ignores, Some(Buffers)),
+            (&["Strict  SYNC=No"], Ignores, Some(Buffers)),
+            (&["strictsync = 0"], Ignores, Some(Buffers)),
             (
                 &["strict sync = no", "strict sync = yes"],
-                FlushDoc::Honours,
+                Honours,
+                Some(Buffers),
             ),
-            (&["strict sync = maybe"], FlushDoc::Unknown),
+            (&["strict sync = maybe"], Unknown, Some(Buffers)),
+            (&["strict sync = maybe", "sync always = yes"], Unknown, None),
+            (
+                &["strict sync = yes", "sync always = yes"],
+                Honours,
+                Some(Waits),
+            ),
+            (&["Sync Always = 1"], Honours, Some(Waits)),
+            (&["sync always = maybe"], Honours, None),
+            (
+                &["strict sync = no", "sync always = yes"],
+                Ignores,
+                Some(Buffers),
+            ),
+            // What happens to the blocks of a longer file is another matter.
+            (&["strict allocate = yes"], Honours, Some(Buffers)),
             (
                 &["vfs objects = io_uring", "strict sync = no"],
-                FlushDoc::Unknown,
+                Unknown,
+                None,
             ),
-            (&["strict sync = no", "include = /etc/x"], FlushDoc::Unknown),
+            (&["strict sync = no", "include = /etc/x"], Unknown, None),
         ] {
             let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
-            assert_eq!(samba_policy(&lines), policy, "{lines:?}");
+            let found = samba_policies(&lines);
+            let policy = found.write.map(|write| write.policy);
+            assert_eq!((found.flush, policy), (flush, write), "{lines:?}");
         }
     }
 }

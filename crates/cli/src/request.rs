@@ -14,14 +14,14 @@ use smbench_model::record::RunRecord;
 use smbench_model::spec::{GeneratorSpec, RunOptions};
 use smbench_model::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
-use smbench_report::{Disclosure, FlushDoc, RunDoc, ServerLocation};
+use smbench_report::{Disclosure, RunDoc, ServerLocation};
 
 use crate::args::{
     ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
 };
 use crate::calibrate;
 use crate::failure::Failure;
-use crate::lab_facts::LabFacts;
+use crate::lab_facts::{Durability, LabFacts};
 use crate::login;
 use crate::mounts::parse_target;
 use crate::password::Sources;
@@ -42,8 +42,8 @@ pub(crate) struct RunRequest {
     /// started for the run.
     pub(crate) draft: Plan,
     pub(crate) server: RunServer,
-    /// The server's flush policy as stated by the user.
-    flush: FlushDoc,
+    /// The server's policies as stated by the user.
+    durability: Durability,
     /// The highest load of the generator.
     ceilings: calibrate::RunCalibration,
     /// The user's name for the result, and remark about it.
@@ -152,7 +152,7 @@ impl RunRequest {
         Ok(Self {
             draft: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
-            flush: args.server_flush.unwrap_or_default(),
+            durability: Durability::given(args.server_flush, args.server_write),
             ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
             label: output.label.clone(),
             note: output.note.clone(),
@@ -177,11 +177,10 @@ impl RunRequest {
         let mut told = match &self.server {
             RunServer::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
-                // Its files are in memory, so it just answers a FLUSH.
-                ..of_this_process(ServerLocation::Embedded, FlushDoc::Ignores)
+                ..of_this_process(ServerLocation::Embedded, Durability::EMBEDDED)
             },
             RunServer::Given(server) => {
-                let mut told = disclosure(self.flush);
+                let mut told = disclosure(self.durability);
                 if let Some(facts) = LabFacts::of_environment(&server.target) {
                     facts.add_to(&mut told);
                 }
@@ -197,8 +196,8 @@ impl RunRequest {
 }
 
 /// Returns the facts that readers need about an existing server.
-pub(crate) fn disclosure(flush: FlushDoc) -> Disclosure {
-    of_this_process(ServerLocation::Remote, flush)
+pub(crate) fn disclosure(durability: Durability) -> Disclosure {
+    of_this_process(ServerLocation::Remote, durability)
 }
 
 /// Builds the document of a run. Only the run itself shows whether the server is on
@@ -218,10 +217,11 @@ pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc
 }
 
 /// Returns the facts that are known without the server.
-fn of_this_process(place: ServerLocation, flush: FlushDoc) -> Disclosure {
+fn of_this_process(place: ServerLocation, durability: Durability) -> Disclosure {
     Disclosure {
         place,
-        flush,
+        flush: durability.flush,
+        write: durability.write,
         machine: Some(MachineDoc::this()),
         command: command_line(),
         ..Disclosure::default()
@@ -339,7 +339,7 @@ pub(crate) mod tests {
             record.server.is_here = is_here;
             let told = Disclosure {
                 notes: vec!["something else".to_owned()],
-                ..disclosure(FlushDoc::Unknown)
+                ..disclosure(Durability::default())
             };
             document(&record, told).server.notes
         };

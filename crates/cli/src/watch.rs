@@ -261,8 +261,8 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
 mod tests {
     use std::time::Duration;
 
+    use crate::lab_facts::Durability;
     use smbench_engine::run::PointNumber;
-    use smbench_report::FlushDoc;
 
     use super::*;
     use crate::request::{disclosure, tests::record};
@@ -280,7 +280,7 @@ mod tests {
     fn a_load_point_is_unsaved_until_it_has_ended() {
         let line = ProgressLine::new(Visibility::Hidden);
         let unsaved = Unsaved::default();
-        let told = disclosure(FlushDoc::Unknown);
+        let told = disclosure(Durability::default());
         let (mut left, record) = (TimeLeft::of(Duration::ZERO, PlannedEnd::Time), record());
         let part = RunPart {
             left: &mut left,

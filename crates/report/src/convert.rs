@@ -23,7 +23,7 @@ use smbench_model::record::{
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,
     MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc,
-    ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc,
+    ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -46,6 +46,8 @@ pub struct Disclosure {
     pub place: ServerLocation,
     /// The server's handling of a FLUSH.
     pub flush: FlushDoc,
+    /// Whether a WRITE waits for stable storage, if that is known.
+    pub write: Option<WriteDoc>,
     /// Further facts that affect the numbers, one sentence each. Example: server
     /// and generator share a machine.
     pub notes: Vec<String>,
@@ -151,6 +153,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,
         flush: Some(disclosure.flush),
+        write: disclosure.write,
         software: disclosure.software,
         storage: disclosure.storage,
         otherwise: Vec::new(),

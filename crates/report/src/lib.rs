@@ -67,7 +67,10 @@ pub mod units;
 
 // Documents.
 pub use convert::Disclosure;
-pub use doc::{CalibrationDoc, FlushDoc, LoadError, RunDoc, SaveError, ServerLocation};
+pub use doc::{
+    CalibrationDoc, FactSource, FlushDoc, LoadError, RunDoc, SaveError, ServerLocation, WriteDoc,
+    WritePolicyDoc,
+};
 
 // Their output.
 pub use csv::{write_csv, write_study_csv};

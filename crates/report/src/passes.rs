@@ -52,7 +52,7 @@ impl RunDoc {
             && (is_embedded || one.url == two.url)
             && (&one.auth, &one.dialect) == (&two.auth, &two.dialect)
             && (&one.signing, &one.encryption) == (&two.signing, &two.encryption)
-            && one.flush == two.flush
+            && (one.flush, one.write) == (two.flush, two.write)
             && self.plan.generator == other.plan.generator
             && self.plan.sessions == other.plan.sessions
             && self.tool == other.tool

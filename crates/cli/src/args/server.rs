@@ -8,10 +8,12 @@ use smbench_model::login::KdcAddress;
 use smbench_model::plan::Mode;
 use smbench_model::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
-use smbench_report::FlushDoc;
+use smbench_report::{FlushDoc, WritePolicyDoc};
 
 use super::COMMON;
-use super::value::{flush_policies, modes, parse_timeout, paths, signing_algorithms};
+use super::value::{
+    flush_policies, modes, parse_timeout, paths, signing_algorithms, write_policies,
+};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
@@ -34,6 +36,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "POLICY", requires = SERVER, value_parser = flush_policies(),
         hide_short_help = true)]
     pub(crate) server_flush: Option<FlushDoc>,
+    /// Whether each WRITE waits for stable storage on the server; recorded in the result [default:
+    /// unknown]
+    #[arg(long, value_name = "POLICY", requires = SERVER, value_parser = write_policies(),
+        hide_short_help = true)]
+    pub(crate) server_write: Option<WritePolicyDoc>,
     /// Timeout for an operation; a client that exceeds it is dropped [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) operation_timeout: Option<Duration>,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use smbench_model::lists::clients::ClientList;
-use smbench_report::FlushDoc;
+use smbench_report::{FlushDoc, WritePolicyDoc};
 
 use super::calibrate::CalibrationSource;
 use super::load::WindowArgs;
@@ -87,7 +87,15 @@ pub(crate) struct NamedServerArgs {
         value_name = "NAME=POLICY",
         requires = "servers"
     )]
-    pub(crate) flush: Vec<NamedPolicy>,
+    pub(crate) flush: Vec<NamedPolicy<FlushDoc>>,
+    /// Whether each WRITE to this server waits for stable storage, for example nas=waits or
+    /// nas=buffers; recorded in the result, can be repeated [default: unknown]
+    #[arg(
+        long = "server-write",
+        value_name = "NAME=POLICY",
+        requires = "servers"
+    )]
+    pub(crate) write: Vec<NamedPolicy<WritePolicyDoc>>,
     /// File with the password for these servers in its first line
     #[arg(long, value_name = "FILE", requires = "servers", value_parser = paths())]
     pub(crate) password_file: Option<PathBuf>,
@@ -160,26 +168,46 @@ impl PointChoice {
     }
 }
 
-/// The flush policy of a named server.
+/// The flush policy or the write policy of a named server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedPolicy {
+pub(crate) struct NamedPolicy<P> {
     pub(crate) server: String,
-    pub(crate) policy: FlushDoc,
+    pub(crate) policy: P,
 }
 
-impl FromStr for NamedPolicy {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let (server, policy) = match text.rsplit_once('=') {
-            Some((server, "honours")) => (server, FlushDoc::Honours),
-            Some((server, "ignores")) => (server, FlushDoc::Ignores),
-            _ => return Err("expected NAME=honours or NAME=ignores"),
-        };
-        Ok(Self {
+impl<P: Copy> NamedPolicy<P> {
+    /// Parses `NAME=POLICY`; `None` if that is none of `policies`.
+    fn parse(text: &str, policies: [(&str, P); 2]) -> Option<Self> {
+        let (server, given) = text.rsplit_once('=')?;
+        let known = policies.iter().find(|(name, _)| *name == given);
+        known.map(|&(_, policy)| Self {
             server: server.to_owned(),
             policy,
         })
+    }
+}
+
+impl FromStr for NamedPolicy<FlushDoc> {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let policies = [
+            ("honours", FlushDoc::Honours),
+            ("ignores", FlushDoc::Ignores),
+        ];
+        Self::parse(text, policies).ok_or("expected NAME=honours or NAME=ignores")
+    }
+}
+
+impl FromStr for NamedPolicy<WritePolicyDoc> {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let policies = [
+            ("waits", WritePolicyDoc::Waits),
+            ("buffers", WritePolicyDoc::Buffers),
+        ];
+        Self::parse(text, policies).ok_or("expected NAME=waits or NAME=buffers")
     }
 }
 
@@ -202,13 +230,16 @@ mod tests {
 
     #[test]
     fn a_policy_goes_with_a_name() {
-        let named: NamedPolicy = "a=b=ignores".parse().unwrap();
+        let named: NamedPolicy<FlushDoc> = "a=b=ignores".parse().unwrap();
         assert_eq!(
             (named.server.as_str(), named.policy),
             ("a=b", FlushDoc::Ignores)
         );
         for text in ["nas", "nas=", "nas=maybe", "honours"] {
-            text.parse::<NamedPolicy>().unwrap_err();
+            text.parse::<NamedPolicy<FlushDoc>>().unwrap_err();
+            text.parse::<NamedPolicy<WritePolicyDoc>>().unwrap_err();
         }
+        let named: NamedPolicy<WritePolicyDoc> = "nas=waits".parse().unwrap();
+        assert_eq!(named.policy, WritePolicyDoc::Waits);
     }
 }

@@ -13,7 +13,7 @@ use smbench_model::plan::{Mode, Timing};
 use smbench_model::profile;
 use smbench_model::units::parse_duration;
 use smbench_protocol::SigningAlgorithm;
-use smbench_report::FlushDoc;
+use smbench_report::{FlushDoc, WritePolicyDoc};
 
 use super::message::password_in;
 use crate::failure::Failure;
@@ -66,6 +66,13 @@ pub(super) fn flush_policies() -> impl TypedValueParser<Value = FlushDoc> {
     PossibleValuesParser::new(["honours", "ignores"]).map(|policy| match policy.as_str() {
         "honours" => FlushDoc::Honours,
         _ => FlushDoc::Ignores,
+    })
+}
+
+pub(super) fn write_policies() -> impl TypedValueParser<Value = WritePolicyDoc> {
+    PossibleValuesParser::new(["waits", "buffers"]).map(|policy| match policy.as_str() {
+        "waits" => WritePolicyDoc::Waits,
+        _ => WritePolicyDoc::Buffers,
     })
 }
 

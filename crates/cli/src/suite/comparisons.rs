@@ -79,7 +79,11 @@ fn chosen<'a>(entry: &'a ComparisonEntry, hosts: &[Host]) -> Result<Vec<String>,
             }
         }
     }
-    found.retain(|host| entry.flush.is_none_or(|flush| host.flush == flush));
+    found.retain(|host| {
+        entry
+            .flush
+            .is_none_or(|flush| host.durability.flush == flush)
+    });
     Ok(found.iter().map(|host| host.name.clone()).collect())
 }
 
@@ -107,6 +111,7 @@ mod tests {
     use smbench_report::FlushDoc;
 
     use super::*;
+    use crate::lab_facts::Durability;
     use crate::suite::host::HostKind;
     use crate::suite::source::Source;
     use crate::suite::spec::SuiteSpec;
@@ -114,7 +119,7 @@ mod tests {
     fn host(name: &str, flush: FlushDoc) -> Host {
         Host {
             name: name.to_owned(),
-            flush,
+            durability: Durability::given(Some(flush), None),
             notes: Vec::new(),
             kind: HostKind::Samba { lines: Vec::new() },
             cpu: CpuSource::default(),

@@ -154,6 +154,7 @@ mod tests {
             max_write_bytes: 1,
             max_transact_bytes: 1,
             flush: None,
+            write: None,
             software: was.software.clone(),
             storage: was.storage.clone(),
             otherwise: Vec::new(),

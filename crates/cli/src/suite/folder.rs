@@ -126,10 +126,15 @@ impl Folder {
             return Err(other_study(&self.path, &difference));
         }
         let host = &suite.hosts[pass.server];
-        if run.server.flush != Some(host.flush) {
+        let other = match (run.server.flush, run.server.write) {
+            (flush, _) if flush != Some(host.durability.flush) => Some("flush"),
+            (_, write) if write != host.durability.write => Some("write"),
+            _ => None,
+        };
+        if let Some(what) = other {
             return Err(other_study(
                 &self.path,
-                &format!("another flush policy of server `{}`", host.name),
+                &format!("another {what} policy of server `{}`", host.name),
             ));
         }
         let is_search = suite.search(pass).is_some();

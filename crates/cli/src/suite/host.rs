@@ -1,4 +1,5 @@
-//! A server of a suite: its address or its configuration, and its flush policy.
+//! A server of a suite: its address or its configuration, and what it does before it answers
+//! a FLUSH or a WRITE.
 //!
 //! A scratch Samba lives for one pass, so that no pass starts with the caches of
 //! another. Its folder is noted before anything runs in it. If the suite is killed,
@@ -13,18 +14,18 @@ use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
 use smbench_model::spec::SessionsSpec;
 use smbench_model::target::{Secret, Target};
+use smbench_report::Disclosure;
 use smbench_report::study::StudyServerDoc;
-use smbench_report::{Disclosure, FlushDoc};
 
 use crate::failure::Failure;
-use crate::lab_facts::LabFacts;
+use crate::lab_facts::{Durability, LabFacts};
 use crate::request::{self, GivenServer};
 
 /// A server of a suite.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: String,
-    pub(super) flush: FlushDoc,
+    pub(super) durability: Durability,
     /// Notes of the suite for readers.
     pub(super) notes: Vec<String>,
     pub(super) kind: HostKind,
@@ -47,12 +48,12 @@ pub(super) enum HostKind {
 }
 
 impl HostKind {
-    /// Returns an existing server and its flush policy. Unless the user has stated it, the
-    /// policy is known only of a server that `lab` has started.
-    pub(super) fn existing(server: GivenServer, stated: Option<FlushDoc>) -> (FlushDoc, Self) {
-        let of_lab = || LabFacts::of_environment(&server.target).map(|facts| facts.flush());
-        let flush = stated.or_else(of_lab).unwrap_or_default();
-        (flush, Self::Given(Box::new(server)))
+    /// Returns an existing server and its policies. Unless the user has stated them, they
+    /// are known only of a server that `lab` has started.
+    pub(super) fn existing(server: GivenServer, stated: Durability) -> (Durability, Self) {
+        let of_lab = LabFacts::of_environment(&server.target);
+        let known = of_lab.map(|facts| facts.durability()).unwrap_or_default();
+        (stated.or(known), Self::Given(Box::new(server)))
     }
 }
 
@@ -108,7 +109,7 @@ impl Host {
         match &self.kind {
             HostKind::Given(account) => {
                 let target = &account.target;
-                let mut disclosure = request::disclosure(self.flush);
+                let mut disclosure = request::disclosure(self.durability);
                 if let Some(facts) = LabFacts::of_environment(target) {
                     facts.add_to(&mut disclosure);
                 }
@@ -129,7 +130,7 @@ impl Host {
                 let (mut target, _) = Target::parse(&samba.url())?;
                 target.password = Secret::new(samba.password());
                 let facts = LabFacts::of_samba(&samba, lines);
-                let mut disclosure = request::disclosure(self.flush);
+                let mut disclosure = request::disclosure(self.durability);
                 facts.add_to(&mut disclosure);
                 disclosure.notes.extend(self.notes.iter().cloned());
                 Ok(StartedServer {

@@ -14,7 +14,7 @@ use super::source::Source;
 use super::spec::{NAMED, ServerEntry, twice};
 use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
 use crate::failure::Failure;
-use crate::lab_facts::samba_policy;
+use crate::lab_facts::{Durability, samba_policies};
 use crate::login;
 use crate::mounts::parse_target;
 use crate::request::{self, GivenServer};
@@ -26,14 +26,12 @@ pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>
         .iter()
         .map(|text| named(text, args))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(stray) = args
-        .flush
-        .iter()
-        .find(|policy| hosts.iter().all(|host| host.name != policy.server))
-    {
+    let flush = args.flush.iter().map(|of| ("--server-flush", &of.server));
+    let write = args.write.iter().map(|of| ("--server-write", &of.server));
+    let is_stray = |server: &String| hosts.iter().all(|host| host.name != *server);
+    if let Some((option, stray)) = flush.chain(write).find(|(_, name)| is_stray(name)) {
         return Err(Failure::Usage(format!(
-            "--server-flush {}: no --server has that name",
-            stray.server
+            "{option} {stray}: no --server has that name"
         )));
     }
     for entry in &source.spec.servers {
@@ -74,11 +72,13 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
     };
     check_url(url).map_err(refuse)?;
     let server = GivenServer::resolve(url, &secrets)?;
-    let stated = args.flush.iter().rfind(|policy| policy.server == name);
-    let (flush, kind) = HostKind::existing(server, stated.map(|stated| stated.policy));
+    let flush = args.flush.iter().rfind(|of| of.server == name);
+    let write = args.write.iter().rfind(|of| of.server == name);
+    let stated = Durability::given(flush.map(|of| of.policy), write.map(|of| of.policy));
+    let (durability, kind) = HostKind::existing(server, stated);
     Ok(Host {
         name: name.to_owned(),
-        flush,
+        durability,
         notes: Vec::new(),
         kind,
         cpu: CpuSource::default(),
@@ -97,7 +97,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
     };
     check_name(&entry.name).map_err(refuse)?;
     let run = client::sessions(&entry.run).map_err(refuse)?;
-    let (flush, kind) = match (&entry.url, &entry.samba) {
+    let (durability, kind) = match (&entry.url, &entry.samba) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
             let secrets = SecretArgs {
@@ -111,7 +111,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
             };
             let server = GivenServer::resolve(url, &secrets);
             let server = server.map_err(|error| refuse(error.to_string()))?;
-            HostKind::existing(server, entry.flush)
+            HostKind::existing(server, Durability::given(entry.flush, entry.write))
         }
         (None, Some(lines)) => {
             if let Some(key) = of_a_url(entry) {
@@ -123,7 +123,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
                 check_line(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
             }
             let lines = lines.clone();
-            (samba_policy(&lines), HostKind::Samba { lines })
+            (samba_policies(&lines), HostKind::Samba { lines })
         }
         (None, None) => return Err(refuse("give url, or samba for a scratch Samba".to_owned())),
         (Some(_), Some(_)) => {
@@ -138,7 +138,7 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
         .map_err(|error| refuse(format!("server_metrics: {error}")))?;
     Ok(Host {
         name: entry.name.clone(),
-        flush,
+        durability,
         notes: entry.notes.clone(),
         kind,
         cpu: cpu.unwrap_or_default(),
@@ -161,6 +161,7 @@ fn check_line(line: &str) -> Result<(), String> {
 fn of_a_url(entry: &ServerEntry) -> Option<&'static str> {
     let keys = [
         ("flush", entry.flush.is_some()),
+        ("write", entry.write.is_some()),
         ("password_env", entry.password_env.is_some()),
         ("password_file", entry.password_file.is_some()),
         ("authentication_file", entry.authentication_file.is_some()),

@@ -44,8 +44,8 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use smbench_model::lists::clients::ClientList;
 use smbench_model::spec::RunOptions;
 use smbench_model::units::Size;
-use smbench_report::FlushDoc;
 use smbench_report::study::{ComparisonKind, TransferMode};
+use smbench_report::{FlushDoc, WritePolicyDoc};
 use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -173,6 +173,8 @@ pub(super) struct ServerEntry {
     pub(super) notes: Vec<String>,
     /// Flush policy. For a scratch Samba it is known.
     pub(super) flush: Option<FlushDoc>,
+    /// Whether each WRITE waits for stable storage. For a scratch Samba it is known.
+    pub(super) write: Option<WritePolicyDoc>,
     /// Whether the server is left out if the command line names servers.
     pub(super) unless_named: bool,
     /// Name of the environment variable with the password.

@@ -11,7 +11,7 @@ use smbench_report::metric::Metric;
 use smbench_report::published::tables;
 use smbench_report::study::{ComparisonDoc, ComparisonKind, Study};
 use smbench_report::table::Table;
-use smbench_report::{FlushDoc, RunDoc};
+use smbench_report::{FactSource, FlushDoc, RunDoc, WriteDoc, WritePolicyDoc};
 
 use crate::samples::{comparison, curve, dropped, point, run, study};
 
@@ -247,6 +247,26 @@ fn servers_that_ignore_flushes_are_named() {
     assert!(mixed.contains(expected), "{mixed}");
     let alike = servers([honours, honours, None]);
     assert!(!alike.contains("flush"), "{alike}");
+}
+
+#[test]
+fn servers_whose_writes_wait_are_named() {
+    let with = |policy| {
+        let mut run = curve(1000.0);
+        run.server.write = Some(WriteDoc {
+            policy,
+            source: FactSource::Known,
+        });
+        let whole = &mut run.load_points[0].whole;
+        let some = *whole.values().next().unwrap();
+        whole.insert("write".to_owned(), some);
+        run
+    };
+    let (waits, buffers) = (with(WritePolicyDoc::Waits), with(WritePolicyDoc::Buffers));
+    let told = answer(&study(&[("a", buffers), ("b", waits)])).join("\n");
+    let expected = "each write waits for stable storage on b; a answers before that, which is \
+                    faster and may lose data in a power failure.";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

@@ -40,12 +40,13 @@ impl Difference {
 /// passes the runs have. The digest is only compared if nothing else differs. A
 /// machine's memory differs by some KiB from one boot to the next, and affects no
 /// number.
-const NOT_COMPARED: [&str; 5] = [
+const NOT_COMPARED: [&str; 6] = [
     "machine.memory_bytes",
     "plan.digest",
     "plan.load_points",
     "plan.repeat",
     "plan.bytes_on_share",
+    "server.write.source",
 ];
 
 /// Key of the profile's name.
@@ -79,7 +80,7 @@ const OTHERWISE: &str = "server.otherwise";
 
 /// Keys that documents of older releases lack in any case. Any key of a machine may
 /// also be missing, because the system did not provide its value.
-const UNTOLD_BEFORE: [&str; 9] = [
+const UNTOLD_BEFORE: [&str; 10] = [
     "plan.ciphers",
     "plan.connections_per_session",
     "plan.driver",
@@ -88,6 +89,7 @@ const UNTOLD_BEFORE: [&str; 9] = [
     "plan.sessions_per_connection",
     "plan.signing_algorithm",
     "server.auth",
+    "server.write.policy",
     SERVER_CPU,
 ];
 

@@ -8,7 +8,7 @@ use super::error::CompareError;
 use super::points::PointComparison;
 use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
-use crate::doc::{FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
+use crate::doc::{DurabilityRemark, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
 use crate::found::ended;
 use crate::load::{Load, loads};
 use crate::units::plain;
@@ -27,9 +27,11 @@ pub struct Pair {
     pub settings: Vec<Difference>,
     /// Differences of the work. If there are any, the comparison needs care.
     pub workload: Vec<Difference>,
-    /// Whether the servers' flush policies differ, although neither run waited for
-    /// stable storage.
+    /// Whether the servers' flush policies differ, although nothing in either run
+    /// waited for stable storage.
     pub hides_flush_policy: bool,
+    /// Remarks on flush and write policies that differ, one sentence each.
+    pub durability: Vec<String>,
     /// Load points and passes that are not compared, one sentence each.
     pub left_out: Vec<String>,
     /// Numbers of clients whose load points are valid in the baseline, but not in
@@ -218,13 +220,18 @@ impl Pair {
             Some(_) => Vec::new(),
             None => lost(first, second, &other.1.plan.load_points),
         };
+        let remarks = DurabilityRemark::all(&[
+            (baseline.0.label.clone(), baseline.1),
+            (other.0.label.clone(), other.1),
+        ]);
         let held = |(one, other): (&CurveRow<'_>, &CurveRow<'_>)| PointComparison::of(one, other);
         Ok(Self {
             found,
             peak: peaks.map(held),
             load_points: common.into_iter().filter(valid).map(held).collect(),
             is_same_result: baseline.1 == other.1,
-            hides_flush_policy: baseline.1.hides_flush_policy(other.1),
+            hides_flush_policy: remarks.contains(&DurabilityRemark::FlushesHidden),
+            durability: remarks.iter().map(DurabilityRemark::to_string).collect(),
             baseline: baseline.0,
             other: other.0,
             settings,

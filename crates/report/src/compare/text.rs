@@ -12,7 +12,7 @@ use super::points::{MetricChange, PointComparison, Verdict};
 use super::words::{difference, profiles};
 use crate::block::{self, Block};
 use crate::change::{CONFIDENCE, Noise};
-use crate::doc::{BUILT_IN, FindEnd, NO_FLUSH, OutcomeDoc};
+use crate::doc::{BUILT_IN, FindEnd, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, percent, plain};
@@ -159,9 +159,8 @@ fn header(pair: &Pair) -> Block {
     }
     let settings = pair.settings.iter();
     lines.extend(settings.map(|part| ("differs", difference(pair, part))));
-    if pair.hides_flush_policy {
-        lines.push(("note", NO_FLUSH.to_owned()));
-    }
+    let remarks = pair.durability.iter();
+    lines.extend(remarks.map(|remark| ("note", remark.clone())));
     let warnings = match profiles(pair) {
         Some(profiles) => vec![profiles],
         None => {

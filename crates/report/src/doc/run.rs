@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{ClientPart, LoadModel};
-use smbench_model::record::OpKind;
 use std::path::{Path, PathBuf};
 
 use super::calibration::CalibrationDoc;
@@ -17,15 +16,10 @@ use super::host::HostDoc;
 use super::machine::MachineDoc;
 use super::plan::PlanDoc;
 use super::point::LoadPointDoc;
-use super::server::{BUILT_IN_NOTE, FlushDoc, ServerDoc, ServerLocation};
+use super::server::{BUILT_IN_NOTE, ServerDoc, ServerLocation};
 use super::tool::ToolDoc;
-use super::workload::OperationDoc;
 use crate::change::Measured;
 use crate::statistics::{Estimate, PassInterval};
-
-/// Remark on flush policies that differ and cannot show.
-pub(crate) const NO_FLUSH: &str =
-    "flush policies differ, but no run waits for stable storage, so the difference does not show";
 
 /// All results and settings of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -156,26 +150,6 @@ impl RunDoc {
             point.window_s > 0.0 || point.setup.attempts.is_some()
         };
         self.load_points.iter().any(is_measured)
-    }
-
-    /// Returns whether two servers treat a FLUSH differently, as disclosed, although
-    /// neither run waited for stable storage: no number shows that difference then.
-    #[must_use]
-    pub fn hides_flush_policy(&self, other: &Self) -> bool {
-        // A write-through also waits for stable storage.
-        let is_through =
-            |op: &OperationDoc| op.parameters.get("write_through") == Some(&true.into());
-        let kinds = [OpKind::Flush, OpKind::FinalFlush].map(OpKind::name);
-        let flushes = |run: &Self| {
-            let sent =
-                |point: &LoadPointDoc| kinds.iter().any(|kind| point.whole.contains_key(*kind));
-            let mut operations = run.plan.workload.operations.iter();
-            run.load_points.iter().any(sent) || operations.any(is_through)
-        };
-        let policy = |run: &Self| run.server.flush.filter(|of| *of != FlushDoc::Unknown);
-        let differ = |(one, other)| one != other;
-        let policies = policy(self).zip(policy(other));
-        policies.is_some_and(differ) && !flushes(self) && !flushes(other)
     }
 
     /// Returns the document as indented JSON with a final newline.

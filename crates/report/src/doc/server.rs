@@ -4,6 +4,8 @@ use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::durability::WriteDoc;
+
 /// Location of a server, seen from the generator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -63,6 +65,10 @@ pub struct ServerDoc {
     /// smbench set up. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushDoc>,
+    /// Whether a WRITE waits for stable storage, as disclosed, or as known of a server that
+    /// smbench set up. Absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<WriteDoc>,
     /// The program and its version, such as `Samba 4.17.12-Debian`. Only known for
     /// a server that smbench started.
     #[serde(default, skip_serializing_if = "Option::is_none")]

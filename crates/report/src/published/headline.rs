@@ -5,7 +5,7 @@ use super::tables::contenders;
 use super::{Contender, CurvePoint};
 use crate::change::{CONFIDENCE, Change, Noise};
 use crate::curve::Curve;
-use crate::doc::{BUILT_IN, FlushDoc, LoopDoc, NO_FLUSH, PlanDoc, RunDoc};
+use crate::doc::{BUILT_IN, DurabilityRemark, LoopDoc, PlanDoc, RunDoc};
 use crate::metric::Metric;
 use crate::names::listed;
 use crate::study::Study;
@@ -69,16 +69,11 @@ fn sentences(study: &Study, profile: usize) -> Vec<String> {
         (several, _) => best(several).into_iter().collect(),
     };
     sentences.extend(built_in(&measured));
-    let hides_flush_policy = |of: &Answering<'_>| {
-        measured
-            .iter()
-            .any(|one| one.run.hides_flush_policy(of.run))
-    };
-    if measured.iter().any(hides_flush_policy) {
-        sentences.push(format!("{NO_FLUSH}."));
-    } else {
-        sentences.extend(flush_policies(&measured));
-    }
+    let runs = measured
+        .iter()
+        .map(|of| (plain(&of.contender.name), of.run));
+    let remarks = DurabilityRemark::all(&runs.collect::<Vec<_>>()).into_iter();
+    sentences.extend(remarks.map(|remark| format!("{remark}.")));
     sentences.extend(dialects(&measured));
     sentences.extend(nothing_valid(&without));
     advise_once(&mut sentences);
@@ -153,22 +148,6 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
         }
         None => format!("{two} against {one}: {values}. {ONE_PASS}"),
     })
-}
-
-/// Names the servers that ignore a FLUSH, and those that honour it, if there are both.
-fn flush_policies(servers: &[Answering<'_>]) -> Option<String> {
-    let with = |policy| {
-        let alike = servers
-            .iter()
-            .filter(|of| of.run.server.flush == Some(policy));
-        let names: Vec<_> = alike.map(|of| plain(&of.contender.name)).collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    };
-    let (ignoring, honouring) = (with(FlushDoc::Ignores)?, with(FlushDoc::Honours)?);
-    Some(format!(
-        "flushes are ignored by {ignoring}, which is faster and may lose data in a power failure, \
-         and honoured by {honouring}."
-    ))
 }
 
 /// Names the dialects if they differ, or if all of them are CIFS.

@@ -2,7 +2,10 @@
 
 use smbench_model::record::OpKind;
 
-use crate::doc::{FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation};
+use crate::doc::{
+    FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
+    WritePolicyDoc,
+};
 use crate::plan;
 use crate::units::{counted, plain};
 
@@ -20,6 +23,7 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let mixed = doc.server.mixed_passes();
     facts.extend(mixed.map(|told| ("warning", plain(&told))));
     facts.extend(flushes(doc).map(|told| ("flushes", told)));
+    facts.extend(writes(doc).map(|told| ("writes", told)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
 }
@@ -116,4 +120,24 @@ pub(super) fn flushes(doc: &RunDoc) -> Option<String> {
         FlushDoc::Unknown => return None,
     };
     Some(told.to_owned())
+}
+
+/// Explains whether the WRITEs of a run waited for stable storage. `None` if it has none,
+/// or if an older release did not record what servers do.
+pub(super) fn writes(doc: &RunDoc) -> Option<String> {
+    doc.server.flush?;
+    if !doc.writes() {
+        return None;
+    }
+    let Some(write) = doc.server.write else {
+        return Some("policy unknown (see --server-write)".to_owned());
+    };
+    let told = match write.policy {
+        WritePolicyDoc::Waits => "wait: on stable storage before they are answered",
+        WritePolicyDoc::Buffers => "buffered: answered before they are on stable storage",
+    };
+    Some(match write.source {
+        FactSource::Known => told.to_owned(),
+        FactSource::Given => format!("{told} (given, not measured)"),
+    })
 }

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod differences;
+mod durability;
 mod verdicts;
 
 use std::path::Path;

@@ -4,6 +4,7 @@ mod cautions;
 mod cpu;
 mod csv;
 mod summary;
+mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +38,7 @@ fn a_plain_run() {
     data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
     flushes  policy unknown (see --server-flush)
+    writes   policy unknown (see --server-write)
     note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op

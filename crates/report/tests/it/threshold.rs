@@ -3,7 +3,7 @@
 use smbench_model::record::{OpKind, OperationFailure, Phase};
 use smbench_protocol::NtStatus;
 use smbench_report::Threshold;
-use smbench_report::doc::{FlushDoc, LoopDoc, OperationDoc, OutcomeDoc, RunDoc};
+use smbench_report::doc::{LoopDoc, OutcomeDoc, RunDoc};
 
 use crate::samples::{book, curve, document, dropped, point, run};
 
@@ -127,36 +127,6 @@ fn an_unfinished_run_decides_only_what_more_load_points_cannot_change() {
     assert_eq!(told(&doc, "p99 > 1us"), skipped);
     assert!(told(&doc, "errors > 0").starts_with("skipped  "));
     assert!(told(&doc, "p99 at 8 > 1us").starts_with("failed   "));
-}
-
-/// A policy shows in a FLUSH, in a flush after the load, and in a write-through.
-#[test]
-fn flush_policies_show_only_where_something_waits_for_the_disk() {
-    let with = |flush| {
-        let mut doc = document(&curve());
-        doc.server.flush = Some(flush);
-        for point in &mut doc.load_points {
-            point.whole.remove("flush");
-        }
-        doc
-    };
-    let (honours, ignores) = (with(FlushDoc::Honours), with(FlushDoc::Ignores));
-    assert!(honours.hides_flush_policy(&ignores));
-    assert!(!honours.hides_flush_policy(&honours));
-    assert!(!honours.hides_flush_policy(&with(FlushDoc::Unknown)));
-    for kind in ["flush", "final_flush"] {
-        let mut flushing = ignores.clone();
-        let read = flushing.load_points[0].whole["read"];
-        flushing.load_points[0].whole.insert(kind.to_owned(), read);
-        assert!(!honours.hides_flush_policy(&flushing), "{kind}");
-    }
-    let mut through = ignores.clone();
-    through.plan.workload.operations.push(OperationDoc {
-        op: "write".to_owned(),
-        weight_percent: 100.0,
-        parameters: [("write_through".to_owned(), true.into())].into(),
-    });
-    assert!(!honours.hides_flush_policy(&through));
 }
 
 /// Limits have the durations, counts and rates of all other options.

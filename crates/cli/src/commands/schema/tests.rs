@@ -1,9 +1,9 @@
 use serde_json::{Map, Value};
 
 use super::*;
+use crate::lab_facts::Durability;
 use crate::request::tests::record;
 use crate::request::{disclosure, document};
-use smbench_report::FlushDoc;
 
 /// Returns what is wrong with a value: a key that the schema does not have, or a key
 /// that it requires.
@@ -86,7 +86,7 @@ fn check(of: SchemaOf, value: &Value) {
 
 #[test]
 fn a_result_is_as_its_schema_says() {
-    let doc = document(&record(), disclosure(FlushDoc::Unknown));
+    let doc = document(&record(), disclosure(Durability::default()));
     let doc: Value = serde_json::from_str(&doc.to_json()).unwrap();
     check(SchemaOf::Result, &doc);
 }

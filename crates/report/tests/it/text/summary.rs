@@ -44,6 +44,7 @@ fn a_plain_run_has_its_answer_in_half_a_screen() {
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
     Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
+    Writes   policy unknown (see --server-write)
     Note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99  errors
@@ -78,6 +79,7 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
     Load     closed loop, 4 outstanding per client; 10 s per load point, 3 passes
     Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
+    Writes   policy unknown (see --server-write)
     Note     server and generator share this machine
 
     clients  Mbit/s             ±  ops/s     mean      p50      p95      p99  errors
@@ -117,6 +119,7 @@ fn what_must_not_be_quoted_is_no_peak() {
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
     Data     1 file of 1 MiB per client, 4 MiB on the share (cached by any server)
     Flushes  policy unknown (see --server-flush)
+    Writes   policy unknown (see --server-write)
     Note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99  errors
