@@ -142,6 +142,8 @@ fn a_result_says_how_the_server_of_the_lab_was_set_up() {
     said.succeeded();
     let server = &json(&said.stdout)["server"];
     assert_eq!(server["flush"], "ignores", "{server}");
+    let write = (&server["write"]["policy"], &server["write"]["source"]);
+    assert_eq!(write, (&"buffers".into(), &"known".into()), "{server}");
     let software = server["software"].as_str().unwrap();
     assert!(software.starts_with("Samba "), "{server}");
     let notes = server["notes"].to_string();

@@ -142,8 +142,22 @@ fn standard_output_can_be_the_document() {
 }
 
 #[test]
-fn what_is_known_of_flushes_is_in_the_document() {
+fn what_is_known_of_flushes_and_writes_is_in_the_document() {
     let server = embedded();
+    let place = Place::new();
+    let args = [
+        "--clients=1",
+        "--profile=file-server",
+        "--server-write=waits",
+    ];
+    let said = place.run(&server.url(), server.password(), &args);
+    said.succeeded();
+    let write = &place.document()["server"]["write"];
+    assert_eq!(
+        (&write["policy"], &write["source"]),
+        (&"waits".into(), &"given".into())
+    );
+    assert!(said.stdout.contains("\nWrites   wait: "), "{said:?}");
     for policy in ["honours", "ignores"] {
         let place = Place::new();
         let option = format!("--server-flush={policy}");

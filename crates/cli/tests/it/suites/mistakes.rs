@@ -42,6 +42,10 @@ fn a_folder_of_another_study_is_refused_with_what_differs() {
         &otherwise(&["--server-flush=memory=ignores"]),
         "another flush policy of server `memory`",
     );
+    refused(
+        &otherwise(&["--server-write=memory=waits"]),
+        "another write policy of server `memory`",
+    );
     let renamed = named.replace("memory", "other");
     refused(&with(&[text(&file), &renamed]), "servers `memory`");
     place.write("suite.toml", "clients = \"1\"\n[run]\nseed = 4\n");

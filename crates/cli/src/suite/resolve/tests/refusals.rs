@@ -174,6 +174,11 @@ fn a_command_line_that_makes_no_sense_is_refused() {
         ),
         (
             "veritest-2003",
+            &[server, "--server-write=b=waits"],
+            "--server-write b: no --server has that name",
+        ),
+        (
+            "veritest-2003",
             &[server, "--duration=0"],
             "--duration: duration is zero",
         ),
