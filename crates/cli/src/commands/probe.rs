@@ -305,6 +305,30 @@ mod tests {
         }
     }
 
+    fn trials() -> Trials {
+        Trials {
+            write: times(80),
+            flush: times(900),
+            flush_finding: Finding {
+                policy: FlushPolicy::Unknown,
+                evidence: "nobody saw".to_owned(),
+            },
+            write_finding: Finding {
+                policy: WritePolicy::Waits,
+                evidence: "the disk was seen".to_owned(),
+            },
+            compound: Ok(()),
+            oplocks: vec![
+                (OplockLevel::LevelII, Ok(OplockLevel::LevelII)),
+                (OplockLevel::Batch, Ok(OplockLevel::None)),
+            ],
+            leases: vec![
+                (LeaseState::RH, Ok(LeaseState::RH)),
+                (LeaseState::RWH, Err("refused".to_owned())),
+            ],
+        }
+    }
+
     #[test]
     fn everything_known_is_told() {
         let probe = Probe {
@@ -330,27 +354,7 @@ mod tests {
                 setup: times(4567),
             },
             channels: Err("refused".to_owned()),
-            trials: Ok(Trials {
-                write: times(80),
-                flush: times(900),
-                flush_finding: Finding {
-                    policy: FlushPolicy::Unknown,
-                    evidence: "nobody saw".to_owned(),
-                },
-                write_finding: Finding {
-                    policy: WritePolicy::Waits,
-                    evidence: "the disk was seen".to_owned(),
-                },
-                compound: Ok(()),
-                oplocks: vec![
-                    (OplockLevel::LevelII, Ok(OplockLevel::LevelII)),
-                    (OplockLevel::Batch, Ok(OplockLevel::None)),
-                ],
-                leases: vec![
-                    (LeaseState::RH, Ok(LeaseState::RH)),
-                    (LeaseState::RWH, Err("refused".to_owned())),
-                ],
-            }),
+            trials: Ok(trials()),
             leftover: None,
             dialects: vec![
                 (Dialect::Smb21, Err("refused".to_owned())),
