@@ -19,7 +19,7 @@ use crate::smb::session::{Endpoint, Session, SessionError, unless};
 pub use crate::smb::share::Cleanup;
 use crate::smb::share::{self, ShareSession};
 pub use cifs::CifsProbe;
-pub use disk_watch::{Finding, FlushPolicy, WritePolicy};
+pub use disk_watch::{FlushPolicy, PolicyFinding, WritePolicy};
 pub use trial::{Attempt, TimeSpread, Trials};
 
 /// Number of sessions set up one after the other, to measure how long a set-up

@@ -62,7 +62,7 @@ smbench_protocol::named! {
 
 /// A policy and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding<P> {
+pub struct PolicyFinding<P> {
     /// The policy that was found.
     pub policy: P,
     /// How it was found, or the reason why it is unknown, as a lower-case clause.
@@ -71,19 +71,19 @@ pub struct Finding<P> {
 
 /// What the disk showed of FLUSHes and of WRITEs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Findings {
-    pub(super) flush: Finding<FlushPolicy>,
-    pub(super) write: Finding<WritePolicy>,
+pub(super) struct PolicyFindings {
+    pub(super) flush: PolicyFinding<FlushPolicy>,
+    pub(super) write: PolicyFinding<WritePolicy>,
 }
 
-impl Findings {
+impl PolicyFindings {
     pub(super) fn unknown(why: &str) -> Self {
         Self {
-            flush: Finding {
+            flush: PolicyFinding {
                 policy: FlushPolicy::Unknown,
                 evidence: why.to_owned(),
             },
-            write: Finding {
+            write: PolicyFinding {
                 policy: WritePolicy::Unknown,
                 evidence: why.to_owned(),
             },
@@ -93,7 +93,7 @@ impl Findings {
 
 /// A request that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(super) enum WatchedRequest {
     Write,
     Flush,
 }
@@ -103,13 +103,13 @@ pub(super) struct DiskWatch {
     /// Path of the file through the server's own descriptor.
     file: PathBuf,
     disks: Disks,
-    writes: Observed,
-    flushes: Observed,
+    writes: RequestsAndPauses,
+    flushes: RequestsAndPauses,
 }
 
 /// Requests and the pauses between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Observed {
+struct RequestsAndPauses {
     /// Counts of requests, and of those during which the disk flushed its cache.
     requests: Sightings,
     pauses: Sightings,
@@ -166,8 +166,8 @@ impl DiskWatch {
         Ok(Self {
             file,
             disks,
-            writes: Observed::default(),
-            flushes: Observed::default(),
+            writes: RequestsAndPauses::default(),
+            flushes: RequestsAndPauses::default(),
         })
     }
 
@@ -178,11 +178,16 @@ impl DiskWatch {
 
     /// Records a request that took `elapsed`; call this after its answer. Then waits
     /// for the same time, to observe the disk without a request.
-    pub(super) async fn after(&mut self, what: Watched, before: Option<u64>, elapsed: Duration) {
+    pub(super) async fn after(
+        &mut self,
+        what: WatchedRequest,
+        before: Option<u64>,
+        elapsed: Duration,
+    ) {
         let after = self.disks.flushes();
         let observed = match what {
-            Watched::Write => &mut self.writes,
-            Watched::Flush => &mut self.flushes,
+            WatchedRequest::Write => &mut self.writes,
+            WatchedRequest::Flush => &mut self.flushes,
         };
         observed.requests.add(before, after);
         tokio::time::sleep(elapsed).await;
@@ -190,7 +195,7 @@ impl DiskWatch {
     }
 
     /// Returns the findings. Syncs the file a few times, blocking the thread.
-    pub(super) fn findings(self) -> Findings {
+    pub(super) fn findings(self) -> PolicyFindings {
         judge(&self.disks, self.writes, self.flushes, &self.sync())
     }
 
@@ -211,7 +216,7 @@ impl DiskWatch {
 }
 
 /// What was seen of one kind of requests.
-enum Seen {
+enum Stability {
     /// The data was on stable storage before each answer.
     Stable,
     /// It was not.
@@ -224,32 +229,32 @@ enum Seen {
 /// own syncs.
 fn judge(
     disks: &impl fmt::Display,
-    writes: Observed,
-    flushes: Observed,
+    writes: RequestsAndPauses,
+    flushes: RequestsAndPauses,
     syncs: &std::io::Result<Sightings>,
-) -> Findings {
+) -> PolicyFindings {
     let (write, evidence) = judge_one(disks, "WRITEs", writes, syncs);
-    let write = Finding {
+    let write = PolicyFinding {
         policy: match write {
-            Seen::Stable => WritePolicy::Waits,
-            Seen::Unstable => WritePolicy::Buffers,
-            Seen::Unclear => WritePolicy::Unknown,
+            Stability::Stable => WritePolicy::Waits,
+            Stability::Unstable => WritePolicy::Buffers,
+            Stability::Unclear => WritePolicy::Unknown,
         },
         evidence,
     };
     let (flush, evidence) = judge_one(disks, "FLUSHes", flushes, syncs);
     let flush = match (flush, write.policy) {
-        (Seen::Stable, _) => (FlushPolicy::Honours, evidence),
+        (Stability::Stable, _) => (FlushPolicy::Honours, evidence),
         (_, WritePolicy::Waits) => (
             FlushPolicy::Honours,
             "each WRITE before a FLUSH had waited for stable storage, so nothing was left to do"
                 .to_owned(),
         ),
-        (Seen::Unstable, _) => (FlushPolicy::Ignores, evidence),
-        (Seen::Unclear, _) => (FlushPolicy::Unknown, evidence),
+        (Stability::Unstable, _) => (FlushPolicy::Ignores, evidence),
+        (Stability::Unclear, _) => (FlushPolicy::Unknown, evidence),
     };
-    Findings {
-        flush: Finding {
+    PolicyFindings {
+        flush: PolicyFinding {
             policy: flush.0,
             evidence: flush.1,
         },
@@ -262,44 +267,44 @@ fn judge(
 fn judge_one(
     disks: &impl fmt::Display,
     what: &str,
-    Observed { requests, pauses }: Observed,
+    RequestsAndPauses { requests, pauses }: RequestsAndPauses,
     syncs: &std::io::Result<Sightings>,
-) -> (Seen, String) {
+) -> (Stability, String) {
     let Sightings { looks, seen } = requests;
     match syncs {
         _ if requests.are_all() && pauses.are_few() => (
-            Seen::Stable,
+            Stability::Stable,
             format!("the cache of {disks} was flushed before each of {looks} {what} was answered"),
         ),
         Ok(syncs) if requests.are_few() && syncs.are_all() => (
-            Seen::Unstable,
+            Stability::Unstable,
             format!(
                 "the cache of {disks} was flushed during {seen} of {looks} {what}, but by each \
                  fsync on the same file"
             ),
         ),
         Err(error) if requests.are_few() => (
-            Seen::Unclear,
+            Stability::Unclear,
             format!(
                 "the cache of {disks} was flushed during {seen} of {looks} {what}, but whether an \
                  fsync does that could not be tried: {error}"
             ),
         ),
         Ok(_) if requests.are_few() => (
-            Seen::Unclear,
+            Stability::Unclear,
             format!("an fsync does not always flush the cache of {disks}"),
         ),
         // No other process uses the disks, so the server flushes them for some
         // requests only.
         _ if pauses.are_few() => (
-            Seen::Unclear,
+            Stability::Unclear,
             format!(
                 "the cache of {disks} was flushed during {seen} of {looks} {what}, neither all of \
                  them nor few"
             ),
         ),
         _ => (
-            Seen::Unclear,
+            Stability::Unclear,
             format!(
                 "the cache of {disks} was flushed during {seen} of {looks} {what} and {} of as \
                  many pauses: others use it, too",

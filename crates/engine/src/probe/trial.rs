@@ -23,7 +23,9 @@ use smbench_protocol::{Dialect, FileId, NtStatus};
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
-use crate::probe::disk_watch::{DiskWatch, Finding, Findings, FlushPolicy, Watched, WritePolicy};
+use crate::probe::disk_watch::{
+    DiskWatch, FlushPolicy, PolicyFinding, PolicyFindings, WatchedRequest, WritePolicy,
+};
 use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, StepFailure, unless};
 use crate::smb::share::{ShareSession, Workspace, join, leftover};
@@ -54,9 +56,9 @@ pub struct Trials {
     /// Service time of FLUSHes, each after one such WRITE.
     pub flush: TimeSpread,
     /// Reaction of the server to a FLUSH, if it can be observed from this machine.
-    pub flush_finding: Finding<FlushPolicy>,
+    pub flush_finding: PolicyFinding<FlushPolicy>,
     /// Reaction of the server to a WRITE, if it can be observed from this machine.
-    pub write_finding: Finding<WritePolicy>,
+    pub write_finding: PolicyFinding<WritePolicy>,
     /// Whether the server answered CREATE, QUERY_INFO and CLOSE in one frame, all
     /// with success (MS-SMB2 3.2.4.1.4).
     pub compound: Attempt<()>,
@@ -159,7 +161,9 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         let Ok(watch) = &mut watch else { break };
         let seen = watch.before();
         let elapsed = write(session, &doing, file_id).await?;
-        watch.after(Watched::Write, seen, elapsed.into()).await;
+        watch
+            .after(WatchedRequest::Write, seen, elapsed.into())
+            .await;
     }
     let mut flushes = Vec::with_capacity(TRIES);
     for _ in 0..TRIES {
@@ -173,12 +177,14 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         let elapsed = clock::now().since(begin);
         flushes.push(elapsed);
         if let Ok(watch) = &mut watch {
-            watch.after(Watched::Flush, seen, elapsed.into()).await;
+            watch
+                .after(WatchedRequest::Flush, seen, elapsed.into())
+                .await;
         }
     }
     let found = match watch {
         Ok(watch) => watch.findings(),
-        Err(why) => Findings::unknown(&why),
+        Err(why) => PolicyFindings::unknown(&why),
     };
     session.close(&doing, file_id).await?;
     let compound = compound(session, &path).await?;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 
 use smbench_engine::Cancel;
-use smbench_engine::probe::{Finding, FlushPolicy, Probe, WritePolicy, probe};
+use smbench_engine::probe::{FlushPolicy, PolicyFinding, Probe, WritePolicy, probe};
 use smbench_engine::storage::{Disks, Storage};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
@@ -140,7 +140,7 @@ fn what_a_flush_and_a_write_do_is_seen_on_the_disk_or_not_known() {
 /// have. `has_cache` says whether a disk below the share has a volatile cache, if there
 /// is one.
 fn is_or_unknown<P: PartialEq + Copy + Debug>(
-    found: &Finding<P>,
+    found: &PolicyFinding<P>,
     expected: P,
     unknown: P,
     has_cache: Option<bool>,

@@ -61,7 +61,7 @@ fn what_was_seen_decides_and_is_told() {
         (20, 20, None, Unknown, "20 of as many pauses: others use"),
     ] {
         let tried = syncs.map(|seen| sightings(SYNCS, seen));
-        let observed = |flushes| Observed {
+        let observed = |flushes| RequestsAndPauses {
             requests: sightings(32, flushes),
             pauses: sightings(32, pauses),
         };
@@ -84,8 +84,8 @@ fn what_was_seen_decides_and_is_told() {
     let nothing = Sightings::default();
     let found = judge(
         &"sda",
-        Observed::default(),
-        Observed::default(),
+        RequestsAndPauses::default(),
+        RequestsAndPauses::default(),
         &Ok(nothing),
     );
     assert_eq!(found.flush.policy, Unknown, "{found:?}");
@@ -94,7 +94,7 @@ fn what_was_seen_decides_and_is_told() {
 
 #[test]
 fn a_flush_with_nothing_left_to_do_is_honoured() {
-    let observed = |seen| Observed {
+    let observed = |seen| RequestsAndPauses {
         requests: Sightings { looks: 32, seen },
         pauses: Sightings { looks: 32, seen: 0 },
     };
