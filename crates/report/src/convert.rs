@@ -22,8 +22,8 @@ use smbench_model::record::{
 
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,
-    MachineDoc, Named, OutcomeDoc, PlanDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN, SeriesDoc,
-    ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc, WriteDoc,
+    MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
+    SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -71,6 +71,7 @@ impl RunDoc {
         let paced = record.plan.work.load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
         let verified = record.plan.work.verify == Verify::ReadBack;
+        let is_replay = record.plan.work.workload.replay().is_some();
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -80,6 +81,10 @@ impl RunDoc {
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),
                 verification: verified.then(|| *point.ops.verification()),
+                replayed: is_replay.then(|| ReplayedDoc {
+                    operations: point.ops.carried_out(),
+                    differing: point.ops.differing(),
+                }),
                 ..load_point(point)
             })
             .collect();
@@ -191,6 +196,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(record.ops.failures()),
         differences: differences(record.ops.differences()),
+        replayed: None,
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
         client: client(record.client, all.count()),

@@ -1,16 +1,18 @@
 //! A document as rows for spreadsheets: one per load point, pass and operation. The
 //! operation `all` is the sum of all operations.
 //!
-//! All values are of the window, with two exceptions. `errors` are of the whole
+//! All values are of the window, with two exceptions. `errors` and `differing` are of the whole
 //! load point. `final_flush` comes after the window and so has no rates. Numbers
 //! have full precision, units are in the column names, and a value that was not
 //! measured is an empty field. New columns are only added at the end.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::iter;
 
 use crate::doc::{LoadPointDoc, RunDoc, ServerCpuDoc, is_of_window};
 use crate::latency::LatencyDoc;
+use crate::replayed::Replayed;
 use crate::statistics::per;
 use crate::study::Study;
 
@@ -20,7 +22,7 @@ const HEADER: &str = "clients,repeat,valid,window_s,op,count,bytes,errors,throug
     client_max_rss_bytes,client_cpu_cores,client_cpu_percent,client_mbps_per_percent,\
     client_ops_per_s_per_percent,server_cpu_scope,server_cpu_cores,server_cpu_percent,\
     server_cpu_us_per_op,server_mbps_per_percent,server_ops_per_s_per_percent,\
-    asked_ops_per_s";
+    asked_ops_per_s,differing,differing_share";
 
 /// Cells that differ between the rows of one load point.
 struct Cells<'a> {
@@ -29,6 +31,8 @@ struct Cells<'a> {
     bytes: u64,
     errors: u64,
     latency_ns: Option<LatencyDoc>,
+    /// Operations that did not go as recorded, and their share of all of this kind.
+    differing: (u64, f64),
 }
 
 /// Writes a header line and the rows.
@@ -69,25 +73,34 @@ pub fn write_study_csv(study: &Study, output: impl Write) -> Result<(), ::csv::E
 
 fn rows(doc: &RunDoc) -> impl Iterator<Item = Vec<String>> {
     doc.load_points.iter().flat_map(|point| {
-        let ops = point.ops.iter().map(|(name, op)| Cells {
-            op: name,
-            count: op.count,
-            bytes: op.bytes,
-            errors: op.errors,
-            latency_ns: op.response_ns,
+        let replayed = Replayed::of([point]);
+        let names = point.ops.keys().map(String::as_str);
+        let names: BTreeSet<_> = names.chain(replayed.kinds()).collect();
+        let ops = names.into_iter().map(|name| {
+            let op = point.ops.get(name);
+            Cells {
+                op: name,
+                count: op.map_or(0, |op| op.count),
+                bytes: op.map_or(0, |op| op.bytes),
+                errors: op.map_or(0, |op| op.errors),
+                latency_ns: op.and_then(|op| op.response_ns),
+                differing: (replayed.count_of(name), replayed.share_of_kind(name)),
+            }
         });
-        let cells = iter::once(all(point)).chain(ops);
-        cells.map(|cells| record(point, &cells, doc.generator_cpus()))
+        let cells = iter::once(all(point, &replayed)).chain(ops);
+        let cells = cells.map(|cells| record(point, &cells, doc.generator_cpus()));
+        cells.collect::<Vec<_>>()
     })
 }
 
-fn all(point: &LoadPointDoc) -> Cells<'static> {
+fn all(point: &LoadPointDoc, replayed: &Replayed) -> Cells<'static> {
     Cells {
         op: "all",
         count: crate::curve::total(point.asked_for().map(|op| op.count)),
         bytes: point.bytes_read.saturating_add(point.bytes_written),
         errors: point.errors,
         latency_ns: point.latency_ns,
+        differing: (replayed.count(), replayed.share_of_all()),
     }
 }
 
@@ -104,6 +117,8 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
     let for_each = |value: f64| or_empty(percent.map(|percent| per(value, percent)));
     let server = point.server_cpu.as_ref().filter(|_| whole_point);
     let of_server = |of: fn(&ServerCpuDoc) -> Option<f64>| or_empty(server.and_then(of));
+    let is_replay = point.replayed.is_some() || !point.differences.is_empty();
+    let differing = is_replay.then_some(cells.differing);
     vec![
         point.clients.to_string(),
         point.repeat.to_string(),
@@ -136,6 +151,8 @@ fn record(point: &LoadPointDoc, cells: &Cells<'_>, cpus: Option<u32>) -> Vec<Str
         of_server(|cpu| cpu.mbps_per_percent),
         of_server(|cpu| cpu.ops_per_s_per_percent),
         or_empty(point.rate),
+        or_empty(differing.map(|(count, _)| count)),
+        or_empty(differing.map(|(_, share)| share)),
     ]
 }
 

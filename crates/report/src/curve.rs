@@ -13,6 +13,7 @@ use crate::doc::{
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
 use crate::metric::{Metric, PassSample};
+use crate::replayed::Replayed;
 use crate::statistics::{Estimate, per};
 
 /// A curve with one row per load, ascending: per number of clients, and per rate where
@@ -53,6 +54,8 @@ pub struct CurveRow<'a> {
     pub cpu_us_per_op: Option<f64>,
     /// Failed operations of all passes, including ramps and invalid passes.
     pub errors: u64,
+    /// Operations of a replay that did not go as recorded, of the same passes.
+    pub(crate) replayed: Replayed,
 }
 
 impl CurveRow<'_> {
@@ -105,6 +108,13 @@ impl CurveRow<'_> {
             answered += offered.reached_share()? * operations;
         }
         (due > 0.0).then(|| answered / due)
+    }
+
+    /// Returns whether operations of a replay did not go as recorded, so that no latency
+    /// contains them.
+    #[must_use]
+    pub fn has_differences(&self) -> bool {
+        self.replayed.count() > 0
     }
 
     /// Returns a figure of the server's CPUs, the mean over passes; `None` unless
@@ -258,6 +268,7 @@ fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
         service_ns: service.as_ref().and_then(LatencyDoc::of),
         cpu_us_per_op: Metric::Cpu.us_per_op(&passes),
         errors: total(points.iter().map(|point| point.errors)),
+        replayed: Replayed::of(points.iter().copied()),
         passes,
         invalid,
     }

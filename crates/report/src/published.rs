@@ -160,10 +160,11 @@ impl CurvePoint {
 /// quoted with.
 fn otherwise(curve: &Curve<'_>) -> Option<String> {
     let rows = curve.rows.iter().filter(|row| row.is_quotable());
-    let rows = rows.filter(|row| Replayed::of([*row]).is_worth_telling());
+    let of = |row: &CurveRow<'_>| Replayed::of(row.passes.iter().copied());
+    let rows = rows.filter(|row| of(row).is_worth_telling());
     let rows = rows.collect_vec();
     let clients: Vec<_> = rows.iter().map(|row| row.clients).collect();
-    let all = Replayed::of(rows.iter().copied());
+    let all = Replayed::of(rows.iter().flat_map(|row| &row.passes).copied());
     (!rows.is_empty()).then(|| format!("{} (at {})", all.told(), units::clients(&clients)))
 }
 

@@ -14,6 +14,7 @@ WriteX 1001 0 4096 4096 NT_STATUS_OK
 ReadX 1001 0 4096 4096 NT_STATUS_OK
 ReadX 1001 0 512 512 NT_STATUS_OK
 Close 1001 NT_STATUS_OK
+Deltree "\client1" NT_STATUS_OK
 "#;
 
 /// Long enough to set up the sessions of both parts.

@@ -31,7 +31,7 @@ use crate::worker::assignment::WorkerResult;
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
-use failed::failed;
+use failed::{differing, failed};
 use hosts::others;
 use workers::{Observed, Workers, tell, workers_for};
 
@@ -248,6 +248,9 @@ impl PointMeasurements<'_> {
                 format!("; wrong data first at {first}")
             });
             return Some(format!("{failed}{first}"));
+        }
+        if let Some(differing) = differing(ops) {
+            return Some(differing);
         }
         if ops.window_all().count() == 0 {
             return Some("no operation completed in the window".to_owned());

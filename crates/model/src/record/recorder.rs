@@ -200,6 +200,12 @@ pub struct ReplayDifference {
     pub seen: OperationFailure,
 }
 
+impl ReplayDifference {
+    /// Share of the operations of a replay, ramps included, that may differ from the recording in
+    /// a valid load point. With more, the figures are of another work than the recorded one.
+    pub const SHARE_MAX: f64 = 0.01;
+}
+
 /// The records of one worker in an interval, or of several workers after merging.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recorder {

@@ -120,6 +120,23 @@ impl Tally {
         &self.incidents.differences
     }
 
+    /// Returns the number of operations of the whole load point that differ from the replayed
+    /// trace.
+    #[must_use]
+    pub fn differing(&self) -> u64 {
+        self.incidents.differences.values().sum()
+    }
+
+    /// Returns the number of all operations of the workload that were answered, from the first
+    /// to the last: without error, with one, or otherwise than the replayed trace.
+    #[must_use]
+    pub fn carried_out(&self) -> u64 {
+        let asked_for = OpKind::ALL.into_iter().filter(|kind| kind.is_asked_for());
+        let answered = asked_for.map(|kind| self.whole(kind));
+        let answered: u64 = answered.map(|of| of.count + of.errors).sum();
+        answered + self.differing()
+    }
+
     /// Returns the caching granted and revoked.
     #[must_use]
     pub const fn caching(&self) -> &CachingRecord {

@@ -150,6 +150,11 @@ fn percentile_table(level: &Level<'_>) -> Table {
     let server = [Column::text("server")].into_iter();
     let is_any_invalid = level.rows.iter().any(|(_, row)| !row.is_valid());
     let mut notes = vec!["over the operations of all valid passes".to_owned()];
+    let has_differences = level.rows.iter().any(|(_, row)| row.has_differences());
+    notes.extend(has_differences.then(|| {
+        "without operations of the replay that did not go as recorded: they have no response time"
+            .to_owned()
+    }));
     notes.extend(is_any_invalid.then(|| {
         "!: not valid: no pass there is, and this is over the operations of all of them".to_owned()
     }));

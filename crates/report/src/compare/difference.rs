@@ -150,7 +150,7 @@ pub(super) fn between(baseline: &RunDoc, other: &RunDoc) -> (Vec<Difference>, Ve
 pub(super) fn of_replays(compared: &[(&CurveRow<'_>, &CurveRow<'_>)]) -> Vec<Difference> {
     let mut widest: BTreeMap<String, (f64, Difference)> = BTreeMap::new();
     for &(one, two) in compared {
-        let replayed = [one, two].map(|row| Replayed::of([row]));
+        let replayed = [one, two].map(|row| Replayed::of(row.passes.iter().copied()));
         for kind in replayed.iter().flat_map(Replayed::kinds) {
             let [share, other] = [&replayed[0], &replayed[1]].map(|part| part.share(kind));
             let apart = (share - other).abs();

@@ -56,6 +56,16 @@ pub struct DifferenceDoc {
     pub count: u64,
 }
 
+/// The operations of a replay, ramps included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayedDoc {
+    /// Number of all operations, however they ended.
+    pub operations: u64,
+    /// Number of operations that did not go as recorded: the sum of `differences`. If they are
+    /// more than 1 % of `operations`, the load point is not valid.
+    pub differing: u64,
+}
+
 impl OpDoc {
     /// Returns the histogram of response times.
     #[must_use]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
-use super::operation::{DifferenceDoc, FailureDoc, OpDoc, is_asked_for};
+use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_for};
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
@@ -76,6 +76,10 @@ pub struct LoadPointDoc {
     /// all went as recorded, or if the run is not a replay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<DifferenceDoc>,
+    /// How many operations of a replay did not go as recorded. Absent if the run is not a
+    /// replay, and in documents of releases that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<ReplayedDoc>,
     /// Number of clients that completed an operation in the window. Absent in
     /// documents of releases that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

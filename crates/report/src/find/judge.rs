@@ -2,6 +2,7 @@
 
 use super::{Find, busy_machine, sessions};
 use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
+use crate::replayed::Replayed;
 use crate::threshold::Threshold;
 use crate::units::{counted, percent};
 
@@ -62,6 +63,7 @@ impl Find {
         let failed_alone = point.errors > 0
             && wrong == 0
             && point.dropouts.is_empty()
+            && !Replayed::of([point]).is_too_many()
             && point.latency_ns.is_some();
         let is_judged = point.valid || (allows_errors && failed_alone);
         if !is_judged {

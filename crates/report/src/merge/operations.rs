@@ -10,7 +10,7 @@ use super::error::MergeError;
 use super::point::PartPoint;
 use crate::convert::{differences, failures, op};
 use crate::curve::total;
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc};
 use crate::latency::pool;
 
 pub(super) fn ops(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpDoc> {
@@ -81,6 +81,17 @@ pub(super) fn differed(parts: &[PartPoint<'_>]) -> Result<Vec<DifferenceDoc>, Me
         }
     }
     Ok(differences(&counts))
+}
+
+/// Adds up the operations of a replay; `None` if a part did not count them.
+pub(super) fn replayed(parts: &[PartPoint<'_>]) -> Option<ReplayedDoc> {
+    let docs: Option<Vec<_>> = parts.iter().map(|part| part.point.replayed).collect();
+    let docs = docs?;
+    let sum = |of: fn(&ReplayedDoc) -> u64| total(docs.iter().map(of));
+    Some(ReplayedDoc {
+        operations: sum(|doc| doc.operations),
+        differing: sum(|doc| doc.differing),
+    })
 }
 
 fn add<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, count: u64) {

@@ -8,7 +8,7 @@ use smbench_model::record::{Dropout, Fairness, SetupRecord};
 
 use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
-use super::operations::{caching, differed, failed, ops, verification, whole};
+use super::operations::{caching, differed, failed, ops, replayed, verification, whole};
 use super::part::Part;
 use super::window::{WindowEnd, objection};
 use super::{hosts, series};
@@ -207,6 +207,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         whole: whole(parts),
         failures: failed(parts)?,
         differences: differed(parts)?,
+        replayed: replayed(parts),
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
         client: client(parts, service.len()),

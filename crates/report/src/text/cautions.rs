@@ -9,6 +9,7 @@ use itertools::Itertools as _;
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, RunDoc};
 use crate::load::Load;
+use crate::replayed::Replayed;
 use crate::units::{counted, latency, percent, plain};
 
 /// Highest number of lines of cautions on a terminal.
@@ -340,13 +341,19 @@ const LITTLE_TOLERANCE: f64 = 0.05;
 fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
     let concurrency = point.concurrency?;
     let ratio = concurrency.littles_ratio?;
-    // Failed operations and those that differ from a recording were in flight, but have no
-    // latency.
+    // Operations that differ from a recording were in flight, but have no latency.
+    let replayed = Replayed::of([point]);
+    let lack = (ratio < 1.0 && replayed.is_worth_telling()).then(|| {
+        let how_many = replayed.how_many();
+        format!(", which lacks operations without a latency: {how_many}")
+    });
     ((ratio - 1.0).abs() > LITTLE_TOLERANCE).then(|| Finding {
         weight: (ratio - 1.0).abs(),
         text: format!(
-            "{:.2} requests counted, {:.2} by Little's law",
-            concurrency.in_flight_mean, concurrency.by_littles_law
+            "{:.2} requests counted, {:.2} by Little's law{}",
+            concurrency.in_flight_mean,
+            concurrency.by_littles_law,
+            lack.unwrap_or_default()
         ),
     })
 }

@@ -8,6 +8,7 @@ use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{OpDoc, WorkloadDoc, is_asked_for};
 use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
+use crate::replayed::{self, Replayed};
 use crate::table::{Cell, Column, Table};
 use crate::units;
 
@@ -17,11 +18,14 @@ const NUMBERS: [&str; 9] = [
 
 /// Returns the operations at the peak. Without a peak they are those of the last
 /// row, with `!` at each value if that is not valid. Counts and errors are over all passes,
-/// response times are pooled. `None` if the load point had no answered operation.
+/// response times are pooled. Those of a replay that did not go as recorded are in a column of
+/// their own. `None` if the load point had no answered operation.
 #[must_use]
 pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let row = curve.peak_row().or(curve.rows.last())?;
+    let replayed = Replayed::of(row.passes.iter().copied());
     let names = row.passes.iter().flat_map(|pass| pass.ops.keys());
+    let names = names.map(String::as_str).chain(replayed.kinds());
     // Names that this build does not know follow in alphabetical order.
     let names = names.unique().sorted_by_key(|name| {
         let known = OpKind::ALL.iter().position(|kind| kind.name() == *name);
@@ -43,10 +47,17 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     if !workload.operations.is_empty() {
         notes.push("share: of requests; an action may be several requests".to_owned());
     }
+    let differ = replayed.is_replay().then_some("differ");
+    notes.extend(differ.map(|_| replayed::NOTE.to_owned()));
+    let numbers = NUMBERS.into_iter().chain(differ);
+    let cells = |name| {
+        let differ = differ.map(|_| replayed.cell_of(name));
+        cells(row, name, all).into_iter().chain(differ).collect()
+    };
     Some(Table {
         title: format!("operations at {}", row.load()),
-        columns: columns.chain(NUMBERS.map(Column::number)).collect(),
-        rows: names.map(|name| cells(row, name, all)).collect(),
+        columns: columns.chain(numbers.map(Column::number)).collect(),
+        rows: names.map(cells).collect(),
         notes,
     })
 }

@@ -7,6 +7,7 @@ use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::load::Load;
 use crate::metric::Metric;
+use crate::replayed;
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
 use crate::units;
@@ -25,6 +26,8 @@ struct OptionalColumns {
     is_paced: bool,
     /// The run has a requested rate: the share that was reached.
     has_rate: bool,
+    /// The run is a replay: the share of its operations that did not go as recorded.
+    is_replay: bool,
     extent: ColumnSet,
 }
 
@@ -50,6 +53,7 @@ impl OptionalColumns {
             intervals: Intervals::of(curve),
             is_paced: any(|row| row.service_ns.is_some()),
             has_rate: any(|row| row.reached_share().is_some()),
+            is_replay: any(|row| row.replayed.is_replay()),
             extent,
         }
     }
@@ -73,6 +77,7 @@ impl OptionalColumns {
             false => &["p99.9", "max"],
         });
         columns.push("errors");
+        columns.extend(self.is_replay.then_some("differ"));
         columns.extend((is_full && !self.is_paced).then_some("us/op"));
         columns
     }
@@ -89,6 +94,7 @@ impl OptionalColumns {
             false => Vec::new(),
         };
         notes.extend(self.intervals.into_iter().flat_map(Intervals::notes));
+        notes.extend(self.is_replay.then_some(replayed::NOTE));
         notes.into_iter().map(str::to_owned).collect()
     }
 }
@@ -176,6 +182,10 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.extend((!shape.is_paced).then(|| latency(100.0, |doc| doc.max as f64)));
     }
     cells.push(Cell::count(row.errors));
+    cells.extend(shape.is_replay.then(|| match is_full {
+        true => row.replayed.cell(),
+        false => row.replayed.cell_in_brief(),
+    }));
     if is_full && !shape.is_paced {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
     }

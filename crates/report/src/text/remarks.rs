@@ -8,6 +8,7 @@ use itertools::Itertools as _;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::load::Load;
+use crate::replayed::Replayed;
 use crate::units::{counted, plain};
 
 /// Highest number of drop-outs shown per load point; the document has them all.
@@ -50,13 +51,17 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
 /// files left on the share. Empty if there is nothing to report.
 #[must_use]
 pub fn remarks(doc: &RunDoc) -> String {
-    remarks_up_to(DIFFERENCES_SHOWN, doc)
+    let replayed = Replayed::of(&doc.load_points).results();
+    let replayed = replayed.map(|told| format!("replay: {told}\n"));
+    remarks_with(
+        &(replayed.unwrap_or_default() + &differences(&doc.load_points)),
+        doc,
+    )
 }
 
-/// Returns the same with at most this many differences.
-pub(super) fn remarks_up_to(differences_shown: usize, doc: &RunDoc) -> String {
-    let mut text = failures(&doc.load_points);
-    text += &differences(&doc.load_points, differences_shown);
+/// Returns the same with these lines about operations that did not go as recorded.
+pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
+    let mut text = failures(&doc.load_points) + differences;
     text.extend(doc.load_points.iter().filter_map(cached));
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
@@ -110,7 +115,7 @@ fn numbers(points: &BTreeSet<Load>) -> String {
 
 /// Returns a line per difference between the recording and the replay, over all
 /// load points.
-fn differences(points: &[LoadPointDoc], shown: usize) -> String {
+fn differences(points: &[LoadPointDoc]) -> String {
     type DifferenceKey<'a> = (&'a str, &'a str, &'a str);
     let mut all: BTreeMap<DifferenceKey<'_>, (u64, BTreeSet<Load>)> = BTreeMap::new();
     for point in points {
@@ -132,10 +137,10 @@ fn differences(points: &[LoadPointDoc], shown: usize) -> String {
                 numbers(&points)
             )
         };
-    let more = all.len().saturating_sub(shown);
+    let more = all.len().saturating_sub(DIFFERENCES_SHOWN);
     let lines = all.into_iter();
     let lines = lines.sorted_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-    let mut text: String = lines.take(shown).map(line).collect();
+    let mut text: String = lines.take(DIFFERENCES_SHOWN).map(line).collect();
     if more > 0 {
         text += &format!("and {}\n", counted(more as u64, "other difference"));
     }
@@ -144,8 +149,6 @@ fn differences(points: &[LoadPointDoc], shown: usize) -> String {
 
 /// Highest number of differences shown; the document has them all.
 const DIFFERENCES_SHOWN: usize = 10;
-/// The same for the summary.
-pub(super) const DIFFERENCES_IN_BRIEF: usize = 3;
 
 /// Returns `STATUS_DISK_FULL (0xC000007F)`, or just one of the two if they are
 /// equal.

@@ -10,7 +10,7 @@ use super::header::{flushes, names, outcome, session, writes};
 use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
-use super::remarks::{DIFFERENCES_IN_BRIEF, footnotes, reached, remarks_up_to};
+use super::remarks::{footnotes, reached, remarks_with};
 use super::wrap::wrapped_to;
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
@@ -21,6 +21,7 @@ use crate::doc::{
 use crate::found::{answer, probes};
 use crate::plan;
 use crate::published::Efficiency;
+use crate::replayed::Replayed;
 use crate::tone::Tone;
 use crate::units::{self, counted, plain, utilisation};
 
@@ -111,7 +112,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
     }
     blocks.push(facts(verdict_facts(doc)));
-    let lines = footnotes(&curve) + &remarks_up_to(DIFFERENCES_IN_BRIEF, doc);
+    let lines = footnotes(&curve) + &remarks_with("", doc);
     let lines = lines.lines().map(str::to_owned);
     let invalid = invalid.map(|reason| format!("the run is not valid: {reason}"));
     let outcomes = doc.conditions.iter().map(ToString::to_string);
@@ -135,7 +136,7 @@ pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
 #[must_use]
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let mut all: Vec<Passage> = verdict_facts(doc).into_iter().map(Passage::from).collect();
-    for line in remarks_up_to(DIFFERENCES_IN_BRIEF, doc).lines() {
+    for line in remarks_with("", doc).lines() {
         let tone = match line.starts_with("failed:") || line.starts_with("left on") {
             true => Tone::Problem,
             false => Tone::Plain,
@@ -159,6 +160,9 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     if doc.outcome != OutcomeDoc::Complete {
         all.push(Fact::new(Tone::Problem, "Run", outcome(doc)));
     }
+    let replayed = Replayed::of(&doc.load_points);
+    let differ = replayed.results();
+    all.extend(differ.map(|told| Fact::new(replayed.tone(), "Replay", told)));
     if let Some(find) = &doc.find {
         let (tone, words) = answer(find);
         all.push(Fact::new(tone, "Found", words));

@@ -3,6 +3,7 @@
 mod cautions;
 mod cpu;
 mod csv;
+mod replay;
 mod summary;
 mod writes;
 

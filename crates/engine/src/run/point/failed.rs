@@ -1,9 +1,11 @@
-//! Failed operations of a load point, as a clause.
+//! Operations of a load point that failed, or that differ from a recording, as a clause.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use smbench_model::record::{OperationFailure, Tally};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, ReplayDifference, Tally};
 use smbench_protocol::NtStatus;
 
 /// How many operations failed, and the most frequent cause: the operation and its
@@ -33,6 +35,61 @@ pub(super) fn failed(ops: &Tally) -> Option<String> {
     ))
 }
 
+/// Number of results that [`differing`] names, and of operations that it names for each.
+const NAMED_MAX: usize = 3;
+
+/// How many operations of a replay differ from the recording, and their results with the
+/// operations that had them. `None` where so few differ that the load point is valid.
+pub(super) fn differing(ops: &Tally) -> Option<String> {
+    let (differing, all) = (ops.differing(), ops.carried_out());
+    let share = differing as f64 / all.max(1) as f64;
+    if share <= ReplayDifference::SHARE_MAX {
+        return None;
+    }
+    let mut results = BTreeMap::<OperationFailure, BTreeMap<OpKind, u64>>::new();
+    for (difference, &count) in ops.differences() {
+        let kinds = results.entry(difference.seen).or_default();
+        *kinds.entry(difference.kind).or_default() += count;
+    }
+    let mut results: Vec<_> = results.into_iter().collect();
+    results.sort_by_key(|(seen, kinds)| {
+        // Operations on a file that could not be opened follow from the open.
+        let is_consequence = *seen == OperationFailure::Status(NtStatus::FILE_CLOSED);
+        (is_consequence, Reverse(kinds.values().sum::<u64>()))
+    });
+    let told = results.iter().map(|(seen, kinds)| {
+        let mut kinds: Vec<_> = kinds.iter().collect();
+        kinds.sort_by_key(|(_, count)| Reverse(**count));
+        let names = kinds.iter().map(|(kind, _)| kind.name().to_owned());
+        format!("{} ({})", cause(*seen), first_of(names))
+    });
+    let limit = ReplayDifference::SHARE_MAX * 100.0;
+    Some(format!(
+        "{differing} of {all} operations ({}) did not go as recorded, and at most {limit} % may: \
+         {}",
+        percent(share),
+        first_of(told)
+    ))
+}
+
+/// Joins the first names, and counts the rest.
+fn first_of(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let named: Vec<_> = names.take(NAMED_MAX).collect();
+    match more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Formats a share so that one just above the limit does not look like it.
+fn percent(share: f64) -> String {
+    match share < 0.1 {
+        true => format!("{:.2} %", share * 100.0),
+        false => format!("{:.1} %", share * 100.0),
+    }
+}
+
 fn cause(failure: OperationFailure) -> Cow<'static, str> {
     match failure {
         OperationFailure::Status(status) => status.to_string().into(),
@@ -57,7 +114,6 @@ const fn advice(failure: OperationFailure) -> &'static str {
 #[cfg(test)]
 mod tests {
     use smbench_model::Nanos;
-    use smbench_model::kind::OpKind;
     use smbench_model::load::LoadModel;
     use smbench_model::record::{Phase, Recorder};
 
@@ -113,6 +169,60 @@ mod tests {
             ),
         ] {
             assert_eq!(told(failures).as_deref(), expected);
+        }
+    }
+
+    /// Returns the clause for 990 operations as recorded and these others.
+    fn told_of_replay(differences: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
+        let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
+        for _ in 0..990 {
+            recorder.success(OpKind::Read, 1, Nanos(1));
+        }
+        for &(kind, seen, count) in differences {
+            for _ in 0..count {
+                recorder.difference(ReplayDifference {
+                    kind,
+                    recorded: Some(NtStatus::SUCCESS),
+                    seen,
+                });
+            }
+        }
+        let mut ops = Tally::default();
+        ops.add(&recorder, Phase::Outside);
+        differing(&ops)
+    }
+
+    #[test]
+    fn a_replay_that_differs_too_much_is_told_with_results_and_operations() {
+        let gone = OperationFailure::Status(NtStatus::OBJECT_PATH_NOT_FOUND);
+        let closed = OperationFailure::Status(NtStatus::FILE_CLOSED);
+        let kinds = |seen, kinds: &[OpKind], count| {
+            let of = kinds.iter().map(|kind| (*kind, seen, count));
+            of.collect::<Vec<_>>()
+        };
+        // One in a hundred is not more than one in a hundred.
+        assert_eq!(told_of_replay(&[]), None);
+        assert_eq!(told_of_replay(&[(OpKind::Flush, gone, 10)]), None);
+        for (differences, expected) in [
+            (
+                vec![(OpKind::Flush, gone, 11)],
+                "11 of 1001 operations (1.10 %) did not go as recorded, and at most 1 % may: \
+                 STATUS_OBJECT_PATH_NOT_FOUND (flush)",
+            ),
+            (
+                [
+                    kinds(closed, &[OpKind::Read, OpKind::Write], 2000),
+                    kinds(closed, &[OpKind::Close, OpKind::Flush], 3000),
+                    kinds(gone, &[OpKind::Create, OpKind::Unlink], 5),
+                    vec![(OpKind::Read, OperationFailure::Short, 1)],
+                ]
+                .concat(),
+                "10011 of 11001 operations (91.0 %) did not go as recorded, and at most 1 % may: \
+                 STATUS_OBJECT_PATH_NOT_FOUND (create, unlink), too few bytes (read), \
+                 STATUS_FILE_CLOSED (flush, close, read and 1 more)",
+            ),
+        ] {
+            assert_eq!(told_of_replay(&differences).as_deref(), Some(expected));
         }
     }
 }

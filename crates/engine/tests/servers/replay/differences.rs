@@ -36,7 +36,10 @@ fn what_goes_otherwise_is_counted_and_ends_nothing() {
     let profile = profile_of(OTHERWISE);
     let record = run(&plan(&profile, &options("2", 1), &samba));
     let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
+    // Each client carries out 16 lines, and closes two files that no line closes.
+    let reason = point.invalid.as_deref().unwrap();
+    let how_many = "20 of 36 operations (55.6 %) did not go as recorded, and at most 1 % may: ";
+    assert!(reason.starts_with(how_many), "{reason}");
     assert_eq!(point.ops.errors(), 0);
     let status = |status| OperationFailure::Status(status);
     let expected = [
