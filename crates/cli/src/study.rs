@@ -6,7 +6,7 @@ use smbench_report::block::{self, Block};
 use smbench_report::doc::LoadError;
 use smbench_report::published::{found, headlines, tables};
 use smbench_report::study::{Study, StudyDoc};
-use smbench_report::text::wrapped;
+use smbench_report::text::{interrupted, wrapped};
 use smbench_report::units::{counted, plain};
 
 use crate::failure::Failure;
@@ -59,6 +59,12 @@ fn blocks(study: &Study, break_lines: fn(&str) -> Vec<String>) -> Vec<Block> {
                 .is_none()
         })
         .flat_map(|profile| [headlines(study, profile), found(study, profile)].concat())
+        .chain(study.results.iter().filter_map(|result| {
+            let server = study.doc.server_name(result.server);
+            let profile = study.doc.profile_name(result.profile);
+            let told = interrupted(&result.run)?;
+            Some(format!("{}: {}: {told}", plain(profile), plain(server)))
+        }))
         .flat_map(|answer| break_lines(&answer))
         .collect();
     if !answers.is_empty() {

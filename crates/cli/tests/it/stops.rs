@@ -53,10 +53,16 @@ fn an_interrupt_keeps_what_was_measured_and_cleans_up() {
         assert!(said.stdout.contains("Saved to results/"), "{said:?}");
         let doc = place.document();
         assert_eq!(doc["outcome"], "interrupted");
-        assert_eq!(
-            load_points(&doc),
-            [(true, String::new()), (false, "interrupted".to_owned())]
+        let [first, second] = &load_points(&doc)[..] else {
+            panic!("{doc:#}");
+        };
+        assert_eq!(first, &(true, String::new()));
+        assert!(
+            !second.0 && second.1.starts_with("interrupted "),
+            "{second:?}"
         );
+        let told = format!("Run      {} at 2 clients", second.1);
+        assert!(said.stdout.contains(&told), "{said:?}");
         assert_eq!(server.memory().paths(), Vec::<String>::new());
     }
 }

@@ -20,6 +20,7 @@ use smbench_model::record::{
     Tally,
 };
 use smbench_model::units::format_duration;
+use smbench_model::work::Work;
 
 use crate::hosts::{APART_MAX, INTERRUPTED};
 use crate::machine::clock;
@@ -232,7 +233,7 @@ impl PointMeasurements<'_> {
         // Operations after the load (final flushes) belong to the load point as well.
         let is_cut = cut_short || context.plan.work.workload.closes();
         if is_cut && context.cancel.is_cancelled() {
-            return Some("interrupted".to_owned());
+            return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
         if let Some(first) = outcome.dropouts.first() {
             return Some(format!(
@@ -272,6 +273,36 @@ impl PointMeasurements<'_> {
             _ => cut_short.then(|| "the window was cut short".to_owned()),
         }
     }
+
+    /// Says when an interrupt ended the load point.
+    fn interrupted(&self, work: &Work, at: Nanos) -> String {
+        let Observed {
+            schedule,
+            closed,
+            window,
+            ..
+        } = self.observed;
+        let (replay, fileio) = (work.workload.replay(), work.workload.fileio());
+        let may_end_sooner = work.until_steady.is_some()
+            || replay.is_some_and(|replay| replay.loops.is_some())
+            || fileio.is_some_and(|test| test.events.is_some());
+        let most = if may_end_sooner { "at most " } else { "" };
+        let planned = seconds(schedule.close - schedule.open);
+        match *window {
+            _ if work.workload.closes() && *closed < at => {
+                format!("{INTERRUPTED} in the work after the window")
+            }
+            Nanos(0) => format!("{INTERRUPTED} before the window"),
+            window => format!("{INTERRUPTED} after {} of {most}{planned}", seconds(window)),
+        }
+    }
+}
+
+/// Formats a length of time: `20 s`, `7.3 s`, `0.25 s`.
+fn seconds(length: Nanos) -> String {
+    let seconds = Duration::from(length).as_secs_f64();
+    let parts = if seconds < 1.0 { 100.0 } else { 10.0 };
+    format!("{} s", (seconds * parts).round() / parts)
 }
 
 /// Adds the verdicts to the generator's record.

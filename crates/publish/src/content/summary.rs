@@ -7,6 +7,7 @@ use smbench_report::published::{
 };
 use smbench_report::study::Study;
 use smbench_report::table::Table;
+use smbench_report::text::interrupted;
 use smbench_report::units::counted;
 
 use super::curves;
@@ -103,8 +104,10 @@ fn unfinished(study: &Study) -> Vec<String> {
         } = &result.run;
         let what = match outcome {
             OutcomeDoc::Complete => return None,
-            OutcomeDoc::Interrupted => "interrupted",
-            OutcomeDoc::Aborted => "aborted",
+            OutcomeDoc::Interrupted => {
+                interrupted(&result.run).unwrap_or_else(|| "interrupted".to_owned())
+            }
+            OutcomeDoc::Aborted => "aborted".to_owned(),
         };
         let server = study.doc.server_name(result.server);
         let reason = outcome_reason.as_ref().map(|reason| format!(": {reason}"));

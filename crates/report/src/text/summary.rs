@@ -158,7 +158,8 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     let curve = Curve::of(&doc.load_points);
     let mut all = Vec::new();
     if doc.outcome != OutcomeDoc::Complete {
-        all.push(Fact::new(Tone::Problem, "Run", outcome(doc)));
+        let ended = interrupted(doc).unwrap_or_else(|| outcome(doc));
+        all.push(Fact::new(Tone::Problem, "Run", ended));
     }
     let replayed = Replayed::of(&doc.load_points);
     let differ = replayed.results();
@@ -198,6 +199,32 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     let cautions = cautions.chain(doc.server.mixed_passes().map(|told| plain(&told)));
     all.extend(cautions.map(|caution| Fact::new(Tone::Caution, "Caution", caution)));
     all
+}
+
+/// Says when an interrupt ended the last load point, and what it had measured until then:
+/// `interrupted after 7.3 s of 20 s at 4 clients: 941.2 Mbit/s, 9000 ops/s, mean 440 us, p99
+/// 1.23 ms so far, not valid`. `None` if it ended none.
+#[must_use]
+pub fn interrupted(doc: &RunDoc) -> Option<String> {
+    let point = doc.load_points.last()?;
+    if doc.outcome != OutcomeDoc::Interrupted || point.valid {
+        return None;
+    }
+    let reason = point.invalid_reason.as_deref().map(plain);
+    let reason = reason.filter(|reason| reason.starts_with("interrupted"))?;
+    let figures = point.latency_ns.as_ref().map(|latency| {
+        let throughput = (point.throughput_mbps > 0.0)
+            .then(|| format!("{} Mbit/s, ", units::throughput(point.throughput_mbps)));
+        format!(
+            ": {}{} ops/s, mean {}, p99 {} so far, not valid",
+            throughput.unwrap_or_default(),
+            units::rate(point.ops_per_s),
+            units::latency(latency.mean),
+            units::latency(latency.p99 as f64)
+        )
+    });
+    let figures = figures.unwrap_or_default();
+    Some(format!("{reason} at {}{figures}", point.load()))
 }
 
 /// Describes how long it took until the load was steady, if windows were extended for that.

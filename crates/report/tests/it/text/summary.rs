@@ -163,3 +163,28 @@ fn the_verdict_is_the_end_of_the_summary() {
     assert!(verdict.starts_with("Peak "), "{verdict}");
     assert!(text(&summary(&doc)).ends_with(&format!("\n\n{verdict}")));
 }
+
+/// A reader must see what was measured, and that it is not valid.
+#[test]
+fn an_interrupted_load_point_is_told_with_its_figures_in_every_form() {
+    let mut record = curve();
+    let last = record.load_points.last_mut().unwrap();
+    last.invalid = Some("interrupted after 7.3 s of 20 s".to_owned());
+    record.outcome = Outcome::Interrupted;
+    let doc = document(&record);
+    let line = "Run      interrupted after 7.3 s of 20 s at 16 clients: 32.8 Mbit/s, 1001 ops/s,\n         \
+                mean 1.23 ms, p99 2.00 ms so far, not valid\n";
+    for passages in [summary(&doc), verdict(&doc)] {
+        let text = text(&passages);
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("\nPeak "), "{text}");
+    }
+    assert!(text(&summary(&doc)).contains("\n   ! 16 "));
+    // An interrupt between two load points ended none.
+    record.load_points.last_mut().unwrap().invalid = None;
+    assert!(text(&verdict(&document(&record))).contains("Run      interrupted\n"));
+    // A load point that failed before the interrupt was not ended by it.
+    let failed = Some("1 of 2 operations failed".to_owned());
+    record.load_points.last_mut().unwrap().invalid = failed;
+    assert!(text(&verdict(&document(&record))).contains("Run      interrupted\n"));
+}
