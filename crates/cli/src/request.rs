@@ -352,7 +352,7 @@ pub(crate) mod tests {
     fn a_server_that_logs_all_sessions_off_is_told_of() {
         let mut record = record();
         record.server.logoff_ends_all = true;
-        let notes = document(&record, disclosure(FlushDoc::Unknown))
+        let notes = document(&record, disclosure(Durability::default()))
             .server
             .notes;
         assert_eq!(notes, [SHARED, LOGOFF]);
