@@ -256,12 +256,6 @@ mod tests {
             limit: size(),
             why: "",
         };
-        let block = FileioError::BlockTooLarge {
-            wanted: size(),
-            at: at(),
-            kind: "read",
-            limit: size(),
-        };
         let keytab = TicketError::Unreadable {
             what: "the keytab",
             path: path(),
@@ -276,7 +270,7 @@ mod tests {
             ),
             (
                 "the server takes no requests as large",
-                vec![in_a_run(request), in_a_run(block.into())],
+                vec![in_a_run(request)],
                 Exit::Setup,
             ),
             (

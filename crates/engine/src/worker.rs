@@ -18,6 +18,7 @@ pub(crate) mod setup;
 pub(crate) mod setup_rate;
 pub(crate) mod shared;
 pub(crate) mod slot;
+mod split;
 pub(crate) mod supply;
 pub(crate) mod timeline;
 pub(crate) mod under_load;

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// The largest number of requests that a client may keep in flight.
 pub const OUTSTANDING_MAX: u32 = 1024;
 
+/// The largest operation in bytes. One that is larger than a request of its server is split.
+pub const OPERATION_BYTES_MAX: u64 = 1 << 30;
+
 /// The largest request in bytes: the largest MaxReadSize and MaxWriteSize that SMB
 /// servers are known to grant. The server under test may grant less.
 pub const REQUEST_BYTES_MAX: u64 = 8 << 20;

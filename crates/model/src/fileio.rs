@@ -30,7 +30,7 @@ use thiserror::Error;
 
 use crate::access::Access;
 use crate::action::Action;
-use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX};
+use crate::bounds::{FILES_MAX, OPERATION_BYTES_MAX};
 use crate::units::{Size, format_duration};
 pub use manifest::{Contents, MANIFEST_BYTES_MAX, Manifest};
 pub use manifest::{FileioError, Prepared};
@@ -146,8 +146,8 @@ pub enum FileioProblem {
     /// The requests have no bytes.
     #[error("requests of no bytes do nothing: give 1 or more")]
     BlockZero,
-    /// The requests are larger than SMB allows.
-    #[error("requests of {} are too large: at most {} are possible", .0, Size(REQUEST_BYTES_MAX))]
+    /// The requests are too large.
+    #[error("requests of {} are too large: at most {} are possible", .0, Size(OPERATION_BYTES_MAX))]
     RequestTooLarge(Size),
     /// The files are too small for a request.
     #[error(
@@ -228,8 +228,8 @@ impl Fileio {
             };
             return Err(("file_total_size", problem));
         }
-        if self.request().0 > REQUEST_BYTES_MAX {
-            let field = match self.block.0 > REQUEST_BYTES_MAX {
+        if self.request().0 > OPERATION_BYTES_MAX {
+            let field = match self.block.0 > OPERATION_BYTES_MAX {
                 true => "file_block_size",
                 false => "file_merged_requests",
             };
@@ -245,26 +245,6 @@ impl Fileio {
             return Err(("time", P::Endless));
         }
         Ok(())
-    }
-
-    /// Checks the request size against the limits of a server, by kind of request.
-    /// `at` names the server in the error.
-    pub fn check_requests(
-        &self,
-        limits: impl IntoIterator<Item = (&'static str, u32)>,
-        at: &str,
-    ) -> Result<(), FileioError> {
-        let request = self.request();
-        let mut limits = limits.into_iter();
-        match limits.find(|(_, limit)| request.0 > u64::from(*limit)) {
-            Some((kind, limit)) => Err(FileioError::BlockTooLarge {
-                kind,
-                wanted: format!("{request:#}"),
-                at: at.to_owned(),
-                limit: format!("{:#}", Size(limit.into())),
-            }),
-            None => Ok(()),
-        }
     }
 
     /// Returns every action that can occur: first reads, then writes, then flushes.

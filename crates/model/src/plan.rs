@@ -17,8 +17,8 @@ pub use crate::access as pattern;
 pub use crate::access::{Access, AccessLine, SizeWeight, Split};
 pub use crate::action::{self, Action, WeightedAction};
 pub use crate::bounds::{
-    FILES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX, REQUEST_BYTES_MAX,
-    SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
+    FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX,
+    REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
 };
 pub use crate::contents::Verify;
 pub use crate::files::{FileSet, Scope, ScratchName, WorkFile};
@@ -74,7 +74,8 @@ impl Plan {
         self.sessions.connections.groups(clients).len()
     }
 
-    /// Returns the bytes of the largest request.
+    /// Returns the bytes of the largest operation, which a server may take in several
+    /// requests.
     #[must_use]
     pub fn largest_request(&self) -> u32 {
         let sizes = self.work.workload.request_sizes();
@@ -83,16 +84,34 @@ impl Plan {
         sizes.chain(recorded).max().unwrap_or(0)
     }
 
+    /// Returns the bytes of the largest operation that one request must carry: a recorded
+    /// one, or one of a frame of several requests. Returns 0 if every operation can be split.
+    #[must_use]
+    pub fn largest_unsplit(&self) -> u32 {
+        let is_frame = |action: &Action| *action == Action::CreateReadClose;
+        let workload = &self.work.workload;
+        match workload.replay().is_some() || workload.actions().iter().any(is_frame) {
+            true => self.largest_request(),
+            false => 0,
+        }
+    }
+
     /// Returns the credits that the costliest operation takes at once. All requests
-    /// of its frame count together.
+    /// of its frame count together, or all that it is split into.
     #[must_use]
     pub fn largest_charge(&self) -> u16 {
+        self.costliest(charge_for(self.largest_request()))
+    }
+
+    /// Returns the credits of the costliest frame, if a READ or WRITE that can be split costs
+    /// this many.
+    fn costliest(&self, split: u16) -> u16 {
         let moved = charge_for(self.largest_request());
         if self.work.workload.replay().is_some() {
             return moved.max(REPLAY_CHARGE);
         }
         let charge = |action: &Action| match action {
-            Action::Read { .. } | Action::Write { .. } | Action::WriteFlush => moved,
+            Action::Read { .. } | Action::Write { .. } | Action::WriteFlush => split,
             Action::CreateReadClose => moved.saturating_add(2),
             Action::CreateQueryClose { .. } | Action::CreateSetClose { .. } => 3,
             _ => 1,

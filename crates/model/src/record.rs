@@ -33,7 +33,7 @@ pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,
     Times, buckets, latency_histogram,
 };
-pub use run::{Origin, Outcome, RunRecord, ServerFacts};
+pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use tally::{OpTotals, Phase, Tally};
 pub use verification::Verification;

@@ -157,6 +157,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         max_read_bytes: facts.max_read,
         max_write_bytes: facts.max_write,
         max_transact_bytes: facts.max_transact,
+        split: facts.split,
         flush: Some(disclosure.flush),
         write: disclosure.write,
         software: disclosure.software,

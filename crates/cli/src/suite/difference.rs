@@ -153,6 +153,7 @@ mod tests {
             max_read_bytes: 1,
             max_write_bytes: 1,
             max_transact_bytes: 1,
+            split: None,
             flush: None,
             write: None,
             software: was.software.clone(),

@@ -9,9 +9,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
+use smbench_model::bounds::OUTSTANDING_MAX;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::sessions::Caching;
+use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::dropped::Dropped;
@@ -56,7 +57,12 @@ impl Default for Scratch {
     }
 }
 
-/// An operation submitted to a driver.
+/// Slots of a group have lower numbers: those of 256 sessions with 1024 operations each.
+pub(crate) const SLOTS_MAX: u32 = SESSIONS_PER_CONNECTION_MAX * OUTSTANDING_MAX;
+
+/// An operation submitted to a driver, or a piece of an operation that is split. The loop
+/// splits operations for the engine's own drivers only. The slot of a piece is above
+/// [`SLOTS_MAX`]; [`slot_of`] returns that of its operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// Identifies the call in its answer. It is unique among the group's calls in
@@ -66,6 +72,11 @@ pub struct Call {
     pub member: usize,
     /// The operation to carry out.
     pub operation: Operation,
+}
+
+/// Returns the slot of a call's operation.
+pub(crate) const fn slot_of(slot: u32) -> usize {
+    (slot % SLOTS_MAX) as usize
 }
 
 /// The server's answer to a call, or a part of it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smbench_model::contents::block::Salt;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
+use smbench_model::record::SplitSizes;
 use smbench_model::sessions::Caching;
 use smbench_model::trace::Trace;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
@@ -15,6 +16,8 @@ use crate::smb::session::{Endpoint, SessionError};
 pub(crate) struct Site {
     pub(crate) plan: Arc<Plan>,
     pub(crate) endpoint: Endpoint,
+    /// The requests of larger operations, if some are split.
+    pub(crate) split: Option<SplitSizes>,
     pub(crate) mix: Arc<Mix>,
     /// The run's directory on the share.
     pub(crate) directory: String,

@@ -19,6 +19,7 @@ mod tests;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use smbench_model::bounds::REQUEST_BYTES_MAX;
 use smbench_model::contents::Verify;
 use smbench_model::contents::verify;
 use smbench_model::plan::Plan;
@@ -237,7 +238,7 @@ impl Needed {
             // An answer that arrives in pieces is kept until it is complete.
             Verify::ReadBack => (
                 verify::memory_bytes(&plan.work.workload.files, plan.max_clients()),
-                connections * u64::from(plan.largest_request()),
+                connections * REQUEST_BYTES_MAX.min(plan.largest_request().into()),
             ),
         };
         Self {

@@ -18,7 +18,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
-use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts};
+use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts, SplitSizes};
 
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
@@ -52,6 +52,7 @@ pub(super) async fn run(
         server,
     } = connect(plan, course.clients_for_certain(), cancel).await?;
     let workspace = claim(plan, &endpoint, session, observer).await?;
+    let split = server.split;
     let mut record = RunRecord {
         operations: operations.origin,
         salt: workspace.salt,
@@ -60,7 +61,8 @@ pub(super) async fn run(
     let since = (started, started_wall);
     let order = order(plan, &workspace, role);
     record.run_number = order.runs_before;
-    let context = context((plan, operations, role), endpoint, &order, since, cancel);
+    let here = (endpoint, split);
+    let context = context((plan, operations, role), here, &order, since, cancel);
     let mut share = RunShare {
         plan,
         workspace,
@@ -114,13 +116,14 @@ pub(super) async fn join<'a>(
         server,
     } = connect(plan, 0, cancel).await?;
     session.log_off().await;
+    let here = (endpoint, server.split);
     let record = RunRecord {
         operations: operations.origin,
         salt: order.salt,
         run_number: order.runs_before,
         ..RunRecord::new(plan, server, since.1)
     };
-    let context = context((plan, operations, role), endpoint, order, since, cancel);
+    let context = context((plan, operations, role), here, order, since, cancel);
     Ok((context, record))
 }
 
@@ -207,12 +210,12 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     limits::check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
     // driver.
-    let server = match plan.generator.driver {
+    let mut server = match plan.generator.driver {
         DriverKind::Native => facts::of(plan, &endpoint, &session),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => unless(cancel, smb_rs::facts(plan, &endpoint)).await?,
     };
-    limits::check_sizes(plan, &endpoint, &server)?;
+    server.split = limits::split_sizes(plan, &endpoint, &server)?;
     limits::check_in_flight(plan, &endpoint, &session)?;
     if prepared_files(plan).is_none() {
         let clients = plan.clients_with_files(clients);
@@ -250,7 +253,7 @@ async fn claim(
 /// both clocks.
 fn context<'a>(
     (plan, operations, role): (&Plan, ShareOperations, RunRole<'a>),
-    endpoint: Endpoint,
+    (endpoint, split): (Endpoint, Option<SplitSizes>),
     order: &RunOrder,
     since: (Nanos, SystemTime),
     cancel: &'a Cancel,
@@ -266,7 +269,7 @@ fn context<'a>(
         }
     };
     let place = (order.directory.clone(), order.salt);
-    let site = site(&plan, &mix, endpoint, place);
+    let site = site(&plan, &mix, (endpoint, split), place);
     Context {
         make_workers: workers(site),
         server_cpu,
@@ -287,12 +290,13 @@ fn context<'a>(
 pub(super) fn site(
     plan: &Arc<Plan>,
     mix: &Arc<Mix>,
-    endpoint: Endpoint,
+    (endpoint, split): (Endpoint, Option<SplitSizes>),
     (directory, salt): (String, Salt),
 ) -> Arc<Site> {
     Arc::new(Site {
         plan: Arc::clone(plan),
         endpoint,
+        split,
         mix: Arc::clone(mix),
         directory,
         salt,

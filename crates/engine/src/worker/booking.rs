@@ -5,6 +5,8 @@
 //! allocates, after the first operations. Not here: when operations are sent, which
 //! is in [`super::group`].
 
+mod pieces;
+
 use std::hint;
 
 use smbench_model::Nanos;
@@ -19,6 +21,7 @@ use crate::smb::session::caching::Acknowledged;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
 use crate::worker::slot::{Slot, SlotState, WrongAnswer};
+use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
 
 /// Sum over operations of their time in flight within the window. In Little's law
@@ -46,6 +49,8 @@ pub(super) struct Clients<S> {
     pub(super) members: Box<[Member<S>]>,
     pub(super) slots: Box<[Slot]>,
     pub(crate) in_flight: u32,
+    /// State of operations larger than a request, if there can be any.
+    pub(super) splits: Option<Box<Splits>>,
     in_flight_time: TimeInFlight,
 }
 
@@ -107,6 +112,7 @@ impl<S: Supply> Clients<S> {
             slots.resize(slots.len() + outstanding as usize, Slot::free(at));
         }
         Self {
+            splits: S::splits().then(|| Box::new(Splits::new(slots.len()))),
             members: members.into_boxed_slice(),
             slots: slots.into_boxed_slice(),
             in_flight: 0,
@@ -166,12 +172,17 @@ impl<S: Supply> Clients<S> {
         self.members.iter().any(|member| member.waits.is_shut_out())
     }
 
-    /// Returns the operation in flight that has waited longest.
-    pub(super) fn oldest(&self) -> Option<&Slot> {
-        self.slots
-            .iter()
-            .filter(|slot| slot.state.is_in_flight())
-            .min_by_key(|slot| slot.sent)
+    /// Returns the operation in flight that has waited longest for an answer, and the start
+    /// of the wait.
+    pub(super) fn oldest(&self) -> Option<(&Slot, Nanos)> {
+        let in_flight = self.slots.iter().enumerate();
+        in_flight
+            .filter(|(_, slot)| slot.state.is_in_flight())
+            .map(|(at, slot)| match &self.splits {
+                Some(splits) => (slot, slot.sent.max(splits.last_answer(at))),
+                None => (slot, slot.sent),
+            })
+            .min_by_key(|(_, since)| *since)
     }
 
     fn book(
@@ -182,6 +193,9 @@ impl<S: Supply> Clients<S> {
         recorder: &mut Recorder,
     ) -> Result<(), Dropped> {
         let Some(slot) = self.slots.get_mut(answer.slot as usize) else {
+            if S::splits() {
+                return self.book_piece(answer, now, in_window, recorder);
+            }
             return Err(Dropped::Unasked(answer.slot));
         };
         let member = &mut self.members[slot.member];

@@ -12,6 +12,7 @@
 mod fill;
 mod held_back;
 mod load;
+mod pieces;
 mod wait;
 
 use std::cell::RefCell;
@@ -145,7 +146,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             let mut was_in_vain = false;
             loop {
-                let before = self.clients.in_flight;
+                let before = self.clients.requests_in_flight();
                 match self.fill(now, &mut shared.scratch, control) {
                     Filled::AsPlanned => break,
                     Filled::UpToBacklog => hint::cold_path(),
@@ -157,7 +158,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 self.driver.flush(context, &mut shared.scratch)?;
                 // A driver that accepts nothing although it reports room is not
                 // asked without end.
-                let is_in_vain = self.clients.in_flight == before;
+                let is_in_vain = self.clients.requests_in_flight() == before;
                 if !self.driver.has_room(&shared.scratch) || is_in_vain && was_in_vain {
                     self.held_back.begin(now);
                     break;
@@ -167,6 +168,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 now = clock::now();
             }
             self.driver.flush(context, &mut shared.scratch)?;
+            if S::splits() && self.clients.pieces_lack_credits() && !self.driver.is_awaited() {
+                return Poll::Ready(Err(Dropped::NoCredits));
+            }
             if self.clients.in_flight == 0 {
                 match self.clients.waiting_since() {
                     // An answer to another request of the driver may also bring

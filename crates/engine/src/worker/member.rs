@@ -306,6 +306,19 @@ impl<S: Supply> Member<S> {
 
     /// Appends the data of a write that is certain to be sent.
     pub(super) fn write_data(&mut self, operation: &Operation, out: &mut Vec<u8>) {
+        let stamp = self.stamp(operation);
+        self.write_stamped(operation, stamp, out);
+    }
+
+    /// Appends the data of a piece of a write.
+    #[inline]
+    pub(super) fn write_stamped(&self, piece: &Operation, stamp: Stamp, out: &mut Vec<u8>) {
+        pattern::append(out, piece.length as usize, piece.offset, stamp, self.salt);
+    }
+
+    /// Returns the stamp of a write that is certain to be sent.
+    #[inline]
+    pub(super) fn stamp(&mut self, operation: &Operation) -> Stamp {
         let Operation {
             file,
             offset,
@@ -313,7 +326,7 @@ impl<S: Supply> Member<S> {
             ..
         } = *operation;
         self.generation = self.generation.wrapping_add(1);
-        let stamp = match &mut self.ledger {
+        match &mut self.ledger {
             Some(ledger) => ledger.write_issued(file, offset, length),
             None => Stamp {
                 client: self.number,
@@ -321,7 +334,6 @@ impl<S: Supply> Member<S> {
                 generation: self.generation,
                 run: self.run,
             },
-        };
-        pattern::append(out, length as usize, offset, stamp, self.salt);
+        }
     }
 }

@@ -9,7 +9,7 @@ use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::replay::{Replays, TracePosition};
 use smbench_model::operations::{Operation, RequestResult};
-use smbench_model::record::{OperationFailure, Phase, ReplayDifference};
+use smbench_model::record::{OperationFailure, Phase, ReplayDifference, SplitSizes};
 use smbench_model::trace::{NO_HANDLE, Record, Verb};
 use smbench_protocol::NtStatus;
 
@@ -32,12 +32,18 @@ impl Supplies for Replays {
 
 impl OperationSource for Replays {
     type Native = Indirect;
+    type Split = Indirect;
     type Encoder = TraceEncoder;
     type CifsEncoder = CifsTrace;
     #[cfg(feature = "smb-rs")]
     type Caller = TraceCaller;
 
     fn native(self) -> Indirect {
+        Indirect::new(self)
+    }
+
+    /// Recorded operations are never split.
+    fn split(self, _: SplitSizes) -> Indirect {
         Indirect::new(self)
     }
 }

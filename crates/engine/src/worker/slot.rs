@@ -167,15 +167,9 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
         }
         (OpKind::Write, Some(ledger)) => ledger.write_failed(file, offset, length),
         (_, Some(ledger)) if succeeded && answer.moved == length => {
-            match (answer.data, slot.epoch) {
-                (_, None) => {}
-                (Some(data), Some(epoch)) if data.len() == length as usize => {
-                    match ledger.read_done(file, offset, data, epoch) {
-                        Ok(judged) => verdict = Some(judged),
-                        Err(mismatch) => return Ok(Err(WrongAnswer::Data(mismatch))),
-                    }
-                }
-                (_, Some(_)) => return Err(Dropped::Other(UNSEEN.to_owned())),
+            match verified(&slot.operation, slot.epoch, answer, ledger)? {
+                Ok(judged) => verdict = judged,
+                Err(mismatch) => return Ok(Err(WrongAnswer::Data(mismatch))),
             }
         }
         _ => {}
@@ -188,6 +182,24 @@ pub(super) fn judge(slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger
         _ if succeeded => Ok(Err(WrongAnswer::Answer(OperationFailure::Long))),
         status if ends_session(answer) => Err(Dropped::SessionEnded(status)),
         status => Ok(Err(WrongAnswer::Answer(OperationFailure::Status(status)))),
+    }
+}
+
+/// Checks the data that a read returned, if it was sent under verification.
+#[inline]
+pub(super) fn verified(
+    read: &Operation,
+    epoch: Option<Epoch>,
+    answer: &Answer<'_>,
+    ledger: &Ledger,
+) -> Result<Result<Option<ReadVerdict>, Mismatch>, Dropped> {
+    match (answer.data, epoch) {
+        (_, None) => Ok(Ok(None)),
+        (Some(data), Some(epoch)) if data.len() == read.length as usize => {
+            let judged = ledger.read_done(read.file, read.offset, data, epoch);
+            Ok(judged.map(Some))
+        }
+        (_, Some(_)) => Err(Dropped::Other(UNSEEN.to_owned())),
     }
 }
 

@@ -2,6 +2,7 @@
 //! streams of an embedding program, which are untrusted.
 
 mod indirect;
+mod splitting;
 
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use smbench_model::contents::Verify;
 use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::contents::verify::Ledger;
 use smbench_model::files::FileSet;
+use smbench_model::kind::OpKind;
 use smbench_model::operations::fileio::{self, Sequences};
 use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult, Stream, Streams};
 use smbench_model::plan::Plan;
-use smbench_model::record::{Origin, Phase};
+use smbench_model::record::{Origin, Phase, SplitSizes};
 use smbench_protocol::NtStatus;
 
 use crate::drivers::cifs::CifsEncode;
@@ -27,6 +29,7 @@ use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::drivers::untrusted::{ForeignPart, in_embedding};
 use crate::worker::slot::{self, Judged, Slot};
 pub(crate) use indirect::Indirect;
+pub(crate) use splitting::Splitting;
 
 /// The operations of one client.
 pub(crate) trait Supply: 'static {
@@ -43,6 +46,20 @@ pub(crate) trait Supply: 'static {
     /// whether there are any.
     fn close(&mut self) -> bool {
         false
+    }
+
+    /// Returns whether operations may be larger than a request. The loop is compiled without
+    /// the code that splits them where they are not.
+    fn splits() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
+    /// Returns the largest request of this kind in bytes. Larger operations are split.
+    fn request_max(&self, _: OpKind) -> u32 {
+        u32::MAX
     }
 
     /// Checks an answer, or a part of one.
@@ -82,7 +99,12 @@ pub(crate) trait OperationSource: Supplies {
     #[cfg(feature = "smb-rs")]
     type Caller: Caller;
 
+    /// The operations in the form for the loop that splits those larger than a request.
+    type Split: Supplies;
+
     fn native(self) -> Self::Native;
+
+    fn split(self, sizes: SplitSizes) -> Self::Split;
 }
 
 impl Supply for OpStream {
@@ -109,6 +131,7 @@ impl Supplies for Drawn {
 
 impl OperationSource for Drawn {
     type Native = Self;
+    type Split = Splitting;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
@@ -116,6 +139,10 @@ impl OperationSource for Drawn {
 
     fn native(self) -> Self {
         self
+    }
+
+    fn split(self, sizes: SplitSizes) -> Splitting {
+        Splitting::new(self, sizes)
     }
 }
 
@@ -155,6 +182,7 @@ impl Supplies for Sequences {
 
 impl OperationSource for Sequences {
     type Native = Indirect;
+    type Split = Splitting;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
@@ -162,6 +190,10 @@ impl OperationSource for Sequences {
 
     fn native(self) -> Indirect {
         Indirect::new(self)
+    }
+
+    fn split(self, sizes: SplitSizes) -> Splitting {
+        Splitting::new(self, sizes)
     }
 }
 
@@ -291,6 +323,7 @@ impl<T: Streams> Supplies for Foreign<T> {
 
 impl<T: Streams> OperationSource for Foreign<T> {
     type Native = Indirect;
+    type Split = Splitting;
     type Encoder = MixEncoder;
     type CifsEncoder = CifsMix;
     #[cfg(feature = "smb-rs")]
@@ -298,6 +331,10 @@ impl<T: Streams> OperationSource for Foreign<T> {
 
     fn native(self) -> Indirect {
         Indirect::new(self)
+    }
+
+    fn split(self, sizes: SplitSizes) -> Splitting {
+        Splitting::new(self, sizes)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use smbench_model::access::PATTERN_LINES_MAX;
-use smbench_model::bounds::REQUEST_BYTES_MAX;
+use smbench_model::bounds::OPERATION_BYTES_MAX;
 use smbench_model::load::THINK_TIME_MAX;
 use smbench_model::spec::PatternSpec;
 use smbench_model::units::Size;
@@ -155,11 +155,11 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
         None => Ok(0),
     };
     let request = |at: usize| match bytes(at)? {
-        bytes @ 0..=REQUEST_BYTES_MAX => Ok(Size(bytes)),
+        bytes @ 0..=OPERATION_BYTES_MAX => Ok(Size(bytes)),
         more => Err(format!(
-            "{} is {more}: requests of more than {} are not supported, as no SMB server takes them",
+            "{} is {more}: requests of more than {} are not supported",
             COLUMNS[at],
-            Size(REQUEST_BYTES_MAX)
+            Size(OPERATION_BYTES_MAX)
         )),
     };
     let size = request(0)?;

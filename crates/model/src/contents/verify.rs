@@ -89,7 +89,8 @@ pub enum ReadVerdict {
 
 impl ReadVerdict {
     /// Returns the verdict on both parts together.
-    const fn and(self, other: Self) -> Self {
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Checked, Self::Checked) => Self::Checked,
             _ => Self::Unjudged,

@@ -174,21 +174,6 @@ pub enum FileioError {
         /// Host, port and share.
         at: String,
     },
-    /// A request is larger than the server accepts.
-    #[error(
-        "--file-block-size, with what --file-merged-requests makes of it, is {wanted}, but {at} takes \
-         {kind}s of at most {limit}: give less"
-    )]
-    BlockTooLarge {
-        /// Bytes of a request.
-        wanted: String,
-        /// Host, port and share.
-        at: String,
-        /// "read" or "write".
-        kind: &'static str,
-        /// The negotiated limit.
-        limit: String,
-    },
     /// The share has too little space.
     #[error(
         "the share at {at} has {free} free, but the files need {needed} more: give a smaller \

@@ -129,7 +129,7 @@ impl Sequence {
         FileRange {
             file: file as u32,
             offset,
-            // The length fits: a request has at most REQUEST_BYTES_MAX.
+            // The length fits: a request has at most OPERATION_BYTES_MAX.
             length: self.request.min(self.file_bytes - offset) as u32,
         }
     }

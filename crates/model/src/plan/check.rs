@@ -2,12 +2,15 @@
 //! again before it runs, because its fields may have changed in between.
 
 use super::Plan;
+use crate::action::Action;
+use crate::bounds::REQUEST_BYTES_MAX;
 use crate::contents::Verify;
 use crate::fileio::FileioProblem;
 use crate::files::Scope;
 use crate::generator::Generator;
 use crate::part::ClientPart;
 use crate::plan::Problem;
+use crate::units::Size;
 use crate::workload::Requests;
 
 impl Plan {
@@ -25,10 +28,27 @@ impl Plan {
         let generator = self.generator.check();
         generator.map_err(|(option, problem)| (option, problem.into()))?;
         self.check_part()?;
-        let (largest, charge) = (self.largest_request(), self.largest_charge());
         let dialects = self.sessions.options.dialects;
+        let (largest, charge) = (self.largest_unsplit(), self.costliest(1));
         let connections = self.sessions.connections.check(largest, charge, dialects);
-        connections.map_err(|(option, problem)| (option, problem.into()))
+        connections.map_err(|(option, problem)| (option, problem.into()))?;
+        self.check_unsplit()
+    }
+
+    /// Checks the operations whose bytes one request asks for.
+    fn check_unsplit(&self) -> Result<(), (&'static str, Problem)> {
+        let actions = self.work.workload.actions();
+        let mut whole = actions
+            .iter()
+            .filter(|action| matches!(action, Action::CreateReadClose | Action::CopyChunk));
+        let size = Size(self.largest_request().into());
+        match whole.next() {
+            Some(action) if size.0 > REQUEST_BYTES_MAX => {
+                let op = action.name();
+                Err(("size", Problem::Unsplit { op, size }))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that a part of the clients, and a time at which they begin, fit the load points.

@@ -5,7 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::access::PATTERN_LINES_MAX;
-use crate::bounds::{FILES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
+use crate::bounds::{
+    FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX,
+};
 use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
 use crate::generator::{DriverKind, GeneratorProblem};
@@ -150,9 +152,20 @@ pub enum Problem {
     /// A request size is 0 bytes.
     #[error("a size is 0: the least is 1 byte")]
     SizeZero,
-    /// A request is larger than any server accepts.
-    #[error("size {0:#} is more than {max}, the largest request servers take", max = Size(REQUEST_BYTES_MAX))]
+    /// An operation is too large.
+    #[error("size {0:#} is more than {max}, the largest operation", max = Size(OPERATION_BYTES_MAX))]
     SizeTooLarge(Size),
+    /// An operation whose data one request carries is larger than any server accepts.
+    #[error(
+        "size {size:#} is more than {max}, the largest request servers take, and a {op} is not split",
+        max = Size(REQUEST_BYTES_MAX)
+    )]
+    Unsplit {
+        /// The action.
+        op: &'static str,
+        /// The largest size of the workload.
+        size: Size,
+    },
     /// Two tables have the same size.
     #[error("size {0:#} is listed twice: give it once, with the sum of the weights")]
     SizeTwice(Size),

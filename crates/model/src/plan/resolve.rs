@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::Plan;
 use super::problem::rounded;
 use crate::access::{Access, SizeWeight, Split};
-use crate::bounds::{FILES_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
+use crate::bounds::{FILES_MAX, OPERATION_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
 use crate::contents::block::BLOCK_BYTES;
 use crate::contents::{Verify, verify};
 use crate::files::{FileSet, Scope};
@@ -254,7 +254,7 @@ impl PlanSources<'_> {
                 return fail(Problem::SizeZero);
             }
             let bytes = match u32::try_from(size.0) {
-                Ok(bytes) if size.0 <= REQUEST_BYTES_MAX => bytes,
+                Ok(bytes) if size.0 <= OPERATION_BYTES_MAX => bytes,
                 _ => return fail(Problem::SizeTooLarge(size)),
             };
             if !seen.insert(size) {

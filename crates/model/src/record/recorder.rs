@@ -47,6 +47,9 @@ pub struct OpRecord {
     /// Operations that completed with an error status, or with wrong data under
     /// verification.
     pub errors: u64,
+    /// Requests beyond one for each operation that completed without error, because
+    /// operations were split.
+    pub further_requests: u64,
     /// Time from sent to done in nanoseconds, of operations that completed without
     /// error.
     #[serde(with = "super::transfer")]
@@ -81,6 +84,7 @@ impl Default for OpRecord {
         Self {
             bytes: 0,
             errors: 0,
+            further_requests: 0,
             service: latency_histogram(),
             response: None,
         }
@@ -120,6 +124,7 @@ impl OpRecord {
         }
         self.bytes += other.bytes;
         self.errors += other.errors;
+        self.further_requests += other.further_requests;
         let added = self.service.add(&other.service);
         debug_assert!(added.is_ok());
     }
@@ -131,6 +136,7 @@ impl OpRecord {
     fn clear(&mut self) {
         self.bytes = 0;
         self.errors = 0;
+        self.further_requests = 0;
         // A reset touches a quarter of a megabyte, so it is done only when
         // necessary.
         if !self.service.is_empty() {
@@ -241,6 +247,13 @@ impl Recorder {
         if let Some(response) = &mut op.response {
             response.saturating_record(times.response.0.max(1));
         }
+    }
+
+    /// Counts the requests beyond the first of an operation that succeeded.
+    pub fn split(&mut self, kind: OpKind, further: u64) {
+        self.ops[kind.index()]
+            .get_or_insert_default()
+            .further_requests += further;
     }
 
     /// Counts an operation with a wrong answer.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
 use crate::contents::block::Salt;
+use crate::kind::OpKind;
 use crate::plan::Plan;
 use crate::record::{HostFacts, LoadPointRecord};
 
@@ -35,6 +36,37 @@ pub struct ServerFacts {
     /// Whether the server ends all sessions of a connection at the LOGOFF of one. Found out
     /// only for workloads that log on.
     pub logoff_ends_all: bool,
+    /// The requests of larger operations; `None` if every operation fits one request.
+    pub split: Option<SplitSizes>,
+}
+
+/// The bytes of the requests into which larger operations are split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SplitSizes {
+    /// Bytes of a READ; the last one of an operation may be shorter. `null` if no operation
+    /// reads, or if none is split.
+    #[serde(rename = "read_bytes")]
+    pub read: Option<u32>,
+    /// Bytes of a WRITE, in the same way.
+    #[serde(rename = "write_bytes")]
+    pub write: Option<u32>,
+}
+
+impl SplitSizes {
+    /// Returns the largest request of this kind in bytes; `u32::MAX` if none is split.
+    #[must_use]
+    #[inline]
+    pub const fn request_max(&self, kind: OpKind) -> u32 {
+        let max = match kind {
+            OpKind::Read => self.read,
+            OpKind::Write => self.write,
+            _ => None,
+        };
+        match max {
+            Some(max) => max,
+            None => u32::MAX,
+        }
+    }
 }
 
 impl ServerFacts {
@@ -53,6 +85,7 @@ impl ServerFacts {
             max_write: 0,
             max_transact: 0,
             logoff_ends_all: false,
+            split: None,
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
         count: record.count(),
         bytes: record.bytes,
         errors: whole.errors,
+        requests: (record.further_requests > 0)
+            .then(|| record.count().saturating_add(record.further_requests)),
         service_ns: LatencyDoc::of(&record.service),
         response_ns: LatencyDoc::of(record.latency()),
         hdr: Hdr::from(&record.service),

@@ -15,6 +15,9 @@ pub struct OpDoc {
     /// Number of operations answered with an error status or with wrong data, ramps
     /// included.
     pub errors: u64,
+    /// Number of requests that the `count` operations took. Absent if each took one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Time from sent to done; `null` if `count` is 0.
     pub service_ns: Option<LatencyDoc>,
     /// Time from due to done; `null` if `count` is 0.

@@ -3,6 +3,7 @@
 use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::record::SplitSizes;
 
 use super::durability::WriteDoc;
 
@@ -61,6 +62,11 @@ pub struct ServerDoc {
     pub max_write_bytes: u32,
     /// Largest transaction (query, directory listing) in bytes.
     pub max_transact_bytes: u32,
+    /// The requests into which larger operations of this run were split: those that are
+    /// larger than the server's limit, or than the credits of the run pay for. Absent if
+    /// each operation fits one request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitSizes>,
     /// The server's handling of a FLUSH, as disclosed, or as known of a server that
     /// smbench set up. Absent in documents of releases that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{Access, Replay, Requests, Scope, Timing, WeightedAction, Workload};
-use std::collections::BTreeMap;
+use smbench_model::record::Direction;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fileio::FileioDoc;
 use super::named::Named;
@@ -46,6 +47,23 @@ pub struct WorkloadDoc {
     pub files: u32,
     /// Bytes in each file.
     pub file_bytes: u64,
+}
+
+impl WorkloadDoc {
+    /// Returns the sizes of the reads or writes that can occur, in ascending order. Those of
+    /// a replay are left out.
+    pub(crate) fn sizes_of(&self, direction: Direction) -> BTreeSet<u32> {
+        let of_line = |line: &PatternDoc| {
+            let (asked, reply) = match direction {
+                Direction::Read => (line.read_percent > 0.0, line.read_percent < 100.0),
+                Direction::Write => (line.read_percent < 100.0, line.read_percent > 0.0),
+            };
+            let asked = asked.then_some(line.bytes);
+            asked.into_iter().chain(reply.then_some(line.reply_bytes))
+        };
+        let sizes = self.sizes.iter().map(|entry| entry.bytes);
+        sizes.chain(self.pattern.iter().flat_map(of_line)).collect()
+    }
 }
 
 /// The replay that each client runs separately.

@@ -30,6 +30,10 @@ fn of_kind(docs: &[&OpDoc]) -> OpDoc {
     let record = OpRecord {
         bytes: total(docs.iter().map(|doc| doc.bytes)),
         errors: 0,
+        further_requests: total(docs.iter().map(|doc| {
+            let requests = doc.requests.unwrap_or(doc.count);
+            requests.saturating_sub(doc.count)
+        })),
         service: pool(docs.iter().map(|doc| &doc.hdr)),
         response: is_paced.then(|| pool(docs.iter().map(|doc| doc.response()))),
     };

@@ -1,13 +1,14 @@
 //! Settings of a run, in a few labelled lines.
 
-use smbench_model::record::OpKind;
+use itertools::Itertools as _;
+use smbench_model::record::{Direction, OpKind, SplitSizes};
 
 use crate::doc::{
     FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
     WritePolicyDoc,
 };
 use crate::plan;
-use crate::units::{counted, plain};
+use crate::units::{bytes as bytes_of, counted, plain};
 
 /// Describes the run, its settings and its server, as labels of up to 8 characters
 /// and texts without control characters. Notes on the server come last.
@@ -18,6 +19,7 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", run(doc))];
     facts.extend(names(doc));
     facts.extend([profile, server, load, data, window]);
+    facts.extend(split(doc).map(|told| ("split", told)));
     let software = doc.server.software.iter();
     facts.extend(software.map(|software| ("software", plain(software))));
     let mixed = doc.server.mixed_passes();
@@ -102,6 +104,36 @@ pub(super) fn session(server: &ServerDoc) -> String {
         protection("signed", &server.signing),
         protection("encrypted", &server.encryption)
     )
+}
+
+/// Highest number of split sizes shown.
+const SIZES_SHOWN: usize = 3;
+
+/// Says which operations took several requests: `1 MiB in 16 requests`. `None` if there were
+/// none.
+fn split(doc: &RunDoc) -> Option<String> {
+    let SplitSizes { read, write } = doc.server.split?;
+    let workload = &doc.plan.workload;
+    let told = |direction, max: Option<u32>| {
+        let max = max?.max(1);
+        let sizes = workload.sizes_of(direction).into_iter();
+        let larger: Vec<_> = sizes.filter(|bytes| *bytes > max).collect();
+        let shown = larger.iter().take(SIZES_SHOWN).map(|bytes| {
+            let requests = counted(bytes.div_ceil(max).into(), "request");
+            format!("{} in {requests}", bytes_of(u64::from(*bytes)))
+        });
+        let more = larger.len().saturating_sub(SIZES_SHOWN);
+        let more = (more > 0).then(|| format!("{more} more"));
+        let told = shown.chain(more).join(", ");
+        (!told.is_empty()).then_some(told)
+    };
+    match (told(Direction::Read, read), told(Direction::Write, write)) {
+        (Some(reads), Some(writes)) if reads == writes => Some(reads),
+        (Some(reads), Some(writes)) => Some(format!("reads of {reads}; writes of {writes}")),
+        (Some(reads), None) => Some(format!("reads of {reads}")),
+        (None, Some(writes)) => Some(format!("writes of {writes}")),
+        (None, None) => None,
+    }
 }
 
 /// Explains how the server handles a FLUSH. The unknown case is only reported if

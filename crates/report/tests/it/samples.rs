@@ -294,6 +294,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
             max_write: 8 << 20,
             max_transact: 1 << 20,
             logoff_ends_all: false,
+            split: None,
         },
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045),
         run_number: 0,

@@ -15,7 +15,7 @@ use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
 use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
-use crate::drivers::driver::{Answer, Call, Extent, Sink};
+use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
@@ -123,7 +123,7 @@ impl<E> CifsGroup<E> {
     /// Starts the reauthentication of the session to which a slot belongs.
     #[cold]
     fn expired(&mut self, slot: u32, now: Nanos) {
-        self.renewals.found(slot as usize / self.outstanding, now);
+        self.renewals.found(slot_of(slot) / self.outstanding, now);
     }
 
     /// Makes the acknowledgement of a break due again, because its session has expired.

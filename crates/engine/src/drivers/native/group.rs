@@ -14,7 +14,7 @@ use super::answer;
 use super::encode::{Encode, To};
 use super::further::{self, Further, SlotProgress};
 use super::renewal::{RenewalWait, member_of};
-use crate::drivers::driver::{Call, Extent, Sink};
+use crate::drivers::driver::{Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::renewals::Renewals;
@@ -93,7 +93,7 @@ impl<E> GroupState<E> {
     /// Starts the reauthentication of the session to which a slot belongs.
     #[cold]
     fn expired(&mut self, slot: u32, now: Nanos) {
-        self.renewals.found(slot as usize / self.outstanding, now);
+        self.renewals.found(slot_of(slot) / self.outstanding, now);
     }
 
     /// Processes the answer to the acknowledgement of a break.

@@ -245,6 +245,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
         max_write: negotiation.max_write_size,
         max_transact: negotiation.max_transact_size,
         logoff_ends_all: false,
+        split: None,
     };
     let _ = timeout(crate::smb::session::LOGOFF_LIMIT, link.log_off()).await;
     Ok(facts)

@@ -1,12 +1,15 @@
 //! Checks a plan against the limits of the server, which were unknown when it was made.
 
+use smbench_model::access::SECTOR_BYTES;
 use smbench_model::action::Action;
+use smbench_model::generator::DriverKind;
 use smbench_model::kind::Direction;
 use smbench_model::load::LoadModel;
 use smbench_model::plan::Plan;
-use smbench_model::record::ServerFacts;
+use smbench_model::record::{ServerFacts, SplitSizes};
 use smbench_model::units::Size;
 use smbench_protocol::Dialect;
+use smbench_protocol::credit::CREDIT_UNIT;
 
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
@@ -36,41 +39,57 @@ pub(super) fn check_channels(
     Ok(())
 }
 
-/// Checks the sizes of requests.
-pub(super) fn check_sizes(
+/// Returns the sizes of requests, if the server takes the largest operation only in several.
+pub(super) fn split_sizes(
     plan: &Plan,
     endpoint: &Endpoint,
     server: &ServerFacts,
-) -> Result<(), SessionError> {
-    let workload = &plan.work.workload;
-    let kinds = workload.kinds();
-    let mut limits = [
-        ("read", Direction::Read, server.max_read),
-        ("write", Direction::Write, server.max_write),
-    ]
-    .into_iter()
-    .filter(|(_, direction, _)| {
-        let mut kinds = kinds.iter();
-        kinds.any(|kind| kind.direction() == Some(*direction))
-    })
-    .map(|(kind, _, limit)| (kind, limit));
-    if let Some(test) = workload.fileio() {
-        return Ok(test.check_requests(limits, &endpoint.share())?);
-    }
+) -> Result<Option<SplitSizes>, SessionError> {
     let largest = plan.largest_request();
-    match limits.find(|(_, limit)| largest > *limit) {
-        Some((kind, limit)) => Err(SessionError::TooLarge {
-            kind,
-            wanted: Size(largest.into()).to_string(),
-            at: endpoint.at(),
-            limit: Size(limit.into()).to_string(),
-            why: match (kind, server.dialect, server.signing) {
-                ("write", Some(Dialect::Cifs), Some(_)) => " in a signed session of CIFS",
-                _ => "",
-            },
-        }),
-        None => Ok(()),
+    let kinds = plan.work.workload.kinds();
+    let limit = |direction, max: u32| {
+        let mut kinds = kinds.iter();
+        let occurs = kinds.any(|kind| kind.direction() == Some(direction));
+        occurs.then(|| max.min(affordable(plan)))
+    };
+    let limits = [
+        ("read", limit(Direction::Read, server.max_read)),
+        ("write", limit(Direction::Write, server.max_write)),
+    ];
+    let exceeded = |limit: &Option<u32>| limit.filter(|limit| largest > *limit);
+    let is_whole = match plan.generator.driver {
+        DriverKind::Native => plan.largest_unsplit() > 0,
+        #[cfg(feature = "smb-rs")]
+        DriverKind::SmbRs => true,
+    };
+    for (kind, limit) in &limits {
+        let Some(limit) = exceeded(limit) else {
+            continue;
+        };
+        if is_whole || limit < SECTOR_BYTES {
+            return Err(SessionError::TooLarge {
+                kind,
+                wanted: Size(largest.into()).to_string(),
+                at: endpoint.at(),
+                limit: Size(limit.into()).to_string(),
+                why: match (*kind, server.dialect, server.signing) {
+                    ("write", Some(Dialect::Cifs), Some(_)) => " in a signed session of CIFS",
+                    _ => "",
+                },
+            });
+        }
     }
+    let [read, write] = limits.map(|(_, limit)| {
+        // Whole sectors, so that requests stay aligned.
+        exceeded(&limit).map(|limit| limit - limit % SECTOR_BYTES)
+    });
+    Ok((read.is_some() || write.is_some()).then_some(SplitSizes { read, write }))
+}
+
+/// Returns the bytes of the largest request that the credits of the plan pay for.
+fn affordable(plan: &Plan) -> u32 {
+    let credits = plan.sessions.connections.credits;
+    credits.map_or(u32::MAX, |credits| u32::from(credits) * CREDIT_UNIT)
 }
 
 /// Checks the requests in flight against the limit of a server of CIFS. Credits of SMB2 grow.

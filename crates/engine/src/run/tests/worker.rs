@@ -202,7 +202,7 @@ async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspa
     let site = site::site(
         plan,
         mix,
-        endpoint,
+        (endpoint, None),
         (workspace.directory.clone(), workspace.salt),
     );
     (workspace, site)

@@ -232,7 +232,8 @@ pub enum SessionError {
     },
     /// A request size of the workload exceeds the server's limit.
     #[error(
-        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}{why}; use smaller sizes"
+        "the workload has {kind}s of {wanted}, but {at} takes at most {limit}{why}, and these are not \
+         split; use smaller sizes"
     )]
     TooLarge {
         /// "read" or "write".

@@ -69,10 +69,6 @@ pub(crate) async fn prepare_kept(
     let mut session = ShareSession::open(endpoint).await?;
     let directory = directory_of(endpoint);
     let files = files(test);
-    // These limits must suffice for any test mode that follows.
-    let (max_read, max_write) = session.limits();
-    let limits = [("read", max_read), ("write", max_write)];
-    test.check_requests(limits, &session.share())?;
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let mut missing = missing(&files, &found, &directory, endpoint)?;
     // Refuses files of another test before writing to them.

@@ -69,20 +69,6 @@ impl ShareSession {
         either!(self, session => session.stream.socket.of_tokio())
     }
 
-    /// Returns the largest READ and WRITE in bytes.
-    pub(super) fn limits(&self) -> (u32, u32) {
-        match self {
-            Self::Smb2(session) => {
-                let negotiated = session.connection.negotiated();
-                (negotiated.max_read, negotiated.max_write)
-            }
-            Self::Cifs(session) => {
-                let connection = &session.connection;
-                (connection.max_read(), connection.max_write())
-            }
-        }
-    }
-
     /// Waits for the answer to an ECHO.
     pub(crate) async fn ask_whether_alive(&mut self) -> Result<(), SessionError> {
         either!(self, session => session.ask_whether_alive().await)

@@ -5,6 +5,7 @@ use std::hint;
 use smbench_model::Nanos;
 
 use super::Group;
+use super::pieces::begin;
 use crate::drivers::driver::{Busy, Call, Driver, Scratch};
 use crate::drivers::turns::after;
 use crate::worker::load_control::LoadControl;
@@ -33,6 +34,12 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Filled {
         self.clients.count_in_flight(now, control);
         self.count_held_back(now, control);
+        if S::splits() && self.clients.pieces_are_first() {
+            let filled = self.send_pieces(scratch);
+            if filled != Filled::AsPlanned {
+                return filled;
+            }
+        }
         let members = self.clients.members.len();
         let mut member = self.turn;
         for _ in 0..members {
@@ -46,6 +53,12 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member = after(member, members);
         }
         self.turn = after(self.turn, members);
+        if S::splits() {
+            let filled = self.send_pieces(scratch);
+            if filled != Filled::AsPlanned {
+                return filled;
+            }
+        }
         self.held_back.end();
         Filled::AsPlanned
     }
@@ -114,9 +127,12 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 member: at,
                 operation,
             };
-            let submitted = self
-                .driver
-                .submit(&call, scratch, |out| member.write_data(&operation, out));
+            let submitted = match (S::splits(), &mut self.clients.splits) {
+                (true, Some(splits)) => begin(&mut self.driver, splits, member, &call, scratch),
+                _ => self
+                    .driver
+                    .submit(&call, scratch, |out| member.write_data(&operation, out)),
+            };
             if let Err(busy) = submitted {
                 hint::cold_path();
                 if !matches!(due.what, DueFor::Further) {

@@ -81,7 +81,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Poll<Result<(), Dropped>> {
         let oldest = self.clients.oldest();
         let since = match oldest {
-            Some(oldest) => Some(oldest.sent),
+            Some((_, since)) => Some(since),
             None => self.clients.waiting_since().or(self.held_back.since),
         };
         let Some(since) = since else {
@@ -89,7 +89,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         };
         if now.since(since) >= limit {
             let stalled = match oldest {
-                Some(oldest) => oldest.stalled(limit),
+                Some((oldest, _)) => oldest.stalled(limit),
                 None if self.clients.is_any_shut_out() => Dropped::NotRenewed(format!(
                     "it was not authenticated again within {}",
                     humantime::format_duration(limit.into())

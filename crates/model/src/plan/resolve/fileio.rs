@@ -15,7 +15,7 @@ impl PlanSources<'_> {
             .map_err(|(field, problem)| in_test(field, problem))?;
         Ok(Workload {
             sizes: vec![SizeWeight {
-                // The check above bounds it to REQUEST_BYTES_MAX.
+                // The check above bounds it to OPERATION_BYTES_MAX.
                 size: test.request().0 as u32,
                 weight: 100.0,
             }],

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{PlanSources, is_all};
 use crate::access::{Access, AccessLine, PATTERN_LINES_MAX, SECTOR_BYTES};
-use crate::bounds::REQUEST_BYTES_MAX;
+use crate::bounds::OPERATION_BYTES_MAX;
 use crate::files::FileSet;
 use crate::load::THINK_TIME_MAX;
 use crate::plan::{PlanError, Problem};
@@ -135,10 +135,10 @@ fn line(written: &PatternSpec) -> Result<AccessLine, String> {
 
 fn request(name: &str, size: Size) -> Result<u32, String> {
     match u32::try_from(size.0) {
-        Ok(bytes) if size.0 <= REQUEST_BYTES_MAX => Ok(bytes),
+        Ok(bytes) if size.0 <= OPERATION_BYTES_MAX => Ok(bytes),
         _ => Err(format!(
-            "{name} {size:#} is more than {}, the largest request servers take",
-            Size(REQUEST_BYTES_MAX)
+            "{name} {size:#} is more than {}, the largest operation",
+            Size(OPERATION_BYTES_MAX)
         )),
     }
 }

@@ -1,0 +1,124 @@
+//! Answers to the pieces of operations that are larger than a request.
+
+use std::cmp::Ordering;
+
+use smbench_model::Nanos;
+use smbench_model::contents::verify::Ledger;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::Operation;
+use smbench_model::record::Recorder;
+use smbench_protocol::NtStatus;
+
+use super::Clients;
+use crate::drivers::driver::{Answer, Extent, slot_of};
+use crate::drivers::dropped::Dropped;
+use crate::worker::slot::{Slot, SlotState, ends_session, verified};
+use crate::worker::split::{EndedSplit, PieceFailure, PieceResult};
+use crate::worker::supply::Supply;
+
+impl<S: Supply> Clients<S> {
+    /// Returns the number of requests in flight, as far as operations are split.
+    #[inline]
+    pub(in crate::worker) fn requests_in_flight(&self) -> u32 {
+        match (S::splits(), &self.splits) {
+            (true, Some(splits)) => self.in_flight + splits.in_flight,
+            _ => self.in_flight,
+        }
+    }
+
+    /// Returns whether pieces are sent before new operations.
+    pub(in crate::worker) fn pieces_are_first(&self) -> bool {
+        self.splits.as_ref().is_some_and(|splits| splits.are_first)
+    }
+
+    /// Returns whether the next piece waits for credits, and no piece is in flight.
+    pub(in crate::worker) fn pieces_lack_credits(&self) -> bool {
+        let splits = self.splits.as_ref();
+        splits.is_some_and(|splits| splits.lack_credits && splits.in_flight == 0)
+    }
+
+    /// Processes the answer to a piece. With the last one its operation is answered.
+    pub(super) fn book_piece(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) -> Result<(), Dropped> {
+        let at = slot_of(answer.slot);
+        let unasked = Dropped::Unasked(answer.slot);
+        let (Some(slot), Some(splits)) = (self.slots.get_mut(at), &mut self.splits) else {
+            return Err(unasked);
+        };
+        let Some(piece) = splits.piece(answer.slot, &slot.operation) else {
+            return Err(unasked);
+        };
+        let member = &self.members[slot.member];
+        let result = match answer.extent {
+            Extent::Interim => return Ok(()),
+            Extent::Expired => PieceResult::Expired,
+            Extent::Part | Extent::Final => result(slot, &piece, answer, member.ledger.as_deref())?,
+        };
+        let Some(ended) = splits.answered(answer.slot, result, now) else {
+            return Ok(());
+        };
+        let EndedSplit {
+            outcome,
+            moved,
+            pieces,
+        } = ended;
+        let mut whole = Answer {
+            slot: at as u32,
+            extent: Extent::Final,
+            status: NtStatus::SUCCESS,
+            moved,
+            data: None,
+        };
+        let kind = slot.operation.kind;
+        // The data of each piece was checked.
+        slot.epoch = None;
+        match outcome {
+            Ok(verdict) => {
+                recorder.split(kind, u64::from(pieces) - 1);
+                if let Some(verdict) = verdict {
+                    recorder.verified(verdict);
+                }
+            }
+            Err(PieceFailure::Status(status)) => whole.status = status,
+            Err(PieceFailure::Short(_)) => {}
+            Err(PieceFailure::Long) => whole.moved = u32::MAX,
+            Err(PieceFailure::Data(mismatch)) => {
+                slot.state = SlotState::Failing;
+                recorder.wrong_data(kind, (member.number, slot.operation.file), &mismatch);
+            }
+        }
+        self.book(&whole, now, in_window, recorder)
+    }
+}
+
+/// Checks the answer to a piece. The error ends the client.
+fn result(
+    slot: &Slot,
+    piece: &Operation,
+    answer: &Answer<'_>,
+    ledger: Option<&Ledger>,
+) -> Result<PieceResult, Dropped> {
+    if ends_session(answer) {
+        return Err(Dropped::SessionEnded(answer.status));
+    }
+    if answer.status != NtStatus::SUCCESS {
+        return Ok(PieceResult::Failed(PieceFailure::Status(answer.status)));
+    }
+    match answer.moved.cmp(&piece.length) {
+        Ordering::Less => return Ok(PieceResult::Failed(PieceFailure::Short(answer.moved))),
+        Ordering::Greater => return Ok(PieceResult::Failed(PieceFailure::Long)),
+        Ordering::Equal => {}
+    }
+    Ok(match (piece.kind, ledger) {
+        (OpKind::Read, Some(ledger)) => match verified(piece, slot.epoch, answer, ledger)? {
+            Ok(verdict) => PieceResult::Whole(verdict),
+            Err(mismatch) => PieceResult::Failed(PieceFailure::Data(mismatch)),
+        },
+        _ => PieceResult::Whole(None),
+    })
+}

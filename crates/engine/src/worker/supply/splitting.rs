@@ -1,0 +1,87 @@
+//! Operations of which some are larger than a request. They have a loop of their own, so that
+//! the others cost no instruction for it.
+
+use smbench_model::contents::verify::Ledger;
+use smbench_model::kind::OpKind;
+use smbench_model::operations::{Operation, RequestResult};
+use smbench_model::record::{Phase, SplitSizes};
+use smbench_protocol::NtStatus;
+
+use super::{Indirect, Supplies, Supply};
+use crate::drivers::driver::Answer;
+use crate::drivers::dropped::Dropped;
+use crate::worker::slot::{Judged, Slot};
+
+/// The operations of all clients, with the sizes of requests.
+#[derive(Clone)]
+pub(crate) struct Splitting {
+    supplies: Indirect,
+    sizes: SplitSizes,
+}
+
+impl Splitting {
+    pub(crate) fn new(supplies: impl Supplies, sizes: SplitSizes) -> Self {
+        Self {
+            supplies: Indirect::new(supplies),
+            sizes,
+        }
+    }
+}
+
+impl Supplies for Splitting {
+    type Supply = SplitSupply;
+
+    fn of_load_point(&self) -> Self {
+        Self {
+            supplies: self.supplies.of_load_point(),
+            ..*self
+        }
+    }
+
+    fn of_client(&self, client: u32) -> SplitSupply {
+        SplitSupply {
+            operations: self.supplies.of_client(client),
+            sizes: self.sizes,
+        }
+    }
+}
+
+/// The operations of one client, with the sizes of requests.
+pub(crate) struct SplitSupply {
+    operations: Box<dyn Supply>,
+    sizes: SplitSizes,
+}
+
+impl Supply for SplitSupply {
+    fn next(&mut self, phase: Phase) -> Option<Operation> {
+        self.operations.next(phase)
+    }
+
+    fn is_over(&self) -> bool {
+        self.operations.is_over()
+    }
+
+    fn close(&mut self) -> bool {
+        self.operations.close()
+    }
+
+    fn splits() -> bool {
+        true
+    }
+
+    fn request_max(&self, kind: OpKind) -> u32 {
+        self.sizes.request_max(kind)
+    }
+
+    fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
+        self.operations.judge(slot, answer, ledger)
+    }
+
+    fn after(&self, last: &Operation, went: RequestResult, status: NtStatus) -> Option<Operation> {
+        self.operations.after(last, went, status)
+    }
+
+    fn fault(&self) -> Dropped {
+        self.operations.fault()
+    }
+}
