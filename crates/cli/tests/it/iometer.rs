@@ -211,12 +211,12 @@ fn mistakes_are_told_before_anything_is_written() {
     let bad = "Version 1.1.0\n'ACCESS SPECIFICATIONS ===\n\
                'Access specification name,default assignment\n\tA,NONE\n\
                'size,% of size,% reads,% random,delay,burst,align,reply\n\
-               16777216,100,0,0,0,1,0,0\n'END access specifications\n";
+               2147483648,100,0,0,0,1,0,0\n'END access specifications\n";
     place.write("bad.icf", bad);
     let said = place.smbench(&["import", "iometer", "bad.icf"]);
     said.failed_with(
         2,
-        &["bad.icf:6: size is 16777216: requests of more than 8 MiB are not supported"],
+        &["bad.icf:6: size is 2147483648: requests of more than 1 GiB are not supported"],
     );
     assert!(!place.path("bad").exists());
     let said = place.smbench(&["import", "iometer", "no.icf"]);

@@ -27,6 +27,7 @@ mod scale;
 mod share;
 #[cfg(feature = "smb-rs")]
 mod smb_rs;
+mod split;
 mod support;
 mod trouble;
 mod waiting;

@@ -111,7 +111,7 @@ const SIZES_SHOWN: usize = 3;
 
 /// Says which operations took several requests: `1 MiB in 16 requests`. `None` if there were
 /// none.
-fn split(doc: &RunDoc) -> Option<String> {
+pub(super) fn split(doc: &RunDoc) -> Option<String> {
     let SplitSizes { read, write } = doc.server.split?;
     let workload = &doc.plan.workload;
     let told = |direction, max: Option<u32>| {

@@ -6,7 +6,7 @@ use smbench_model::plan::Scope;
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
-use super::header::{flushes, names, outcome, session, writes};
+use super::header::{flushes, names, outcome, session, split, writes};
 use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
@@ -298,6 +298,7 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
             },
         ),
     ]);
+    all.extend(split(doc).map(|told| Fact::plain("Split", told)));
     if !is_embedded {
         all.push(Fact::plain("Data", data.1));
         all.extend(flushes(doc).map(|told| Fact::plain("Flushes", told)));

@@ -42,8 +42,8 @@ fn what_cannot_be_is_told_before_anything_is_written() {
             &["--file-block-size: requests of no bytes"],
         ),
         (
-            &[mode, "--file-block-size=9M"],
-            &["--file-block-size: requests of 9 MiB are too large: at most 8 MiB"],
+            &[mode, "--file-block-size=1025M", "--file-total-size=256G"],
+            &["--file-block-size: requests of 1025 MiB are too large: at most 1 GiB"],
         ),
         (&[mode, "--file-rw-ratio=-1"], &["--file-rw-ratio"]),
         (

@@ -26,8 +26,8 @@ pub(super) fn of(plan: &Plan, endpoint: &Endpoint, session: &ShareSession) -> Se
         max_read: negotiated.max_read,
         max_write: negotiated.max_write,
         max_transact: negotiated.max_transact,
-            logoff_ends_all: endpoint.logoff == LogoffScope::Connection,
-            split: None,
+        logoff_ends_all: endpoint.logoff == LogoffScope::Connection,
+        split: None,
     }
 }
 
@@ -44,7 +44,7 @@ fn cifs_facts(plan: &Plan, endpoint: &Endpoint, session: &CifsSession) -> Server
         max_write: connection.max_write(),
         // Parameters and data of a TRANSACTION2 have 16-bit lengths.
         max_transact: u16::MAX.into(),
-            logoff_ends_all: false,
-            split: None,
+        logoff_ends_all: false,
+        split: None,
     }
 }

@@ -39,14 +39,12 @@ fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
              4KiB or 10MiB",
         ),
         (
-            "16777216,100,0,0,0,1,0,0\n",
-            "x.icf:6: size is 16777216: requests of more than 8 MiB are not supported, as no SMB \
-             server takes them",
+            "2147483648,100,0,0,0,1,0,0\n",
+            "x.icf:6: size is 2147483648: requests of more than 1 GiB are not supported",
         ),
         (
-            "512,100,0,0,0,1,0,9000000\n",
-            "x.icf:6: reply is 9000000: requests of more than 8 MiB are not supported, as no SMB \
-             server takes them",
+            "512,100,0,0,0,1,0,1073741825\n",
+            "x.icf:6: reply is 1073741825: requests of more than 1 GiB are not supported",
         ),
         (
             "512,100,0,0,90000000,1,0,0\n",

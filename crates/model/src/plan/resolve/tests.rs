@@ -289,12 +289,12 @@ fn a_mix_that_cannot_run_is_refused_in_a_line() {
             "a size is 0: the least is 1 byte",
         ),
         (
-            "{ size = \"9MiB\", weight = 100 }",
-            "size 9 MiB is more than 8 MiB, the largest request servers take",
+            "{ size = \"1025MiB\", weight = 100 }",
+            "size 1025 MiB is more than 1 GiB, the largest operation",
         ),
         (
             "{ size = \"9T\", weight = 100 }",
-            "size 9 TiB is more than 8 MiB, the largest request servers take",
+            "size 9 TiB is more than 1 GiB, the largest operation",
         ),
         (
             "{ size = 512, weight = 50 }, { size = \"512\", weight = 50 }",
@@ -339,39 +339,61 @@ fn weights_may_be_rounded_thirds() {
     assert!(resolve(&profile, &RunOptions::default()).is_ok());
 }
 
+/// A READ or WRITE that costs more credits is split; a frame cannot be.
 #[test]
-fn credits_must_pay_for_the_largest_request() {
-    let profile = "read_percent = 80\nfiles.size = \"8MiB\"\n\
-                   sizes = [{ size = \"1MiB\", weight = 100 }]\n";
-    for (credits, message) in [
-        (0, "credits is 0: give 1 to 8192"),
-        (8193, "credits is 8193: give 1 to 8192"),
-        (
-            15,
-            "credits is 15, but a request of 1 MiB costs 16: give at least as many",
-        ),
-    ] {
-        let options = RunOptions {
-            sessions: SessionsSpec {
-                credits: Some(credits),
-                ..SessionsSpec::default()
-            },
-            ..RunOptions::default()
-        };
-        assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
-        let text = format!("{profile}[run]\ncredits = {credits}");
-        let found = refusal(&text, &RunOptions::default());
-        assert_eq!(found, format!("profile x.toml: {message}"));
-    }
-    let options = RunOptions {
+fn credits_must_pay_for_what_is_not_split() {
+    let sized = "files.size = \"8MiB\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    let plain = format!("read_percent = 80\n{sized}");
+    let frame = format!("operations = [{{ op = \"create_read_close\", weight = 100 }}]\n{sized}");
+    let with = |credits| RunOptions {
         sessions: SessionsSpec {
-            credits: Some(16),
+            credits: Some(credits),
             ..SessionsSpec::default()
         },
         ..RunOptions::default()
     };
-    let plan = resolve(&Profile::parse("x.toml", profile).unwrap(), &options).unwrap();
-    assert_eq!(plan.sessions.connections.credits, Some(16));
+    for (profile, credits, message) in [
+        (&plain, 0, "credits is 0: give 1 to 8192"),
+        (&plain, 8193, "credits is 8193: give 1 to 8192"),
+        (
+            &frame,
+            15,
+            "credits is 15, but a request of 1 MiB costs 16: give at least as many",
+        ),
+        (
+            &frame,
+            17,
+            "credits is 17, but an operation sends requests that cost 18 at once: give at least as many",
+        ),
+    ] {
+        let options = with(credits);
+        assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
+        let text = format!("[run]\ncredits = {credits}");
+        let found = refusal(&format!("{profile}{text}"), &RunOptions::default());
+        assert_eq!(found, format!("profile x.toml: {message}"));
+    }
+    for (profile, credits) in [(&plain, 1), (&frame, 18)] {
+        let profile = Profile::parse("x.toml", profile).unwrap();
+        let plan = resolve(&profile, &with(credits)).unwrap();
+        assert_eq!(plan.sessions.connections.credits, Some(credits));
+    }
+}
+
+#[test]
+fn an_operation_that_is_not_split_fits_a_request() {
+    for op in ["create_read_close", "copy_chunk"] {
+        let text = format!(
+            "operations = [{{ op = \"{op}\", weight = 100 }}]\nfiles.size = \"16MiB\"\n\
+             sizes = [{{ size = \"16MiB\", weight = 100 }}]\n"
+        );
+        assert_eq!(
+            refusal(&text, &RunOptions::default()),
+            format!(
+                "profile x.toml: size 16 MiB is more than 8 MiB, the largest request servers \
+                 take, and a {op} is not split"
+            )
+        );
+    }
 }
 
 /// Each case is a wrong option, on the command line and in the profile.

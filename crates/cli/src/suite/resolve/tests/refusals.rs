@@ -120,8 +120,8 @@ fn work_that_makes_no_sense_is_refused() {
             &["profile transmit-0B: a size is 0"],
         ),
         (
-            "[transfers]\nsizes = [\"16MiB\"]",
-            &["size 16 MiB is more than 8 MiB"],
+            "[transfers]\nsizes = [\"2GiB\"]",
+            &["size 2 GiB is more than 1 GiB"],
         ),
         (
             "[transfers]\nsizes = [\"4k\", \"4k\"]",

@@ -77,8 +77,8 @@ fn what_cannot_be_is_said_by_table_and_key() {
             "[[pattern]] table 1: its size is 0: the least is 1 byte",
         ),
         (
-            "size = \"16MiB\"",
-            "[[pattern]] table 1: size 16 MiB is more than 8 MiB, the largest request servers take",
+            "size = \"2GiB\"",
+            "[[pattern]] table 1: size 2 GiB is more than 1 GiB, the largest operation",
         ),
         (
             "size = \"2MiB\"",
@@ -93,8 +93,8 @@ fn what_cannot_be_is_said_by_table_and_key() {
             "[[pattern]] table 1: delay is 2days: at most 1day are possible",
         ),
         (
-            "reply = \"9MiB\"",
-            "[[pattern]] table 1: reply 9 MiB is more than 8 MiB, the largest request servers take",
+            "reply = \"2GiB\"",
+            "[[pattern]] table 1: reply 2 GiB is more than 1 GiB, the largest operation",
         ),
         (
             "reply = \"2MiB\"",
