@@ -46,8 +46,8 @@ options! {
         connections_per_session: u32,
         /// Maximum number of credits that each connection holds and uses, 1 to
         /// [`MAX_CREDIT_TARGET`](smbench_protocol::credit::MAX_CREDIT_TARGET). It must
-        /// cover the costliest operation. When absent, the number that the requests in
-        /// flight need.
+        /// cover the costliest operation that is not split. When absent, the number that
+        /// the requests in flight need.
         credits: u16,
         /// Local addresses to connect from, such as `192.0.2.10-192.0.2.20`.
         source_ip: SourceList,

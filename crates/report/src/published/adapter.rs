@@ -209,7 +209,8 @@ fn whose_cpu(study: &Study) -> Vec<String> {
     efficiency::of_cpus(lines, study.doc.servers.len()).collect()
 }
 
-/// Names block sizes that a server does not accept, as it said in other runs.
+/// Names block sizes that a server does not accept in one request: those that were split, and
+/// those that a release which did not split left out.
 fn beyond_limits(study: &Study) -> Vec<String> {
     let mut notes = Vec::new();
     for (at, server) in study.doc.servers.iter().enumerate() {
@@ -217,18 +218,26 @@ fn beyond_limits(study: &Study) -> Vec<String> {
         let Some(known) = results.next().map(|result| &result.run.server) else {
             continue;
         };
-        let profiles = 0..study.doc.profiles.len();
-        let left_out = profiles.filter(|&profile| study.is_beyond(at, profile));
-        let mut left_out = left_out.map(|profile| pattern(study, profile));
-        let left_out = left_out.join("; ");
-        if !left_out.is_empty() {
-            notes.push(format!(
-                "{} takes READ up to {} and WRITE up to {}: left out {}",
-                server.name,
-                units::bytes(known.max_read_bytes.into()),
-                units::bytes(known.max_write_bytes.into()),
-                left_out
-            ));
+        let is_split = |profile| {
+            let run = study.run(at, profile);
+            run.is_some_and(|run| run.server.split.is_some())
+        };
+        let profiles = || 0..study.doc.profiles.len();
+        let mut split = profiles().filter(|&profile| is_split(profile));
+        let mut left_out = profiles().filter(|&profile| study.is_beyond(at, profile));
+        for (what, profiles) in [
+            ("split", &mut split as &mut dyn Iterator<Item = usize>),
+            ("left out", &mut left_out),
+        ] {
+            let told = profiles.map(|profile| pattern(study, profile)).join("; ");
+            if !told.is_empty() {
+                notes.push(format!(
+                    "{} takes READ up to {} and WRITE up to {}: {what} {told}",
+                    server.name,
+                    units::bytes(known.max_read_bytes.into()),
+                    units::bytes(known.max_write_bytes.into()),
+                ));
+            }
         }
     }
     notes

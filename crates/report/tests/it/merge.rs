@@ -96,6 +96,7 @@ fn book(recorder: &mut Recorder, op: &Booked) {
     match op.ended {
         Ended::Success(bytes) => {
             recorder.success(op.kind, bytes, times);
+            recorder.split(op.kind, u64::from(bytes % 3));
             recorder.verified(match bytes % 5 {
                 0 => ReadVerdict::Unjudged,
                 _ => ReadVerdict::Checked,

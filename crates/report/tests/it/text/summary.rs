@@ -1,7 +1,7 @@
 //! The text that a run ends with.
 
 use insta::assert_snapshot;
-use smbench_model::record::{OpKind, OperationFailure, Outcome, Phase, RunRecord};
+use smbench_model::record::{OpKind, OperationFailure, Outcome, Phase, RunRecord, SplitSizes};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::text::{Passage, Tone, summary, verdict};
@@ -187,4 +187,25 @@ fn an_interrupted_load_point_is_told_with_its_figures_in_every_form() {
     let failed = Some("1 of 2 operations failed".to_owned());
     record.load_points.last_mut().unwrap().invalid = failed;
     assert!(text(&verdict(&document(&record))).contains("Run      interrupted\n"));
+}
+
+#[test]
+fn split_operations_are_told_with_their_requests() {
+    let told = |read, write| {
+        let mut record = curve();
+        record.server.split = Some(SplitSizes { read, write });
+        let text = told(&record);
+        let line = text.lines().find(|line| line.starts_with("Split"));
+        line.unwrap_or_default().to_owned()
+    };
+    let kib = |count: u32| Some(count << 10);
+    assert_eq!(told(kib(4), kib(4)), "Split    64 KiB in 16 requests");
+    assert_eq!(
+        told(kib(16), kib(7)),
+        "Split    reads of 64 KiB in 4 requests; writes of 64 KiB in 10 requests"
+    );
+    assert_eq!(
+        told(None, kib(2)),
+        "Split    writes of 4 KiB in 2 requests, 64 KiB in 32 requests"
+    );
 }
