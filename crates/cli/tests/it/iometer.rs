@@ -228,7 +228,7 @@ fn mistakes_are_told_before_anything_is_written() {
         &["makes 3 profiles, and --out one.toml is one file: give a folder"],
     );
     // One specification can be written to one file.
-    let good = bad.replace("16777216", "65536");
+    let good = bad.replace("2147483648", "16777216");
     place.write("good.icf", &good);
     place
         .smbench(&["import", "iometer", "good.icf", "--out", "one.toml"])
