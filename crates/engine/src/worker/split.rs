@@ -62,6 +62,7 @@ struct SplitOperation {
 }
 
 /// The result of a piece.
+#[derive(Clone, Copy)]
 pub(super) enum PieceResult {
     /// All of its bytes were moved.
     Whole(Option<ReadVerdict>),
