@@ -97,7 +97,7 @@ impl Doubt {
             Self::None => None,
             Self::ClientLimited => {
                 Some("~: client-limited, throughput and response times are not to be trusted")
-            },
+            }
             Self::LateAnswers => Some("^: may be too high, answers were handled late"),
             Self::Stalled => Some("*: stalled at the end of the window, the latencies miss it"),
         }

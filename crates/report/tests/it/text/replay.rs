@@ -72,7 +72,7 @@ fn the_tables_count_what_differs_and_say_that_no_other_column_does() {
     us/op: CPU time of smbench per operation, without the server's
     differ: operations that did not go as recorded; no other column counts them
     ");
-    let table = operations(&curve).unwrap();
+    let table = operations(&doc.plan.workload, &curve).unwrap();
     let rows = table.rows.iter().map(|row| {
         let cell = |at: usize| row[at].text.as_str();
         [cell(0), cell(1), cell(9), cell(10)].join(" | ")
@@ -122,7 +122,10 @@ fn a_replay_without_differences_shows_zero_and_other_runs_show_nothing() {
     assert_eq!(differing(&as_recorded), Some((1261, 0)));
     let texts = |doc: &RunDoc| {
         let curve = Curve::of(&doc.load_points);
-        let tables = [load_points(&curve), operations(&curve).unwrap()];
+        let tables = [
+            load_points(&curve),
+            operations(&doc.plan.workload, &curve).unwrap(),
+        ];
         tables.map(|table| table.to_text().contains("differ"))
     };
     assert_eq!(texts(&as_recorded), [true, true]);
