@@ -179,7 +179,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "[run]\nduration = \"3\"",
-            "line 2, column 12: `3` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h",
+            "line 2, column 12: `3` has no unit: write 3s for seconds, or us, ms, m or h",
         ),
         (
             "[run]\ndialect = \"9\"",

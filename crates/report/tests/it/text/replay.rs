@@ -80,12 +80,12 @@ fn the_tables_count_what_differs_and_say_that_no_other_column_does() {
     assert_eq!(
         rows.collect::<Vec<_>>(),
         [
-            "read | 1000 | 0 | 0",
-            "write | 250 | 0 | 900 (78.26 %)",
-            "flush | 10 | 0 | 0",
-            "create | 0 | 0 | 900 (100 %)",
-            "close | 0 | 0 | 900 (100 %)",
-            "unlink | 0 | 0 | 39 (100 %)",
+            "read | ! 1000 | 0 | 0",
+            "write | ! 250 | 0 | 900 (78.26 %)",
+            "flush | ! 10 | 0 | 0",
+            "create | ! 0 | 0 | 900 (100 %)",
+            "close | ! 0 | 0 | 900 (100 %)",
+            "unlink | ! 0 | 0 | 39 (100 %)",
         ]
     );
     let note = "differ: operations that did not go as recorded; no other column counts them";

@@ -11,13 +11,21 @@ use crate::spec::RunOptions;
 
 const OPERATIONS: &str = include_str!("../../../../../../docs/workloads/operations.md");
 
+/// Resolves the profiles in a chapter.
+fn profiles_in<const COUNT: usize>(chapter: &str) -> [Plan; COUNT] {
+    let blocks = chapter.split("```toml\n").skip(1);
+    let plans = blocks.map(|block| {
+        let (text, _) = block.split_once("```").unwrap();
+        let profile = Profile::parse("the chapter", text).unwrap();
+        resolve(&profile, &RunOptions::default()).unwrap()
+    });
+    plans.collect::<Vec<_>>().try_into().unwrap()
+}
+
 /// Resolves the only profile in a chapter.
 fn profile_in(chapter: &str) -> Plan {
-    let mut blocks = chapter.split("```toml\n").skip(1);
-    let (text, _) = blocks.next().unwrap().split_once("```").unwrap();
-    assert!(blocks.next().is_none(), "a profile that no test reads");
-    let profile = Profile::parse("the chapter", text).unwrap();
-    resolve(&profile, &RunOptions::default()).unwrap()
+    let [plan] = profiles_in(chapter);
+    plan
 }
 
 #[test]
@@ -44,11 +52,13 @@ fn the_profile_in_the_chapter_on_patterns_runs() {
 }
 
 #[test]
-fn the_profile_in_the_chapter_on_fio_runs() {
+fn the_profiles_in_the_chapter_on_fio_run() {
     let chapter = include_str!("../../../../../../docs/from/fio.md");
-    let plan = profile_in(chapter);
-    assert_eq!(plan.work.profile, "office");
-    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+    let [office, by_kind] = profiles_in(chapter);
+    assert_eq!(office.work.profile, "office");
+    assert_eq!(office.work.workload.flush_every_writes(), Some(30));
+    assert_eq!(by_kind.work.profile, "small-reads-large-writes");
+    assert_eq!(by_kind.work.workload.pattern().map(<[_]>::len), Some(2));
 }
 
 #[test]
