@@ -273,11 +273,23 @@ fn a_servers_limits_come_before_the_first_write() {
     })
     .unwrap();
     let place = Place::new();
-    for (option, parts) in [
-        ("--file-size=4MiB", ["3 MiB free", "needs 4 MiB"]),
-        ("--dialect=2.0.2", ["reads of 512 KiB", "at most 64 KiB"]),
+    // Operations of several requests are not split.
+    let chains = place.write(
+        "chains.toml",
+        "[[sizes]]\nsize = \"512KiB\"\nweight = 100\n\
+         [[operations]]\nop = \"create_read_close\"\nweight = 100\n",
+    );
+    let chains = text(&chains);
+    for (profile, option, parts) in [
+        (
+            "web-server",
+            "--file-size=4MiB",
+            ["3 MiB free", "needs 4 MiB"],
+        ),
+        (&chains, "--dialect=2.0.2", ["of 512 KiB", "at most 64 KiB"]),
     ] {
-        let args = ["--profile=web-server", "--clients=1", option];
+        let profile = format!("--profile={profile}");
+        let args = [profile.as_str(), "--clients=1", option];
         let said = place.run(&server.url(), server.password(), &args);
         refused(&place, &said, 3, &parts);
     }

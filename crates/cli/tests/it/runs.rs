@@ -426,10 +426,10 @@ fn a_rate_that_is_not_reached_fails_unless_that_is_allowed() {
     ];
     let said = place.run(&server.url(), server.password(), &reached);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    assert!(
-        said.stdout.contains("\nRate     reached at 2 clients\n"),
-        "{said:?}"
-    );
+    // On a busy machine a few operations are late.
+    let words = ["reached at 2 clients\n", "nearly reached at 2 clients: "];
+    let has = |words: &&str| said.stdout.contains(&format!("\nRate     {words}"));
+    assert!(words.iter().any(has), "{said:?}");
 }
 
 #[test]
