@@ -43,7 +43,8 @@ impl ProbeJudgement {
 impl Find {
     /// Judges the last load point of a document.
     pub(super) fn judgement(&self, doc: &RunDoc, point: &LoadPointDoc) -> ProbeJudgement {
-        if let Some(reason) = own_limit(point) {
+        let is_other_work = Replayed::of([point]).is_too_many();
+        if let Some(reason) = own_limit(point).filter(|_| !is_other_work) {
             return ProbeJudgement::of(ProbeOutcome::ClientLimited, reason);
         }
         let delay = delay(point);
@@ -63,13 +64,14 @@ impl Find {
         let failed_alone = point.errors > 0
             && wrong == 0
             && point.dropouts.is_empty()
-            && !Replayed::of([point]).is_too_many()
+            && !is_other_work
             && point.latency_ns.is_some();
         let is_judged = point.valid || (allows_errors && failed_alone);
         if !is_judged {
             let reason = point.invalid_reason.clone();
             let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
-            let nothing_failed = point.errors == 0 && wrong == 0 && lacks_only_answers(point);
+            let nothing_failed =
+                point.errors == 0 && wrong == 0 && !is_other_work && lacks_only_answers(point);
             return broken(reason, delay.filter(|_| nothing_failed));
         }
         self.by_conditions(doc, point, delay)

@@ -111,6 +111,11 @@ impl FindDoc {
             (false, true) => FindEnd::NeverBroke,
             (false, false) => FindEnd::Found,
         };
+        all.remedy = all.remedy.filter(|_| all.end == FindEnd::ClientLimited);
+        // The range of one pass is not that of the mean.
+        if let Some(found) = &mut all.contradiction {
+            (found.at_least, found.below) = (None, None);
+        }
         let broken = passes.iter().filter(|pass| pass.broke_at.is_some());
         let lowest = broken.min_by(|one, other| {
             let at = |pass: &FindPassDoc| pass.broke_at.unwrap_or(f64::MAX);
@@ -259,12 +264,18 @@ mod tests {
             held_in: vec![1],
             broke_at: 100.0,
             broke_in: vec![3, 4],
-            at_least: None,
-            below: None,
+            at_least: Some(90.0),
+            below: Some(100.0),
         });
+        second.remedy = Some("close other programs".to_owned());
         let all = pooled(&[search(Some(100.0), FindEnd::Found), second]);
         let found = all.contradiction.unwrap();
         assert_eq!((found.held_in, found.broke_in), (vec![2], vec![4, 5]));
+        // They are of one pass, and the answer is the mean of all.
+        assert_eq!(
+            (found.at_least, found.below, all.remedy),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use smbench_model::record::OpTotals;
 use smbench_model::search::{Confirmations, Grain, SearchSpec};
 use smbench_report::compare::{self, Depth, Input, compare};
 use smbench_report::doc::{
-    FailureDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc,
+    DifferenceDoc, FailureDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc,
 };
 use smbench_report::published;
 use smbench_report::study::Study;
@@ -117,6 +117,27 @@ fn a_window_without_an_operation_on_a_busy_machine_is_not_the_server_s() {
     });
     let (outcome, _) = judged(FindKind::Clients, "p99 < 1ms", &failed);
     assert_eq!(outcome, ProbeOutcome::Broke);
+}
+
+/// Another work than the recorded one says nothing about the machine.
+#[test]
+fn a_replay_that_went_otherwise_breaks_a_probe_on_a_busy_machine_too() {
+    let doc = probed(&[400], |point| {
+        point.generator_limited = Some(true);
+        point.offered = None;
+        point.differences = vec![DifferenceDoc {
+            op: "create".to_owned(),
+            recorded: "STATUS_SUCCESS".to_owned(),
+            seen: "STATUS_OBJECT_PATH_NOT_FOUND".to_owned(),
+            count: 4000,
+        }];
+        (point.valid, point.invalid_reason) = (false, Some("did not go as recorded".to_owned()));
+    });
+    let (outcome, reason) = judged(FindKind::Clients, "p99 < 1h", &doc);
+    assert_eq!(
+        (outcome, reason.as_str()),
+        (ProbeOutcome::Broke, "did not go as recorded")
+    );
 }
 
 /// Log-ons that were not answered in time are slow, those that were refused are not.
