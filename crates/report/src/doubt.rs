@@ -57,6 +57,17 @@ impl Doubt {
         }
     }
 
+    /// Returns the doubt about a response time in a table: that about its percentile, else
+    /// that of a client-limited pass. A limited client answers late, so its response times
+    /// are its own in part.
+    #[must_use]
+    pub fn of_time(passes: &[&LoadPointDoc], percent: f64) -> Self {
+        match Self::of_percentile(passes, percent) {
+            Self::None if passes.iter().any(|pass| pass.is_client_limited()) => Self::ClientLimited,
+            doubt => doubt,
+        }
+    }
+
     /// Returns the name in legends; `None` if there is no doubt.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {

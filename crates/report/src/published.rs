@@ -148,8 +148,8 @@ impl CurvePoint {
             response_p99_ns: row.latency_ns.map(|latency| latency.p99),
             is_generator_limited: row.is_generator_limited(),
             response_doubts: [
-                Doubt::of_mean(&row.passes),
-                Doubt::of_percentile(&row.passes, 99.0),
+                Doubt::of_time(&row.passes, 50.0),
+                Doubt::of_time(&row.passes, 99.0),
             ],
         })
     }

@@ -30,7 +30,7 @@ const CONSEQUENCE: &str = "STATUS_FILE_CLOSED";
 
 /// The meaning of a column with these operations.
 pub(crate) const NOTE: &str =
-    "differ: operations that did not go as recorded; no other column counts them";
+    "differ: operations that did not go as recorded, ramps included; no other column counts them";
 
 /// Operations of several load points, and how many differed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -286,7 +286,7 @@ fn a_servers_limits_come_before_the_first_write() {
             "--file-size=4MiB",
             ["3 MiB free", "needs 4 MiB"],
         ),
-        (&chains, "--dialect=2.0.2", ["of 512 KiB", "at most 64 KiB"]),
+        (chains, "--dialect=2.0.2", ["of 512 KiB", "at most 64 KiB"]),
     ] {
         let profile = format!("--profile={profile}");
         let args = [profile.as_str(), "--clients=1", option];

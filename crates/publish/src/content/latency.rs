@@ -129,7 +129,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
         let latency = |percent, of: fn(&LatencyDoc) -> f64| {
             let cell = Cell::latency(row.latency_ns.as_ref().map(of));
             match row.is_valid() {
-                true => Doubt::of_percentile(&row.passes, percent).at(cell),
+                true => Doubt::of_time(&row.passes, percent).at(cell),
                 false => cell.marked("! "),
             }
         };
@@ -159,7 +159,7 @@ fn percentile_table(level: &Level<'_>) -> Table {
         "!: not valid: no pass there is, and this is over the operations of all of them".to_owned()
     }));
     let valid = level.rows.iter().filter(|(_, row)| row.is_valid());
-    let doubts = valid.map(|(_, row)| Doubt::of_percentile(&row.passes, 100.0));
+    let doubts = valid.map(|(_, row)| Doubt::of_time(&row.passes, 100.0));
     notes.extend(Doubt::notes(doubts));
     Table {
         title: format!("Response times {}", level.name()),
@@ -197,6 +197,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             Some(series) => Either::Left((server, row, series)),
             None => Either::Right(server),
         });
+    let mut has_plot = false;
     for (name, title, axis, percent, column) in COURSES.iter().filter(|_| !shown.is_empty()) {
         let lines = shown.iter().map(|(server, row, (pass, series))| Line {
             name: level.line(server, row),
@@ -211,6 +212,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
         if lines.iter().all(|line| line.points.len() == 1) {
             continue;
         }
+        has_plot = true;
         part.plot(Plot {
             name: format!("{}-time-{name}", profile.stem),
             title: format!("{}: {title} over time {}", profile.name, level.name()),
@@ -221,7 +223,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
         });
     }
     let mut remarks = Vec::new();
-    for (server, row, (pass, series)) in &shown {
+    for (server, row, (pass, series)) in shown.iter().filter(|_| has_plot) {
         if row.passes.len() > 1 {
             remarks.push((server.name, format!("pass {} is shown.", pass.repeat)));
         }

@@ -238,12 +238,12 @@ fn a_mark_stands_at_each_value_that_it_concerns() {
     let text = to_markdown(&report(&study));
     for row in [
         // A change from a peak is no better than the peak.
-        "| NAS | \\~ 300.0 | 8 | - | 578 us |",
+        "| NAS | \\~ 300.0 | 8 | - | \\~ 578 us |",
         "| other | 200.0 | 8 | \\~ -33 % | 578 us |",
         // The peak, percentiles, operations and load points.
-        "| NAS | \\~ 300.0 | - | 8 | 578 us | ^ 2.00 ms | 1 | 8 |",
-        "| NAS | 8 | 1000 | 578 us | 400 us | 400 us | 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
-        "| 8 | \\~ 300.0 | \\~ 9000 | 578 us | 400 us | 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
+        "| NAS | \\~ 300.0 | - | 8 | \\~ 578 us | ^ 2.00 ms | 1 | 8 |",
+        "| NAS | 8 | 1000 | \\~ 578 us | \\~ 400 us | \\~ 400 us | \\~ 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
+        "| 8 | \\~ 300.0 | \\~ 9000 | \\~ 578 us | \\~ 400 us | \\~ 2.00 ms | ^ 2.00 ms | ^ 2.00 ms | ^ 20.0 ms |",
     ] {
         assert!(text.contains(row), "{row}: {text}");
     }

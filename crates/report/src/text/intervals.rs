@@ -80,7 +80,7 @@ pub fn repeats(curve: &Curve<'_>) -> Option<Table> {
     let rows = curve.rows.iter().filter_map(|row| {
         let repeats = row.pooled()?;
         let of_throughput = Doubt::of_throughput(row);
-        let [of_mean, of_p99] = [50.0, 99.0].map(|of| Doubt::of_percentile(&row.passes, of));
+        let [of_mean, of_p99] = [50.0, 99.0].map(|of| Doubt::of_time(&row.passes, of));
         doubts.extend([of_throughput, of_mean, of_p99]);
         let latency = |of: Option<PooledDoc>| {
             let cell =

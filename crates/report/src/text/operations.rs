@@ -38,7 +38,7 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let columns = [Column::text("op")].into_iter();
     let mut notes = match row.is_valid() {
         true => {
-            let of_times = Doubt::of_percentile(&row.passes, 100.0);
+            let of_times = Doubt::of_time(&row.passes, 100.0);
             Doubt::notes([Doubt::of_throughput(row), of_times]).collect()
         }
         false => vec!["!: not valid".to_owned()],
@@ -78,7 +78,7 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
         false => "! ",
     };
     let latency = |percent, of: fn(&LatencyDoc) -> f64| {
-        let doubt = Doubt::of_percentile(&row.passes, percent);
+        let doubt = Doubt::of_time(&row.passes, percent);
         Cell::latency(latencies.as_ref().map(of)).marked(mark(doubt))
     };
     let of_throughput = mark(Doubt::of_throughput(row));

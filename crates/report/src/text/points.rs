@@ -120,7 +120,7 @@ fn table(curve: &Curve<'_>, extent: ColumnSet) -> Table {
     };
     let valid = curve.rows.iter().filter(|row| row.is_valid());
     notes.extend(Doubt::notes(valid.flat_map(|row| {
-        let of_times = Doubt::of_percentile(&row.passes, highest);
+        let of_times = Doubt::of_time(&row.passes, highest);
         [Doubt::of_throughput(row), of_times]
     })));
     Table {
@@ -157,7 +157,7 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.push(Cell::of(reached, units::percent));
     }
     let time = |all: Option<&LatencyDoc>, percent, of: fn(&LatencyDoc) -> f64| {
-        let doubt = if_valid(row, Doubt::of_percentile(&row.passes, percent));
+        let doubt = if_valid(row, Doubt::of_time(&row.passes, percent));
         doubt.at(Cell::latency(all.map(of)))
     };
     let latency = |percent, of| time(row.latency_ns.as_ref(), percent, of);

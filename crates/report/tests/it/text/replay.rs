@@ -70,7 +70,7 @@ fn the_tables_count_what_differs_and_say_that_no_other_column_does() {
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors          differ  us/op
         ! 4     4.1    126  1.43 ms  1.00 ms  2.00 ms  2.00 ms  30.0 ms  30.0 ms       0  2739 (68.47 %)    397
     us/op: CPU time of smbench per operation, without the server's
-    differ: operations that did not go as recorded; no other column counts them
+    differ: operations that did not go as recorded, ramps included; no other column counts them
     ");
     let table = operations(&doc.plan.workload, &curve).unwrap();
     let rows = table.rows.iter().map(|row| {
@@ -88,7 +88,7 @@ fn the_tables_count_what_differs_and_say_that_no_other_column_does() {
             "unlink | ! 0 | 0 | 39 (100 %)",
         ]
     );
-    let note = "differ: operations that did not go as recorded; no other column counts them";
+    let note = "differ: operations that did not go as recorded, ramps included; no other column counts them";
     assert_eq!(table.notes, ["!: not valid", note]);
 }
 
