@@ -23,7 +23,7 @@ pub use crate::bounds::{
 pub use crate::contents::Verify;
 pub use crate::files::{FileSet, Scope, ScratchName, WorkFile};
 pub use crate::generator::{DriverKind, Generator, GeneratorProblem, Pinning, UnknownDriver};
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 pub use crate::limits::Limits;
 pub use crate::load::{
     LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
@@ -84,13 +84,22 @@ impl Plan {
         sizes.chain(recorded).max().unwrap_or(0)
     }
 
-    /// Returns the bytes of the largest operation that one request must carry: a recorded
-    /// one, or one of a frame of several requests. Returns 0 if every operation can be split.
+    /// Whether some operation in this direction is never split: a recorded one, or the READ
+    /// of a frame of several requests.
     #[must_use]
-    pub fn largest_unsplit(&self) -> u32 {
+    pub fn has_unsplit(&self, direction: Direction) -> bool {
         let is_frame = |action: &Action| *action == Action::CreateReadClose;
         let workload = &self.work.workload;
-        match workload.replay().is_some() || workload.actions().iter().any(is_frame) {
+        let reads_in_frames = || workload.actions().iter().any(is_frame);
+        workload.replay().is_some() || direction == Direction::Read && reads_in_frames()
+    }
+
+    /// Returns the bytes of the largest operation that one request must carry. Returns 0 if
+    /// every operation can be split.
+    #[must_use]
+    pub fn largest_unsplit(&self) -> u32 {
+        let mut directions = [Direction::Read, Direction::Write].into_iter();
+        match directions.any(|direction| self.has_unsplit(direction)) {
             true => self.largest_request(),
             false => 0,
         }

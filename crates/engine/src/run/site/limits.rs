@@ -53,20 +53,21 @@ pub(super) fn split_sizes(
         occurs.then(|| max.min(affordable(plan)))
     };
     let limits = [
-        ("read", limit(Direction::Read, server.max_read)),
-        ("write", limit(Direction::Write, server.max_write)),
-    ];
+        (Direction::Read, "read", server.max_read),
+        (Direction::Write, "write", server.max_write),
+    ]
+    .map(|(direction, kind, max)| (direction, kind, limit(direction, max)));
     let exceeded = |limit: &Option<u32>| limit.filter(|limit| largest > *limit);
-    let is_whole = match plan.generator.driver {
-        DriverKind::Native => plan.largest_unsplit() > 0,
+    let is_whole = |direction| match plan.generator.driver {
+        DriverKind::Native => plan.has_unsplit(direction),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => true,
     };
-    for (kind, limit) in &limits {
+    for (direction, kind, limit) in &limits {
         let Some(limit) = exceeded(limit) else {
             continue;
         };
-        if is_whole || limit < SECTOR_BYTES {
+        if is_whole(*direction) || limit < SECTOR_BYTES {
             return Err(SessionError::TooLarge {
                 kind,
                 wanted: Size(largest.into()).to_string(),
@@ -79,7 +80,7 @@ pub(super) fn split_sizes(
             });
         }
     }
-    let [read, write] = limits.map(|(_, limit)| {
+    let [read, write] = limits.map(|(.., limit)| {
         // Whole sectors, so that requests stay aligned.
         exceeded(&limit).map(|limit| limit - limit % SECTOR_BYTES)
     });

@@ -9,7 +9,7 @@ use smbench_protocol::{Dialect, DialectRange, NtStatus};
 use super::*;
 #[cfg(feature = "smb-rs")]
 use crate::generator::DriverKind;
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 use crate::sessions::Mode;
 use crate::spec::{GeneratorSpec, SessionsSpec, Spec};
 use crate::trace::{Builder, Step};
@@ -377,6 +377,17 @@ fn credits_must_pay_for_what_is_not_split() {
         let plan = resolve(&profile, &with(credits)).unwrap();
         assert_eq!(plan.sessions.connections.credits, Some(credits));
     }
+}
+
+/// The READ of a frame says nothing about WRITEs.
+#[test]
+fn a_frame_keeps_reads_whole_and_writes_can_be_split() {
+    let text = "operations = [{ op = \"create_read_close\", weight = 50 }, { op = \"write\", weight = 50 }]\n\
+                files.size = \"8MiB\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    let profile = Profile::parse("x.toml", text).unwrap();
+    let plan = resolve(&profile, &RunOptions::default()).unwrap();
+    assert!(plan.has_unsplit(Direction::Read));
+    assert!(!plan.has_unsplit(Direction::Write));
 }
 
 #[test]
