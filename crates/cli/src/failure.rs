@@ -92,7 +92,8 @@ impl Failure {
 
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let failed = Self::io(format!("write {}", path.display()));
-        let folder = path.parent().filter(|folder| !folder.is_dir());
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.filter(|folder| !folder.is_dir());
         let lacking = folder.map(|folder| format!("there is no folder {}", folder.display()));
         move |error| match (error.kind(), lacking) {
             (io::ErrorKind::NotFound, Some(lacking)) => failed(io::Error::other(lacking)),

@@ -1,6 +1,6 @@
 //! Facts of a server that smbench has started: its software, its storage, and what it does
-//! before it answers a FLUSH or a WRITE. `lab` passes them on to the command that uses the server. Not here: facts that
-//! the server itself reports.
+//! before it answers a FLUSH or a WRITE. `lab` passes them on to the command that uses the
+//! server. Not here: facts that the server itself reports.
 
 use std::{env, io};
 

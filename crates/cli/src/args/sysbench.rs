@@ -6,6 +6,9 @@
 
 use std::ffi::OsString;
 
+use clap::CommandFactory as _;
+
+use super::Cli;
 use crate::failure::Failure;
 
 const COMMANDS: [&str; 4] = ["prepare", "run", "cleanup", "help"];
@@ -109,11 +112,18 @@ fn note(renamed: &[String], ignored: Vec<String>) -> Option<String> {
 
 /// Whether the word after this one can be its value: `--time 60`, but not `--time=60`.
 fn takes_a_value(word: &str) -> bool {
-    let switches = ["--histogram", "--validate", "--verify", "--quiet", "-q"];
-    let switches = switches
-        .iter()
-        .chain(&["--file-fsync-all", "--file-fsync-end"]);
-    word.starts_with('-') && !word.contains('=') && !switches.into_iter().any(|one| *one == word)
+    let command = Cli::command();
+    let fileio = command.find_subcommand("fileio");
+    let run = fileio.and_then(|fileio| fileio.find_subcommand("run"));
+    let mut known = run.into_iter().flat_map(clap::Command::get_arguments);
+    let name = word.trim_start_matches('-');
+    let is_it = |arg: &&clap::Arg| match word.starts_with("--") {
+        true => arg.get_long() == Some(name),
+        false => name.chars().eq(arg.get_short()),
+    };
+    let takes_one =
+        |arg: &clap::Arg| arg.get_action().takes_values() && !arg.is_require_equals_set();
+    word.starts_with('-') && !word.contains('=') && known.find(is_it).is_none_or(takes_one)
 }
 
 /// Returns what measures another test of sysbench.
@@ -174,6 +184,10 @@ mod tests {
             ("x fileio --threads=4", "x fileio --threads=4"),
             ("x fileio cleanup --a", "x fileio cleanup --a"),
             ("x suite --a run", "x suite --a run"),
+            (
+                "smbench fileio -q run --histogram --time=1",
+                "smbench fileio run -q --histogram --time=1",
+            ),
             // A label is no command.
             (
                 "smbench fileio --label run cleanup",

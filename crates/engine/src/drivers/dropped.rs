@@ -31,8 +31,8 @@ pub enum Dropped {
     },
     /// No operation is in flight, and none can be sent for lack of credits.
     #[error(
-        "the server left the client without credits for its next request, which needs one for \
-         each 64 KiB: use smaller requests"
+        "the server left the client without credits for its next request, which costs one for \
+         each 64 KiB or part of it"
     )]
     NoCredits,
     /// A request beside the operations, such as the acknowledgement of a break, has

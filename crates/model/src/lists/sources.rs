@@ -20,7 +20,7 @@ pub const SOURCES_MAX: usize = 4096;
 ///
 /// An element is an IPv4 or IPv6 address, or `FIRST-LAST` with both ends of one
 /// family. A link-local address may have a zone, as in `fe80::1%eth0`.
-pub type SourceList = List<Source>;
+pub type SourceList = List<SourceIp>;
 
 /// The longest name of an interface on Linux (IFNAMSIZ), in bytes.
 const ZONE_MAX: usize = 15;
@@ -28,14 +28,14 @@ const ZONE_MAX: usize = 15;
 /// A local address of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(with = "String")]
-pub struct Source {
+pub struct SourceIp {
     /// The address.
     pub ip: IpAddr,
     /// The name of the interface of a link-local address (RFC 4007), padded with zeros.
     zone: [u8; ZONE_MAX],
 }
 
-impl Source {
+impl SourceIp {
     /// Returns the interface of a link-local address, if the user gave it.
     #[must_use]
     pub fn zone(&self) -> Option<&str> {
@@ -44,7 +44,7 @@ impl Source {
     }
 }
 
-impl From<IpAddr> for Source {
+impl From<IpAddr> for SourceIp {
     fn from(ip: IpAddr) -> Self {
         Self {
             ip,
@@ -53,7 +53,7 @@ impl From<IpAddr> for Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for SourceIp {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -75,7 +75,7 @@ impl FromStr for Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SourceIp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.zone() {
             Some(zone) => write!(f, "{}%{zone}", self.ip),
@@ -88,12 +88,12 @@ impl SourceList {
     /// Returns the address of a connection, by its number from 0. Connections use
     /// the addresses of the list in turn.
     #[must_use]
-    pub fn of_connection(&self, number: u32) -> Source {
+    pub fn of_connection(&self, number: u32) -> SourceIp {
         self.0[number as usize % self.0.len()]
     }
 }
 
-impl Value for Source {
+impl Value for SourceIp {
     const LIST: &str = "address list";
     const EXAMPLE: &str = "192.0.2.1,192.0.2.10-192.0.2.20";
     const WORD: &str = "address";
@@ -178,7 +178,7 @@ mod tests {
 
     fn addresses(text: &str) -> Vec<String> {
         let list: SourceList = text.parse().unwrap();
-        list.as_slice().iter().map(Source::to_string).collect()
+        list.as_slice().iter().map(SourceIp::to_string).collect()
     }
 
     #[test]
@@ -344,8 +344,8 @@ mod tests {
             v4 in proptest::collection::hash_set(1..=40_u32, 0..30),
             v6 in proptest::collection::hash_set(1..=40_u128, 1..30),
         ) {
-            let v4 = v4.into_iter().map(|bits| Source::from(IpAddr::V4(Ipv4Addr::from_bits(bits))));
-            let v6 = v6.into_iter().map(|bits| Source::from(IpAddr::V6(Ipv6Addr::from_bits(bits))));
+            let v4 = v4.into_iter().map(|bits| SourceIp::from(IpAddr::V4(Ipv4Addr::from_bits(bits))));
+            let v6 = v6.into_iter().map(|bits| SourceIp::from(IpAddr::V6(Ipv6Addr::from_bits(bits))));
             let list = List(v4.chain(v6).collect());
             prop_assert_eq!(list.to_string().parse(), Ok(list));
         }

@@ -11,7 +11,7 @@ use std::io;
 use std::time::Duration;
 
 use smbench_model::fileio::FileioError;
-use smbench_model::lists::sources::Source;
+use smbench_model::lists::sources::SourceIp;
 use smbench_model::record::SetupPhase;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
@@ -97,7 +97,7 @@ pub enum SessionError {
     )]
     Source {
         /// The local address.
-        source_ip: Source,
+        source_ip: SourceIp,
         /// The operating system's reason.
         source: io::Error,
     },
@@ -108,7 +108,7 @@ pub enum SessionError {
     )]
     SourceFamily {
         /// The local address.
-        source_ip: Source,
+        source_ip: SourceIp,
         /// Host and port of the server.
         at: String,
         /// "IPv4" or "IPv6".

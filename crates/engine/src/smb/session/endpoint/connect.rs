@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use smbench_model::lists::sources::{Source, SourceList};
+use smbench_model::lists::sources::{SourceIp, SourceList};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
@@ -99,7 +99,7 @@ impl Endpoint {
             return route.into_iter().collect();
         };
         let sources = sources.as_slice();
-        let route = |source: &Source| {
+        let route = |source: &SourceIp| {
             Some(Route {
                 source: source.ip,
                 server: self.addresses_for(source.ip).next()?,
@@ -124,7 +124,7 @@ impl Endpoint {
     }
 
     /// Returns the local address of this connection, if the user gave some.
-    fn source(&self) -> Option<Source> {
+    fn source(&self) -> Option<SourceIp> {
         let (sources, number) = self.sources.as_ref()?;
         Some(sources.of_connection(*number))
     }
@@ -143,7 +143,7 @@ impl Endpoint {
         }
     }
 
-    fn source_error(&self, source_ip: Source, source: io::Error) -> SessionError {
+    fn source_error(&self, source_ip: SourceIp, source: io::Error) -> SessionError {
         let at = self.at();
         match (
             source.raw_os_error().map(Errno::from_raw),
@@ -160,7 +160,7 @@ impl Endpoint {
 }
 
 /// Makes a socket that connects from `source` to `server`.
-fn bound(source: Source, server: SocketAddr) -> io::Result<TcpSocket> {
+fn bound(source: SourceIp, server: SocketAddr) -> io::Result<TcpSocket> {
     let socket = match source.ip {
         IpAddr::V4(_) => TcpSocket::new_v4()?,
         IpAddr::V6(_) => TcpSocket::new_v6()?,
