@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use smbench_model::plan::Plan;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
-use smbench_report::{Disclosure, LoadError, RunDoc};
+use smbench_report::{Disclosure, FactSource, LoadError, RunDoc, WriteDoc};
 
 use super::difference::{between_machines, between_plans, between_servers, between_studies, json};
 use super::parts::PassPart;
@@ -126,12 +126,12 @@ impl Folder {
             return Err(other_study(&self.path, &difference));
         }
         let host = &suite.hosts[pass.server];
+        // Older documents do not say what is known of writes.
+        let is_known = |write: WriteDoc| write.source == FactSource::Known;
         let other = match (run.server.flush, run.server.write) {
             (flush, _) if flush != Some(host.durability.flush) => Some("flush"),
-            // Older documents do not say what is known of writes.
-            (_, Some(write)) if host.durability.write.is_some_and(|known| known != write) => {
-                Some("write")
-            }
+            (_, None) if host.durability.write.is_some_and(is_known) => None,
+            (_, write) if write != host.durability.write => Some("write"),
             _ => None,
         };
         if let Some(what) = other {
