@@ -62,7 +62,7 @@ pub(crate) const SLOTS_MAX: u32 = SESSIONS_PER_CONNECTION_MAX * OUTSTANDING_MAX;
 
 /// An operation submitted to a driver, or a piece of an operation that is split. The loop
 /// splits operations for the engine's own drivers only. The slot of a piece is above
-/// [`SLOTS_MAX`]; [`slot_of`] returns that of its operation.
+/// that of all others.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// Identifies the call in its answer. It is unique among the group's calls in
