@@ -99,6 +99,10 @@ impl CifsHandshake {
         message: Message<'_>,
         out: &mut Vec<u8>,
     ) -> Result<CifsProgress, HandshakeError> {
+        if message.bytes.is_empty() {
+            // A keepalive packet.
+            return Ok(CifsProgress::Continue);
+        }
         // After any error the stage stays `Over`.
         match std::mem::replace(&mut self.stage, CifsStage::Over) {
             CifsStage::Negotiating(both) => {

@@ -46,13 +46,7 @@ impl Inbound {
             self.partial.clear();
         }
         if self.partial.is_empty() {
-            let len = loop {
-                match frame_len(input) {
-                    Ok(len) => break len,
-                    Err(error) => skip_keepalive(input, error)?,
-                }
-            };
-            let whole = len.map(|len| PREFIX_LEN + len);
+            let whole = frame_len(input)?.map(|len| PREFIX_LEN + len);
             if let Some(whole) = whole.filter(|&whole| whole <= input.len()) {
                 let frame = take(input, whole);
                 return Ok(Some(Frame {
@@ -110,14 +104,9 @@ impl Inbound {
         {
             return Ok(self.discard(input, remaining, total_len));
         }
-        let total_len = loop {
-            self.fill(input, PREFIX_LEN);
-            match frame_len(&self.partial) {
-                Ok(Some(len)) => break len,
-                Ok(None) => return Ok(None),
-                Err(_) if self.partial == KEEPALIVE => self.partial.clear(),
-                Err(error) => return Err(error),
-            }
+        self.fill(input, PREFIX_LEN);
+        let Some(total_len) = frame_len(&self.partial)? else {
+            return Ok(None);
         };
         let whole = PREFIX_LEN + total_len;
         // Only the fixed part shows whether a payload is to be discarded. So
@@ -179,14 +168,13 @@ fn take<'i>(input: &mut &'i mut [u8], len: usize) -> &'i mut [u8] {
 /// seconds in CIFS, 300 by default, also on port 445. It needs no answer.
 const KEEPALIVE: [u8; PREFIX_LEN] = [0x85, 0, 0, 0];
 
-/// Moves `input` behind a keepalive packet; anything else is the error.
+/// Returns the length of what is no message: a keepalive packet is an empty frame.
 #[cold]
-fn skip_keepalive(input: &mut &mut [u8], error: FrameError) -> Result<(), FrameError> {
-    if !input.starts_with(&KEEPALIVE) {
-        return Err(error);
+fn other_len(prefix: [u8; PREFIX_LEN]) -> Result<Option<usize>, FrameError> {
+    match prefix {
+        KEEPALIVE => Ok(Some(0)),
+        [kind, ..] => Err(FrameError::Type(kind)),
     }
-    take(input, PREFIX_LEN);
-    Ok(())
 }
 
 #[inline]
@@ -195,7 +183,7 @@ fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
         return Ok(None);
     };
     if kind != 0 {
-        return Err(FrameError::Type(kind));
+        return other_len([kind, a, b, c]);
     }
     let len = u32::from_be_bytes([0, a, b, c]) as usize;
     if len > MAX_FRAME_LEN {

@@ -168,7 +168,7 @@ fn a_discarded_payload_takes_no_memory() {
 }
 
 #[test]
-fn keepalive_packets_are_skipped_wherever_the_stream_is_cut() {
+fn keepalive_packets_are_frames_without_a_message_wherever_the_stream_is_cut() {
     let message = read_response(&[7; 100], Flags(0));
     let keepalive = [0x85, 0, 0, 0];
     let stream = [&keepalive, &keepalive, &framed(&message)[..], &keepalive].concat();
@@ -180,10 +180,14 @@ fn keepalive_packets_are_skipped_wherever_the_stream_is_cut() {
             let mut lens = Vec::new();
             for mut piece in stream.chunks_mut(cut) {
                 while let Some(frame) = inbound.next(&mut piece, payload).unwrap() {
-                    lens.push(frame.total_len);
+                    let len = frame.total_len;
+                    let mut messages = frame.open(|_| None).unwrap();
+                    assert_eq!(messages.next_message().unwrap().is_none(), len == 0);
+                    lens.push(len);
                 }
             }
-            assert_eq!(lens, [message.len(); 2], "{cut}");
+            let once = [0, 0, message.len(), 0];
+            assert_eq!(lens, [once, once].concat(), "{cut}");
         }
     }
 }

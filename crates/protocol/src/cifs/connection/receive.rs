@@ -23,7 +23,12 @@ impl CifsConnection {
             bytes, total_len, ..
         } = message;
         let bytes: &'a [u8] = bytes;
-        let header = CifsHeader::decode(bytes)?;
+        let header = match CifsHeader::decode(bytes) {
+            Ok(header) => header,
+            // A keepalive packet.
+            Err(_) if bytes.is_empty() => return Ok(CifsEvent::Part),
+            Err(error) => return Err(error.into()),
+        };
         if !header.is_reply() {
             hint::cold_path();
             return self.unsolicited(&header, bytes);
