@@ -41,7 +41,7 @@ impl UnderLoad {
 pub(crate) struct AfterLoad(watch::Receiver<()>);
 
 impl AfterLoad {
-    /// Waits until nobody needs the sessions.
+    /// Waits until the sessions are not needed any more.
     pub(crate) async fn until_read(mut self) {
         let read = async { while self.0.changed().await.is_ok() {} };
         // Without the last reading, log-offs may fall into it.

@@ -6,7 +6,7 @@
 //! not at all. So the times that parents took over are read before and after. Their growth
 //! is the largest possible error of the sum. [`FamilyTimes::since`] refuses a difference
 //! that such errors could change noticeably. It also refuses one in which the time of ended
-//! processes is missing, because nobody waited for them. Not here: which processes belong
+//! processes is missing, because no process waited for them. Not here: which processes belong
 //! to a server.
 
 use std::collections::HashMap;

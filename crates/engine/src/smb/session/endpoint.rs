@@ -51,7 +51,7 @@ pub(crate) struct Endpoint {
     sources: Option<(Arc<SourceList>, u32)>,
     /// Kerberos tickets, shared by all sessions.
     tickets: Arc<Tickets>,
-    /// What the server ends at a LOGOFF, if it was found out.
+    /// The sessions that the server ends at a LOGOFF, if that was found out.
     pub(crate) logoff: LogoffScope,
 }
 
