@@ -43,6 +43,10 @@ use crate::{LabError, Password, Tool, require};
 const MAIN_SHARE: &str = "bench";
 /// Prefix of the name of an instance's folder.
 const ROOT_PREFIX: &str = "smbench-samba-";
+/// Database of the processes that smbd's processes find by name, relative to the root.
+const NAMES: &str = "lock/names.tdb";
+/// Name of the process that smbd needs for each TREE_CONNECT.
+const NOTIFY_DAEMON: &[u8] = b"notify-daemon";
 /// Limit for `smbd` to accept connections.
 const READY_LIMIT: Duration = Duration::from_secs(20);
 /// Interval between two tries to connect to it.
@@ -341,12 +345,15 @@ impl ScratchSamba {
             .map_err(LabError::io("delete the server's folder"))
     }
 
-    /// Waits until the port answers. Only `smbd` can answer, because the port
-    /// is reserved.
+    /// Waits until the port answers and the notify daemon is known. Only `smbd`
+    /// can answer, because the port is reserved. Before that daemon has its name
+    /// in the database, smbd refuses each TREE_CONNECT with STATUS_NO_MEMORY.
     fn wait_until_ready(&self) -> Result<(), LabError> {
         let deadline = Instant::now() + READY_LIMIT;
         while Instant::now() < deadline {
-            if TcpStream::connect_timeout(&self.address(), CONNECT_LIMIT).is_ok() {
+            if self.knows_notify_daemon()
+                && TcpStream::connect_timeout(&self.address(), CONNECT_LIMIT).is_ok()
+            {
                 return Ok(());
             }
             if self.processes.has_exited() {
@@ -356,6 +363,14 @@ impl ScratchSamba {
         }
         let limit_s = READY_LIMIT.as_secs();
         Err(self.failure(format!("did not accept connections within {limit_s} s")))
+    }
+
+    fn knows_notify_daemon(&self) -> bool {
+        fs::read(self.root.path().join(NAMES)).is_ok_and(|names| {
+            names
+                .windows(NOTIFY_DAEMON.len())
+                .any(|name| name == NOTIFY_DAEMON)
+        })
     }
 
     fn failure(&self, reason: String) -> LabError {
