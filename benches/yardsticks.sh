@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # CPU per 4 KiB read of smbench beside other clients, in one go: the floor (the
-# least a client must do, with epoll and with io_uring), smb-rs, and Samba's smbtorture. 1, 4, 64 and 512 clients
+# least a client must do), smb-rs, and Samba's smbtorture. 1, 4, 64 and 512 clients
 # have one read in flight each, against a scratch Samba. Client and server share all
 # CPUs, or else the client has CPU 0 and the server CPU 1, as if it were elsewhere.
 # Also what several requests in flight save, against the embedded server. Programs
@@ -73,11 +73,6 @@ results yardsticks
 } | tee "$out/facts.txt"
 
 programs=(native floor smb-rs native-signed smbtorture)
-if "$bin/smbench-floor" io-uring >/dev/null; then
-  programs+=(io-uring io-uring-epoll)
-else
-  echo "io_uring is refused here: no floor with it" >&2
-fi
 # take_turn PROGRAM REGIME CLIENTS
 take_turn() {
   local unsigned=(--clients "$3" --sign off) signed=(--clients "$3" --sign required)
@@ -87,11 +82,6 @@ take_turn() {
     # It signs whatever it does not encrypt.
     smb-rs) read_4k "$1" "$2" "${signed[@]}" --driver smb-rs ;;
     floor) floor "$1" "$2" "$3" ;;
-    io-uring | io-uring-epoll)
-      # The number of clients by which the transport was decided.
-      [ "$3" -eq 64 ] || return 0
-      floor "$1" "$2" "$3" "$1"
-      ;;
     smbtorture)
       # Its 512 processes take longer to start than the measured time.
       [ "$3" -lt 512 ] || return 0

@@ -64,13 +64,6 @@ const SMB2: Places = Places {
     status: PREFIX_LEN + 8,
 };
 
-impl LoggedOn {
-    /// Takes the connection out of tokio.
-    pub(crate) fn into_parts(self) -> std::io::Result<(std::net::TcpStream, FloorReading)> {
-        Ok((self.stream.into_std()?, self.reading))
-    }
-}
-
 impl FloorReading {
     pub(crate) fn new(request: Vec<u8>, places: Places, message_id: u64) -> Self {
         Self {

@@ -1,21 +1,18 @@
 //! The floor: the least work with which a client can read 4 KiB blocks over SMB2 or CIFS.
 //!
-//! `smbench-floor URL CLIENTS SECONDS [cifs|io-uring|io-uring-epoll]` takes the password from
+//! `smbench-floor URL CLIENTS SECONDS [cifs]` takes the password from
 //! `SMBENCH_PASSWORD`. It creates a file of 1 MiB over SMB2. Then each connection sends
 //! one prebuilt READ with the message id and the offset patched in. It waits
 //! for the answer, checks its length and status, and sends the next READ.
 //!
-//! `smbench-floor io-uring` fails if the kernel refuses io_uring.
-//!
 //! There is no workload, no decoding, no histogram and no clock. All
 //! connections run on one thread, in tokio's current-thread runtime, and
-//! receive into one buffer. With io_uring they run without tokio.
+//! receive into one buffer.
 //!
 //! Only the set-up of sessions uses the protocol crate. The loop does not.
 
 mod cifs;
 mod log_on;
-mod ring;
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -34,8 +31,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::LocalOptions;
 
-use log_on::{FloorReading, FloorSite, LoggedOn};
-use ring::Wait;
+use log_on::{FloorSite, LoggedOn};
 
 const BLOCK_LEN: u32 = 4096;
 const BLOCK_LEN_USIZE: usize = BLOCK_LEN as usize;
@@ -71,22 +67,11 @@ fn say(line: &str) {
 fn run() -> Result<String, FloorFailure> {
     let arguments: Vec<String> = std::env::args().collect();
     let (url, clients, seconds, dialect) = match &arguments[..] {
-        [_, probe] if probe == "io-uring" => return Ok(ring::probe()?),
         [_, url, clients, seconds] => (url, clients, seconds, FloorDialect::Smb2),
         [_, url, clients, seconds, last] if last == "cifs" => {
             (url, clients, seconds, FloorDialect::Cifs)
         }
-        [_, url, clients, seconds, last] if last == "io-uring" => {
-            (url, clients, seconds, FloorDialect::Ring(Wait::Ring))
-        }
-        [_, url, clients, seconds, last] if last == "io-uring-epoll" => {
-            (url, clients, seconds, FloorDialect::Ring(Wait::Epoll))
-        }
-        _ => {
-            return Err(
-                "usage: smbench-floor URL CLIENTS SECONDS [cifs|io-uring|io-uring-epoll]".into(),
-            );
-        }
+        _ => return Err("usage: smbench-floor URL CLIENTS SECONDS [cifs]".into()),
     };
     let (clients, seconds): (u32, u64) = (clients.parse()?, seconds.parse()?);
     let site = FloorSite::new(url, std::env::var("SMBENCH_PASSWORD")?)?;
@@ -101,8 +86,6 @@ fn run() -> Result<String, FloorFailure> {
 enum FloorDialect {
     Smb2,
     Cifs,
-    /// SMB2 through io_uring.
-    Ring(Wait),
 }
 
 async fn measure(
@@ -115,14 +98,9 @@ async fn measure(
     let mut sessions = Vec::new();
     for _ in 0..clients {
         sessions.push(match dialect {
-            FloorDialect::Smb2 | FloorDialect::Ring(_) => site.open(&file.name).await?,
+            FloorDialect::Smb2 => site.open(&file.name).await?,
             FloorDialect::Cifs => cifs::open(site, &file.name).await?,
         });
-    }
-    if let FloorDialect::Ring(wait) = dialect {
-        let measured = ring::measure(sessions, seconds, wait)?;
-        file.remove().await?;
-        return Ok(measured);
     }
     let thread = Rc::new(Thread {
         answers: RefCell::new(vec![0; RECEIVE_LEN]),

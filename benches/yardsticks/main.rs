@@ -14,14 +14,12 @@ use std::process::ExitCode;
 use rounds::{Figure, Rounds};
 
 /// The compared programs: name in the files and name in the table.
-const CLIENTS: [(&str, &str); 7] = [
+const CLIENTS: [(&str, &str); 5] = [
     ("floor", "floor, a bare loop"),
     ("native", "smbench"),
     ("native-signed", "smbench, signed"),
     ("smb-rs", "smb-rs, signed"),
     ("smbtorture", "smbtorture nbench, SMB1"),
-    ("io-uring", "floor, io_uring"),
-    ("io-uring-epoll", "floor, io_uring in epoll"),
 ];
 
 /// The same for other numbers of requests in flight.
