@@ -11,8 +11,15 @@ use smbench_protocol::cifs::{CifsConnection, CifsEvent};
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::{Dialect, NtStatus, SessionConfig, SessionIndex};
 
+use crate::FuzzTarget;
 use crate::handshake::config;
 use crate::peer::{self, byte, record};
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("cifs_connection", cifs_connection),
+    ("cifs_handshake_answers", cifs_handshake_answers),
+];
 
 /// The requests of a connection. Several have the same command, so that their answers can
 /// be confused.

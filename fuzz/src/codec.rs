@@ -22,6 +22,32 @@ use smbench_protocol::crypto::{NONCE_SEED_LEN, PreauthHash, TRANSFORM_PROTOCOL_I
 use smbench_protocol::header::{Command, Header};
 use smbench_protocol::{Cipher, DecodeError, directory, fuzzing};
 
+use crate::FuzzTarget;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("header", header),
+    ("create_response", create_response),
+    ("close_response", close_response),
+    ("read_response", read_response),
+    ("write_response", write_response),
+    ("lock_response", lock_response),
+    ("query_info_response", query_info_response),
+    ("break_notification", break_notification),
+    ("create_contexts", create_contexts),
+    ("empty_response", empty_response),
+    ("set_info_response", set_info_response),
+    ("query_directory_response", query_directory_response),
+    ("change_notify_response", change_notify_response),
+    ("ioctl_response", ioctl_response),
+    ("directory_listing", directory_listing),
+    ("negotiate_response", negotiate_response),
+    ("validation_response", validation_response),
+    ("session_setup_response", session_setup_response),
+    ("tree_connect_response", tree_connect_response),
+    ("transform", transform),
+];
+
 /// Makes a message with this body.
 fn message(body: &[u8]) -> Vec<u8> {
     let mut message = Vec::with_capacity(64 + body.len());

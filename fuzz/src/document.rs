@@ -5,6 +5,11 @@ use std::path::Path;
 
 use smbench_report::{RunDoc, render, write_csv};
 
+use crate::FuzzTarget;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[("result_document", result_document)];
+
 /// Loads a result document, prints it, saves it and loads it again.
 pub fn result_document(data: &[u8]) {
     let path = Path::new("fuzzed.json");

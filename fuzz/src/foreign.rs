@@ -5,6 +5,11 @@ use std::time::Duration;
 
 use smbench_engine::fuzzing;
 
+use crate::FuzzTarget;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[("manifest", manifest), ("exposition", exposition)];
+
 /// Reads the manifest of prepared files. A written manifest must read back the
 /// same.
 pub fn manifest(data: &[u8]) {

@@ -10,7 +10,15 @@ use smbench_protocol::{
     HandshakeProgress, NtStatus, Policy, SessionConfig,
 };
 
+use crate::FuzzTarget;
 use crate::peer::{self, byte, record};
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("handshake_bytes", handshake_bytes),
+    ("handshake_answers", handshake_answers),
+    ("auth_tokens", auth_tokens),
+];
 
 /// Makes the parameters of a session. The bits of `selector` choose the user
 /// and the policies.

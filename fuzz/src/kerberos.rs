@@ -9,8 +9,19 @@ use smbench_protocol::kerberos::{
 };
 use smbench_protocol::{Credentials, fuzzing};
 
+use crate::FuzzTarget;
 use crate::handshake;
 use crate::peer::record;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("kerberos_tokens", kerberos_tokens),
+    ("anonymous_tokens", anonymous_tokens),
+    ("kerberos_opened", kerberos_opened),
+    ("kdc_answers", kdc_answers),
+    ("keytab", keytab),
+    ("credential_cache", credential_cache),
+];
 
 const REALM: &str = "EXAMPLE.COM";
 

@@ -17,9 +17,10 @@
 //! - [`cifs`]: connections and handshakes of CIFS with answers to their requests
 //! - [`transaction`]: responses of CIFS, and its connections
 //!
-//! A target is one line in [`TARGETS`], one in `Cargo.toml` and one in
-//! `fuzz_targets/`. `tests/replay.rs` checks that these agree, and replays the
-//! committed seeds.
+//! A module is a program of `fuzz_targets/`, and its `TARGETS` are what the program
+//! can run: the environment variable [`CHOICE`] names one. A program holds only the
+//! code of its module, because a fuzzer looks through all of it after each input.
+//! `tests/replay.rs` replays the committed seeds of all targets.
 
 #![forbid(unsafe_code)]
 
@@ -34,61 +35,47 @@ pub mod stream;
 pub mod text;
 pub mod transaction;
 
-/// The body of a target.
-pub type Body = fn(&[u8]);
+use std::sync::OnceLock;
 
-/// All targets by name.
-pub const TARGETS: &[(&str, Body)] = &[
-    ("header", codec::header),
-    ("create_response", codec::create_response),
-    ("close_response", codec::close_response),
-    ("read_response", codec::read_response),
-    ("write_response", codec::write_response),
-    ("lock_response", codec::lock_response),
-    ("query_info_response", codec::query_info_response),
-    ("break_notification", codec::break_notification),
-    ("create_contexts", codec::create_contexts),
-    ("empty_response", codec::empty_response),
-    ("set_info_response", codec::set_info_response),
-    ("query_directory_response", codec::query_directory_response),
-    ("change_notify_response", codec::change_notify_response),
-    ("ioctl_response", codec::ioctl_response),
-    ("directory_listing", codec::directory_listing),
-    ("negotiate_response", codec::negotiate_response),
-    ("validation_response", codec::validation_response),
-    ("session_setup_response", codec::session_setup_response),
-    ("tree_connect_response", codec::tree_connect_response),
-    ("transform", codec::transform),
-    ("frames", stream::frames),
-    ("connection_bytes", stream::connection_bytes),
-    ("connection_plain", stream::connection_plain),
-    ("connection_signed", stream::connection_signed),
-    ("connection_encrypted", stream::connection_encrypted),
-    ("handshake_bytes", handshake::handshake_bytes),
-    ("handshake_answers", handshake::handshake_answers),
-    ("auth_tokens", handshake::auth_tokens),
-    ("kerberos_tokens", kerberos::kerberos_tokens),
-    ("anonymous_tokens", kerberos::anonymous_tokens),
-    ("kerberos_opened", kerberos::kerberos_opened),
-    ("kdc_answers", kerberos::kdc_answers),
-    ("keytab", kerberos::keytab),
-    ("credential_cache", kerberos::credential_cache),
-    ("loadfile", text::loadfile),
-    ("iometer", text::iometer),
-    ("profile", text::profile),
-    ("target_url", text::target_url),
-    ("client_list", text::client_list),
-    ("source_list", text::source_list),
-    ("protocol_names", text::protocol_names),
-    ("size", text::size),
-    ("duration", text::duration),
-    ("manifest", foreign::manifest),
-    ("exposition", foreign::exposition),
-    ("result_document", document::result_document),
-    ("cifs_responses", transaction::cifs_responses),
-    ("cifs_server", transaction::cifs_server),
-    ("cifs_connection", cifs::cifs_connection),
-    ("cifs_handshake_answers", cifs::cifs_handshake_answers),
-    ("cifs_transaction_part", transaction::cifs_transaction_part),
-    ("cifs_found_names", transaction::cifs_found_names),
+/// The environment variable with the name of the target to run.
+pub const CHOICE: &str = "TARGET";
+
+/// The name and the body of a target.
+pub type FuzzTarget = (&'static str, fn(&[u8]));
+
+/// The targets of each program.
+pub const PROGRAMS: &[(&str, &[FuzzTarget])] = &[
+    ("cifs", cifs::TARGETS),
+    ("codec", codec::TARGETS),
+    ("document", document::TARGETS),
+    ("foreign", foreign::TARGETS),
+    ("handshake", handshake::TARGETS),
+    ("kerberos", kerberos::TARGETS),
+    ("stream", stream::TARGETS),
+    ("text", text::TARGETS),
+    ("transaction", transaction::TARGETS),
 ];
+
+/// Returns the targets of all programs.
+pub fn targets() -> impl Iterator<Item = &'static FuzzTarget> {
+    PROGRAMS.iter().flat_map(|(_, targets)| *targets)
+}
+
+/// Runs the chosen one of these targets.
+///
+/// # Panics
+///
+/// Panics if [`CHOICE`] names none of them.
+pub fn run(targets: &[FuzzTarget], data: &[u8]) {
+    static BODY: OnceLock<fn(&[u8])> = OnceLock::new();
+    let body = BODY.get_or_init(|| {
+        let choice = std::env::var(CHOICE).unwrap_or_default();
+        let found = targets.iter().find(|(name, _)| *name == choice);
+        let names = || targets.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        let Some((_, body)) = found else {
+            panic!("set {CHOICE} to one of: {}", names().join(", "));
+        };
+        *body
+    });
+    body(data);
+}

@@ -17,8 +17,18 @@ use smbench_protocol::{
     SigningAlgorithm,
 };
 
+use crate::FuzzTarget;
 use crate::handshake::config;
 use crate::peer::{self, byte, record};
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("frames", frames),
+    ("connection_bytes", connection_bytes),
+    ("connection_plain", connection_plain),
+    ("connection_signed", connection_signed),
+    ("connection_encrypted", connection_encrypted),
+];
 
 /// Returns the messages in `stream` up to the first error. The stream arrives
 /// in pieces of `piece` bytes.

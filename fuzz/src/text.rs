@@ -15,6 +15,21 @@ use smbench_model::target::Target;
 use smbench_model::units::{Size, format_duration, parse_duration};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
+use crate::FuzzTarget;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("loadfile", loadfile),
+    ("iometer", iometer),
+    ("profile", profile),
+    ("target_url", target_url),
+    ("client_list", client_list),
+    ("source_list", source_list),
+    ("protocol_names", protocol_names),
+    ("size", size),
+    ("duration", duration),
+];
+
 fn text(data: &[u8]) -> &str {
     std::str::from_utf8(data).unwrap_or_default()
 }

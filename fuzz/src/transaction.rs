@@ -15,7 +15,16 @@ use smbench_protocol::cifs::{CifsConnection, CifsEvent};
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::{DecodeError, Dialect, SessionConfig, SessionIndex};
 
+use crate::FuzzTarget;
 use crate::handshake::config;
+
+/// Targets of this module.
+pub const TARGETS: &[FuzzTarget] = &[
+    ("cifs_responses", cifs_responses),
+    ("cifs_server", cifs_server),
+    ("cifs_transaction_part", cifs_transaction_part),
+    ("cifs_found_names", cifs_found_names),
+];
 
 /// Makes a message with this body. Decoders ignore the header's 32 bytes.
 fn message(body: &[u8]) -> Vec<u8> {

@@ -22,9 +22,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn seed(target: &str, name: &str, bytes: &[u8]) {
-    let known = smbench_fuzz::TARGETS
-        .iter()
-        .any(|(known, _)| *known == target);
+    let known = smbench_fuzz::targets().any(|(known, _)| *known == target);
     assert!(known, "no target {target}");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("seeds")

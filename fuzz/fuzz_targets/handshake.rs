@@ -1,0 +1,6 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| smbench_fuzz::run(
+    smbench_fuzz::handshake::TARGETS,
+    data
+));
