@@ -5,14 +5,15 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::lab_facts::Durability;
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
 use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::plan::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
 
+use crate::HostsEnd;
 use crate::failure::{Exit, Failure};
+use crate::lab_facts::Durability;
 use crate::output::complain;
 use crate::request::{RunRequest, RunServer, disclosure, document};
 use crate::signals;
@@ -120,6 +121,14 @@ impl Hosts {
                 Ok(record)
             }
             Self::Alone | Self::Other(_) => run::execute_course(plan, course, observer, cancel),
+        }
+    }
+
+    /// Returns whether all hosts know the end of the run.
+    pub(crate) fn end(&self) -> HostsEnd {
+        match self {
+            Self::First(first, _) if first.lost().is_some() => HostsEnd::Apart,
+            _ => HostsEnd::Together,
         }
     }
 

@@ -82,19 +82,12 @@ pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>)
     match role {
         HostRole::First(first) => {
             let first = first.with_password(options.send_password);
-            let hosts = Hosts::First(first, options);
-            let Hosts::First(first, options) = &hosts else {
-                unreachable!("this host is the first");
-            };
+            let hosts = Hosts::First(first, options.clone());
             let outcome = signals::survive_file_size_limit()
                 .and_then(|()| args::parse_words(words))
                 .and_then(|command| options.prepare().map(|()| command))
                 .and_then(|command| commands::execute(command, &hosts));
-            let end = match first.lost() {
-                None => HostsEnd::Together,
-                Some(_) => HostsEnd::Apart,
-            };
-            (exit(outcome) as u8, end)
+            (exit(outcome) as u8, hosts.end())
         }
         HostRole::Other(other) => {
             let hosts = Hosts::Other(Follower::new(other, options));

@@ -37,6 +37,10 @@
 
 mod find;
 
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -46,9 +50,6 @@ use smbench_model::spec::RunOptions;
 use smbench_model::units::Size;
 use smbench_report::study::{ComparisonKind, TransferMode};
 use smbench_report::{FlushDoc, WritePolicyDoc};
-use std::collections::HashSet;
-use std::fmt;
-use std::path::PathBuf;
 
 pub(super) use find::FindEntry;
 
