@@ -15,7 +15,7 @@ use crate::hosts::{FirstHost, HostChannel, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
-use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts};
+use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supplies;
 use crate::worker::work::work;
@@ -26,7 +26,7 @@ pub(crate) type WorkerFn = Box<
             Assignment,
             &mpsc::UnboundedSender<WorkerMessage>,
             watch::Receiver<Option<Schedule>>,
-        ) -> io::Result<Option<crate::worker::assignment::WorkerResult>>
+        ) -> io::Result<Option<WorkerResult>>
         + Send,
 >;
 
@@ -84,15 +84,15 @@ impl<'a> RunRole<'a> {
 /// Makes the functions of the given number of workers for one load point.
 pub(crate) type MakeWorkers = Box<dyn Fn(usize) -> Vec<WorkerFn>>;
 
-pub(crate) fn worker_maker<C: Connector, T: Supplies>(means: WorkerParts<C, T>) -> MakeWorkers {
+pub(crate) fn worker_maker<C: Connector, T: Supplies>(parts: WorkerParts<C, T>) -> MakeWorkers {
     Box::new(move |workers| {
-        let means = WorkerParts {
-            connector: means.connector.clone(),
-            supplies: means.supplies.of_load_point(),
+        let parts = WorkerParts {
+            connector: parts.connector.clone(),
+            supplies: parts.supplies.of_load_point(),
         };
         let one = |_| -> WorkerFn {
-            let means = means.clone();
-            Box::new(move |assignment, reports, start| work(assignment, means, reports, start))
+            let parts = parts.clone();
+            Box::new(move |assignment, reports, start| work(assignment, parts, reports, start))
         };
         (0..workers).map(one).collect()
     })

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use smbench_model::Nanos;
-use smbench_model::contents::block as pattern;
+use smbench_model::contents::block;
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::contents::verify::{Epoch, Ledger};
 use smbench_model::kind::OpKind;
@@ -313,7 +313,7 @@ impl<S: Supply> Member<S> {
     /// Appends the data of a piece of a write.
     #[inline]
     pub(super) fn write_stamped(&self, piece: &Operation, stamp: Stamp, out: &mut Vec<u8>) {
-        pattern::append(out, piece.length as usize, piece.offset, stamp, self.salt);
+        block::append(out, piece.length as usize, piece.offset, stamp, self.salt);
     }
 
     /// Returns the stamp of a write that is certain to be sent.

@@ -34,7 +34,7 @@ const SESSIONS_AT_ONCE: usize = 32;
 /// Sets up all groups of a worker; the first failure ends it.
 pub(super) async fn set_up<C: Connector, T: Supplies>(
     worker: &Rc<Assignment>,
-    means: &Rc<WorkerParts<C, T>>,
+    parts: &Rc<WorkerParts<C, T>>,
     shared: &Rc<RefCell<Shared>>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     start: &watch::Receiver<Option<Schedule>>,
@@ -52,10 +52,10 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         }
         while running.len() < SESSIONS_AT_ONCE && pace.due <= now {
             let Some(group) = groups.next() else { break };
-            let (worker, means) = (Rc::clone(worker), Rc::clone(means));
+            let (worker, parts) = (Rc::clone(worker), Rc::clone(parts));
             running.spawn_local(async move {
                 let clients = &worker.groups[group];
-                let opened = open_group(&worker, &means, clients).await;
+                let opened = open_group(&worker, &parts, clients).await;
                 opened.map_err(|error| (clients.len() as u32, error))
             });
             pace = pace.begun(now);
@@ -168,11 +168,11 @@ pub(super) async fn tear_down<D: Driver, S: Supply>(
 /// Sets up a group.
 pub(crate) async fn open_group<C: Connector, T: Supplies>(
     worker: &Assignment,
-    means: &WorkerParts<C, T>,
+    parts: &WorkerParts<C, T>,
     clients: &[u32],
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
-    let opened = means.connector.open(clients).await?;
+    let opened = parts.connector.open(clients).await?;
     let refused = opened.refused.as_ref().map_or(0, |(count, _)| *count);
     let clients = &clients[..clients.len().saturating_sub(refused as usize)];
     let verified = match plan.work.verify {
@@ -187,7 +187,7 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     let members = clients
         .iter()
         .map(|&number| {
-            let operations = means.supplies.of_client(number);
+            let operations = parts.supplies.of_client(number);
             let writes @ (run, salt) = (worker.generation_run, worker.salt);
             let files = &plan.work.workload.files;
             let ledger =

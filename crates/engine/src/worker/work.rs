@@ -58,7 +58,7 @@ impl Drop for GoneOnDrop<'_> {
 /// off.
 pub(crate) fn work<C: Connector, T: Supplies>(
     assignment: Assignment,
-    means: WorkerParts<C, T>,
+    parts: WorkerParts<C, T>,
     reports: &mpsc::UnboundedSender<WorkerMessage>,
     mut start: Schedules,
 ) -> std::io::Result<Option<WorkerResult>> {
@@ -67,12 +67,12 @@ pub(crate) fn work<C: Connector, T: Supplies>(
         process::pin_to(cpu)?;
     }
     runtime::local()?.block_on(async {
-        let (worker, means) = (Rc::new(assignment), Rc::new(means));
+        let (worker, parts) = (Rc::new(assignment), Rc::new(parts));
         let mut outcome = WorkerResult::default();
         let recording =
             IntervalRecorder::new(Arc::clone(&worker.exchange), worker.number, clock::now());
         let shared = Rc::new(RefCell::new(Shared::new(recording)?));
-        let setup = setup::set_up(&worker, &means, &shared, reports, &start, &mut outcome);
+        let setup = setup::set_up(&worker, &parts, &shared, reports, &start, &mut outcome);
         // On the heap, so that its memory is freed before the load.
         let waiting = match Box::pin(setup).await {
             Ok(waiting) => waiting,

@@ -135,11 +135,11 @@ fn allocations_of<C: Connector, S: Supplies>(
     let runtime = runtime::local().unwrap();
     let (workspace, site) = runtime.block_on(prepared(plan, mix, &cancel));
     let worker = assignment(&site, &exchange, &cancel);
-    let means = parts(site);
+    let parts = parts(site);
     let mut groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
-            let opened = open_group(&worker, &means, clients).await.unwrap();
+            let opened = open_group(&worker, &parts, clients).await.unwrap();
             groups.push(opened.driver);
         }
         groups

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smbench_model::contents::block as pattern;
+use smbench_model::contents::block;
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::fileio::TestMode;
 use smbench_model::files::{FileSet, WorkFile};
@@ -227,7 +227,7 @@ pub(super) async fn write_some(
     let length = u64::from(limit).min(end - offset) as u32;
     let written = session
         .write_at(doing, file_id, (offset, length), |out| {
-            pattern::append(out, length as usize, offset, stamp, salt);
+            block::append(out, length as usize, offset, stamp, salt);
         })
         .await?;
     // A server that cannot take all of the data must answer with an error status.
