@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 
+use smbench_benches::{READ_LEN, builtin_workload, read_response, receive_read_response};
 use smbench_model::Nanos;
 use smbench_model::contents::block;
 use smbench_model::contents::block::{Salt, Stamp};
@@ -22,7 +23,6 @@ use smbench_protocol::frame::Payload;
 use smbench_protocol::header::{Command, Header};
 
 use crate::worker_loop;
-use smbench_benches::{READ_LEN, builtin_workload, read_response, receive_read_response};
 
 /// A hot path.
 pub(crate) struct Case {

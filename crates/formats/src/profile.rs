@@ -1,6 +1,5 @@
 //! Sources of profiles: the built-in ones and files.
 //!
-//! Reading a profile file is the only I/O among the engine's descriptions of work.
 //! Not here: the meaning of the content ([`smbench_model::spec`]), and whether it can run
 //! ([`Plan::resolve`](smbench_model::plan::Plan::resolve)).
 

@@ -17,9 +17,10 @@
 //!   outstanding, it does not wait for the answer to the request that it replies
 //!   to.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use std::time::Duration;
 
 /// The default alignment of offsets: a disk's sector.
 pub const SECTOR_BYTES: u32 = 512;

@@ -2,9 +2,10 @@
 //! one use of a command, that is measured separately. Each kind has a histogram and
 //! a table of errors.
 
+use std::ops::{Deref, DerefMut};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ops::{Deref, DerefMut};
 
 smbench_protocol::named! {
     /// Kinds of measured operations, in the order of the tables. The names are the

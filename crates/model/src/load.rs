@@ -7,11 +7,12 @@
 //! (Schroeder, Wierman, Harchol-Balter: "Open Versus Closed: A Cautionary Tale",
 //! NSDI 2006).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::units::parse_count;

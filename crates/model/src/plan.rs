@@ -13,7 +13,6 @@ use std::ops::Range;
 
 use smbench_protocol::credit::charge_for;
 
-pub use crate::access as pattern;
 pub use crate::access::{Access, AccessLine, SizeWeight, Split};
 pub use crate::action::{self, Action, WeightedAction};
 pub use crate::bounds::{

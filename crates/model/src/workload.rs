@@ -1,9 +1,10 @@
 //! The work of each client: its requests and their shares, their sizes, and their
 //! files.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 use super::action::{Action, Range, WeightedAction};
 use crate::access::{Access, AccessLine, SizeWeight, read_share};

@@ -1,6 +1,5 @@
 //! Whole runs against real servers: the embedded one and a scratch Samba.
 
-use crate::support::{plan, short, target};
 use std::time::Duration;
 
 use smbench_engine::Cancel;
@@ -11,6 +10,8 @@ use smbench_model::record;
 use smbench_model::record::{IntervalSummary, OpKind, Outcome};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::{Dialect, SigningAlgorithm};
+
+use crate::support::{plan, short, target};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
     assert_eq!(record.outcome, Outcome::Complete);

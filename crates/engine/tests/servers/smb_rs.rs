@@ -6,7 +6,6 @@ mod trouble;
 
 use std::time::Duration;
 
-use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
@@ -18,6 +17,8 @@ use smbench_model::record::{LoadPointRecord, OpKind, OperationFailure, Outcome, 
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Cipher, Dialect, SigningAlgorithm};
+
+use crate::support::{plan, short, target};
 
 fn by_smb_rs(options: RunOptions) -> RunOptions {
     RunOptions {

@@ -5,8 +5,6 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::proxy::{Proxy, Trouble};
-use crate::support::{plan, short, target};
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba};
@@ -14,6 +12,9 @@ use smbench_model::plan::{Limits, Mode, Plan, Verify};
 use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
+
+use crate::proxy::{Proxy, Trouble};
+use crate::support::{plan, short, target};
 
 fn embedded(fault: Fault) -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions {

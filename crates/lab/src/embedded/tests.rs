@@ -1,8 +1,9 @@
-use super::{EmbeddedOptions, EmbeddedServer, reachable};
-use crate::LabError;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::{EmbeddedOptions, EmbeddedServer, reachable};
+use crate::LabError;
 
 /// Limit for each step, longer than any of them takes.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -3,9 +3,10 @@
 use std::fs;
 use std::num::NonZeroU64;
 
-use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
+
+use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 
 /// Length of a file that is larger than one transfer, and not a multiple of a
 /// chunk.

@@ -9,9 +9,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 use smbench_lab::{LabError, SambaOptions, SambaShare, ScratchSamba, ShareAccess, Signing, Tool};
 use tempfile::TempDir;
+
+use crate::client::{Client, SIGNING_ENABLED, SIGNING_REQUIRED, has, negotiate, pattern};
 
 const SAMBA: [Tool; 2] = [Tool::SMBD, Tool::PDBEDIT];
 const SAMBA_AND_CLIENT: [Tool; 3] = [Tool::SMBD, Tool::PDBEDIT, Tool::SMBCLIENT];

@@ -32,8 +32,9 @@
 //! each block. This costs a fifth of drawing them one by one. A server that knew
 //! the table could recognise them, but no server looks for it.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
 

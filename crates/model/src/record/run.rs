@@ -1,8 +1,9 @@
 //! The measurements of a run.
 
+use std::time::SystemTime;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::time::SystemTime;
 
 use crate::contents::block::Salt;
 use crate::kind::OpKind;

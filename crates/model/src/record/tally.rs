@@ -1,9 +1,10 @@
 //! The tally of a load point: all its operations.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{CachingRecord, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification};

@@ -4,12 +4,13 @@
 //! smbench caches nothing. The option shows the cost of granting and breaking, for
 //! the server and for the clients that wait for it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::lease::LeaseState;
-use std::fmt;
-use std::str::FromStr;
 
 /// The caching that every open of a file asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

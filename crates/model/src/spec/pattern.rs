@@ -1,9 +1,10 @@
 //! One `[[pattern]]` table as written: a line of an access specification, as in
 //! Iometer's `.icf` files.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::time::Duration;
 
 use crate::units::Size;
 

@@ -1,8 +1,9 @@
 //! Tests of offers, answers and validations.
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::header::{Command, Header};
-use proptest::prelude::*;
 
 fn offer(dialects: &str) -> Offer {
     Offer {

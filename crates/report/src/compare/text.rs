@@ -2,7 +2,6 @@
 
 mod doubts;
 
-use doubts::doubts;
 use itertools::Itertools as _;
 
 use super::comparison::Comparison;
@@ -16,6 +15,7 @@ use crate::doc::{BUILT_IN, FindEnd, OutcomeDoc};
 use crate::metric::Metric;
 use crate::table::{Cell, Column, Table};
 use crate::units::{change, changes, percent, plain};
+use doubts::doubts;
 
 /// Amount of detail for each load point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

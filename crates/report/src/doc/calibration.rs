@@ -2,9 +2,10 @@
 //!
 //! Not here: what it says about a run ([`crate::calibration`]).
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 use super::file::{LoadError, SaveError, parse, read, save, to_json};
 use super::machine::MachineDoc;

@@ -4,15 +4,16 @@
 //! document, not even after a power cut. Every error is one line that names the
 //! file.
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::error::Category;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use super::tool::SCHEMA_VERSION;
 use crate::units::plain;

@@ -1,9 +1,10 @@
 //! The machine that generated the load.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::thread;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The kind of machine. A value is `null` if the system did not provide it. `cpus`
 /// is also `null` if it was not the same in all passes.

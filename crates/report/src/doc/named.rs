@@ -1,10 +1,11 @@
 //! A value that documents contain by its name.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A value that this release knows, or the name that another release or program
 /// wrote. Both are written as they were read.

@@ -2,6 +2,8 @@
 //! contain the units. Not here: the target, which is `server.url`, and the
 //! password.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{
@@ -9,7 +11,6 @@ use smbench_model::plan::{
     Sessions, Spacing, Verify,
 };
 use smbench_model::record::Origin;
-use std::time::Duration;
 
 use super::named::Named;
 use super::workload::WorkloadDoc;

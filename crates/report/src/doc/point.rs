@@ -1,9 +1,10 @@
 //! The part of a document that is one load point.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{Dropout, OpTotals, Verification};
-use std::collections::BTreeMap;
 
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;

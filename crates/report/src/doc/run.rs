@@ -1,9 +1,10 @@
 //! A document as a whole.
 
+use std::path::{Path, PathBuf};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{ClientPart, LoadModel};
-use std::path::{Path, PathBuf};
 
 use super::calibration::CalibrationDoc;
 use super::condition::ConditionDoc;

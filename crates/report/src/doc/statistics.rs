@@ -1,10 +1,11 @@
 //! The parts of a document that describe a load point over time and over clients.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use smbench_model::record::{Fairness, IntervalSummary, Series};
-use std::collections::BTreeMap;
 
 use crate::latency::Hdr;
 

@@ -1,10 +1,11 @@
 //! The workload of a plan in its document. Key names contain the units.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{Access, Replay, Requests, Scope, Timing, WeightedAction, Workload};
 use smbench_model::record::Direction;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::fileio::FileioDoc;
 use super::named::Named;

@@ -1,8 +1,9 @@
 //! The plan of a study: `study.json`, and where its runs belong.
 
+use std::path::{Path, PathBuf};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 
 use crate::doc::{self, FindKind, LoadError, SaveError, ToolDoc};
 

@@ -4,6 +4,7 @@ mod errors;
 mod windows;
 
 use std::ops::Range;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
@@ -19,7 +20,6 @@ use smbench_model::record::{
 use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
 use smbench_report::merge::merge;
-use std::path::Path;
 
 use crate::samples::{document, on_a_busy_server, point, run};
 

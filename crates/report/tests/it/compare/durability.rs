@@ -1,12 +1,12 @@
 //! Remarks on servers that differ in what they do before they answer a FLUSH or a WRITE.
 
+use FlushDoc::{Honours, Ignores, Unknown};
+use WritePolicyDoc::{Buffers, Waits};
 use smbench_report::doc::{OperationDoc, WritePolicyDoc};
 use smbench_report::{FactSource, FlushDoc, RunDoc, WriteDoc};
 
 use super::pair;
 use crate::samples::{curve, document};
-use FlushDoc::{Honours, Ignores, Unknown};
-use WritePolicyDoc::{Buffers, Waits};
 
 /// Returns a run that reads and writes, and sends no FLUSH.
 fn with(flush: FlushDoc, write: Option<WritePolicyDoc>) -> RunDoc {
