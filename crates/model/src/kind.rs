@@ -152,7 +152,9 @@ impl OpKind {
         ) && !self.is_part_of_session()
     }
 
-    const fn is_part_of_session(self) -> bool {
+    /// Whether this kind is a part of another: of a `session`.
+    #[must_use]
+    pub const fn is_part_of_session(self) -> bool {
         matches!(
             self,
             Self::SessionConnect

@@ -10,6 +10,7 @@ mod caching;
 mod fairness;
 mod health;
 mod host;
+mod in_flight;
 mod incidents;
 mod load_point;
 mod punctuality;
@@ -25,6 +26,7 @@ pub use caching::CachingRecord;
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
 pub use host::{HostClock, HostFacts, HostRecord};
+pub use in_flight::InFlight;
 pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, SETUP_CAUSES_MAX, SetupAttempts, SetupPhase, SetupRecord,
 };

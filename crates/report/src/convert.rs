@@ -192,8 +192,10 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         errors: record.ops.errors(),
         latency_ns: LatencyDoc::of(all.latency()),
         ops: by_kind(&record.ops, |kind| {
-            op(record.ops.window(kind), record.ops.whole(kind))
+            let ops = &record.ops;
+            op(ops.window(kind), ops.whole(kind), ops.in_flight(kind))
         }),
+        ops_before: Some(record.ops.before()),
         whole: by_kind(&record.ops, |kind| record.ops.whole(kind)),
         failures: failures(record.ops.failures()),
         differences: differences(record.ops.differences()),

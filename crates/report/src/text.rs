@@ -7,6 +7,7 @@
 mod cautions;
 mod cpu;
 mod header;
+mod in_flight;
 mod intervals;
 mod machines;
 mod operations;

@@ -142,8 +142,9 @@ pub trait Sink {
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
     /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
-    /// Reports how long a part of an operation took. Parts are in no sum.
-    fn part(&mut self, kind: OpKind, took: Nanos);
+    /// Reports how long each part of the operation in a slot took, in their order. Parts are in
+    /// no sum. Must come before the answer.
+    fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
 }
 
 /// The reason why a driver did not accept a call. Nothing was sent.

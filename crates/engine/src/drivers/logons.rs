@@ -126,9 +126,8 @@ impl Driver for Logons {
         for (slot, ended) in mem::take(&mut self.done) {
             let status = match ended {
                 LogonEnd::LoggedOn(session) => {
-                    for (phase, took) in session.steps().took() {
-                        sink.part(part(phase), took);
-                    }
+                    let took = session.steps().took();
+                    sink.parts(slot, took.map(|(phase, took)| (part(phase), took)));
                     self.standing[slot as usize] = Some(session);
                     NtStatus::SUCCESS
                 }

@@ -5,6 +5,7 @@ mod cpu_reader;
 mod failed;
 mod hosts;
 mod set_up;
+mod unanswered;
 mod until_steady;
 mod workers;
 
@@ -34,6 +35,7 @@ use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::{differing, failed};
 use hosts::others;
+use unanswered::nothing_completed;
 use workers::{Observed, Workers, tell, workers_for};
 
 /// Interval between two progress reports to the observer.
@@ -254,7 +256,7 @@ impl PointMeasurements<'_> {
             return Some(differing);
         }
         if ops.window_all().count() == 0 {
-            return Some("no operation completed in the window".to_owned());
+            return Some(nothing_completed(ops));
         }
         let limit = format_duration(context.plan.work.duration);
         let workload = &context.plan.work.workload;

@@ -86,8 +86,21 @@ impl<S: Supply> Sink for Booking<'_, S> {
         self.recorder.success(kind, 0, took);
     }
 
-    fn part(&mut self, kind: OpKind, took: Nanos) {
-        self.recorder.success(kind, 0, took);
+    fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
+        let is_late = self.in_window == 0;
+        let mut missed = is_late
+            .then(|| self.clients.time_until_close(slot))
+            .flatten();
+        for (kind, took) in parts {
+            self.recorder.success(kind, 0, took);
+            // One part after another uses up the time from sending to the close.
+            if let Some(left) = missed {
+                missed = (left >= took).then(|| left.since(took));
+                if missed.is_none() {
+                    self.recorder.in_flight(kind, left);
+                }
+            }
+        }
     }
 }
 
@@ -142,10 +155,14 @@ impl<S: Supply> Clients<S> {
         self.in_flight_time.add(self.in_flight, now, control);
     }
 
-    /// Counts the operations in flight at `now` as never answered.
-    pub(super) fn give_up_in_flight(&mut self, now: Nanos) {
+    /// Counts the operations in flight at `now` as never answered. Without a recorder their
+    /// kinds are lost.
+    pub(super) fn give_up_in_flight(&mut self, now: Nanos, mut recorder: Option<&mut Recorder>) {
         for slot in self.slots.iter().filter(|slot| slot.state.is_in_flight()) {
-            self.members[slot.member].miss_window(slot, now);
+            let waited = self.members[slot.member].miss_window(slot, now);
+            if let (Some(waited), Some(recorder)) = (waited, recorder.as_deref_mut()) {
+                recorder.in_flight(slot.operation.kind, waited);
+            }
         }
     }
 
@@ -158,6 +175,13 @@ impl<S: Supply> Clients<S> {
             member.close(first..first + each);
             first += each;
         }
+    }
+
+    /// Returns how long before the end of the window the operation of a slot was sent; `None`
+    /// if it was sent later.
+    fn time_until_close(&self, slot: u32) -> Option<Nanos> {
+        let slot = self.slots.get(slot as usize)?;
+        self.members.get(slot.member)?.time_until_close(slot)
     }
 
     /// Returns the earliest instant since which a client cannot send a due
@@ -232,7 +256,7 @@ impl<S: Supply> Clients<S> {
         self.in_flight -= 1;
         if in_window == 0 {
             hint::cold_path();
-            member.miss_window(slot, now);
+            book_missed(member, slot, now, recorder);
         }
         let went = match (slot.state, answer.extent) {
             (SlotState::Failing, _) => RequestResult::Wrong,
@@ -253,6 +277,20 @@ impl<S: Supply> Clients<S> {
             }
         }
         Ok(())
+    }
+}
+
+/// Counts an operation that was not answered in the window.
+#[cold]
+#[inline(never)]
+fn book_missed<S: Supply>(
+    member: &mut Member<S>,
+    slot: &Slot,
+    now: Nanos,
+    recorder: &mut Recorder,
+) {
+    if let Some(waited) = member.miss_window(slot, now) {
+        recorder.in_flight(slot.operation.kind, waited);
     }
 }
 

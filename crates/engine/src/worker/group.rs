@@ -220,7 +220,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         } = shared;
         let mut booking = Booking {
             clients,
-            in_window: u64::from(recording.interval.place != Position::Outside),
+            in_window: u64::from(matches!(recording.interval.place, Position::Window(_))),
             recorder: &mut recording.recorder,
             now,
         };

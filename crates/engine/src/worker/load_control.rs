@@ -114,7 +114,15 @@ impl LoadControl {
         }
         if cancelled_at <= now {
             recording.leave_window(cancelled_at);
+            self.close_at(cancelled_at);
         }
+    }
+
+    /// Ends the window at a cancel, so that what was in flight then is known.
+    fn close_at(&self, cancelled_at: Nanos) {
+        let schedule = self.schedule();
+        let close = schedule.close.min(cancelled_at);
+        self.schedule.set(Schedule { close, ..schedule });
     }
 
     /// Ends the recording of a worker whose load has ended at `now`. The window ends

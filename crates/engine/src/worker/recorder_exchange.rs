@@ -272,7 +272,7 @@ impl IntervalRecorder {
     /// Ends the window early at `end`, if the current interval is in it. Everything
     /// from `end` on is outside the window, without a limit in time.
     pub(super) fn leave_window(&mut self, end: Nanos) {
-        if self.interval.place == Position::Outside {
+        if !matches!(self.interval.place, Position::Window(_)) {
             return;
         }
         let rest = Interval {

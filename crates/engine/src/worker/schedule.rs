@@ -43,7 +43,9 @@ pub(crate) struct Interval {
 pub(crate) enum Position {
     /// In the window, as the interval with this index.
     Window(u32),
-    /// Before or after the window.
+    /// Before the window, in the ramp.
+    Before,
+    /// After the window, or before the load.
     Outside,
 }
 
@@ -51,6 +53,7 @@ impl Position {
     pub(super) const fn phase(self) -> Phase {
         match self {
             Self::Window(_) => Phase::Window,
+            Self::Before => Phase::Before,
             Self::Outside => Phase::Outside,
         }
     }
@@ -93,7 +96,7 @@ impl Schedule {
             let from = self.open - Nanos(ahead.saturating_mul(length));
             let from = from.max(self.begin.min(done));
             let to = self.open - Nanos((ahead - 1).saturating_mul(length));
-            let place = Position::Outside;
+            let place = Position::Before;
             return Interval { from, to, place };
         }
         let (start, end, is_window) = match done < self.close {
@@ -161,11 +164,11 @@ mod tests {
             interval: Nanos(4),
             clients: 1,
         };
-        let outside = Position::Outside;
+        let (before, outside) = (Position::Before, Position::Outside);
         for (at, interval, stage, window) in [
-            (0, (0, 2, outside), Stage::RampUp, 0),
-            (2, (2, 6, outside), Stage::RampUp, 0),
-            (9, (6, 10, outside), Stage::RampUp, 0),
+            (0, (0, 2, before), Stage::RampUp, 0),
+            (2, (2, 6, before), Stage::RampUp, 0),
+            (9, (6, 10, before), Stage::RampUp, 0),
             (10, (10, 14, Position::Window(0)), Stage::Measuring, 0),
             (13, (10, 14, Position::Window(0)), Stage::Measuring, 3),
             (14, (14, 18, Position::Window(1)), Stage::Measuring, 4),

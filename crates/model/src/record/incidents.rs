@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::in_flight::InFlightByKind;
 use super::{CachingRecord, OperationFailure, ReplayDifference, Verification};
 use crate::kind::OpKind;
 
@@ -24,6 +25,8 @@ pub(super) struct Incidents {
     pub(super) verification: Verification,
     /// Where and how data was first found wrong, under verification.
     pub(super) first_wrong_data: Option<String>,
+    /// Operations in flight when the window closed.
+    pub(super) in_flight: InFlightByKind,
 }
 
 impl Incidents {
@@ -50,6 +53,7 @@ impl Incidents {
         }
         self.caching.merge(&other.caching);
         self.verification.merge(&other.verification);
+        self.in_flight.merge(&other.in_flight);
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
         }

@@ -8,8 +8,8 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
-use super::CachingRecord;
 use super::incidents::Incidents;
+use super::{CachingRecord, InFlight};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -280,6 +280,12 @@ impl Recorder {
         self.incidents
             .first_wrong_data
             .get_or_insert_with(|| format!("client {client}, file {file}: {mismatch}"));
+    }
+
+    /// Counts an operation that had been sent this long when the window closed, without an
+    /// answer.
+    pub fn in_flight(&mut self, kind: OpKind, waited: Nanos) {
+        self.incidents.in_flight.add(kind, InFlight::one(waited));
     }
 
     /// Adds the records of another worker.

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
-use super::{CachingRecord, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification};
+use super::{
+    CachingRecord, InFlight, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification,
+};
 use crate::kind::{ByKind, Direction, OpKind};
 
 /// Operations from the first to the last of a load point, including the ramps. The
@@ -28,7 +30,9 @@ pub struct OpTotals {
 pub enum Phase {
     /// The measured window.
     Window,
-    /// A ramp, or the drain of the last operations.
+    /// The ramp before the window.
+    Before,
+    /// The ramp after the window, the drain of the last operations, and the time before the load.
     Outside,
 }
 
@@ -40,6 +44,8 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 pub struct Tally {
     window: ByKind<Option<OpRecord>>,
     whole: ByKind<OpTotals>,
+    /// Operations of the workload that succeeded before the window.
+    before: u64,
     incidents: Incidents,
 }
 
@@ -51,6 +57,9 @@ impl Tally {
             whole.count += op.count();
             whole.bytes += op.bytes;
             whole.errors += op.errors;
+            if phase == Phase::Before && kind.is_asked_for() {
+                self.before += op.count();
+            }
             // Operations after the load belong to no window, and are kept here.
             if phase == Phase::Window || kind == OpKind::FinalFlush {
                 self.window[kind.index()].get_or_insert_default().merge(op);
@@ -92,6 +101,19 @@ impl Tally {
     #[must_use]
     pub fn whole(&self, kind: OpKind) -> OpTotals {
         self.whole[kind.index()]
+    }
+
+    /// Returns the number of operations of the workload that succeeded before the window.
+    #[must_use]
+    pub const fn before(&self) -> u64 {
+        self.before
+    }
+
+    /// Returns the operations of a kind that were in flight when the window closed; `None` if
+    /// there were none.
+    #[must_use]
+    pub fn in_flight(&self, kind: OpKind) -> Option<InFlight> {
+        self.incidents.in_flight.of(kind)
     }
 
     /// Returns the errors from the first operation to the last, including the

@@ -3,28 +3,32 @@
 use std::collections::BTreeMap;
 
 use smbench_model::record::{
-    CachingRecord, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
+    CachingRecord, InFlight, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
 };
 
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
 use crate::latency::{Hdr, LatencyDoc};
 
-/// Returns one value for each kind with answered operations.
+/// Returns one value for each kind with answered operations, or with operations in flight when
+/// the window closed.
 pub(super) fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
     OpKind::ALL
         .into_iter()
-        .filter(|kind| ops.whole(*kind) != OpTotals::default())
+        .filter(|&kind| ops.whole(kind) != OpTotals::default() || ops.in_flight(kind).is_some())
         .map(|kind| (kind.name().to_owned(), value(kind)))
         .collect()
 }
 
-pub(crate) fn op(record: &OpRecord, whole: OpTotals) -> OpDoc {
+pub(crate) fn op(record: &OpRecord, whole: OpTotals, in_flight: Option<InFlight>) -> OpDoc {
     OpDoc {
         count: record.count(),
         bytes: record.bytes,
         errors: whole.errors,
         requests: (record.further_requests > 0)
             .then(|| record.count().saturating_add(record.further_requests)),
+        in_flight: in_flight.map(|of| of.count),
+        in_flight_ns_min: in_flight.map(|of| of.shortest.0),
+        in_flight_ns_max: in_flight.map(|of| of.longest.0),
         service_ns: LatencyDoc::of(&record.service),
         response_ns: LatencyDoc::of(record.latency()),
         hdr: Hdr::from(&record.service),

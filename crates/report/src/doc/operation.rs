@@ -18,6 +18,18 @@ pub struct OpDoc {
     /// Number of requests that the `count` operations took. Absent if each took one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// Number of operations that had been sent and were not answered when the window closed.
+    /// Absent, like the next two keys, if there were none, and in documents of releases that did
+    /// not count them. No other number of `ops` contains these operations. A closed loop always
+    /// has some in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u64>,
+    /// Shortest time from sending until the window closed, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_ns_min: Option<u64>,
+    /// Longest time from sending until the window closed, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_ns_max: Option<u64>,
     /// Time from sent to done; `null` if `count` is 0.
     pub service_ns: Option<LatencyDoc>,
     /// Time from due to done; `null` if `count` is 0.

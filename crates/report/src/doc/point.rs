@@ -67,6 +67,10 @@ pub struct LoadPointDoc {
     /// `oplock_break` and `reauthentication`, which the server asks for, and
     /// `final_flush`, which comes after the window of a `fileio` test.
     pub ops: BTreeMap<String, OpDoc>,
+    /// Number of operations of the workload that completed without error before the window
+    /// opened. Absent in documents of releases that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_before: Option<u64>,
     /// Operations from the first to the last, ramps included, by kind: the server
     /// must have counted the same.
     pub whole: BTreeMap<String, OpTotals>,

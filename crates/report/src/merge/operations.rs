@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use smbench_model::Nanos;
 use smbench_model::record::{
-    OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+    InFlight, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
 };
 
 use super::error::MergeError;
@@ -41,7 +42,16 @@ fn of_kind(docs: &[&OpDoc]) -> OpDoc {
         errors: total(docs.iter().map(|doc| doc.errors)),
         ..OpTotals::default()
     };
-    op(&record, whole)
+    let in_flight = docs.iter().filter_map(|doc| in_flight(doc));
+    op(&record, whole, in_flight.reduce(InFlight::and))
+}
+
+fn in_flight(doc: &OpDoc) -> Option<InFlight> {
+    Some(InFlight {
+        count: doc.in_flight?,
+        shortest: Nanos(doc.in_flight_ns_min?),
+        longest: Nanos(doc.in_flight_ns_max?),
+    })
 }
 
 pub(super) fn whole(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpTotals> {

@@ -204,6 +204,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         errors: sum(|point| point.errors),
         latency_ns: LatencyDoc::of(&pool(asked_for().map(OpDoc::response))),
         ops: ops(parts),
+        ops_before: before(parts),
         whole: whole(parts),
         failures: failed(parts)?,
         differences: differed(parts)?,
@@ -233,6 +234,12 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
     })
+}
+
+/// Adds up the operations before the window; `None` if a part lacks them.
+fn before(parts: &[PartPoint<'_>]) -> Option<u64> {
+    let mut counts = parts.iter().map(|part| part.point.ops_before);
+    counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
 }
 
 /// Adds up a number of clients; `None` if a part lacks it.

@@ -6,6 +6,7 @@
 
 use itertools::Itertools as _;
 
+use super::in_flight::{in_words, waiting};
 use super::wrap::wrapped;
 use crate::doc::{LoadPointDoc, OldReason, RunDoc};
 use crate::load::Load;
@@ -19,10 +20,11 @@ const LINES_MAX: usize = 3;
 type Kind = (&'static str, fn(&LoadPointDoc, &RunDoc) -> Option<Finding>);
 
 /// All kinds, the most serious first.
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     ("client-limited", |point, _| client_limited(point)),
     ("client-limited", busy_generator),
     ("stalled", |point, _| stalled(point)),
+    ("unanswered", |point, _| unanswered(point)),
     ("unserved", |point, _| unserved(point)),
     ("latency noise", latency_noise),
     ("shared CPUs", |point, _| shared_cpus(point)),
@@ -135,6 +137,15 @@ pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
 
 /// Highest number of runs of load points that are named.
 const RUNS_MAX: usize = 2;
+
+fn unanswered(point: &LoadPointDoc) -> Option<Finding> {
+    let waited = waiting(point).into_iter();
+    let longest = waited.filter_map(|(_, op)| op.in_flight_ns_max).max()?;
+    Some(Finding {
+        weight: longest as f64,
+        text: in_words(point)?,
+    })
+}
 
 fn client_limited(point: &LoadPointDoc) -> Option<Finding> {
     let reason =

@@ -4,6 +4,7 @@
 use itertools::Itertools as _;
 use smbench_model::record::OpKind;
 
+use super::in_flight::waiting;
 use crate::curve::{Curve, CurveRow, total};
 use crate::doc::{OpDoc, WorkloadDoc, is_asked_for};
 use crate::doubt::Doubt;
@@ -15,6 +16,12 @@ use crate::units;
 const NUMBERS: [&str; 9] = [
     "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
 ];
+
+/// Columns of what was in flight when the window closed.
+const IN_FLIGHT: [&str; 2] = ["in flight", "waited"];
+
+const IN_FLIGHT_NOTE: &str = "in flight: not answered when the window closed; waited: the longest \
+                              of these, until then";
 
 /// Returns the operations at the peak. Without a peak they are those of the last
 /// row, with `!` at each value if that is not valid. Counts and errors are over all passes,
@@ -49,10 +56,18 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     }
     let differ = replayed.is_replay().then_some("differ");
     notes.extend(differ.map(|_| replayed::NOTE.to_owned()));
-    let numbers = NUMBERS.into_iter().chain(differ);
+    let waits = row.passes.iter().any(|pass| !waiting(pass).is_empty());
+    let in_flight = if waits { &IN_FLIGHT[..] } else { &[] };
+    notes.extend(waits.then(|| IN_FLIGHT_NOTE.to_owned()));
+    let numbers = NUMBERS.into_iter().chain(in_flight.iter().copied());
+    let numbers = numbers.chain(differ);
     let cells = |name| {
-        let differ = differ.map(|_| replayed.cell_of(name));
-        cells(row, name, all).into_iter().chain(differ).collect()
+        let mut cells = cells(row, name, all);
+        if waits {
+            cells.extend(cells_in_flight(row, name));
+        }
+        cells.extend(differ.map(|_| replayed.cell_of(name)));
+        cells
     };
     Some(Table {
         title: format!("operations at {}", row.load()),
@@ -93,5 +108,14 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
         latency(99.0, |doc| doc.p99 as f64),
         latency(100.0, |doc| doc.max as f64),
         Cell::count(sum(|op| op.errors)),
+    ]
+}
+
+fn cells_in_flight(row: &CurveRow<'_>, name: &str) -> [Cell; 2] {
+    let ops = || row.passes.iter().filter_map(|pass| pass.ops.get(name));
+    let longest = ops().filter_map(|op| op.in_flight_ns_max).max();
+    [
+        Cell::count(total(ops().filter_map(|op| op.in_flight))),
+        Cell::latency(longest.map(|longest| longest as f64)),
     ]
 }

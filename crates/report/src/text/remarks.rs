@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools as _;
 
+use super::in_flight::in_words;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::load::Load;
@@ -37,6 +38,9 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
         pass.repeat,
         plain(reason)
     );
+    // A window without any answer has them in its reason.
+    let in_flight = in_words(pass).filter(|_| !reason.contains(" in flight"));
+    text.extend(in_flight.map(|told| format!("  {told}\n")));
     for dropout in pass.dropouts.iter().take(DROPOUTS_SHOWN) {
         text += &format!("  client {}: {}\n", dropout.client, plain(&dropout.reason));
     }

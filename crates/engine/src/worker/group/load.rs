@@ -10,6 +10,7 @@ use std::future::poll_fn;
 use std::hint;
 
 use smbench_model::Nanos;
+use smbench_model::record::Recorder;
 
 use super::Group;
 use crate::drivers::driver::Driver;
@@ -23,13 +24,17 @@ use crate::worker::supply::Supply;
 /// Guard of a group under load; dropping it completes the group's measurements.
 struct LoadGuard<'a, D: Driver, S: Supply> {
     group: &'a mut Group<D, S>,
+    shared: &'a RefCell<Shared>,
     control: &'a LoadControl,
     figures: &'a RefCell<Figures>,
 }
 
 impl<D: Driver, S: Supply> Drop for LoadGuard<'_, D, S> {
     fn drop(&mut self) {
-        self.group.settle(clock::now(), self.control);
+        // It is borrowed only while a group is polled, and then no group is dropped.
+        let mut shared = self.shared.try_borrow_mut().ok();
+        let recorder = shared.as_mut().map(|shared| &mut shared.recording.recorder);
+        self.group.settle(clock::now(), self.control, recorder);
         self.figures.borrow_mut().merge(&self.group.figures());
     }
 }
@@ -46,6 +51,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     ) -> Result<(), Dropped> {
         let load = LoadGuard {
             group: self,
+            shared,
             control,
             figures,
         };
@@ -72,7 +78,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     }
 
     /// Completes all measurements that are still running at `now`.
-    fn settle(&mut self, now: Nanos, control: &LoadControl) {
+    fn settle(&mut self, now: Nanos, control: &LoadControl, recorder: Option<&mut Recorder>) {
         self.follow_schedule(control);
         self.clients.count_in_flight(now, control);
         self.count_held_back(now, control);
@@ -83,7 +89,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             member.cut_window(control.cancel.at());
             member.give_up_rest(end);
         }
-        self.clients.give_up_in_flight(now);
+        self.clients.give_up_in_flight(now, recorder);
     }
 
     fn figures(&self) -> Figures {

@@ -66,10 +66,12 @@ impl<S> Member<S> {
     /// is the instant of its answer, or of the end if there is none. An action
     /// counts once, with the first request that was not answered in the window. In
     /// a closed loop, an operation counts if it was in flight when the window
-    /// closed, whenever it was sent.
-    pub(crate) fn miss_window(&mut self, slot: &Slot, now: Nanos) {
-        let (_, close) = self.window;
-        let is_in_flight = slot.sent < close && close <= now;
+    /// closed, whenever it was sent. Returns how long a request in flight had been sent when
+    /// the window closed.
+    pub(crate) fn miss_window(&mut self, slot: &Slot, now: Nanos) -> Option<Nanos> {
+        let waited = self.time_until_close(slot);
+        let waited = waited.filter(|_| self.window.1 <= now);
+        let is_in_flight = waited.is_some();
         if is_in_flight {
             let longest = &mut self.punctuality.in_flight_max;
             *longest = (*longest).max(now.since(slot.sent));
@@ -81,6 +83,14 @@ impl<S> Member<S> {
         } else if self.is_counted(slot.due) && self.is_counted(slot.intended) {
             self.leave_unanswered(1, slot.intended, now);
         }
+        waited
+    }
+
+    /// Returns how long before the end of the window an operation was sent; `None` if it was
+    /// sent later.
+    pub(crate) fn time_until_close(&self, slot: &Slot) -> Option<Nanos> {
+        let (_, close) = self.window;
+        (slot.sent < close).then(|| close.since(slot.sent))
     }
 
     /// Counts `count` operations as unanswered; the first was due at `first`.

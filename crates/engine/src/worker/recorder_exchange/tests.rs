@@ -69,7 +69,7 @@ fn an_interval_is_over_when_it_is_for_every_worker() {
     assert_eq!(collect(), (0.0, vec![(Position::Outside, 0)]));
     // The second worker was delayed for two intervals.
     read(&mut second, 4.5);
-    let ramp = (Position::Outside, 2);
+    let ramp = (Position::Before, 2);
     assert_eq!(collect(), (2.0, vec![ramp, (Position::Window(0), 2)]));
     read(&mut first, 4.5);
     assert_eq!(collect(), (1.0, vec![(Position::Window(1), 1)]));
