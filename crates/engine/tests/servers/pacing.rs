@@ -3,6 +3,7 @@
 
 mod delays;
 mod ends;
+mod unanswered;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -138,8 +138,14 @@ fn load_point(
         own()
             .filter(|op| op.interval == interval)
             .for_each(|op| book(&mut recorder, op));
+        // The last interval ends with the window.
+        if interval + 1 == INTERVALS {
+            for client in clients.clone() {
+                recorder.in_flight(OpKind::Read, Nanos(u64::from(client) * 1000 + 1));
+            }
+        }
         match interval {
-            0 => tally.add(&recorder, Phase::Outside),
+            0 => tally.add(&recorder, Phase::Before),
             _ => {
                 tally.add(&recorder, Phase::Window);
                 series.set(interval - 1, &recorder);

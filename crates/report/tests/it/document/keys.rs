@@ -200,6 +200,9 @@ fn no_key_is_lost_or_renamed() {
     for point in full["load_points"].as_array_mut().unwrap() {
         let read = &mut point["ops"]["read"];
         read["response_hdr"] = read["hdr"].clone();
+        for key in ["in_flight", "in_flight_ns_min", "in_flight_ns_max"] {
+            read[key] = 1.into();
+        }
     }
     let doc: RunDoc = serde_json::from_value(full).unwrap();
     let mut found = BTreeSet::new();
