@@ -3,6 +3,7 @@
 mod cautions;
 mod cpu;
 mod csv;
+mod in_flight;
 mod replay;
 mod summary;
 mod writes;
