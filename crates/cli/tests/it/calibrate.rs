@@ -73,8 +73,12 @@ fn assert_ceilings(doc: &Value) {
                 let found = ceilings.iter().find(is_this).unwrap();
                 // On a busy machine one operation may take longer than the window.
                 if found["not_measured"] != Value::Null {
-                    let told = "no operation completed in the window";
-                    assert_eq!(found["not_measured"], told);
+                    let told = "no operation completed in the window: ";
+                    let reason = found["not_measured"].as_str();
+                    assert!(
+                        reason.is_some_and(|reason| reason.starts_with(told)),
+                        "{found}"
+                    );
                     continue;
                 }
                 measured += 1;

@@ -225,15 +225,17 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         fairness: fairness(parts),
         concurrency: Some(concurrency(in_flight_s, &service, window_s)),
         offered: offered(parts, &service, window_s),
-        unanswered_ns_max: parts
-            .iter()
-            .filter_map(|part| part.point.unanswered_ns_max)
-            .max(),
+        unanswered_ns_max: unanswered_ns_max(parts),
         caching: caching(parts),
         verification: verification(parts),
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
     })
+}
+
+fn unanswered_ns_max(parts: &[PartPoint<'_>]) -> Option<u64> {
+    let of_part = |part: &PartPoint<'_>| part.point.unanswered_ns_max;
+    parts.iter().filter_map(of_part).max()
 }
 
 /// Adds up the operations before the window; `None` if a part lacks them.

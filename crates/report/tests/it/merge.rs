@@ -115,6 +115,15 @@ fn book(recorder: &mut Recorder, op: &Booked) {
     }
 }
 
+/// Leaves a read of each client in flight.
+fn leave_in_flight(tally: &mut Tally, clients: Range<u32>) {
+    let mut recorder = Recorder::default();
+    for client in clients {
+        recorder.in_flight(OpKind::Read, Nanos(u64::from(client) * 1000 + 1));
+    }
+    tally.add(&recorder, Phase::Outside);
+}
+
 /// Returns the load point of the process that carries these clients.
 fn load_point(
     clients: Range<u32>,
@@ -138,12 +147,6 @@ fn load_point(
         own()
             .filter(|op| op.interval == interval)
             .for_each(|op| book(&mut recorder, op));
-        // The last interval ends with the window.
-        if interval + 1 == INTERVALS {
-            for client in clients.clone() {
-                recorder.in_flight(OpKind::Read, Nanos(u64::from(client) * 1000 + 1));
-            }
-        }
         match interval {
             0 => tally.add(&recorder, Phase::Before),
             _ => {
@@ -152,6 +155,7 @@ fn load_point(
             }
         }
     }
+    leave_in_flight(&mut tally, clients.clone());
     series.reach(INTERVALS - 1);
     let (mut fairness, mut served, mut in_flight) = (Fairness::default(), 0, Nanos(0));
     let (mut punctuality, mut session) = (Punctuality::default(), latency_histogram());

@@ -81,7 +81,10 @@ fn check(point: &LoadPointRecord) {
     assert_eq!(in_flight.count, 1);
     assert_eq!(in_flight.shortest, in_flight.longest);
     assert!(in_flight.longest >= Nanos::from(WINDOW), "{in_flight:?}");
-    assert!(in_flight.longest <= Nanos::from(WINDOW + RAMP), "{in_flight:?}");
+    assert!(
+        in_flight.longest <= Nanos::from(WINDOW + RAMP),
+        "{in_flight:?}"
+    );
     assert_eq!(point.ops.before(), 1);
     assert_eq!(point.ops.window_all().count(), 0);
 }
@@ -95,7 +98,10 @@ fn check_late(point: &LoadPointRecord) {
         "no operation completed in the window: 1 read was in flight for ",
         " s; 1 operation completed before it",
     );
-    assert!(reason.starts_with(begins) && reason.ends_with(ends), "{reason}");
+    assert!(
+        reason.starts_with(begins) && reason.ends_with(ends),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -215,5 +221,8 @@ fn log_ons_that_missed_the_window_are_named_with_their_step() {
         "window: 2 session (2 in session_tree_connect) were in flight, the longest for ",
         " s; no operation completed before it",
     );
-    assert!(reason.contains(waits) && reason.ends_with(before), "{reason}");
+    assert!(
+        reason.contains(waits) && reason.ends_with(before),
+        "{reason}"
+    );
 }

@@ -67,7 +67,10 @@ fn few_answers_are_a_caution_and_a_reason_is_not_repeated() {
     let point = &few.load_points[0];
     let of = &point.ops["log_on"];
     let times = (of.in_flight_ns_min, of.in_flight_ns_max);
-    assert_eq!((of.in_flight, times), (Some(4), (Some(200), Some(4_800_000_000))));
+    assert_eq!(
+        (of.in_flight, times),
+        (Some(4), (Some(200), Some(4_800_000_000)))
+    );
     assert_eq!(point.ops_before, Some(8));
     let cautions = text::cautions(&few);
     let told = "unanswered at 4 clients: 4 log_on (1 completed) were in flight when the window \
