@@ -1,6 +1,9 @@
 //! Operations of the workspace on files and directories, one request at a time.
 
+use std::collections::HashSet;
+
 use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, access};
 use smbench_protocol::directory::Entry;
 
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -40,6 +43,69 @@ pub(super) async fn list(
         path => format!("list directory '{path}'"),
     };
     session.list(&doing, path).await
+}
+
+/// Returns the entries of a directory as [`list`] does, with names of ours as we spell them,
+/// in lower case. A server that ignores case may list `C00001-F000.DAT` for
+/// `c00001-f000.dat`. On a server that heeds case, another spelling is another file, which
+/// is not ours. `is_ours` judges a name in our spelling.
+pub(super) async fn list_respelled(
+    session: &mut impl FileCalls,
+    path: &str,
+    is_ours: impl Fn(&str) -> bool,
+) -> Result<Vec<Entry>, SessionError> {
+    let mut entries = list(session, path).await?;
+    let respelled = |entry: &Entry| {
+        let name = entry.name.to_ascii_lowercase();
+        (name != entry.name && is_ours(&name)).then_some(name)
+    };
+    let first = entries
+        .iter()
+        .find_map(|entry| Some((join(path, &respelled(entry)?), join(path, &entry.name))));
+    let Some((ours, listed)) = first else {
+        return Ok(entries);
+    };
+    let mut spellings = HashSet::new();
+    let is_unique = |entry: &Entry| spellings.insert(entry.name.to_ascii_lowercase());
+    if entries.iter().all(is_unique) && is_same_file(session, &ours, &listed).await? {
+        for entry in &mut entries {
+            if let Some(name) = respelled(entry) {
+                entry.name = name;
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Returns whether the server finds the entry `listed` by the spelling `ours` too. Returns
+/// true for an entry that was removed after it was listed.
+async fn is_same_file(
+    session: &mut impl FileCalls,
+    ours: &str,
+    listed: &str,
+) -> Result<bool, SessionError> {
+    Ok(exists(session, ours).await? || !exists(session, listed).await?)
+}
+
+async fn exists(session: &mut impl FileCalls, path: &str) -> Result<bool, SessionError> {
+    let doing = format!("open '{path}'");
+    let request = CreateRequest::open(path, access::FILE_READ_ATTRIBUTES);
+    match session.open_file(&doing, &request).await {
+        Ok(file) => {
+            session.close_file(&doing, file).await?;
+            Ok(true)
+        }
+        Err(error) => match error.status() {
+            Some(
+                NtStatus::OBJECT_NAME_NOT_FOUND
+                | NtStatus::OBJECT_PATH_NOT_FOUND
+                | NtStatus::NO_SUCH_FILE,
+            ) => Ok(false),
+            // The server has the name, and refuses to open it.
+            Some(_) => Ok(true),
+            None => Err(error),
+        },
+    }
 }
 
 /// Returns `directory\\name`, or just the name below the share's root.

@@ -19,10 +19,10 @@ use smbench_model::units::Size;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::Disposition;
 
-use super::files::{join, list};
+use super::files::join;
 use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::prepare::{FileTreatment, Job};
-use super::remove::{own_name, remove_claimed};
+use super::remove::{list_inside, own_name, remove_claimed};
 use super::replay::make_directory;
 use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
@@ -260,7 +260,7 @@ async fn sizes(
     session: &mut ShareSession,
     directory: &str,
 ) -> Result<Option<FileSizes>, SessionError> {
-    match list(session, directory).await {
+    match list_inside(session, directory).await {
         Ok(entries) => Ok(Some(
             entries
                 .into_iter()

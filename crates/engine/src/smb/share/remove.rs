@@ -8,7 +8,7 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{delete, join, list};
+use super::files::{delete, join, list, list_respelled};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::replay::REPLAY_DIRECTORY;
@@ -40,7 +40,8 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
     let mut session = ShareSession::open(endpoint).await?;
     let base = endpoint.target.path.clone();
     let mut found = Cleanup::default();
-    for entry in list(&mut session, &base).await? {
+    let is_ours = |name: &str| name == FILEIO_DIRECTORY || is_run_directory(name);
+    for entry in list_respelled(&mut session, &base, is_ours).await? {
         let directory = join(&base, &entry.name);
         if entry.is_directory && entry.name == FILEIO_DIRECTORY {
             found.prepared.push(directory);
@@ -107,7 +108,7 @@ async fn clean(
     session: &mut ShareSession,
     directory: &str,
 ) -> Result<DirectoryOwner, SessionError> {
-    let inside = list(session, directory).await?;
+    let inside = list_inside(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
         return Ok(DirectoryOwner::Foreign);
     }
@@ -186,7 +187,7 @@ async fn try_remove(
     directory: &str,
     claim: &mut Option<FileId>,
 ) -> Result<Removal, SessionError> {
-    let entries = match list(session, directory).await {
+    let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,
         Err(error) => return gone_or(error),
     };
@@ -200,9 +201,12 @@ async fn try_remove(
     }
     // Servers differ when a directory to be deleted on close is not empty: some
     // report success and keep it. The list shows whether the directory is empty.
-    let mut rest = list(session, directory).await?;
+    let mut rest = list_inside(session, directory).await?;
     rest.retain(|entry| entry.name != MARKER);
-    if let Some(foreign) = rest.iter().find(|entry| own(entry).is_none()) {
+    let is_foreign = |entry: &&Entry| entry.name != MARKER && own(entry).is_none();
+    // The second list cannot show whose file is left of two with the same name in different
+    // case.
+    if let Some(foreign) = entries.iter().find(is_foreign) {
         return Err(SessionError::NotEmpty {
             directory: directory.to_owned(),
             at: session.share(),
@@ -221,6 +225,15 @@ async fn try_remove(
         Ok(_) => Ok(Removal::Held),
         Err(error) => gone_or(error),
     }
+}
+
+/// Returns the entries of a directory that has a name of ours, spelled as we spell them.
+pub(super) async fn list_inside(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<Vec<Entry>, SessionError> {
+    let is_ours = |name: &str| name == MARKER || name == REPLAY_DIRECTORY || own_name(name);
+    list_respelled(session, directory, is_ours).await
 }
 
 /// Judges a failure to open a directory that is being removed.
