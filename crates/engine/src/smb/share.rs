@@ -7,6 +7,8 @@
 //! its marker open without sharing. The server drops the open when the connection
 //! dies, and thus distinguishes a living run from a dead one.
 //!
+//! Names are compared as the server compares them, see `files::list_respelled`.
+//!
 //! A run that has made its directory but not yet its marker looks dead to a
 //! `cleanup`. If a `cleanup` removes the directory at that instant, the run fails
 //! with a message.

@@ -9,6 +9,7 @@ mod cifs;
 mod connections;
 mod embedding;
 mod fileio;
+mod folded;
 mod hostile;
 mod hosts;
 mod impacket;

@@ -111,8 +111,19 @@ fn cleanup_leaves_a_living_run_alone() {
         return;
     };
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let folding = [
+        "preserve case = no",
+        "short preserve case = no",
+        "default case = upper",
+    ];
+    let folding = ScratchSamba::start(SambaOptions {
+        extra_share: folding.map(ToOwned::to_owned).into(),
+        ..SambaOptions::default()
+    })
+    .unwrap();
     for target in [
         target(&samba.url(), samba.password()),
+        target(&folding.url(), folding.password()),
         target(&server.url(), server.password()),
     ] {
         let options = smbench_model::spec::RunOptions {

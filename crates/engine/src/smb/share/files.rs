@@ -45,10 +45,10 @@ pub(super) async fn list(
     session.list(&doing, path).await
 }
 
-/// Returns the entries of a directory as [`list`] does, with names of ours as we spell them,
-/// in lower case. A server that ignores case may list `C00001-F000.DAT` for
-/// `c00001-f000.dat`. On a server that heeds case, another spelling is another file, which
-/// is not ours. `is_ours` judges a name in our spelling.
+/// Returns the entries of a directory as [`list`] does, with our names in our spelling, in
+/// lower case. A server that ignores case may list `C00001-F000.DAT` for `c00001-f000.dat`.
+/// On a case-sensitive server, another spelling is another file, and keeps its name.
+/// `is_ours` judges a name in lower case.
 pub(super) async fn list_respelled(
     session: &mut impl FileCalls,
     path: &str,

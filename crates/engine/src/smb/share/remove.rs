@@ -167,12 +167,13 @@ pub(super) async fn remove_claimed(
             Err(error) => return Err(error),
         }
     }
-    let held = list(session, directory).await?;
+    let held = list_inside(session, directory).await?;
+    let other = held.iter().find(|entry| entry.name != MARKER);
     Err(SessionError::Held {
         directory: directory.to_owned(),
         at: session.share(),
-        name: held
-            .first()
+        name: other
+            .or(held.first())
             .map_or_else(String::new, |entry| entry.name.clone()),
     })
 }
@@ -204,8 +205,8 @@ async fn try_remove(
     let mut rest = list_inside(session, directory).await?;
     rest.retain(|entry| entry.name != MARKER);
     let is_foreign = |entry: &&Entry| entry.name != MARKER && own(entry).is_none();
-    // The second list cannot show whose file is left of two with the same name in different
-    // case.
+    // Two names can differ in case only, and one of them is ours. Without ours, the second
+    // list cannot show that the other one is not.
     if let Some(foreign) = entries.iter().find(is_foreign) {
         return Err(SessionError::NotEmpty {
             directory: directory.to_owned(),
@@ -227,7 +228,7 @@ async fn try_remove(
     }
 }
 
-/// Returns the entries of a directory that has a name of ours, spelled as we spell them.
+/// Returns the entries of one of our directories, with our names in our spelling.
 pub(super) async fn list_inside(
     session: &mut ShareSession,
     directory: &str,
