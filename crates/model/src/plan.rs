@@ -83,6 +83,16 @@ impl Plan {
         sizes.chain(recorded).max().unwrap_or(0)
     }
 
+    /// Returns the bytes of the largest operation in this direction, as
+    /// [`Plan::largest_request`] does for both.
+    #[must_use]
+    pub fn largest_of(&self, direction: Direction) -> u32 {
+        let sizes = self.work.workload.request_sizes_of(direction);
+        let replay = self.work.workload.replay();
+        let recorded = replay.map(|replay| replay.trace.largest_of(direction));
+        sizes.chain(recorded).max().unwrap_or(0)
+    }
+
     /// Whether some operation in this direction is never split: a recorded one, or the READ
     /// of a frame of several requests.
     #[must_use]

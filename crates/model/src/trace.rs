@@ -19,7 +19,7 @@ use std::time::Duration;
 use smbench_protocol::NtStatus;
 
 use crate::digest::hex;
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 pub use builder::Builder;
 pub use path::Template;
 pub use population::{Population, PreparedName};
@@ -159,6 +159,16 @@ impl Trace {
     #[must_use]
     pub fn digest(&self) -> String {
         hex(&self.digest)
+    }
+
+    /// Returns the bytes of the largest READ or WRITE.
+    pub(crate) fn largest_of(&self, direction: Direction) -> u32 {
+        let verb = match direction {
+            Direction::Read => Verb::Read,
+            Direction::Write => Verb::Write,
+        };
+        let moved = self.records.iter().filter(|record| record.verb == verb);
+        moved.map(|record| record.length).max().unwrap_or(0)
     }
 
     /// Returns the number of records in one pass.

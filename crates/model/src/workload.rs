@@ -10,7 +10,7 @@ use super::action::{Action, Range, WeightedAction};
 use crate::access::{Access, AccessLine, SizeWeight, read_share};
 use crate::fileio::Fileio;
 use crate::files::FileSet;
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 use crate::trace::Trace;
 
 /// The operations of one client.
@@ -202,6 +202,23 @@ impl Workload {
         let of_lines = lines.flat_map(|line| [line.size, line.reply]);
         let sizes = self.sizes.iter().map(|size| size.size);
         sizes.chain(of_lines.filter(|&size| size > 0))
+    }
+
+    /// Returns the bytes of the requests that can occur in one direction, except those of a
+    /// replay.
+    pub fn request_sizes_of(&self, direction: Direction) -> impl Iterator<Item = u32> {
+        let lines = self.pattern().unwrap_or_default().iter();
+        let of_lines = lines.flat_map(move |line| {
+            let (reads, writes) = (line.read_percent > 0.0, line.read_percent < 100.0);
+            // A reply goes in the other direction.
+            let (asks, replies) = match direction {
+                Direction::Read => (reads, writes),
+                Direction::Write => (writes, reads),
+            };
+            [(asks, line.size), (replies, line.reply)]
+        });
+        let of_lines = of_lines.filter_map(|(occurs, size)| (occurs && size > 0).then_some(size));
+        self.sizes.iter().map(|size| size.size).chain(of_lines)
     }
 
     /// Returns the `fileio` test, if the workload is one.

@@ -11,7 +11,7 @@ use smbench_model::contents::Verify;
 use smbench_model::contents::block::BLOCK_BYTES;
 use smbench_model::contents::verify::Ledger;
 use smbench_model::files::FileSet;
-use smbench_model::kind::OpKind;
+use smbench_model::kind::{Direction, OpKind};
 use smbench_model::operations::fileio::{self, Sequences};
 use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult, Stream, Streams};
 use smbench_model::plan::Plan;
@@ -233,7 +233,8 @@ impl<T: Streams> Operations<Foreign<T>> {
 struct Bounds {
     mix: Arc<Mix>,
     files: FileSet,
-    largest: u32,
+    largest_read: u32,
+    largest_write: u32,
     /// Block size of verification, in bytes.
     unit: u32,
 }
@@ -261,10 +262,14 @@ impl Bounds {
             let files = self.files.count;
             return Some(format!("a {} of file {file} of {files}", kind.name()));
         }
+        let largest = match kind {
+            OpKind::Write => self.largest_write,
+            _ => self.largest_read,
+        };
         let end = offset.checked_add(length.into());
         let fits = match of_action.range() {
             Range::Request => {
-                (1..=self.largest).contains(&length)
+                (1..=largest).contains(&length)
                     && end.is_some_and(|end| end <= self.files.size)
                     && length.is_multiple_of(self.unit)
                     && offset.is_multiple_of(self.unit.into())
@@ -277,7 +282,7 @@ impl Bounds {
                 "a {} of {length} bytes at {offset}; the plan allows for 1 to {} bytes in files of {}, \
                  in units of {}",
                 kind.name(),
-                self.largest,
+                largest,
                 self.files.size,
                 self.unit
             )
@@ -299,7 +304,8 @@ impl<T: Streams> Foreign<T> {
             bounds: Arc::new(Bounds {
                 mix: Arc::clone(mix),
                 files: plan.work.workload.files,
-                largest: plan.largest_request(),
+                largest_read: plan.largest_of(Direction::Read),
+                largest_write: plan.largest_of(Direction::Write),
                 unit: match plan.work.verify {
                     Verify::Off => 1,
                     Verify::ReadBack => BLOCK_BYTES as u32,

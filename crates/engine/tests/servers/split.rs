@@ -95,6 +95,33 @@ fn reads_and_writes_are_split_and_verified() {
     }
 }
 
+/// Reads of 4 KiB fit a request, and writes of 1 MiB do not.
+#[test]
+fn only_the_direction_that_is_split_has_a_size() {
+    const LINES: &str = r#"
+[[pattern]]
+size = "4KiB"
+weight = 50
+reads = 100
+random = 100
+[[pattern]]
+size = "1MiB"
+weight = 50
+reads = 0
+random = 0
+[files]
+size = "4MiB"
+"#;
+    let Some(samba) = samba(&["smb2 max read = 65536", "smb2 max write = 65536"]) else {
+        return;
+    };
+    let record = run(&samba, LINES, SessionsSpec::default());
+    let split = record.server.split.unwrap();
+    assert_eq!((split.read, split.write), (None, Some(65536)));
+    assert_split(&record, OpKind::Write, 16);
+    assert_eq!(record.load_points[0].ops.whole(OpKind::Read).errors, 0);
+}
+
 /// A WRITE in a signed session of CIFS fits the server's buffer.
 #[test]
 fn writes_in_a_signed_session_of_cifs_are_split() {

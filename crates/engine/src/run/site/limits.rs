@@ -39,13 +39,13 @@ pub(super) fn check_channels(
     Ok(())
 }
 
-/// Returns the sizes of requests, if the server takes the largest operation only in several.
+/// Returns the sizes of requests in each direction in which the server takes the largest
+/// operation only in several.
 pub(super) fn split_sizes(
     plan: &Plan,
     endpoint: &Endpoint,
     server: &ServerFacts,
 ) -> Result<Option<SplitSizes>, SessionError> {
-    let largest = plan.largest_request();
     let kinds = plan.work.workload.kinds();
     let limit = |direction, max: u32| {
         let mut kinds = kinds.iter();
@@ -56,21 +56,24 @@ pub(super) fn split_sizes(
         (Direction::Read, "read", server.max_read),
         (Direction::Write, "write", server.max_write),
     ]
-    .map(|(direction, kind, max)| (direction, kind, limit(direction, max)));
-    let exceeded = |limit: &Option<u32>| limit.filter(|limit| largest > *limit);
+    .map(|(direction, kind, max)| {
+        let largest = plan.largest_of(direction);
+        let exceeded = limit(direction, max).filter(|limit| largest > *limit);
+        (direction, kind, exceeded)
+    });
     let is_whole = |direction| match plan.generator.driver {
         DriverKind::Native => plan.has_unsplit(direction),
         #[cfg(feature = "smb-rs")]
         DriverKind::SmbRs => true,
     };
     for (direction, kind, limit) in &limits {
-        let Some(limit) = exceeded(limit) else {
+        let Some(limit) = *limit else {
             continue;
         };
         if is_whole(*direction) || limit < SECTOR_BYTES {
             return Err(SessionError::TooLarge {
                 kind,
-                wanted: Size(largest.into()).to_string(),
+                wanted: Size(plan.largest_of(*direction).into()).to_string(),
                 at: endpoint.at(),
                 limit: Size(limit.into()).to_string(),
                 why: match (*kind, server.dialect, server.signing) {
@@ -82,7 +85,7 @@ pub(super) fn split_sizes(
     }
     let [read, write] = limits.map(|(.., limit)| {
         // Whole sectors, so that requests stay aligned.
-        exceeded(&limit).map(|limit| limit - limit % SECTOR_BYTES)
+        limit.map(|limit| limit - limit % SECTOR_BYTES)
     });
     Ok((read.is_some() || write.is_some()).then_some(SplitSizes { read, write }))
 }

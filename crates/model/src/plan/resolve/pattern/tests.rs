@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::access::Access;
+use crate::kind::Direction;
 use crate::limits::Limits;
 use crate::plan::Plan;
 use crate::profile::Profile;
@@ -46,6 +47,15 @@ fn lines_are_taken_as_written_and_the_rest_is_iometers_default() {
     assert_eq!((second.align, second.reply), (3000, 1024));
     assert_eq!(plan.work.workload.access, Access::Sequential);
     assert_eq!(plan.largest_request(), 4096);
+    // The line of 512 bytes writes, and its replies read.
+    assert_eq!(plan.largest_of(Direction::Read), 4096);
+    assert_eq!(plan.largest_of(Direction::Write), 4096);
+    let writes = "[[pattern]]\nsize = \"1MiB\"\nweight = 100\nreads = 0\nrandom = 0\n";
+    for (reply, read) in [("", 0), ("reply = \"4KiB\"\n", 4096)] {
+        let plan = resolve(&format!("{writes}{reply}"), &RunOptions::default()).unwrap();
+        assert_eq!(plan.largest_of(Direction::Write), 1 << 20);
+        assert_eq!(plan.largest_of(Direction::Read), read);
+    }
     assert!(plan.writes());
     assert!(plan.work.workload.uses_files());
     // The digest shows that a pattern is different work.
