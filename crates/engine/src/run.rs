@@ -251,7 +251,7 @@ fn execute_on_share(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     plan.check().map_err(RunError::Plan)?;
-    reserve(plan, Carrier::Own)?;
+    reserve(plan, Carrier::Own(session::LogoffScope::default()))?;
     let cancel = match role {
         // A lost host cancels its run, and not what the user asked for after it.
         RunRole::First(_) => cancel.child(),

@@ -29,8 +29,8 @@ use thiserror::Error;
 use crate::machine::capacity::{PortReuse, Ports, memory_left, threads_left};
 use crate::machine::process;
 use crate::machine::route::Route;
-use crate::run::carrier::Carrier;
-use crate::smb::session::Endpoint;
+use crate::run::carrier::{Carrier, for_log_ons};
+use crate::smb::session::{Endpoint, LogoffScope};
 use crate::worker::recorder_exchange::RECORDERS_PER_WORKER;
 
 /// Memory of this process that a session needs, in bytes; measured (4 KiB).
@@ -148,7 +148,7 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
     };
     let kept = |route: &Route| machine.kept(route);
     for route in endpoint.routes() {
-        let (wanted, after) = at_once(plan, route.of, kept(&route));
+        let (wanted, after) = at_once(plan, endpoint.logoff, (route.of, kept(&route)));
         let free = machine.free(&route);
         if wanted > free {
             return Err(CapacityError::Ports {
@@ -168,12 +168,15 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
 /// Returns the largest number of ports that a plan's connections use at once on one
 /// of `shares` local addresses. The text says why that is more than one load point
 /// needs.
-fn at_once(plan: &Plan, shares: u64, kept: PortReuse) -> (u64, &'static str) {
+fn at_once(
+    plan: &Plan,
+    logoff: LogoffScope,
+    (shares, kept): (u64, PortReuse),
+) -> (u64, &'static str) {
     let connections = |clients: u32| {
-        plan.sessions
-            .connections
-            .count(plan.generator.part.count(clients))
-            .div_ceil(shares)
+        let clients = plan.generator.part.count(clients);
+        let for_clients = plan.sessions.connections.count(clients);
+        (for_clients + for_log_ons(plan, clients, logoff)).div_ceil(shares)
     };
     // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
@@ -222,10 +225,14 @@ impl Needed {
         let clients = u64::from(plan.max_clients_here());
         let slots = clients * u64::from(plan.work.outstanding);
         let (sessions, connections) = match carrier {
-            Carrier::Own => (
-                clients,
-                plan.sessions.connections.count(plan.max_clients_here()),
-            ),
+            Carrier::Own(logoff) => {
+                let here = plan.max_clients_here();
+                let for_log_ons = for_log_ons(plan, here, logoff);
+                (
+                    clients + for_log_ons,
+                    plan.sessions.connections.count(here) + for_log_ons,
+                )
+            }
             Carrier::Embedding { .. } => (0, 0),
         };
         let histograms = match plan.work.load.is_paced() {

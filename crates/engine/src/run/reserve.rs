@@ -27,7 +27,9 @@ pub(super) fn most_clients(plan: &Plan, endpoint: &Endpoint) -> (u32, Option<Run
         let mut plan = plan.clone();
         plan.work.load_points = vec![clients];
         let ports = || check_ports(&plan, endpoint).map_err(RunError::from);
-        reserve(&plan, Carrier::Own).and_then(|()| ports()).err()
+        reserve(&plan, Carrier::Own(endpoint.logoff))
+            .and_then(|()| ports())
+            .err()
     };
     let (mut fits, mut beyond) = (0, plan.max_clients());
     let mut why = refused(beyond);

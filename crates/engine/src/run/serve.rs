@@ -16,6 +16,7 @@ use crate::run::error::RunError;
 use crate::run::reserve::reserve;
 use crate::run::site::{self, ShareOperations};
 use crate::run::{Observer, Unobserved, point};
+use crate::smb::session::LogoffScope;
 
 /// Follows the first host until it says that no run follows. It runs those of `plans` that the
 /// first host asks for, by their work and server. Instead of plans, there may be the reason why
@@ -130,7 +131,7 @@ async fn ready<'a>(
     cancel: &'a Cancel,
 ) -> Result<(Context<'a>, RunRecord), RunError> {
     plan.check().map_err(RunError::Plan)?;
-    reserve(plan, Carrier::Own)?;
+    reserve(plan, Carrier::Own(LogoffScope::default()))?;
     let operations = ShareOperations::of_plan(plan);
     site::join(plan, operations, order, RunRole::Other(upstream), cancel).await
 }

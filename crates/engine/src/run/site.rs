@@ -27,10 +27,12 @@ use crate::hosts::{FirstHost, RunOrder, SendPassword, SentPassword};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
+use crate::run::carrier::Carrier;
 use crate::run::context::{Context, RunRole};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
+use crate::run::reserve::reserve;
 use crate::run::{Observer, capacity, point};
 use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
@@ -206,6 +208,9 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
             // The load shows why the server refuses a further session.
             Err(_) => LogoffScope::Session,
         };
+        // The connections for log-ons were unknown before.
+        reserve(plan, Carrier::Own(endpoint.logoff))?;
+        capacity::check_ports(plan, &endpoint)?;
     }
     limits::check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another

@@ -7,12 +7,17 @@ use smbench_model::target::Target;
 use super::*;
 use crate::run::carrier::descriptors;
 
-fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
-    let profile = profile::load("read-4k").unwrap();
+const OWN: Carrier = Carrier::Own(LogoffScope::Session);
+
+fn resolved(profile: &str) -> Plan {
+    let profile = profile::load(profile).unwrap();
     let (target, _) = Target::parse("smb://ann@files.example/bench").unwrap();
     let options = RunOptions::default();
-    let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2);
-    let mut plan = plan.unwrap();
+    Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap()
+}
+
+fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
+    let mut plan = resolved("read-4k");
     plan.work.load_points = vec![1, clients];
     plan.work.repeat = repeat;
     plan.work.duration = Duration::from_secs(duration_s);
@@ -35,16 +40,35 @@ fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
         (3, 40, 1, PortReuse::AWhile, 10_002),
         (3, 10, 1, PortReuse::AWhile, 30_004),
     ] {
-        let (ports, after) = at_once(&large(10_000, repeat, duration_s), shares, kept);
+        let plan = large(10_000, repeat, duration_s);
+        let (ports, after) = at_once(&plan, LogoffScope::Session, (shares, kept));
         assert_eq!(ports, wanted, "{repeat} {duration_s} {shares} {kept:?}");
         assert_eq!(after.is_empty(), ports <= 10_001, "{ports}");
     }
 }
 
 #[test]
+fn connections_for_log_ons_alone_are_counted() {
+    let mut plan = large(1000, 1, 10);
+    plan.work.workload = resolved("all-commands").work.workload;
+    plan.work.outstanding = 4;
+    let all = Carrier::Own(LogoffScope::Connection);
+    let ports = |plan: &Plan, logoff| at_once(plan, logoff, (1, PortReuse::No)).0;
+    assert_eq!(ports(&plan, LogoffScope::Session), 1001);
+    assert_eq!(ports(&plan, LogoffScope::Connection), 5001);
+    assert_eq!(descriptors(&plan, all), descriptors(&plan, OWN) + 4000);
+    let more = Needed::by(&plan, all).memory() - Needed::by(&plan, OWN).memory();
+    assert_eq!(more, 4000 * (SESSION_BYTES + CONNECTION_BYTES));
+    // Without log-ons there are none.
+    let plan = large(1000, 1, 10);
+    assert_eq!(ports(&plan, LogoffScope::Connection), 1001);
+    assert_eq!(descriptors(&plan, all), descriptors(&plan, OWN));
+}
+
+#[test]
 fn the_least_of_what_is_left_counts() {
     let plan = large(10_000, 1, 10);
-    let own = Needed::by(&plan, Carrier::Own);
+    let own = Needed::by(&plan, OWN);
     let needed = own.memory();
     // 10,000 sessions need about ten kilobytes each.
     assert!((60 << 20..200 << 20).contains(&needed), "{needed}");
@@ -65,11 +89,11 @@ fn the_least_of_what_is_left_counts() {
 
 #[test]
 fn more_of_anything_needs_more_memory() {
-    let base = Needed::by(&large(100, 1, 1), Carrier::Own).memory();
+    let base = Needed::by(&large(100, 1, 1), OWN).memory();
     let more = |change: fn(&mut Plan)| {
         let mut plan = large(100, 1, 1);
         change(&mut plan);
-        Needed::by(&plan, Carrier::Own).memory()
+        Needed::by(&plan, OWN).memory()
     };
     for (name, needed) in [
         ("clients", more(|plan| plan.work.load_points = vec![101])),
@@ -98,24 +122,24 @@ fn nothing_is_assumed_of_a_connector_from_outside() {
     };
     let memory = |carrier| Needed::by(&plan, carrier).memory();
     let foreign = memory(of(0));
-    assert!(foreign < memory(Carrier::Own) / 2, "{foreign}");
+    assert!(foreign < memory(OWN) / 2, "{foreign}");
     assert_eq!(descriptors(&plan, of(0)), 0);
     assert_eq!(descriptors(&plan, of(3)), 30_000);
-    assert!(descriptors(&plan, Carrier::Own) > 10_000);
+    assert!(descriptors(&plan, OWN) > 10_000);
 }
 
 #[test]
 fn address_space_that_cannot_do_is_refused() {
     let mut plan = large(64, 1, 1);
     plan.generator.threads = 64;
-    let needed = Needed::by(&plan, Carrier::Own);
+    let needed = Needed::by(&plan, OWN);
     assert!(needed.address_space() > 64 * (STACK_BYTES + WORKER_BYTES));
     let check = |left: &[_]| address_space(&plan, &needed, left);
     assert_eq!(check(&[]), Ok(()));
     assert_eq!(check(&[(needed.address_space(), "ulimit -v")]), Ok(()));
     let mut shared = plan.clone();
     shared.sessions.connections.sessions_per_connection = 32;
-    let of_two = Needed::by(&shared, Carrier::Own);
+    let of_two = Needed::by(&shared, OWN);
     assert_eq!(of_two.stacks, 3 * STACK_BYTES, "two connections");
     let error = check(&[(u64::MAX, "ulimit -d"), (100 << 20, "ulimit -v")]);
     assert_eq!(
