@@ -51,6 +51,8 @@ struct RunCounts {
 struct OpCounts {
     bytes: u64,
     errors: u64,
+    /// Operations of a replay that did not go as recorded.
+    differences: u64,
     response_s: f64,
     /// Operations in each bucket; the last has no bound.
     buckets: [u64; BOUNDS_US.len() + 1],
@@ -113,6 +115,9 @@ impl Exporter {
         // As in the sums of the document.
         for (kind, of) in ops.filter(|(kind, _)| kind.is_asked_for()) {
             counts.ops.entry(kind.name()).or_default().add(of);
+        }
+        for (kind, count) in interval.ops.differing() {
+            counts.ops.entry(kind.name()).or_default().differences += count;
         }
     }
 }
@@ -208,12 +213,18 @@ impl Collector for Exporter {
         let counts = &*self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let operations = (
             "operations",
-            "Operations without error in measured windows",
+            "Operations without error or difference in measured windows",
             None,
         );
         by_op(&mut encoder, operations, counts, OpCounts::count)?;
         let errors = ("errors", "Failed operations in measured windows", None);
         by_op(&mut encoder, errors, counts, |of| of.errors)?;
+        let differences = (
+            "differences",
+            "Operations of a replay in measured windows that did not go as recorded",
+            None,
+        );
+        by_op(&mut encoder, differences, counts, |of| of.differences)?;
         let bytes = (
             "payload",
             "Bytes read and written in measured windows",
@@ -240,6 +251,14 @@ impl Collector for Exporter {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
+    use smbench_engine::run::PointNumber;
+    use smbench_model::Nanos;
+    use smbench_model::kind::OpKind;
+    use smbench_model::record::{OperationFailure, Recorder, ReplayDifference};
+    use smbench_protocol::NtStatus;
+
     use super::*;
 
     #[test]
@@ -266,6 +285,48 @@ mod tests {
             };
             assert_eq!((first, second), ((50e-6, 0), (100e-6, 4)));
             assert_eq!((last_bounded, last), ((30.0, 4), (f64::INFINITY, 6)));
+        }
+    }
+
+    #[test]
+    fn operations_that_differ_from_a_recording_have_a_counter() {
+        let mut ops = Recorder::default();
+        ops.success(OpKind::Read, 4096, Nanos(1000));
+        for _ in 0..2 {
+            ops.difference(ReplayDifference {
+                kind: OpKind::Unlink,
+                recorded: Some(NtStatus::SUCCESS),
+                seen: OperationFailure::Status(NtStatus::OBJECT_NAME_NOT_FOUND),
+            });
+        }
+        let exporter = Exporter::default();
+        for index in 0..2 {
+            exporter.add(&MeasuredInterval {
+                point: PointNumber {
+                    number: 1,
+                    of: 1,
+                    clients: 1,
+                    rate: None,
+                },
+                repeat: 1,
+                index,
+                start: SystemTime::UNIX_EPOCH,
+                length: Duration::from_secs(1),
+                ops: &ops,
+            });
+        }
+        let mut registry = Registry::with_prefix("smbench");
+        registry.register_collector(Box::new(exporter));
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        for line in [
+            "smbench_differences_total{op=\"read\"} 0",
+            "smbench_differences_total{op=\"unlink\"} 4",
+            "smbench_operations_total{op=\"read\"} 2",
+            "smbench_operations_total{op=\"unlink\"} 0",
+            "smbench_errors_total{op=\"unlink\"} 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
     }
 

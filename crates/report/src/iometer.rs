@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use smbench_model::plan::Access;
 
 use crate::doc::{LoadPointDoc, RunDoc};
+use crate::replayed::Replayed;
 use row::{RowKind, cell, row};
 
 const COLUMNS: &str = "Target Type,Target Name,Access Specification Name,# Managers,\
@@ -74,6 +75,11 @@ fn test(doc: &RunDoc, point: &LoadPointDoc, output: &mut impl Write) -> io::Resu
     if !point.valid {
         let reason = point.invalid_reason.as_deref().unwrap_or_default();
         writeln!(output, "'Not to be quoted: {}", cell(reason))?;
+    }
+    let replayed = Replayed::of([point]);
+    if replayed.count() > 0 {
+        let how_many = cell(&replayed.how_many());
+        writeln!(output, "'Replay: {how_many}; no column counts them")?;
     }
     writeln!(output, "'Results\n'{COLUMNS}")?;
     for kind in [RowKind::All, RowKind::Manager] {

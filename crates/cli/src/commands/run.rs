@@ -367,6 +367,7 @@ fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTit
         },
         clients: plan.work.load_points.clone(),
         passes: plan.work.repeat,
+        is_replay: plan.work.workload.replay().is_some(),
     }
 }
 

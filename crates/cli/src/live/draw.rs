@@ -236,18 +236,20 @@ fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Bu
         0 => all.name.to_owned(),
         _ => format!("all, with {hidden} more"),
     };
-    let columns = cells(
-        "",
-        ["ops/s", "Mbit/s", "p50", "p99", "errors"].map(str::to_owned),
-    );
+    let columns = ["ops/s", "Mbit/s", "p50", "p99", "errors", "differ"].map(str::to_owned);
+    let cells = match view.title.is_replay {
+        true => cells_of_replay,
+        false => cells,
+    };
     let faint = Style::new().add_modifier(Modifier::DIM);
-    let mut lines = vec![Line::styled(columns, faint)];
+    let mut lines = vec![Line::styled(cells("", columns), faint)];
     let rows = shown
         .into_iter()
         .map(|(_, kind)| (kind.name.to_owned(), kind));
     for (name, kind) in rows.chain([(name, all)]) {
-        let tone = match kind.errors {
-            0 => Tone::Plain,
+        let tone = match (kind.errors, kind.differ) {
+            (0, 0) => Tone::Plain,
+            (0, _) => Tone::Caution,
             _ => Tone::Problem,
         };
         lines.push(Line::styled(
@@ -260,7 +262,7 @@ fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Bu
     }
 }
 
-fn figures(kind: &LiveKind) -> [String; 5] {
+fn figures(kind: &LiveKind) -> [String; 6] {
     let or_dash =
         |value: Option<f64>, print: fn(f64) -> String| value.map_or_else(|| "-".to_owned(), print);
     [
@@ -269,13 +271,20 @@ fn figures(kind: &LiveKind) -> [String; 5] {
         or_dash(kind.p50_ns, units::latency),
         or_dash(kind.p99_ns, units::latency),
         kind.errors.to_string(),
+        kind.differ.to_string(),
     ]
 }
 
-/// Returns a row of the table, of 78 columns.
-fn cells(name: &str, figures: [String; 5]) -> String {
-    let [rate, throughput, p50, p99, errors] = figures;
+/// Returns a row of the table, of 78 columns. Only replays can differ from a recording.
+fn cells(name: &str, figures: [String; 6]) -> String {
+    let [rate, throughput, p50, p99, errors, _] = figures;
     format!("{name:<20}{rate:>12}{throughput:>12}{p50:>12}{p99:>12}{errors:>10}")
+}
+
+/// Returns a row of the table of a replay, of 78 columns.
+fn cells_of_replay(name: &str, figures: [String; 6]) -> String {
+    let [rate, throughput, p50, p99, errors, differ] = figures;
+    format!("{name:<20}{rate:>10}{throughput:>10}{p50:>10}{p99:>10}{errors:>9}{differ:>9}")
 }
 
 /// Returns the lines about problems, at most this wide.

@@ -1,7 +1,7 @@
 //! The figures on the screen: of the last two minutes, of the present load point and of
 //! the finished ones. Not here: how they are drawn ([`super::draw`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::{OpRecord, Recorder};
@@ -25,6 +25,8 @@ pub(crate) struct LiveTitle {
     /// Numbers of clients of the load points.
     pub(crate) clients: Vec<u32>,
     pub(crate) passes: u32,
+    /// Whether the run is a replay, whose operations may differ from the recording.
+    pub(crate) is_replay: bool,
 }
 
 /// The rest of all runs of the command.
@@ -57,6 +59,8 @@ pub(super) struct LiveKind {
     pub(super) p50_ns: Option<f64>,
     pub(super) p99_ns: Option<f64>,
     pub(super) errors: u64,
+    /// Operations of a replay that did not go as recorded; no other figure counts them.
+    pub(super) differ: u64,
 }
 
 /// Whether a load point may be quoted.
@@ -241,11 +245,21 @@ impl LiveFigures {
         self.window.merge(interval.ops);
         let window_s = before.map_or(0.0, |(_, length_s)| length_s) + interval.length.as_secs_f64();
         self.view.window = Some((interval.point, window_s));
-        let kinds = self.window.ops();
-        let kinds = kinds.map(|(kind, of)| LiveKind::of(kind.name(), of, of.bytes, window_s));
+        let (differing, none) = (self.window.differing(), OpRecord::default());
+        let mut kinds: BTreeMap<_, _> = self.window.ops().collect();
+        for kind in differing.keys() {
+            kinds.entry(*kind).or_insert(&none);
+        }
+        let kinds = kinds.into_iter().map(|(kind, of)| LiveKind {
+            differ: differing.get(&kind).copied().unwrap_or_default(),
+            ..LiveKind::of(kind.name(), of, of.bytes, window_s)
+        });
         self.view.kinds = kinds.collect();
         let bytes = self.window.bytes_carried();
-        self.view.all = Some(LiveKind::of("all", &self.window.all(), bytes, window_s));
+        self.view.all = Some(LiveKind {
+            differ: differing.values().sum(),
+            ..LiveKind::of("all", &self.window.all(), bytes, window_s)
+        });
     }
 
     pub(super) fn points(&mut self, doc: &RunDoc) {
@@ -298,6 +312,7 @@ impl LiveKind {
             p50_ns: quantile(0.5),
             p99_ns: quantile(0.99),
             errors: of.errors,
+            differ: 0,
         }
     }
 }

@@ -44,6 +44,15 @@ impl Incidents {
         add(&mut self.differences, difference, other, count);
     }
 
+    /// Returns the number of operations that differ from the recording, by kind.
+    pub(super) fn differing(&self) -> BTreeMap<OpKind, u64> {
+        let mut kinds = BTreeMap::new();
+        for (difference, count) in &self.differences {
+            *kinds.entry(difference.kind).or_default() += count;
+        }
+        kinds
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         for (&(kind, failure), &count) in &other.failures {
             self.failure(kind, failure, count);

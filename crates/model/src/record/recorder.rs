@@ -4,6 +4,8 @@
 //! operations, however they are distributed. A kind of operation that never
 //! completes has no histogram.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
@@ -318,6 +320,12 @@ impl Recorder {
             all.merge(op);
         }
         all
+    }
+
+    /// Returns the operations that differ from the replayed trace, by kind.
+    #[must_use]
+    pub fn differing(&self) -> BTreeMap<OpKind, u64> {
+        self.incidents.differing()
     }
 
     /// Returns the bytes read and written. Data that the server copies is no

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use smbench_model::plan::{AccessLine, Requests};
+use smbench_model::record::{OpKind, OperationFailure, Phase, ReplayDifference};
+use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::write_iometer_csv;
 
-use crate::samples::{document, on_a_busy_server, point, run};
+use crate::samples::{book, document, on_a_busy_server, point, run};
 
 /// A test of a result file: its access specification, and a row of values by column
 /// name for each target type.
@@ -335,4 +337,31 @@ fn what_must_not_be_quoted_says_so() {
     doc.load_points[0].invalid_reason = Some("1 of 1 client, lost".to_owned());
     assert!(written(&[doc]).contains("'Not to be quoted: 1 of 1 client  lost\n"));
     assert_eq!(written(&[]), "");
+}
+
+/// They are no errors, and Iometer has no column for them.
+#[test]
+fn a_comment_says_how_many_operations_of_a_replay_differ() {
+    let mut differs = point(1, 1, 100);
+    book(&mut differs.ops, Phase::Window, |ops| {
+        for _ in 0..3 {
+            ops.difference(ReplayDifference {
+                kind: OpKind::Unlink,
+                recorded: Some(NtStatus::SUCCESS),
+                seen: OperationFailure::Status(NtStatus::OBJECT_NAME_NOT_FOUND),
+            });
+        }
+    });
+    let file = written(&[document(&run(vec![point(1, 1, 100), differs]))]);
+    let told: Vec<_> = file
+        .lines()
+        .filter(|line| line.starts_with("'Replay"))
+        .collect();
+    assert_eq!(
+        told,
+        ["'Replay: 3 of 1264 operations (0.24 %) did not go as recorded; no column counts them"]
+    );
+    for test in tests(&file) {
+        assert_eq!(test.value("ALL", "Errors"), 0.0);
+    }
 }

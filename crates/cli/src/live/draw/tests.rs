@@ -17,6 +17,7 @@ fn kind(name: &'static str, count: u64, throughput_mbps: Option<f64>) -> LiveKin
         p50_ns: Some(591_000.0),
         p99_ns: Some(5_870_000.0),
         errors: 0,
+        differ: 0,
     }
 }
 
@@ -55,6 +56,7 @@ fn view() -> LiveView {
             server: "smb://ann@files.example/bench".to_owned(),
             clients: vec![1, 4, 8, 16],
             passes: 2,
+            is_replay: false,
         },
         phase: "point 7/8: 8 clients, measuring 12/30 s, 903.0 Mbit/s, p99 1.23 ms".to_owned(),
         remaining: Remaining {
@@ -100,6 +102,26 @@ fn lines(view: &LiveView, (width, height): (u16, u16)) -> Vec<String> {
         line.trim_end().to_owned()
     };
     rows.map(text).collect()
+}
+
+#[test]
+fn a_replay_has_a_column_of_what_differs() {
+    let mut view = view();
+    view.title.is_replay = true;
+    view.kinds[2].differ = 17;
+    if let Some(all) = &mut view.all {
+        all.differ = 17;
+    }
+    let lines = lines(&view, (80, 24));
+    assert_eq!(
+        lines[15..19],
+        [
+            "                         ops/s    Mbit/s       p50       p99   errors   differ",
+            "read                      3333     700.0    591 us   5.87 ms        0        0",
+            "write                      750     200.0    591 us   5.87 ms        0        0",
+            "create_query_close         100         -    591 us   5.87 ms        0       17",
+        ]
+    );
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime};
 use smbench_engine::run::Stage;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, ReplayDifference};
+use smbench_protocol::NtStatus;
 use smbench_report::units::counted;
 
 use super::*;
@@ -137,6 +139,35 @@ fn invalid_load_points_come_before_cautions() {
     let found: Vec<_> = view.curve.iter().map(|point| point.clients).collect();
     assert_eq!(found, clients);
     assert_eq!(view.curve.last().unwrap().standing, Standing::Invalid);
+}
+
+#[test]
+fn operations_that_differ_from_a_recording_are_counted_by_kind() {
+    let mut ops = Recorder::default();
+    ops.success(OpKind::Read, 4096, Nanos(1000));
+    for kind in [OpKind::Read, OpKind::Unlink, OpKind::Unlink] {
+        ops.difference(ReplayDifference {
+            kind,
+            recorded: Some(NtStatus::SUCCESS),
+            seen: OperationFailure::Status(NtStatus::OBJECT_NAME_NOT_FOUND),
+        });
+    }
+    let mut figures = LiveFigures::default();
+    report(&mut figures, &running(POINT, 1000, 1.0), 1.0);
+    add(&mut figures, POINT, 0, &ops);
+    add(&mut figures, POINT, 1, &ops);
+    let view = figures.view(2.0);
+    let kinds = view
+        .kinds
+        .iter()
+        .map(|kind| (kind.name, kind.count, kind.differ));
+    // No unlink went as recorded.
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [("read", 2, 2), ("unlink", 0, 4)]
+    );
+    let all = view.all.unwrap();
+    assert_eq!((all.count, all.errors, all.differ), (2, 0, 6));
 }
 
 #[test]
