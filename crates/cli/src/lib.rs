@@ -20,6 +20,7 @@ mod mounts;
 mod output;
 mod password;
 mod progress;
+mod recycled;
 mod request;
 mod results;
 mod searching;

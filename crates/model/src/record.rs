@@ -15,6 +15,7 @@ mod incidents;
 mod load_point;
 mod punctuality;
 mod recorder;
+mod recycle;
 mod run;
 mod series;
 mod tally;
@@ -35,6 +36,7 @@ pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,
     Times, buckets, latency_histogram,
 };
+pub use recycle::RecycleBin;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use tally::{OpTotals, Phase, Tally};

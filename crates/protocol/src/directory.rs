@@ -5,12 +5,12 @@
 //! [`command::query_directory`](crate::command::query_directory).
 
 use crate::FileId;
-use crate::command::WireName;
 use crate::command::create::attributes::FILE_ATTRIBUTE_DIRECTORY;
 use crate::command::name;
 use crate::command::query_directory::{
     DirectoryClass, DirectoryEntry, QueryDirectoryRequest, QueryDirectoryResponse,
 };
+use crate::command::{FileTime, WireName};
 use crate::wire::DecodeError;
 
 /// One name in a directory.
@@ -22,6 +22,8 @@ pub struct Entry {
     pub end_of_file: u64,
     /// Whether the entry is a directory.
     pub is_directory: bool,
+    /// Time of creation by the server's clock.
+    pub created: FileTime,
 }
 
 /// Appends the body of a request for the next names in the directory.
@@ -59,6 +61,7 @@ pub(crate) fn names<'a>(
                 name,
                 end_of_file: details.end_of_file,
                 is_directory: details.file_attributes & FILE_ATTRIBUTE_DIRECTORY != 0,
+                created: details.times.created,
             });
         }
     }

@@ -118,6 +118,8 @@ impl RunDoc {
             find: None,
             conditions: Vec::new(),
             leftover: record.leftover.clone(),
+            recycle_bins: record.recycle_bins.clone(),
+            space_kept: record.space_kept.clone(),
         }
     }
 }

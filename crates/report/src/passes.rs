@@ -143,6 +143,8 @@ impl RunDoc {
                 (all.outcome, all.outcome_reason) = (pass.outcome, pass.outcome_reason);
             }
             all.leftover = all.leftover.or(pass.leftover);
+            all.recycle_bins.extend(pass.recycle_bins);
+            all.space_kept = all.space_kept.or(pass.space_kept);
         }
         let passes = all.load_points.iter().map(|point| point.repeat).max();
         all.plan.repeat = passes.unwrap_or(1);

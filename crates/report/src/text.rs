@@ -30,7 +30,7 @@ pub use operations::operations;
 pub use points::{load_points, overall, peak_line, setup_lines};
 pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
-pub use remarks::{footnotes, reached, remarks};
+pub use remarks::{footnotes, reached, recycled, remarks};
 pub use summary::{Passage, interrupted, summary, to_markdown, verdict, verdict_of_one};
 pub use wrap::wrapped;
 

@@ -10,6 +10,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{ProgressLine, Visibility};
+use crate::recycled::{judge, told};
 use crate::request::ServerAccess;
 use crate::signals;
 
@@ -24,8 +25,9 @@ pub(super) fn cleanup(args: &ProbeArgs) -> Result<Exit, Failure> {
         access.limits,
     );
     line.clear();
-    print(&describe(&found?))?;
-    Ok(Exit::Done)
+    let found = found?;
+    print(&describe(&found))?;
+    Ok(judge(&found.bins))
 }
 
 fn describe(found: &Cleanup) -> String {
@@ -40,6 +42,7 @@ fn describe(found: &Cleanup) -> String {
             let _ = writeln!(text, "{what} {}", plain(directory));
         }
     }
+    text += &told(&found.bins);
     for directory in &found.prepared {
         let _ = writeln!(
             text,
@@ -55,6 +58,8 @@ fn describe(found: &Cleanup) -> String {
 
 #[cfg(test)]
 mod tests {
+    use smbench_model::record::RecycleBin;
+
     use super::*;
 
     #[test]
@@ -64,11 +69,21 @@ mod tests {
             in_use: vec!["c".to_owned()],
             foreign: vec!["d".to_owned()],
             prepared: vec!["e".to_owned()],
+            bins: vec![RecycleBin {
+                path: ".recycle".to_owned(),
+                files_removed: 2,
+                bytes_removed: 4096,
+                files_unproven: 1,
+                ..RecycleBin::default()
+            }],
         };
         assert_eq!(
             describe(&found),
             "removed a\nremoved x\\b\nleft alone, a run is using it: c\n\
              left alone, not made by smbench: d\n\
+             removed 2 files (4 KiB) from the recycle bin .recycle\n\
+             left alone in the recycle bin .recycle: 1 file with a name as of smbench, which \
+             nothing else shows to be of smbench\n\
              left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n"
         );
         assert_eq!(describe(&Cleanup::default()), "nothing to remove\n");

@@ -125,8 +125,10 @@ pub(super) async fn try_out(
     if tried.is_err() {
         workspace.lose_patience();
     }
-    let removed = workspace.remove().await;
-    let left = removed.err().map(|error| leftover(&directory, &error));
+    let left = match workspace.remove().await {
+        Ok(remains) => remains.leftover(),
+        Err(error) => Some(leftover(&directory, &error)),
+    };
     match tried {
         Err(SessionError::Interrupted) => interrupted(left),
         tried => Ok((tried.map_err(|error| error.to_string()), left)),

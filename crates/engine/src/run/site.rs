@@ -84,7 +84,7 @@ pub(super) async fn run(
     }
     let RunShare { workspace, .. } = share;
     observer.progress(&Progress::CleaningUp);
-    record.leftover = clean_up(plan, workspace, &record.load_points, &measured).await;
+    clean_up(plan, workspace, &mut record, &measured).await;
     concluded(record, measured)
 }
 
@@ -308,29 +308,32 @@ pub(super) fn site(
     })
 }
 
-/// Removes the files of the run, or leaves prepared files in place. Returns what
+/// Removes the files of the run, or leaves prepared files in place. Records what
 /// remains on the share by mistake, and why.
 async fn clean_up(
     plan: &Plan,
     mut workspace: Workspace,
-    points: &[LoadPointRecord],
+    record: &mut RunRecord,
     measured: &Result<(), RunError>,
-) -> Option<String> {
+) {
     let directory = workspace.directory.clone();
     if measured.is_err() {
         workspace.lose_patience();
     }
     if let Some(test) = prepared_files(plan)
         && test.mode == TestMode::SeqWr
-        && wrote_all(points, measured)
+        && wrote_all(&record.load_points, measured)
     {
         // If this fails, the manifest still says that the files may have holes.
         let _ = workspace.settle(test).await;
     }
-    let removed = workspace.remove().await;
-    removed
-        .err()
-        .map(|error| share::leftover(&directory, &error))
+    if let Some(replay) = plan.work.workload.replay() {
+        workspace.expect_recorded(&replay.trace);
+    }
+    match workspace.remove().await {
+        Ok(remains) => remains.note_in(record),
+        Err(error) => record.leftover = Some(share::leftover(&directory, &error)),
+    }
 }
 
 /// Returns the test of a run on files that were prepared before.
@@ -371,6 +374,7 @@ pub(super) async fn prepare(
     let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
     let mut shown = clock::now();
     observer.progress(&Progress::Preparing { done: 0, total });
+    workspace.watch_space(total).await;
     workspace
         .prepare(plan, clients, cancel, &mut |done| {
             let now = clock::now();

@@ -19,6 +19,29 @@ pub(crate) enum EntryKind {
     Directory,
 }
 
+/// Entries of a directory.
+pub(crate) struct Listing {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) end: ListingEnd,
+}
+
+impl Listing {
+    /// Returns the listing of a whole directory.
+    pub(crate) const fn whole(entries: Vec<Entry>) -> Self {
+        let end = ListingEnd::Whole;
+        Self { entries, end }
+    }
+}
+
+/// How a listing ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListingEnd {
+    /// The server has no more names.
+    Whole,
+    /// There were enough names.
+    Cut,
+}
+
 /// A session that is connected to a share.
 pub(crate) trait FileCalls {
     /// Opens or creates a file or a directory.
@@ -62,9 +85,28 @@ pub(crate) trait FileCalls {
     /// Has the server write the file's data to stable storage.
     async fn flush(&mut self, doing: &str, file: FileId) -> Result<(), SessionError>;
 
+    /// Returns the entries of a directory that `wanted` accepts, without `.` and `..`.
+    /// The empty path is the share's root. Stops after an answer with which there are
+    /// more than `most` of them.
+    async fn list_some(
+        &mut self,
+        doing: &str,
+        path: &str,
+        most: usize,
+        wanted: impl FnMut(&Entry) -> bool,
+    ) -> Result<Listing, SessionError>;
+
     /// Returns the entries of a directory, without `.` and `..`. The empty path is the
     /// share's root.
-    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError>;
+    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
+        let listing = self
+            .list_some(doing, path, LISTING_NAMES_MAX, |_| true)
+            .await?;
+        match listing.end {
+            ListingEnd::Whole => Ok(listing.entries),
+            ListingEnd::Cut => Err(self.failed_call(doing, StepFailure::EndlessListing)),
+        }
+    }
 
     /// Returns the bytes free for this user in a directory; `None` if the server refuses
     /// the query.

@@ -2,6 +2,7 @@
 
 use smbench_model::fileio::{Fileio, Prepared};
 use smbench_model::limits::Limits;
+use smbench_model::record::RecycleBin;
 use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 
@@ -9,6 +10,15 @@ use crate::machine::cancel::Cancel;
 use crate::machine::runtime::blocking;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share;
+
+/// The result of removing prepared files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemovedFiles {
+    /// The directory, as a path from the share's root; `None` if there was none.
+    pub directory: Option<String>,
+    /// Recycle bins that hold or held files of smbench.
+    pub bins: Vec<RecycleBin>,
+}
 
 /// Credits to ask for while files are prepared.
 const CREDITS: u16 = 32;
@@ -35,8 +45,7 @@ pub fn prepare(
     })
 }
 
-/// Removes the files that [`prepare`] has made, and blocks the thread. Returns the
-/// directory as a path from the share's root, or `None` if there was none.
+/// Removes the files that [`prepare`] has made, and blocks the thread.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses, or the files are in use.
@@ -44,7 +53,7 @@ pub fn remove(
     target: &Target,
     options: SessionOptions,
     limits: Limits,
-) -> Result<Option<String>, SessionError> {
+) -> Result<RemovedFiles, SessionError> {
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
         share::remove_kept(&endpoint).await

@@ -17,11 +17,14 @@ mod files;
 mod kept;
 mod names;
 mod prepare;
+mod recycle;
 mod remove;
 mod replay;
 mod session;
 
 use smbench_model::contents::block::Salt;
+use smbench_model::record::{RecycleBin, RunRecord};
+use smbench_model::trace::Trace;
 use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -32,9 +35,10 @@ use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
 use names::{DIRECTORY_PREFIX, MARKER};
+use recycle::{Seen, SpaceWatch};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
-use remove::{remove_afresh, remove_claimed};
+use remove::{remove_afresh, remove_for_good};
 pub(crate) use replay::{REPLAY_DIRECTORY, populate};
 pub(crate) use session::ShareSession;
 
@@ -46,6 +50,9 @@ pub(crate) struct Workspace {
     marker: FileId,
     pub(crate) salt: Salt,
     fate: Fate,
+    /// What the run made, for the search in recycle bins.
+    seen: Seen,
+    space: Option<SpaceWatch>,
 }
 
 /// Fate of a directory at the end of its run.
@@ -78,16 +85,22 @@ impl Workspace {
                 marker,
                 salt: Salt(crate::smb::session::random_u64()),
                 fate: Fate::Removed,
+                seen: Seen::default(),
+                space: None,
             }),
             Err(Unclaimed::NotMade(error)) => Err((error, None)),
             Err(Unclaimed::PerhapsMade(error)) => {
+                let seen = &mut Seen::default();
                 let removed = match error.status() {
                     // The server answered, so the created entries are known and
                     // this session still works.
-                    Some(_) => remove_claimed(&mut session, &directory, None).await,
+                    Some(_) => {
+                        let unclaimed = (directory.as_str(), None);
+                        remove_for_good(&mut session, endpoint, unclaimed, seen).await
+                    }
                     None => {
                         drop(session);
-                        remove_afresh(&endpoint.after(&error), &directory).await
+                        remove_afresh(&endpoint.after(&error), &directory, seen).await
                     }
                 };
                 Err((
@@ -102,36 +115,88 @@ impl Workspace {
     /// is waiting.
     pub(crate) fn lose_patience(&mut self) {
         self.endpoint = self.endpoint.impatient();
+        self.space = None;
         self.session.lose_patience();
     }
 
-    /// Deletes everything in the directory, then the directory. A directory that
-    /// stays only loses its claim.
-    pub(crate) async fn remove(self) -> Result<(), SessionError> {
+    /// Deletes everything in the directory, then the directory, and what the server
+    /// moved to recycle bins. A directory that stays only loses its claim.
+    pub(crate) async fn remove(self) -> Result<Remains, SessionError> {
         let Self {
             mut session,
             endpoint,
             directory,
             marker,
             fate,
+            mut seen,
+            space,
             ..
         } = self;
         if fate == Fate::Kept {
             let closed = session.close_file("close the run's marker", marker).await;
             session.log_off().await;
             // If the connection is gone, the server closes the marker.
-            return closed.or(Ok(()));
+            return closed
+                .map(|()| Remains::default())
+                .or(Ok(Remains::default()));
         }
-        let removed = remove_claimed(&mut session, &directory, Some(marker)).await;
-        let Err(error) = removed else {
-            session.log_off().await;
-            return Ok(());
-        };
-        // The session that held the directory may have died, or be out of step;
-        // a new one may still reach the server. The old one must go first: it
-        // has the marker open.
-        drop(session);
-        remove_afresh(&endpoint.after(&error), &directory).await
+        let space = SpaceWatch::before_removal(space, &mut session).await;
+        let claimed = (directory.as_str(), Some(marker));
+        match remove_for_good(&mut session, &endpoint, claimed, &mut seen).await {
+            Ok(bins) => {
+                let space_kept = SpaceWatch::after_removal(space, &mut session).await;
+                session.log_off().await;
+                Ok(Remains { bins, space_kept })
+            }
+            // The session that held the directory may have died, or be out of step;
+            // a new one may still reach the server. The old one must go first: it
+            // has the marker open.
+            Err(error) => {
+                drop(session);
+                let endpoint = endpoint.after(&error);
+                let bins = remove_afresh(&endpoint, &directory, &mut seen).await?;
+                let space_kept = None;
+                Ok(Remains { bins, space_kept })
+            }
+        }
+    }
+
+    /// Notes that replays of this trace make files of the recorded names.
+    pub(crate) fn expect_recorded(&mut self, trace: &Trace) {
+        let leaf = |path: &str| path.rsplit('\\').next().unwrap_or_default().to_owned();
+        let names = trace.paths.iter().map(|path| leaf(&path.display(0)));
+        self.seen.replayed(names);
+    }
+
+    /// Looks at the free space before files of this many bytes are written.
+    pub(crate) async fn watch_space(&mut self, bytes: u64) {
+        match &mut self.space {
+            Some(space) => space.add(bytes),
+            None => self.space = SpaceWatch::begin(&mut self.session, &self.directory, bytes).await,
+        }
+    }
+}
+
+/// Deleted files that the server kept.
+#[derive(Default)]
+pub(crate) struct Remains {
+    /// Recycle bins that hold or held files of the run.
+    pub(crate) bins: Vec<RecycleBin>,
+    /// What was measured if the space of the files did not come back.
+    pub(crate) space_kept: Option<String>,
+}
+
+impl Remains {
+    /// Describes the files that are left; `None` if there are none.
+    pub(crate) fn leftover(&self) -> Option<String> {
+        self.bins.iter().find_map(RecycleBin::leftover)
+    }
+
+    /// Records what the server kept.
+    pub(crate) fn note_in(self, record: &mut RunRecord) {
+        record.leftover = self.leftover();
+        record.recycle_bins = self.bins;
+        record.space_kept = self.space_kept;
     }
 }
 

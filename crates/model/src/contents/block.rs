@@ -201,6 +201,29 @@ pub fn check(found: &[u8; BLOCK_BYTES], file_offset: u64, salt: Salt) -> Result<
     })
 }
 
+/// Bytes at the start of a block that show who wrote it: the header, and the first
+/// word of the filling, which the seal determines.
+const SIGN_BYTES: usize = (HEADER_WORDS + 1) * 8;
+
+/// Returns whether `data`, read from the start of a file, is of smbench, in any run.
+/// One block that begins as smbench writes it is enough. A file shorter than that is
+/// compared as far as it goes.
+#[must_use]
+pub fn is_of_smbench(data: &[u8]) -> bool {
+    if data.len() < size_of::<u64>() {
+        return false;
+    }
+    let offsets = (0..).step_by(BLOCK_BYTES);
+    data.chunks(BLOCK_BYTES).zip(offsets).any(|(part, offset)| {
+        let mut found = [0; BLOCK_BYTES];
+        found[..part.len()].copy_from_slice(part);
+        let ink = Ink::of(stamp_at(&found, 1), Salt(0));
+        let ours = ink.sealed(offset, word_at(&found, SEAL_WORD));
+        let compared = part.len().min(SIGN_BYTES);
+        (compared == SIGN_BYTES || offset == 0) && part[..compared] == ours[..compared]
+    })
+}
+
 /// The writers of the two parts of a torn block, which a read caught halfway
 /// through a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

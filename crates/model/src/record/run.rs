@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contents::block::Salt;
 use crate::kind::OpKind;
 use crate::plan::Plan;
-use crate::record::{HostFacts, LoadPointRecord};
+use crate::record::{HostFacts, LoadPointRecord, RecycleBin};
 
 /// The properties that the server negotiated; the same for every session of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +145,10 @@ pub struct RunRecord {
     pub outcome: Outcome,
     /// The files that could not be removed from the share, as a lower-case clause.
     pub leftover: Option<String>,
+    /// Recycle bins to which the server moved deleted files of the run.
+    pub recycle_bins: Vec<RecycleBin>,
+    /// What was measured if the space of the deleted files did not come back.
+    pub space_kept: Option<String>,
 }
 
 impl RunRecord {
@@ -163,6 +167,8 @@ impl RunRecord {
             own_part: Vec::new(),
             outcome: Outcome::Interrupted,
             leftover: None,
+            recycle_bins: Vec::new(),
+            space_kept: None,
         }
     }
 }

@@ -169,6 +169,12 @@ fn of_run(run: &RunDoc) -> Vec<FactText> {
     if let Some(leftover) = &run.leftover {
         add("left over", leftover.clone());
     }
+    if let Some(kept) = &run.space_kept {
+        add("left over", kept.clone());
+    }
+    if let Some(told) = text::recycled(run) {
+        add("deletions", told);
+    }
     facts
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::{ClientPart, LoadModel};
+use smbench_model::record::RecycleBin;
 
 use super::calibration::CalibrationDoc;
 use super::condition::ConditionDoc;
@@ -87,6 +88,14 @@ pub struct RunDoc {
     pub conditions: Vec<ConditionDoc>,
     /// Files that could not be removed from the share; `null` if nothing was left.
     pub leftover: Option<String>,
+    /// Folders to which the server moved deleted files, so that each deletion was a rename
+    /// for the server. Absent if smbench found none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recycle_bins: Vec<RecycleBin>,
+    /// What smbench measured if the space of the deleted files did not come back. Absent if
+    /// it came back, and if smbench cannot judge that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_kept: Option<String>,
 }
 
 /// Returns whether `run` made this name of a file: the start and the profile.

@@ -50,6 +50,15 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
                 .iter()
                 .filter_map(|part| Some((part, part.doc.leftover.as_deref()?))),
         ),
+        recycle_bins: parts
+            .iter()
+            .flat_map(|part| part.doc.recycle_bins.clone())
+            .collect(),
+        space_kept: told(
+            parts
+                .iter()
+                .filter_map(|part| Some((part, part.doc.space_kept.as_deref()?))),
+        ),
     })
 }
 

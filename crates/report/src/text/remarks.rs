@@ -10,7 +10,7 @@ use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::load::Load;
 use crate::replayed::Replayed;
-use crate::units::{counted, plain};
+use crate::units::{bytes, counted, plain};
 
 /// Highest number of drop-outs shown per load point; the document has them all.
 const DROPOUTS_SHOWN: usize = 3;
@@ -70,7 +70,31 @@ pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
     }
+    if let Some(kept) = &doc.space_kept {
+        text += &format!("left on the server: {}\n", plain(kept));
+    }
+    if let Some(told) = recycled(doc) {
+        text += &format!("deletions: {told}\n");
+    }
     text
+}
+
+/// Says that the server moved deleted files to a recycle bin, and what became of them.
+/// `None` if it did not.
+#[must_use]
+pub fn recycled(doc: &RunDoc) -> Option<String> {
+    let used = doc.recycle_bins.iter().filter(|bin| bin.is_used());
+    let paths = used.clone().map(|bin| plain(&bin.path)).unique().join(", ");
+    if paths.is_empty() {
+        return None;
+    }
+    let files = used.clone().map(|bin| bin.files_removed).sum();
+    let size = bytes(used.map(|bin| bin.bytes_removed).sum());
+    let files = counted(files, "file");
+    Some(format!(
+        "the server moved deleted files to its recycle bin ({paths}), so each deletion was a \
+         rename for it; smbench removed {files} ({size}) from there"
+    ))
 }
 
 /// Returns how close the run comes to the limit of its generator, on one line of

@@ -137,7 +137,7 @@ pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let mut all: Vec<Passage> = verdict_facts(doc).into_iter().map(Passage::from).collect();
     for line in remarks_with("", doc).lines() {
-        let tone = match line.starts_with("failed:") || line.starts_with("left on") {
+        let tone = match line.starts_with("failed:") || line.starts_with("left on ") {
             true => Tone::Problem,
             false => Tone::Plain,
         };

@@ -302,6 +302,8 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         load_points,
         outcome: Outcome::Complete,
         leftover: None,
+        recycle_bins: Vec::new(),
+        space_kept: None,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::args::FileioArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
+use crate::recycled::{judge, told};
 use crate::request::limits;
 use crate::signals;
 
@@ -96,10 +97,14 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     line.show(&Progress::CleaningUp);
     let removed = prepared::remove(&target, options, limits);
     line.clear();
-    let text = match removed? {
-        Some(directory) => format!("removed {}\n", plain(&directory)),
-        None => "nothing to remove\n".to_owned(),
-    };
-    print(&text)?;
-    Ok(Exit::Done)
+    let removed = removed?;
+    let directory = removed.directory.as_deref();
+    let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
+    let text = directory.unwrap_or_default() + &told(&removed.bins);
+    if text.is_empty() {
+        print("nothing to remove\n")?;
+    } else {
+        print(&text)?;
+    }
+    Ok(judge(&removed.bins))
 }

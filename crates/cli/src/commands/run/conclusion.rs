@@ -69,9 +69,13 @@ pub(super) fn conclude(
     Ok(Ran { doc, ended })
 }
 
-/// Reports a directory that remains on the share. Returns the exit code for it.
+/// Reports files that remain on the server. Returns the exit code for them.
 fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>) -> Exit {
+    if let Some(kept) = &doc.space_kept {
+        context.complain(kept);
+    }
     match (&doc.leftover, &request.server) {
+        (None, RunServer::Given(_)) if doc.space_kept.is_some() => Exit::Setup,
         (Some(leftover), RunServer::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",

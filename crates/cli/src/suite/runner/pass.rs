@@ -79,6 +79,12 @@ impl Runner<'_> {
         let disclosure = server.disclosure.clone();
         let (record, closed) = self.measure(pass, &work, server, &place, left);
         let leftover = leftover(&record).filter(|_| !is_scratch);
+        if let Ok(record) = &record
+            && let Some(kept) = record.space_kept.as_deref().filter(|_| !is_scratch)
+        {
+            self.leftovers += 1;
+            self.tell(kept);
+        }
         let doc = record.map(|record| {
             let mut doc = document(&record, disclosure);
             if let Some(searching) = &work.searching {

@@ -13,7 +13,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
-use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
+use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd};
 
 const LISTING_LEN: u32 = 64 * 1024;
 const ASKING: &str = "ask how much space is free";
@@ -112,7 +112,13 @@ impl FileCalls for Session {
             .map(|_| ())
     }
 
-    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
+    async fn list_some(
+        &mut self,
+        doing: &str,
+        path: &str,
+        most: usize,
+        mut wanted: impl FnMut(&Entry) -> bool,
+    ) -> Result<Listing, SessionError> {
         let request = CreateRequest {
             options: options::FILE_DIRECTORY_FILE,
             ..CreateRequest::open(path, access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE)
@@ -126,20 +132,19 @@ impl FileCalls for Session {
                     directory::encode_request(id, len, out);
                 })
                 .await?;
-            match reply.status {
+            let end = match reply.status {
                 NtStatus::SUCCESS => {
                     let some = directory::decode_response(&reply.message)
                         .map_err(|error| self.malformed(doing, error))?;
-                    entries.extend(some);
-                    if entries.len() > LISTING_NAMES_MAX {
-                        break;
-                    }
+                    entries.extend(some.into_iter().filter(&mut wanted));
+                    (entries.len() > most).then_some(ListingEnd::Cut)
                 }
-                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => {
-                    self.close(doing, id).await?;
-                    return Ok(entries);
-                }
+                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => Some(ListingEnd::Whole),
                 status => return Err(self.refused(doing, status)),
+            };
+            if let Some(end) = end {
+                self.close(doing, id).await?;
+                return Ok(Listing { entries, end });
             }
         }
         Err(self.failed_on_share(doing, StepFailure::EndlessListing))

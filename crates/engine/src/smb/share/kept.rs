@@ -22,10 +22,12 @@ use smbench_protocol::command::create::Disposition;
 use super::files::join;
 use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::prepare::{FileTreatment, Job};
-use super::remove::{list_inside, own_name, remove_claimed};
+use super::recycle::{Removed, Seen, empty_bins};
+use super::remove::{list_inside, own_name, remove_for_good};
 use super::replay::make_directory;
 use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
+use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError, random_u64};
 use crate::smb::share::ShareSession;
 use manifest::{manifest, write_manifest};
@@ -114,13 +116,17 @@ pub(crate) async fn prepare_kept(
     }
 }
 
-/// Removes the files and their directory; returns its name if it existed.
-pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, SessionError> {
+/// Removes the files and their directory, and what a server moved to recycle bins.
+pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<RemovedFiles, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
     let directory = directory_of(endpoint);
+    let mut seen = Seen::default();
     let Some(found) = sizes(&mut session, &directory).await? else {
+        let removed = Removed::One(&directory);
+        let bins = empty_bins(&mut session, endpoint, &seen, removed).await;
         session.log_off().await;
-        return Ok(None);
+        let directory = None;
+        return Ok(RemovedFiles { directory, bins });
     };
     refuse_foreign(&found, &directory, endpoint)?;
     let workspace = claim(endpoint, session, Missing::Refused, Salt::default()).await?;
@@ -129,9 +135,11 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<Option<String>, S
         marker,
         ..
     } = workspace;
-    remove_claimed(&mut session, &directory, Some(marker)).await?;
+    let claimed = (directory.as_str(), Some(marker));
+    let bins = remove_for_good(&mut session, endpoint, claimed, &mut seen).await?;
     session.log_off().await;
-    Ok(Some(directory))
+    let directory = Some(directory);
+    Ok(RemovedFiles { directory, bins })
 }
 
 impl Workspace {
@@ -346,6 +354,8 @@ async fn claim(
             marker,
             salt,
             fate: Fate::Kept,
+            seen: Seen::default(),
+            space: None,
         }),
         Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
             let at = endpoint.share();

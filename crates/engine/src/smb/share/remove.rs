@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use smbench_model::files::{FileSet, ScratchName};
+use smbench_model::record::RecycleBin;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
@@ -11,6 +12,7 @@ use smbench_protocol::{FileId, NtStatus};
 use super::files::{delete, join, list, list_respelled};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
+use super::recycle::{Removed, Seen, empty_bins};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -33,13 +35,15 @@ pub struct Cleanup {
     pub foreign: Vec<String>,
     /// Directories of files that were prepared for `fileio`; they stay.
     pub prepared: Vec<String>,
+    /// Recycle bins that hold or held files of smbench.
+    pub bins: Vec<RecycleBin>,
 }
 
 /// Removes the directories that killed runs left below the target's path.
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
     let base = endpoint.target.path.clone();
-    let mut found = Cleanup::default();
+    let (mut found, mut seen) = (Cleanup::default(), Seen::default());
     let is_ours = |name: &str| name == FILEIO_DIRECTORY || is_run_directory(name);
     for entry in list_respelled(&mut session, &base, is_ours).await? {
         let directory = join(&base, &entry.name);
@@ -50,8 +54,9 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
         if !entry.is_directory || !is_run_directory(&entry.name) {
             continue;
         }
-        found.look_into(&mut session, directory).await?;
+        found.look_into(&mut session, directory, &mut seen).await?;
     }
+    found.bins = empty_bins(&mut session, endpoint, &seen, Removed::All).await;
     session.log_off().await;
     Ok(found)
 }
@@ -63,10 +68,17 @@ pub(crate) async fn remove_remains(
     directory: &str,
 ) -> Result<Cleanup, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
-    let mut found = Cleanup::default();
+    let (mut found, mut seen) = (Cleanup::default(), Seen::default());
     let name = directory.rsplit('\\').next().unwrap_or_default();
     match is_run_directory(name) {
-        true => found.look_into(&mut session, directory.to_owned()).await?,
+        true => {
+            let path = directory.to_owned();
+            found.look_into(&mut session, path, &mut seen).await?;
+            if found.in_use.is_empty() && found.foreign.is_empty() {
+                let removed = Removed::One(directory);
+                found.bins = empty_bins(&mut session, endpoint, &seen, removed).await;
+            }
+        }
         false => found.foreign.push(directory.to_owned()),
     }
     session.log_off().await;
@@ -79,8 +91,9 @@ impl Cleanup {
         &mut self,
         session: &mut ShareSession,
         directory: String,
+        seen: &mut Seen,
     ) -> Result<(), SessionError> {
-        match clean(session, &directory).await {
+        match clean(session, &directory, seen).await {
             Ok(DirectoryOwner::Dead) => self.removed.push(directory),
             Ok(DirectoryOwner::InUse) => self.in_use.push(directory),
             Ok(DirectoryOwner::Foreign) => self.foreign.push(directory),
@@ -107,6 +120,7 @@ enum DirectoryOwner {
 async fn clean(
     session: &mut ShareSession,
     directory: &str,
+    seen: &mut Seen,
 ) -> Result<DirectoryOwner, SessionError> {
     let inside = list_inside(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
@@ -115,7 +129,7 @@ async fn clean(
     // A living run has its marker open without sharing.
     match claim(session, directory).await {
         Ok(marker) => {
-            remove_claimed(session, directory, marker).await?;
+            remove_claimed(session, directory, marker, seen).await?;
             Ok(DirectoryOwner::Dead)
         }
         Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
@@ -140,29 +154,46 @@ async fn claim(
     }
 }
 
-/// Removes one of our directories on a new session.
+/// Removes one of our directories on a new session, and its files from recycle bins.
 pub(super) async fn remove_afresh(
     endpoint: &Endpoint,
     directory: &str,
-) -> Result<(), SessionError> {
+    seen: &mut Seen,
+) -> Result<Vec<RecycleBin>, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
-    remove_claimed(&mut session, directory, None).await?;
+    let bins = remove_for_good(&mut session, endpoint, (directory, None), seen).await?;
     session.log_off().await;
-    Ok(())
+    Ok(bins)
+}
+
+/// Removes one of our directories, which may be claimed, and its files from recycle
+/// bins.
+pub(super) async fn remove_for_good(
+    session: &mut ShareSession,
+    endpoint: &Endpoint,
+    (directory, claim): (&str, Option<FileId>),
+    seen: &mut Seen,
+) -> Result<Vec<RecycleBin>, SessionError> {
+    remove_claimed(session, directory, claim, seen).await?;
+    Ok(empty_bins(session, endpoint, seen, Removed::One(directory)).await)
 }
 
 /// Deletes the files of one of our directories, closes the claim, then deletes the
 /// marker and the directory. Retries for a while for two reasons. Sessions that
 /// were cut off hold their opens until the server notices. A request of theirs may
 /// also still be in progress.
-pub(super) async fn remove_claimed(
+async fn remove_claimed(
     session: &mut ShareSession,
     directory: &str,
     mut claim: Option<FileId>,
+    seen: &mut Seen,
 ) -> Result<(), SessionError> {
     for _ in 0..REMOVE_RETRIES {
-        match try_remove(session, directory, &mut claim).await {
-            Ok(Removal::Gone) => return Ok(()),
+        match try_remove(session, directory, &mut claim, seen).await {
+            Ok(Removal::Gone) => {
+                seen.directory(directory);
+                return Ok(());
+            }
             Ok(Removal::Held) => tokio::time::sleep(REMOVE_RETRY_DELAY).await,
             Err(error) => return Err(error),
         }
@@ -187,6 +218,7 @@ async fn try_remove(
     session: &mut ShareSession,
     directory: &str,
     claim: &mut Option<FileId>,
+    seen: &mut Seen,
 ) -> Result<Removal, SessionError> {
     let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,
@@ -194,9 +226,12 @@ async fn try_remove(
     };
     for entry in &entries {
         let path = join(directory, &entry.name);
+        seen.file(entry);
         match own(entry) {
             Some(Own::One(kind)) => delete(session, &path, kind).await?,
-            Some(Own::Tree) => delete_tree(session, &path).await?,
+            Some(Own::Tree) => {
+                delete_tree(session, &path, &mut |entry| seen.recorded(entry)).await?;
+            }
             None => {}
         }
     }
@@ -255,7 +290,7 @@ pub(super) fn own_name(name: &str) -> bool {
     name == MANIFEST || FileSet::is_file_name(name)
 }
 
-fn is_run_directory(name: &str) -> bool {
+pub(super) fn is_run_directory(name: &str) -> bool {
     name.strip_prefix(DIRECTORY_PREFIX).is_some_and(|digits| {
         digits.len() == DIRECTORY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     })

@@ -5,6 +5,7 @@ use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::directory::Entry;
 
 use super::files::{delete, join, list};
 use super::prepare::write_some;
@@ -27,7 +28,7 @@ pub(crate) async fn populate(
     make_directory(session, root).await?;
     let path = |path: u32| join(root, &trace.paths[path as usize].display(client));
     for &own in &trace.population.own {
-        delete_tree(session, &path(own)).await?;
+        delete_tree(session, &path(own), &mut |_| {}).await?;
     }
     for (file, &(name, made)) in (0..).zip(&trace.population.made) {
         let path = path(name);
@@ -85,10 +86,12 @@ async fn make_file(
 }
 
 /// Deletes a directory with all its contents, or a file of that name. Entries that
-/// others have open stay, and missing entries are no error.
+/// others have open stay, and missing entries are no error. Calls `found` with each entry
+/// below the directory.
 pub(super) async fn delete_tree(
     session: &mut impl FileCalls,
     path: &str,
+    found: &mut impl FnMut(&Entry),
 ) -> Result<(), SessionError> {
     enum Visit {
         Empty,
@@ -118,6 +121,7 @@ pub(super) async fn delete_tree(
         let inside = |name: &str| join(&path, name);
         let mut below = Vec::new();
         for entry in &entries {
+            found(entry);
             match entry.is_directory {
                 true => below.push((inside(&entry.name), Visit::Empty)),
                 false => delete(session, &inside(&entry.name), EntryKind::File).await?,

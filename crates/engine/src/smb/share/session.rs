@@ -5,7 +5,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{Dialect, FileId};
 use tokio::net::TcpStream;
 
-use crate::smb::calls::{EntryKind, FileCalls};
+use crate::smb::calls::{EntryKind, FileCalls, Listing};
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, Session, SessionError, SetupSteps, StepFailure};
 
@@ -139,8 +139,14 @@ impl FileCalls for ShareSession {
         either!(self, session => session.flush(doing, file).await)
     }
 
-    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
-        either!(self, session => session.list(doing, path).await)
+    async fn list_some(
+        &mut self,
+        doing: &str,
+        path: &str,
+        most: usize,
+        wanted: impl FnMut(&Entry) -> bool,
+    ) -> Result<Listing, SessionError> {
+        either!(self, session => session.list_some(doing, path, most, wanted).await)
     }
 
     async fn free_bytes(&mut self, doing: &str, path: &str) -> Result<Option<u64>, SessionError> {

@@ -19,7 +19,7 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::CifsSession;
-use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX};
+use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd};
 use crate::smb::session::{SessionError, StepFailure};
 
 /// Hidden and system files, and directories, are listed as well.
@@ -53,6 +53,14 @@ impl CifsSession {
         SessionError::Path {
             doing: doing.to_owned(),
         }
+    }
+
+    /// Ends a search before its last name.
+    async fn end_search(&mut self, doing: &str, sid: u16) -> Result<(), SessionError> {
+        let close = FindClose2Request { sid };
+        self.expect(doing, CifsCommand::FindClose2, |out| close.encode(out))
+            .await
+            .map(|_| ())
     }
 
     /// Sends an NT_CREATE_ANDX and returns its answer.
@@ -173,7 +181,13 @@ impl FileCalls for CifsSession {
             .map(|_| ())
     }
 
-    async fn list(&mut self, doing: &str, path: &str) -> Result<Vec<Entry>, SessionError> {
+    async fn list_some(
+        &mut self,
+        doing: &str,
+        path: &str,
+        most: usize,
+        mut wanted: impl FnMut(&Entry) -> bool,
+    ) -> Result<Listing, SessionError> {
         let pattern = match path {
             "" => "*".to_owned(),
             path => format!(r"{path}\*"),
@@ -193,7 +207,9 @@ impl FileCalls for CifsSession {
         match reply.status {
             NtStatus::SUCCESS => {}
             // Only the root may have no entry at all.
-            NtStatus::NO_SUCH_FILE if path.is_empty() => return Ok(Vec::new()),
+            NtStatus::NO_SUCH_FILE if path.is_empty() => {
+                return Ok(Listing::whole(Vec::new()));
+            }
             status => return Err(self.stream.refused(doing, status)),
         }
         let answer = FindFirst2Response::decode(&reply.parameters, &reply.data);
@@ -201,13 +217,16 @@ impl FileCalls for CifsSession {
             answer.map_err(|error| self.stream.malformed(doing, error))?;
         let names = found.names(CLASS);
         let mut entries = names.map_err(|error| self.stream.malformed(doing, error))?;
+        entries.retain(&mut wanted);
         let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
         for _ in 0..LISTING_ANSWERS_MAX {
             let Some(resume_name) = last.filter(|_| !is_over) else {
-                return Ok(entries);
+                return Ok(Listing::whole(entries));
             };
-            if entries.len() > LISTING_NAMES_MAX {
-                break;
+            if entries.len() > most {
+                self.end_search(doing, sid).await?;
+                let end = ListingEnd::Cut;
+                return Ok(Listing { entries, end });
             }
             let next = FindNext2Request {
                 sid,
@@ -222,18 +241,17 @@ impl FileCalls for CifsSession {
                 .await?;
             match reply.status {
                 NtStatus::SUCCESS => {}
-                NtStatus::NO_MORE_FILES => return Ok(entries),
+                NtStatus::NO_MORE_FILES => return Ok(Listing::whole(entries)),
                 status => return Err(self.stream.refused(doing, status)),
             }
             let found = FoundNames::decode(&reply.parameters, &reply.data)
                 .map_err(|error| self.stream.malformed(doing, error))?;
             let names = found.names(CLASS);
-            entries.extend(names.map_err(|error| self.stream.malformed(doing, error))?);
+            let names = names.map_err(|error| self.stream.malformed(doing, error))?;
+            entries.extend(names.into_iter().filter(&mut wanted));
             (is_over, last) = (found.end_of_search, last_name(&found));
         }
-        let close = FindClose2Request { sid };
-        self.expect(doing, CifsCommand::FindClose2, |out| close.encode(out))
-            .await?;
+        self.end_search(doing, sid).await?;
         Err(self.failed_call(doing, StepFailure::EndlessListing))
     }
 

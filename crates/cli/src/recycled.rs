@@ -1,0 +1,41 @@
+//! Describes recycle bins that a clean-up found.
+
+use smbench_model::record::RecycleBin;
+use smbench_report::units::{bytes, counted, plain};
+
+use crate::failure::Exit;
+use crate::output::complain;
+
+/// Returns a line for each bin with removed files, and for each with files that stay.
+pub(crate) fn told(bins: &[RecycleBin]) -> String {
+    let mut text = String::new();
+    for bin in bins {
+        let path = plain(&bin.path);
+        if bin.files_removed > 0 {
+            let files = counted(bin.files_removed, "file");
+            let size = bytes(bin.bytes_removed);
+            text += &format!("removed {files} ({size}) from the recycle bin {path}\n");
+        }
+        if bin.files_unproven > 0 {
+            let files = counted(bin.files_unproven, "file");
+            text += &format!(
+                "left alone in the recycle bin {path}: {files} with a name as of smbench, which \
+                 nothing else shows to be of smbench\n"
+            );
+        }
+    }
+    text
+}
+
+/// Reports the files of smbench that stay in bins. Returns the exit code for them.
+pub(crate) fn judge(bins: &[RecycleBin]) -> Exit {
+    let left: Vec<_> = bins.iter().filter_map(RecycleBin::leftover).collect();
+    for text in &left {
+        complain(plain(text));
+    }
+    if left.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Setup
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether the space of deleted files comes back. If not, a recycle bin at a place that
+//! clients cannot see may hold them, or a snapshot.
+//!
+//! Other clients write and delete too. A finding therefore needs all of these: the free
+//! space fell when the files were written; it is the same before and after the deletion;
+//! and it does not move while it is watched, so that no other client is at work.
+
+use std::time::Duration;
+
+use smbench_model::units::Size;
+
+use crate::smb::calls::FileCalls;
+use crate::smb::share::files::free_bytes_in;
+
+/// Bytes of the smallest run that is watched. Less is lost among other clients.
+const WATCHED_BYTES_MIN: u64 = 256 << 20;
+/// Number of looks after the deletion, and the time between them. Some file systems give
+/// space back only some seconds later.
+const LOOKS: u32 = 10;
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The free space of a share over the life of a run.
+#[derive(Debug)]
+pub(crate) struct SpaceWatch {
+    folder: String,
+    /// Bytes of the files.
+    bytes: u64,
+    /// Free bytes before the files were written.
+    at_first: u64,
+    /// Free bytes before they were deleted.
+    before: u64,
+}
+
+impl SpaceWatch {
+    /// Looks before files of this many bytes are written. `None` if they are too few, or
+    /// if the server does not report its free space.
+    pub(in crate::smb::share) async fn begin(
+        session: &mut impl FileCalls,
+        folder: &str,
+        bytes: u64,
+    ) -> Option<Self> {
+        if bytes < WATCHED_BYTES_MIN {
+            return None;
+        }
+        let at_first = free_bytes_in(session, folder).await.ok()??;
+        Some(Self {
+            folder: folder.to_owned(),
+            bytes,
+            at_first,
+            before: at_first,
+        })
+    }
+
+    /// Notes that more files are written.
+    pub(in crate::smb::share) const fn add(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Looks before the files are deleted. `None` if they took no space that the server
+    /// reports.
+    pub(in crate::smb::share) async fn before_removal(
+        watch: Option<Self>,
+        session: &mut impl FileCalls,
+    ) -> Option<Self> {
+        let mut watch = watch?;
+        watch.before = free_bytes_in(session, &watch.folder).await.ok()??;
+        let taken = watch.at_first.saturating_sub(watch.before);
+        (taken >= watch.bytes / 2).then_some(watch)
+    }
+
+    /// Looks after the files were deleted, until their space is back or it is certain that
+    /// it does not come back. Describes what was measured in that case.
+    pub(in crate::smb::share) async fn after_removal(
+        watch: Option<Self>,
+        session: &mut impl FileCalls,
+    ) -> Option<String> {
+        let watch = watch?;
+        let mut looks = Vec::new();
+        for look in 0..LOOKS {
+            if look > 0 {
+                tokio::time::sleep(LOOK_INTERVAL).await;
+            }
+            looks.push(free_bytes_in(session, &watch.folder).await.ok()??);
+            if !watch.is_kept(&looks) {
+                return None;
+            }
+        }
+        let last = looks.last()?;
+        Some(format!(
+            "the space of the deleted files did not come back: {} were deleted; the share had {} \
+             free before that and {} free {} s later; a recycle bin that smbench does not see, or a \
+             snapshot, may hold them",
+            Size(watch.bytes).three_digits(),
+            Size(watch.before).three_digits(),
+            Size(*last).three_digits(),
+            LOOKS - 1
+        ))
+    }
+
+    /// Returns whether all looks say that nothing was given back, and that nobody else
+    /// writes or deletes.
+    fn is_kept(&self, looks: &[u64]) -> bool {
+        let little = self.bytes / 16;
+        looks
+            .iter()
+            .all(|look| look.abs_diff(self.before) <= little)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn watch() -> SpaceWatch {
+        SpaceWatch {
+            folder: String::new(),
+            bytes: GIB,
+            at_first: 10 * GIB,
+            before: 9 * GIB,
+        }
+    }
+
+    #[test]
+    fn space_that_comes_back_or_moves_is_no_finding() {
+        let watch = watch();
+        assert!(watch.is_kept(&[9 * GIB, 9 * GIB + 4096]));
+        for moved in [10 * GIB, 9 * GIB + GIB / 4, 8 * GIB] {
+            assert!(!watch.is_kept(&[9 * GIB, moved]), "{moved}");
+        }
+    }
+}

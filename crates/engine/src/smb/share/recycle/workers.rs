@@ -1,0 +1,166 @@
+//! Deletes files on several sessions at a time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::directory::Entry;
+use tokio::task::JoinSet;
+
+use super::owner::{Ownership, is_proof};
+use crate::smb::calls::{EntryKind, FileCalls};
+use crate::smb::session::{Endpoint, SessionError};
+use crate::smb::share::ShareSession;
+use crate::smb::share::files::join;
+
+/// Sessions that delete files in parallel.
+const HELPERS: usize = 8;
+/// Number of files from which further sessions are worth their log-on.
+const MANY: usize = 200;
+/// Bytes that are read to see who wrote a file. A request of any server can carry them.
+const PROOF_LEN: u32 = 16 * 1024;
+
+/// What became of a file.
+pub(super) enum Settled {
+    /// It is deleted.
+    Gone,
+    /// It is not shown to be ours, and stays.
+    Unproven,
+    /// It is ours, and the server refused to delete it for this reason.
+    Refused(String),
+}
+
+type Jobs = VecDeque<(Ownership, Entry)>;
+type Done = Vec<(Entry, Settled)>;
+
+/// The session of a clean-up, and further ones for many files.
+pub(super) struct Workers<'a> {
+    pub(super) session: &'a mut ShareSession,
+    endpoint: &'a Endpoint,
+    helpers: Vec<ShareSession>,
+}
+
+impl<'a> Workers<'a> {
+    pub(super) const fn new(session: &'a mut ShareSession, endpoint: &'a Endpoint) -> Self {
+        Self {
+            session,
+            endpoint,
+            helpers: Vec::new(),
+        }
+    }
+
+    /// Deletes the files in `folder` that are ours.
+    pub(super) async fn settle(
+        &mut self,
+        folder: &str,
+        jobs: Vec<(Ownership, Entry)>,
+    ) -> Result<Done, SessionError> {
+        if jobs.len() >= MANY {
+            self.get_help().await;
+        }
+        let jobs = Rc::new(RefCell::new(Jobs::from(jobs)));
+        if self.helpers.is_empty() {
+            return settle_all(self.session, folder, &jobs).await;
+        }
+        let mut running = JoinSet::new();
+        for mut session in self.helpers.drain(..) {
+            let (jobs, folder) = (Rc::clone(&jobs), folder.to_owned());
+            running.spawn_local(async move {
+                let done = settle_all(&mut session, &folder, &jobs).await?;
+                Ok::<_, SessionError>((session, done))
+            });
+        }
+        let mut all = Vec::new();
+        while let Some(ended) = running.join_next().await {
+            let ended = ended.map_err(|_| SessionError::Panicked {
+                doing: "empty the recycle bin",
+            })?;
+            let (session, done) = ended?;
+            self.helpers.push(session);
+            all.extend(done);
+        }
+        Ok(all)
+    }
+
+    /// Opens the further sessions, as many as the server accepts.
+    async fn get_help(&mut self) {
+        while self.helpers.len() < HELPERS {
+            match ShareSession::open(self.endpoint).await {
+                Ok(session) => self.helpers.push(session),
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// Logs off the further sessions.
+    pub(super) async fn log_off(self) {
+        for session in self.helpers {
+            session.log_off().await;
+        }
+    }
+}
+
+async fn settle_all(
+    session: &mut ShareSession,
+    folder: &str,
+    jobs: &RefCell<Jobs>,
+) -> Result<Done, SessionError> {
+    let mut done = Done::new();
+    loop {
+        let next = jobs.borrow_mut().pop_front();
+        let Some((ownership, entry)) = next else {
+            return Ok(done);
+        };
+        let path = join(folder, &entry.name);
+        let is_ours = match ownership {
+            Ownership::Certain => true,
+            Ownership::ByContents => shows_us(session, &path, &entry.name).await?,
+            Ownership::Foreign => false,
+        };
+        let settled = if is_ours {
+            delete(session, &path).await?
+        } else {
+            Settled::Unproven
+        };
+        done.push((entry, settled));
+    }
+}
+
+/// Reads the start of a file. One that cannot be read shows nothing.
+async fn shows_us(
+    session: &mut ShareSession,
+    path: &str,
+    name: &str,
+) -> Result<bool, SessionError> {
+    let doing = format!("read file '{path}'");
+    let request = CreateRequest {
+        options: options::FILE_NON_DIRECTORY_FILE,
+        ..CreateRequest::open(path, access::FILE_READ_DATA)
+    };
+    let read = async {
+        let id = session.open_file(&doing, &request).await?;
+        let data = session.read_start(&doing, id, PROOF_LEN).await;
+        session.close_file(&doing, id).await?;
+        data
+    };
+    match read.await {
+        Ok(data) => Ok(is_proof(name, &data)),
+        Err(error) if error.status().is_some() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+async fn delete(session: &mut ShareSession, path: &str) -> Result<Settled, SessionError> {
+    let doing = format!("delete '{path}'");
+    let deleted = session.delete_entry(&doing, path, EntryKind::File).await;
+    let Err(error) = deleted else {
+        return Ok(Settled::Gone);
+    };
+    match error.status() {
+        Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::NO_SUCH_FILE) => Ok(Settled::Gone),
+        Some(_) => Ok(Settled::Refused(error.to_string())),
+        None => Err(error),
+    }
+}

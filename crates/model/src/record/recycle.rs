@@ -1,0 +1,55 @@
+//! Deleted files that a server kept in a recycle bin.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Size;
+
+/// A folder to which the server moved deleted files. A deletion was a rename for this
+/// server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecycleBin {
+    /// The folder, as a path from the root of the share, with `\` between names.
+    pub path: String,
+    /// Files of smbench that smbench deleted from the folder.
+    pub files_removed: u64,
+    /// Bytes in them.
+    pub bytes_removed: u64,
+    /// Files of smbench that could not be deleted from the folder.
+    pub files_left: u64,
+    /// Bytes in them.
+    pub bytes_left: u64,
+    /// Why the first of them could not be deleted. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Files with names as smbench makes them. Nothing else shows that smbench made them,
+    /// so they stay.
+    pub files_unproven: u64,
+}
+
+impl RecycleBin {
+    /// Returns whether smbench found a file of its own in the folder.
+    #[must_use]
+    pub const fn is_used(&self) -> bool {
+        self.files_removed > 0 || self.files_left > 0
+    }
+
+    /// Describes the files that are left, as a lower-case clause; `None` if there are none.
+    #[must_use]
+    pub fn leftover(&self) -> Option<String> {
+        if self.files_left == 0 {
+            return None;
+        }
+        let count = self.files_left;
+        let files = if count == 1 {
+            "1 file remains".to_owned()
+        } else {
+            format!("{count} files remain")
+        };
+        let reason = self.reason.as_deref().unwrap_or("no reason given");
+        let (path, bytes) = (&self.path, Size(self.bytes_left).three_digits());
+        Some(format!(
+            "{files} in the recycle bin '{path}' ({bytes}): {reason}"
+        ))
+    }
+}
