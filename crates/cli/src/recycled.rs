@@ -19,8 +19,8 @@ pub(crate) fn told(bins: &[RecycleBin]) -> String {
         if bin.files_unproven > 0 {
             let files = counted(bin.files_unproven, "file");
             text += &format!(
-                "left alone in the recycle bin {path}: {files} with a name as of smbench, which \
-                 nothing else shows to be of smbench\n"
+                "left alone in the recycle bin {path}: {files} that smbench may have made, \
+                 but neither contents nor times prove it\n"
             );
         }
     }

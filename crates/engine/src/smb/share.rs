@@ -172,7 +172,11 @@ impl Workspace {
     pub(crate) async fn watch_space(&mut self, bytes: u64) {
         match &mut self.space {
             Some(space) => space.add(bytes),
-            None => self.space = SpaceWatch::begin(&mut self.session, &self.directory, bytes).await,
+            None => {
+                // The run's directory will be gone at the end.
+                let folder = &self.endpoint.target.path;
+                self.space = SpaceWatch::begin(&mut self.session, folder, bytes).await;
+            }
         }
     }
 }

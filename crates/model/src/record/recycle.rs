@@ -22,8 +22,8 @@ pub struct RecycleBin {
     /// Why the first of them could not be deleted. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Files with names as smbench makes them. Nothing else shows that smbench made them,
-    /// so they stay.
+    /// Files that smbench may have made, by their names or times. Their contents do not
+    /// prove it, so they stay.
     pub files_unproven: u64,
 }
 
