@@ -37,6 +37,9 @@ has_libclang() {
   find /usr/lib \( -name 'libclang.so*' -o -name 'libclang-[0-9]*.so*' \) -print -quit 2>/dev/null | grep -q .
 }
 
+# Tests of recycle bins need Samba's module; it is a file and no program.
+has_recycle() { compgen -G '/usr/lib/*/samba/vfs/recycle.so' >/dev/null; }
+
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 
 install_missing() {
@@ -45,6 +48,7 @@ install_missing() {
     PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null || missing+=("${entry##*:}")
   done
   has_libclang || missing+=(libclang-dev)
+  has_recycle || missing+=(samba-vfs-modules)
   [ "${#missing[@]}" -eq 0 ] && return
   step "install ${missing[*]}"
   as_root apt-get update -qq

@@ -6,6 +6,7 @@
 
 use std::env;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::LabError;
@@ -90,6 +91,39 @@ impl fmt::Display for Skip {
 /// Panics if a tool is missing and the environment variable `CI` is set.
 pub fn require(tools: &[Tool]) -> Result<(), Skip> {
     require_with(tools, env::var_os("CI").is_some())
+}
+
+/// Folders of Samba's modules for shares. Debian has one for each architecture below the
+/// first.
+const MODULE_FOLDERS: [&str; 4] = [
+    "/usr/lib",
+    "/usr/lib/samba/vfs",
+    "/usr/lib64/samba/vfs",
+    "/usr/local/samba/lib/vfs",
+];
+
+/// Checks at the start of a test that Samba's module `module` is installed.
+///
+/// # Errors
+/// [`Skip`] if it is missing. The test prints it and returns.
+///
+/// # Panics
+/// Panics if it is missing and the environment variable `CI` is set.
+pub(crate) fn require_module(module: &'static str) -> Result<(), Skip> {
+    let file = format!("{module}.so");
+    let debian = fs::read_dir(MODULE_FOLDERS[0]).into_iter().flatten();
+    let debian = debian.flatten().map(|arch| arch.path().join("samba/vfs"));
+    let mut folders = debian.chain(MODULE_FOLDERS[1..].iter().map(PathBuf::from));
+    if folders.any(|folder| folder.join(&file).exists()) {
+        return Ok(());
+    }
+    let missing = LabError::MissingTool {
+        program: module,
+        package: "samba-vfs-modules",
+    };
+    let is_ci = env::var_os("CI").is_some();
+    assert!(!is_ci, "this test must run in CI: {missing}");
+    Err(Skip(missing))
 }
 
 fn require_with(tools: &[Tool], is_ci: bool) -> Result<(), Skip> {

@@ -21,6 +21,7 @@ mod live;
 mod login;
 mod merge;
 mod passwords;
+mod recycle;
 mod report;
 mod runs;
 mod samba;

@@ -22,6 +22,7 @@ mod pacing;
 mod pattern;
 mod probe;
 mod proxy;
+mod recycle;
 mod replay;
 mod run;
 mod scale;

@@ -40,6 +40,7 @@ fn cleanup_removes_leftovers_and_nothing_else() {
             in_use: vec![],
             foreign: vec!["smbench-fedcba9876543210".to_owned()],
             prepared: vec![],
+            bins: vec![],
         }
     );
     assert!(!leftover.exists());
