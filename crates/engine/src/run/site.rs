@@ -53,7 +53,10 @@ pub(super) async fn run(
         session,
         server,
     } = connect(plan, course.clients_for_certain(), cancel).await?;
-    let workspace = claim(plan, &endpoint, session, observer).await?;
+    let mut workspace = claim(plan, &endpoint, session, observer).await?;
+    if let Some(replay) = plan.work.workload.replay() {
+        workspace.note_recorded(&replay.trace).await;
+    }
     let split = server.split;
     let mut record = RunRecord {
         operations: operations.origin,
@@ -326,9 +329,6 @@ async fn clean_up(
     {
         // If this fails, the manifest still says that the files may have holes.
         let _ = workspace.settle(test).await;
-    }
-    if let Some(replay) = plan.work.workload.replay() {
-        workspace.expect_recorded(&replay.trace);
     }
     match workspace.remove().await {
         Ok(remains) => remains.note_in(record),

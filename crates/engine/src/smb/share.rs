@@ -24,7 +24,6 @@ mod session;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::record::{RecycleBin, RunRecord};
-use smbench_model::trace::Trace;
 use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -161,13 +160,6 @@ impl Workspace {
         }
     }
 
-    /// Notes that replays of this trace make files of the recorded names.
-    pub(crate) fn expect_recorded(&mut self, trace: &Trace) {
-        let leaf = |path: &str| path.rsplit('\\').next().unwrap_or_default().to_owned();
-        let names = trace.paths.iter().map(|path| leaf(&path.display(0)));
-        self.seen.replayed(names);
-    }
-
     /// Looks at the free space before files of this many bytes are written.
     pub(crate) async fn watch_space(&mut self, bytes: u64) {
         match &mut self.space {
@@ -299,7 +291,10 @@ async fn hold_marker(
         disposition,
         options: options::FILE_NON_DIRECTORY_FILE,
         share_access: 0,
-        ..CreateRequest::open(marker, access::FILE_WRITE_DATA | access::DELETE)
+        ..CreateRequest::open(
+            marker,
+            access::FILE_READ_DATA | access::FILE_WRITE_DATA | access::DELETE,
+        )
     };
     session.open_file(doing, &request).await
 }

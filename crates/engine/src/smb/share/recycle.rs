@@ -12,6 +12,7 @@
 //! from there. It is therefore safe to remove its files from a bin.
 
 mod owner;
+mod recorded;
 mod space;
 mod tree;
 mod workers;
@@ -31,6 +32,7 @@ use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingEnd};
 use crate::smb::session::{Endpoint, SessionError};
 pub(super) use owner::Seen;
 use owner::{Ownership, Period};
+pub(super) use recorded::recorded_in;
 pub(super) use space::SpaceWatch;
 use workers::{Settled, Workers};
 

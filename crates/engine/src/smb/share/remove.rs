@@ -12,7 +12,7 @@ use smbench_protocol::{FileId, NtStatus};
 use super::files::{delete, join, list, list_respelled};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
-use super::recycle::{Removed, Seen, empty_bins};
+use super::recycle::{Removed, Seen, empty_bins, recorded_in};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -129,6 +129,9 @@ async fn clean(
     // A living run has its marker open without sharing.
     match claim(session, directory).await {
         Ok(marker) => {
+            if let Some(marker) = marker {
+                seen.replayed(recorded_in(session, marker).await?);
+            }
             remove_claimed(session, directory, marker, seen).await?;
             Ok(DirectoryOwner::Dead)
         }

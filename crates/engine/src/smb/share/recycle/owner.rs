@@ -18,6 +18,7 @@ use smbench_model::fileio::Manifest;
 use smbench_protocol::command::FileTime;
 use smbench_protocol::directory::Entry;
 
+use super::recorded::is_marker;
 use crate::smb::calls::LISTING_NAMES_MAX;
 use crate::smb::share::names::{MANIFEST, MARKER};
 use crate::smb::share::remove::own_name;
@@ -99,8 +100,9 @@ impl Seen {
 
     /// Notes that a replay made files of these names.
     pub(in crate::smb::share) fn replayed(&mut self, names: impl IntoIterator<Item = String>) {
-        self.has_replay = true;
+        let before = self.recorded.len();
         self.recorded.extend(names);
+        self.has_replay |= self.recorded.len() > before;
     }
 
     pub(super) fn has_directory(&self, name: &str) -> bool {
@@ -154,6 +156,7 @@ pub(super) fn is_made_by_run(name: &str) -> bool {
 pub(super) fn is_proof(name: &str, data: &[u8]) -> bool {
     match original(name) {
         MANIFEST => Manifest::parse(data).is_some(),
+        MARKER => is_marker(data),
         _ => is_of_smbench(data),
     }
 }

@@ -1,0 +1,98 @@
+//! The names that a replay makes, in the marker of its run. After the run was killed,
+//! they show which empty files of a recycle bin are of the replay.
+
+use std::collections::BTreeSet;
+
+use smbench_model::trace::Trace;
+use smbench_protocol::FileId;
+
+use crate::smb::calls::FileCalls;
+use crate::smb::session::SessionError;
+use crate::smb::share::{ShareSession, Workspace};
+
+/// The first line of a marker with names.
+const HEADING: &str = "smbench: names in the recorded workload of this run";
+/// Most bytes of a marker. A request of any server can carry them. Further names are
+/// left out.
+const MARKER_BYTES_MAX: usize = 16 * 1024;
+
+impl Workspace {
+    /// Notes that replays of this trace make files of the recorded names.
+    pub(crate) async fn note_recorded(&mut self, trace: &Trace) {
+        let leaf = |path: &str| path.rsplit('\\').next().unwrap_or_default().to_owned();
+        let names = trace.paths.iter().map(|path| leaf(&path.display(0)));
+        let names: BTreeSet<_> = names.collect();
+        let text = to_text(&names);
+        self.seen.replayed(names);
+        let range = (0, text.len() as u32);
+        let doing = "write the run's marker";
+        let written = self.session.write_at(doing, self.marker, range, |out| {
+            out.extend_from_slice(text.as_bytes());
+        });
+        // Without names, a clean-up after a kill leaves empty files in the bin.
+        let _ = written.await;
+    }
+}
+
+/// Returns the recorded names in the marker of a killed run.
+pub(in crate::smb::share) async fn recorded_in(
+    session: &mut ShareSession,
+    marker: FileId,
+) -> Result<Vec<String>, SessionError> {
+    let doing = "read the run's marker";
+    let read = session
+        .read_start(doing, marker, MARKER_BYTES_MAX as u32)
+        .await;
+    match read {
+        Ok(data) => Ok(from_text(&data)),
+        Err(error) if error.status().is_some() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether a file is a marker with names.
+pub(super) fn is_marker(data: &[u8]) -> bool {
+    data.starts_with(HEADING.as_bytes())
+}
+
+fn to_text(names: &BTreeSet<String>) -> String {
+    let mut text = format!("{HEADING}\n");
+    for name in names {
+        if text.len() + name.len() < MARKER_BYTES_MAX {
+            text += name;
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn from_text(data: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(data);
+    let mut lines = text.lines();
+    if lines.next() == Some(HEADING) {
+        lines.map(str::to_owned).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_as_far_as_they_fit() {
+        let names = BTreeSet::from(["A.TMP", "B.TMP"].map(str::to_owned));
+        let text = to_text(&names);
+        assert!(is_marker(text.as_bytes()));
+        assert_eq!(from_text(text.as_bytes()), ["A.TMP", "B.TMP"]);
+        assert_eq!(from_text(b""), Vec::<String>::new());
+        assert_eq!(from_text(b"A.TMP\n"), Vec::<String>::new());
+        let many = (0..10_000)
+            .map(|number| format!("{number:05}.TMP"))
+            .collect();
+        let text = to_text(&many);
+        assert!(text.len() <= MARKER_BYTES_MAX, "{}", text.len());
+        assert!(from_text(text.as_bytes()).len() > 1_000);
+    }
+}
