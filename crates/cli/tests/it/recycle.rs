@@ -176,6 +176,49 @@ fn an_interrupt_leaves_nothing_in_a_bin_and_a_kill_is_cleaned_up() {
     }
 }
 
+/// Makes an empty file and one with data, and deletes both.
+const RECORDED: &str = r#"
+Deltree "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\~W4230.TMP" 0x40 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "\clients\client1\~W4230.TMP" 0x6 NT_STATUS_OK
+NTCreateX "\clients\client1\REPORT.DOC" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Unlink "\clients\client1\REPORT.DOC" 0x6 NT_STATUS_OK
+"#;
+
+#[test]
+fn files_that_a_replay_deleted_are_removed_from_a_bin() {
+    for layout in &LAYOUTS[..3] {
+        let Some(bin) = layout.start(SambaOptions::default()) else {
+            return;
+        };
+        let (url, password) = (bin.samba.url(), bin.samba.password());
+        let place = Place::new();
+        let loadfile = place.write("recorded.txt", RECORDED);
+        let profile = format!("--profile=loadfile:{}", loadfile.display());
+        let args = run_args(&url, &["--clients=1,2", "--duration=1s", &profile]);
+        for signal in [Signal::SIGINT, Signal::SIGKILL] {
+            let place = Place::new();
+            let running = place.start_as(password, &args);
+            place.wait_for_load_points(1);
+            running.signal(signal);
+            running.wait();
+            if signal == Signal::SIGKILL {
+                wait_until(|| {
+                    let said = place.smbench_as(password, &["cleanup", &url]);
+                    said.succeeded();
+                    said.stdout.contains("removed smbench-")
+                });
+            }
+            bin.assert_only_others("a replay");
+        }
+    }
+}
+
 #[test]
 fn bins_are_emptied_in_cifs_and_for_folders_of_a_share() {
     for layout in &LAYOUTS[1..3] {

@@ -78,7 +78,7 @@ pub(super) async fn empty_bins(
     let mut all = Vec::new();
     let mut workers = Workers::new(session, endpoint);
     'bins: for bin in BINS {
-        match list(workers.session, bin, 0, |_| false).await {
+        match list(workers.session, bin, 0, |_| true).await {
             Ok(Some(_)) => {}
             Ok(None) => continue,
             Err(_) => break,
@@ -238,7 +238,10 @@ impl Sweep<'_, '_> {
                         deleted.insert(entry.name, entry.created);
                         continue;
                     }
-                    Settled::Unproven => self.found.files_unproven += 1,
+                    Settled::Unproven if self.seen.knows(&entry.name) => {
+                        self.found.files_unproven += 1;
+                    }
+                    Settled::Unproven => {}
                     Settled::Refused(reason) => self.leave(&entry, &reason),
                 }
                 staying.insert(entry.name, entry.created);

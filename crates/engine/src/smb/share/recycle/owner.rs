@@ -109,6 +109,13 @@ impl Seen {
         self.directories.contains(name)
     }
 
+    /// Returns whether smbench makes files of this name. In a replay that it does not know
+    /// well enough, a file of any name may be its own.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let name = original(name);
+        is_made_by_run(name) || self.recorded.contains(name)
+    }
+
     /// Judges a file of a bin by its entry.
     pub(super) fn judge(&self, entry: &Entry, period: Period) -> Ownership {
         let name = original(&entry.name);
@@ -122,14 +129,12 @@ impl Seen {
             bytes: entry.end_of_file,
             created,
         };
-        let is_ours = is_made_by_run(name);
-        let is_recorded = self.recorded.contains(name);
         match entry.end_of_file {
             _ if self.files.contains(&seen) => Ownership::Certain,
-            0 if in_time && (is_ours || is_recorded) => Ownership::Certain,
+            0 if in_time && self.knows(name) => Ownership::Certain,
             // Without a directory that was removed just now, nothing shows that a file
             // without contents is ours.
-            _ if is_ours || (self.has_replay && in_time) => Ownership::ByContents,
+            _ if is_made_by_run(name) || (self.has_replay && in_time) => Ownership::ByContents,
             _ => Ownership::Foreign,
         }
     }
