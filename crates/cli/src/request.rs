@@ -328,6 +328,8 @@ pub(crate) mod tests {
             own_part: Vec::new(),
             outcome: Outcome::Complete,
             leftover: None,
+            recycle_bins: Vec::new(),
+            space_kept: None,
         }
     }
 

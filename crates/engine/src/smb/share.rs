@@ -1,7 +1,8 @@
 //! The run's own directory on the share: creates, fills and removes it. Also finds
 //! and removes directories that earlier runs left.
 //!
-//! Invariant: writes and deletions happen in two places only. One is a directory
+//! Invariant: writes and deletions happen in two places only, and deletions also in
+//! recycle bins (see `recycle`). One place is a directory
 //! named `smbench-<16 hex digits>` that is empty or holds our marker file. The
 //! other is `smbench-fileio`, whose files are prepared once and stay. A run keeps
 //! its marker open without sharing. The server drops the open when the connection
