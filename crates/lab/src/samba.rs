@@ -161,8 +161,7 @@ impl ScratchSamba {
     /// its share. `lines` are settings of the bin.
     ///
     /// # Panics
-    /// As [`ScratchSamba::or_skip`], and if the module is not installed and the
-    /// environment variable `CI` is set.
+    /// As [`ScratchSamba::or_skip`], and so if the module is missing.
     #[must_use]
     #[expect(clippy::print_stderr, reason = "a skipped test has a message")]
     pub fn with_recycle_bin_or_skip(lines: &[&str], mut options: SambaOptions) -> Option<Self> {
@@ -170,10 +169,10 @@ impl ScratchSamba {
             eprintln!("{skip}");
             return None;
         }
-        let lines = ["vfs objects = recycle"].iter().chain(lines);
+        options.extra_share.push("vfs objects = recycle".to_owned());
         options
             .extra_share
-            .extend(lines.map(|&line| line.to_owned()));
+            .extend(lines.iter().map(ToString::to_string));
         Self::or_skip(options)
     }
 

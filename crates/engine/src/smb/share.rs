@@ -35,7 +35,7 @@ use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
 use names::{DIRECTORY_PREFIX, MARKER};
-use recycle::{Seen, SpaceWatch};
+use recycle::{RemovedNames, SpaceWatch};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 use remove::{remove_afresh, remove_for_good};
@@ -51,7 +51,7 @@ pub(crate) struct Workspace {
     pub(crate) salt: Salt,
     fate: Fate,
     /// What the run made, for the search in recycle bins.
-    seen: Seen,
+    seen: RemovedNames,
     space: Option<SpaceWatch>,
 }
 
@@ -85,12 +85,12 @@ impl Workspace {
                 marker,
                 salt: Salt(crate::smb::session::random_u64()),
                 fate: Fate::Removed,
-                seen: Seen::default(),
+                seen: RemovedNames::default(),
                 space: None,
             }),
             Err(Unclaimed::NotMade(error)) => Err((error, None)),
             Err(Unclaimed::PerhapsMade(error)) => {
-                let seen = &mut Seen::default();
+                let seen = &mut RemovedNames::default();
                 let removed = match error.status() {
                     // The server answered, so the created entries are known and
                     // this session still works.
@@ -121,7 +121,7 @@ impl Workspace {
 
     /// Deletes everything in the directory, then the directory, and what the server
     /// moved to recycle bins. A directory that stays only loses its claim.
-    pub(crate) async fn remove(self) -> Result<Remains, SessionError> {
+    pub(crate) async fn remove(self) -> Result<KeptByServer, SessionError> {
         let Self {
             mut session,
             endpoint,
@@ -137,8 +137,8 @@ impl Workspace {
             session.log_off().await;
             // If the connection is gone, the server closes the marker.
             return closed
-                .map(|()| Remains::default())
-                .or(Ok(Remains::default()));
+                .map(|()| KeptByServer::default())
+                .or(Ok(KeptByServer::default()));
         }
         let space = SpaceWatch::before_removal(space, &mut session).await;
         let claimed = (directory.as_str(), Some(marker));
@@ -146,7 +146,7 @@ impl Workspace {
             Ok(bins) => {
                 let space_kept = SpaceWatch::after_removal(space, &mut session).await;
                 session.log_off().await;
-                Ok(Remains { bins, space_kept })
+                Ok(KeptByServer { bins, space_kept })
             }
             // The session that held the directory may have died, or be out of step;
             // a new one may still reach the server. The old one must go first: it
@@ -156,7 +156,7 @@ impl Workspace {
                 let endpoint = endpoint.after(&error);
                 let bins = remove_afresh(&endpoint, &directory, &mut seen).await?;
                 let space_kept = None;
-                Ok(Remains { bins, space_kept })
+                Ok(KeptByServer { bins, space_kept })
             }
         }
     }
@@ -176,14 +176,14 @@ impl Workspace {
 
 /// Deleted files that the server kept.
 #[derive(Default)]
-pub(crate) struct Remains {
+pub(crate) struct KeptByServer {
     /// Recycle bins that hold or held files of the run.
     pub(crate) bins: Vec<RecycleBin>,
     /// What was measured if the space of the files did not come back.
     pub(crate) space_kept: Option<String>,
 }
 
-impl Remains {
+impl KeptByServer {
     /// Describes the files that are left; `None` if there are none.
     pub(crate) fn leftover(&self) -> Option<String> {
         self.bins.iter().find_map(RecycleBin::leftover)

@@ -13,13 +13,13 @@ pub struct RecycleBin {
     pub path: String,
     /// Files of smbench that smbench deleted from the folder.
     pub files_removed: u64,
-    /// Bytes in them.
+    /// Bytes in the files of `files_removed`.
     pub bytes_removed: u64,
     /// Files of smbench that could not be deleted from the folder.
     pub files_left: u64,
-    /// Bytes in them.
+    /// Bytes in the files of `files_left`.
     pub bytes_left: u64,
-    /// Why the first of them could not be deleted. Absent if there are none.
+    /// Why the first file of `files_left` could not be deleted. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Files that smbench may have made, by their names or times. Their contents do not

@@ -16,11 +16,12 @@ use smbench_formats::loadfile::{self, Unknown};
 use smbench_model::Nanos;
 use smbench_model::plan::{Replay, Requests, Timing};
 use smbench_model::record::{
-    OpKind, OperationFailure, Origin, Outcome, Phase, ReplayDifference, RunRecord, ServerFacts,
+    OpKind, OperationFailure, Origin, Outcome, Phase, RecycleBin, ReplayDifference, RunRecord,
+    ServerFacts,
 };
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, RunDoc};
-use smbench_report::text::height;
+use smbench_report::text::{height, recycled};
 use smbench_report::{FlushDoc, render};
 
 use crate::samples::{book, curve, document, dropped, metadata_plan, metadata_point, point, run};
@@ -179,6 +180,41 @@ fn several_passes_with_one_left_out() {
     session setup: 32 sessions, 640 per second (with opening files)
     connect and log on: p50 5.00 ms, p99 5.00 ms, max 5.00 ms
     ");
+}
+
+#[test]
+fn a_recycle_bin_and_space_that_stays_taken_are_told() {
+    let mut record = run(vec![point(4, 1, 100)]);
+    let bin = |path: &str, files_removed| RecycleBin {
+        path: path.to_owned(),
+        files_removed,
+        bytes_removed: 4096 * files_removed,
+        ..RecycleBin::default()
+    };
+    let unused = RecycleBin {
+        files_unproven: 1,
+        ..bin("@Recycle", 0)
+    };
+    record.recycle_bins = vec![bin(".recycle", 2), bin(r".recycle\ann", 1), unused];
+    record.space_kept = Some("the space did not come back".to_owned());
+    let doc = document(&record);
+    let told = recycled(&doc).unwrap();
+    assert!(
+        told.contains(r"recycle bin (.recycle, .recycle\ann), so"),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("removed 3 files (12 KiB) from there"),
+        "{told}"
+    );
+    let text = render(&doc);
+    assert!(
+        text.contains("left on the server: the space did not come back\n"),
+        "{text}"
+    );
+    assert!(text.contains("deletions: the server moved"), "{text}");
+    record.recycle_bins.clear();
+    assert_eq!(recycled(&document(&record)), None);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use smbench_protocol::command::create::Disposition;
 use super::files::join;
 use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::prepare::{FileTreatment, Job};
-use super::recycle::{Removed, Seen, empty_bins};
+use super::recycle::{Removed, RemovedNames, empty_bins};
 use super::remove::{list_inside, own_name, remove_for_good};
 use super::replay::make_directory;
 use super::{Fate, Workspace, hold_marker, too_little};
@@ -120,7 +120,7 @@ pub(crate) async fn prepare_kept(
 pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<RemovedFiles, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
     let directory = directory_of(endpoint);
-    let mut seen = Seen::default();
+    let mut seen = RemovedNames::default();
     let Some(found) = sizes(&mut session, &directory).await? else {
         let removed = Removed::One(&directory);
         let bins = empty_bins(&mut session, endpoint, &seen, removed).await;
@@ -354,7 +354,7 @@ async fn claim(
             marker,
             salt,
             fate: Fate::Kept,
-            seen: Seen::default(),
+            seen: RemovedNames::default(),
             space: None,
         }),
         Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {

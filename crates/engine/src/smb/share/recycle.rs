@@ -30,11 +30,11 @@ use super::names::FILEIO_DIRECTORY;
 use super::remove::is_run_directory;
 use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingEnd};
 use crate::smb::session::{Endpoint, SessionError};
-pub(super) use owner::Seen;
+pub(super) use owner::RemovedNames;
 use owner::{Ownership, Period};
 pub(super) use recorded::recorded_in;
 pub(super) use space::SpaceWatch;
-use workers::{Settled, Workers};
+use workers::{Deleters, Settled};
 
 /// Usual names of bins, at the root of a share: those of Samba, Synology, QNAP, Windows,
 /// Unraid, and of guides to Samba.
@@ -72,11 +72,11 @@ pub(super) enum Removed<'a> {
 pub(super) async fn empty_bins(
     session: &mut ShareSession,
     endpoint: &Endpoint,
-    seen: &Seen,
+    seen: &RemovedNames,
     removed: Removed<'_>,
 ) -> Vec<RecycleBin> {
     let mut all = Vec::new();
-    let mut workers = Workers::new(session, endpoint);
+    let mut workers = Deleters::new(session, endpoint);
     'bins: for bin in BINS {
         match list(workers.session, bin, 0, |_| true).await {
             Ok(Some(_)) => {}
@@ -148,8 +148,8 @@ async fn list(
 
 /// The removal of our files from one folder of a bin.
 struct Sweep<'a, 'b> {
-    workers: &'a mut Workers<'b>,
-    seen: &'a Seen,
+    workers: &'a mut Deleters<'b>,
+    seen: &'a RemovedNames,
     found: RecycleBin,
 }
 

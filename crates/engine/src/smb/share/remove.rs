@@ -12,7 +12,7 @@ use smbench_protocol::{FileId, NtStatus};
 use super::files::{delete, join, list, list_respelled};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
-use super::recycle::{Removed, Seen, empty_bins, recorded_in};
+use super::recycle::{Removed, RemovedNames, empty_bins, recorded_in};
 use super::replay::REPLAY_DIRECTORY;
 use super::replay::delete_tree;
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -43,7 +43,7 @@ pub struct Cleanup {
 pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
     let base = endpoint.target.path.clone();
-    let (mut found, mut seen) = (Cleanup::default(), Seen::default());
+    let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let is_ours = |name: &str| name == FILEIO_DIRECTORY || is_run_directory(name);
     for entry in list_respelled(&mut session, &base, is_ours).await? {
         let directory = join(&base, &entry.name);
@@ -68,7 +68,7 @@ pub(crate) async fn remove_remains(
     directory: &str,
 ) -> Result<Cleanup, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
-    let (mut found, mut seen) = (Cleanup::default(), Seen::default());
+    let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let name = directory.rsplit('\\').next().unwrap_or_default();
     match is_run_directory(name) {
         true => {
@@ -91,7 +91,7 @@ impl Cleanup {
         &mut self,
         session: &mut ShareSession,
         directory: String,
-        seen: &mut Seen,
+        seen: &mut RemovedNames,
     ) -> Result<(), SessionError> {
         match clean(session, &directory, seen).await {
             Ok(DirectoryOwner::Dead) => self.removed.push(directory),
@@ -120,7 +120,7 @@ enum DirectoryOwner {
 async fn clean(
     session: &mut ShareSession,
     directory: &str,
-    seen: &mut Seen,
+    seen: &mut RemovedNames,
 ) -> Result<DirectoryOwner, SessionError> {
     let inside = list_inside(session, directory).await?;
     if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
@@ -161,7 +161,7 @@ async fn claim(
 pub(super) async fn remove_afresh(
     endpoint: &Endpoint,
     directory: &str,
-    seen: &mut Seen,
+    seen: &mut RemovedNames,
 ) -> Result<Vec<RecycleBin>, SessionError> {
     let mut session = ShareSession::open(endpoint).await?;
     let bins = remove_for_good(&mut session, endpoint, (directory, None), seen).await?;
@@ -175,7 +175,7 @@ pub(super) async fn remove_for_good(
     session: &mut ShareSession,
     endpoint: &Endpoint,
     (directory, claim): (&str, Option<FileId>),
-    seen: &mut Seen,
+    seen: &mut RemovedNames,
 ) -> Result<Vec<RecycleBin>, SessionError> {
     remove_claimed(session, directory, claim, seen).await?;
     Ok(empty_bins(session, endpoint, seen, Removed::One(directory)).await)
@@ -189,7 +189,7 @@ async fn remove_claimed(
     session: &mut ShareSession,
     directory: &str,
     mut claim: Option<FileId>,
-    seen: &mut Seen,
+    seen: &mut RemovedNames,
 ) -> Result<(), SessionError> {
     for _ in 0..REMOVE_RETRIES {
         match try_remove(session, directory, &mut claim, seen).await {
@@ -221,7 +221,7 @@ async fn try_remove(
     session: &mut ShareSession,
     directory: &str,
     claim: &mut Option<FileId>,
-    seen: &mut Seen,
+    seen: &mut RemovedNames,
 ) -> Result<Removal, SessionError> {
     let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,

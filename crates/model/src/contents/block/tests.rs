@@ -234,3 +234,38 @@ proptest! {
         prop_assert_eq!(checked_torn(&[noise; BLOCK_BYTES], 512), None);
     }
 }
+
+#[test]
+fn contents_of_any_run_are_recognised_by_their_start() {
+    let mut of_another_run = Vec::new();
+    append(&mut of_another_run, 4096, 0, STAMP, Salt(99));
+    assert!(is_of_smbench(&of_another_run));
+    // A file of any length, or with a hole at its start.
+    for length in [8, 40, 47, 48, 511, 513] {
+        assert!(is_of_smbench(&of_another_run[..length]), "{length}");
+    }
+    of_another_run[..512].fill(0);
+    assert!(is_of_smbench(&of_another_run));
+    // Written in part by a later write.
+    let mut mixed = written(1024, 0, STAMP);
+    mixed[100..].fill(7);
+    assert!(is_of_smbench(&mixed));
+}
+
+#[test]
+fn contents_of_others_are_not_recognised() {
+    let ours = written(4096, 0, STAMP);
+    // A part of a file is not at its place, and no file of smbench begins with it.
+    for others in [
+        &b""[..],
+        b"SMB",
+        &[0; 4096],
+        b"a thesis of some length",
+        &ours[512..],
+    ] {
+        assert!(!is_of_smbench(others), "{:?}", others.get(..8));
+    }
+    let mut damaged = ours[..512].to_vec();
+    damaged[40] ^= 1;
+    assert!(!is_of_smbench(&damaged));
+}

@@ -53,7 +53,7 @@ struct SeenFile {
 
 /// Files and directories that were removed from the share just before.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct RemovedNames {
     /// When the oldest marker was created.
     since: Option<u64>,
     files: HashSet<SeenFile>,
@@ -64,7 +64,7 @@ pub(crate) struct Seen {
     has_replay: bool,
 }
 
-impl Seen {
+impl RemovedNames {
     /// Notes a directory.
     pub(in crate::smb::share) fn directory(&mut self, path: &str) {
         let name = path.rsplit('\\').next().unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::smb::share::files::free_bytes_in;
 const WATCHED_BYTES_MIN: u64 = 256 << 20;
 /// Number of looks after the deletion, and the time between them. Some file systems give
 /// space back only some seconds later.
-const LOOKS: u32 = 10;
+const LOOKS: u32 = 15;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The free space of a share over the life of a run.
@@ -88,8 +88,8 @@ impl SpaceWatch {
         let last = looks.last()?;
         Some(format!(
             "the space of the deleted files did not come back: {} were deleted; the share had {} \
-             free before that and {} free {} s later; a recycle bin that smbench does not see, or a \
-             snapshot, may hold them",
+             free before that and {} free {} s later; the server may have a recycle bin that \
+             smbench does not see, or a snapshot, or report its free space late",
             Size(watch.bytes).three_digits(),
             Size(watch.before).three_digits(),
             Size(*last).three_digits(),

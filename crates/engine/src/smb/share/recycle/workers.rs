@@ -32,17 +32,17 @@ pub(super) enum Settled {
     Refused(String),
 }
 
-type Jobs = VecDeque<(Ownership, Entry)>;
-type Done = Vec<(Entry, Settled)>;
+type Waiting = VecDeque<(Ownership, Entry)>;
+type SettledFiles = Vec<(Entry, Settled)>;
 
 /// The session of a clean-up, and further ones for many files.
-pub(super) struct Workers<'a> {
+pub(super) struct Deleters<'a> {
     pub(super) session: &'a mut ShareSession,
     endpoint: &'a Endpoint,
     helpers: Vec<ShareSession>,
 }
 
-impl<'a> Workers<'a> {
+impl<'a> Deleters<'a> {
     pub(super) const fn new(session: &'a mut ShareSession, endpoint: &'a Endpoint) -> Self {
         Self {
             session,
@@ -56,11 +56,11 @@ impl<'a> Workers<'a> {
         &mut self,
         folder: &str,
         jobs: Vec<(Ownership, Entry)>,
-    ) -> Result<Done, SessionError> {
+    ) -> Result<SettledFiles, SessionError> {
         if jobs.len() >= MANY {
             self.get_help().await;
         }
-        let jobs = Rc::new(RefCell::new(Jobs::from(jobs)));
+        let jobs = Rc::new(RefCell::new(Waiting::from(jobs)));
         if self.helpers.is_empty() {
             return settle_all(self.session, folder, &jobs).await;
         }
@@ -105,9 +105,9 @@ impl<'a> Workers<'a> {
 async fn settle_all(
     session: &mut ShareSession,
     folder: &str,
-    jobs: &RefCell<Jobs>,
-) -> Result<Done, SessionError> {
-    let mut done = Done::new();
+    jobs: &RefCell<Waiting>,
+) -> Result<SettledFiles, SessionError> {
+    let mut done = SettledFiles::new();
     loop {
         let next = jobs.borrow_mut().pop_front();
         let Some((ownership, entry)) = next else {

@@ -10,8 +10,8 @@ fn entry(name: &str, end_of_file: u64, created: u64) -> Entry {
 }
 
 /// A run whose marker was created at 100.
-fn run() -> Seen {
-    let mut seen = Seen::default();
+fn run() -> RemovedNames {
+    let mut seen = RemovedNames::default();
     seen.file(&entry(MARKER, 0, 100));
     seen.file(&entry("c00000-f000.dat", 4096, 101));
     seen
@@ -44,7 +44,7 @@ fn an_empty_file_needs_a_name_of_ours_and_the_time_of_the_run() {
     assert_eq!(judge("s00001-000-t.tmp", 99), Ownership::ByContents);
     assert_eq!(judge("notes.tmp", 150), Ownership::Foreign);
     assert_eq!(judge("Copy of s00001-000-t.tmp", 150), Ownership::Foreign);
-    let nothing = Seen::default();
+    let nothing = RemovedNames::default();
     let judged = nothing.judge(&entry(MARKER, 0, 150), Period::Any);
     assert_eq!(judged, Ownership::ByContents);
 }
