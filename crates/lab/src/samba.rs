@@ -14,6 +14,7 @@ mod config;
 mod judge;
 mod launch;
 mod options;
+mod recycle;
 mod remains;
 
 use std::fs::{self, Permissions};
@@ -37,7 +38,6 @@ use self::options::with_main_share;
 pub use self::options::{SambaKerberos, SambaOptions, SambaShare};
 use crate::port::reserve_port;
 use crate::process::{ProcessGroup, output};
-use crate::tools::require_module;
 use crate::{LabError, Password, Tool, require};
 
 /// Name of the share that every instance has.
@@ -155,25 +155,6 @@ impl ScratchSamba {
             return None;
         }
         Some(Self::start(options).unwrap_or_else(|error| panic!("{error}")))
-    }
-
-    /// Starts a server for a test like [`ScratchSamba::or_skip`], with a recycle bin on
-    /// its share. `lines` are settings of the bin.
-    ///
-    /// # Panics
-    /// As [`ScratchSamba::or_skip`], and so if the module is missing.
-    #[must_use]
-    #[expect(clippy::print_stderr, reason = "a skipped test has a message")]
-    pub fn with_recycle_bin_or_skip(lines: &[&str], mut options: SambaOptions) -> Option<Self> {
-        if let Err(skip) = require_module("recycle") {
-            eprintln!("{skip}");
-            return None;
-        }
-        options.extra_share.push("vfs objects = recycle".to_owned());
-        options
-            .extra_share
-            .extend(lines.iter().map(ToString::to_string));
-        Self::or_skip(options)
     }
 
     /// Makes the folder of a server before any process runs in it. So the

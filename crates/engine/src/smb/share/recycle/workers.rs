@@ -32,7 +32,7 @@ pub(super) enum Settled {
     Refused(String),
 }
 
-type Waiting = VecDeque<(Ownership, Entry)>;
+type DeletionQueue = VecDeque<(Ownership, Entry)>;
 type SettledFiles = Vec<(Entry, Settled)>;
 
 /// The session of a clean-up, and further ones for many files.
@@ -60,7 +60,7 @@ impl<'a> Deleters<'a> {
         if jobs.len() >= MANY {
             self.get_help().await;
         }
-        let jobs = Rc::new(RefCell::new(Waiting::from(jobs)));
+        let jobs = Rc::new(RefCell::new(DeletionQueue::from(jobs)));
         if self.helpers.is_empty() {
             return settle_all(self.session, folder, &jobs).await;
         }
@@ -105,7 +105,7 @@ impl<'a> Deleters<'a> {
 async fn settle_all(
     session: &mut ShareSession,
     folder: &str,
-    jobs: &RefCell<Waiting>,
+    jobs: &RefCell<DeletionQueue>,
 ) -> Result<SettledFiles, SessionError> {
     let mut done = SettledFiles::new();
     loop {
