@@ -31,6 +31,7 @@ needed=(
   mpicc:libopenmpi-dev
   mpirun:openmpi-bin
   ip:iproute2
+  jq:jq
 )
 # The crate for MPI reads the headers of Open MPI with it.
 has_libclang() {

@@ -9,6 +9,7 @@ mod calibrate;
 mod commands;
 mod compare;
 mod connections;
+mod documentation;
 #[cfg(feature = "smb-rs")]
 mod door;
 mod drivers;
