@@ -10,16 +10,17 @@ pub mod sources;
 use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::hash::Hash;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
 
 /// Values in the order in which they are written.
 ///
 /// The canonical text writes three or more evenly rising values as a range.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String", bound = "T: Value")]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 pub struct List<T>(Vec<T>);
 
@@ -91,11 +92,32 @@ impl<T> From<List<T>> for Vec<T> {
     }
 }
 
-impl<T: Value> TryFrom<String> for List<T> {
-    type Error = ListError;
+impl<'de, T: Value> Deserialize<'de> for List<T> {
+    /// Reads the text of a list, or the number that is its only element.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ListVisitor<T>(PhantomData<T>);
 
-    fn try_from(text: String) -> Result<Self, ListError> {
-        text.parse()
+        impl<T: Value> Visitor<'_> for ListVisitor<T> {
+            type Value = List<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a {} in quotes, such as \"{}\"", T::LIST, T::EXAMPLE)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<List<T>, E> {
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<List<T>, E> {
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<List<T>, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(ListVisitor(PhantomData))
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
+use serde::de::{self, Deserializer, Error as _, Visitor};
 
 use crate::units::parse_duration;
 
@@ -107,8 +107,21 @@ pub(crate) use written;
 pub(crate) fn duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text).map(Some).map_err(D::Error::custom)
+    struct DurationVisitor;
+
+    impl Visitor<'_> for DurationVisitor {
+        type Value = Duration;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a duration in quotes with its unit, such as \"30s\"")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Duration, E> {
+            parse_duration(text).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_str(DurationVisitor).map(Some)
 }
 
 /// Reads a value from its text.

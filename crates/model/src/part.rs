@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::units::parse_whole;
+
 /// The clients that this process carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientPart {
@@ -70,7 +72,7 @@ impl FromStr for ClientRange {
         let (range, of) = text.split_once('/').ok_or(UnknownRange)?;
         let (from, to) = range.split_once("..").ok_or(UnknownRange)?;
         let (to, step) = to.split_once(':').unwrap_or((to, "1"));
-        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| UnknownRange);
+        let number = |text: &str| parse_whole::<u32>(text).map_err(|_| UnknownRange);
         let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         let of = number(of)?;
         match from < to && to <= of && step > 0 {

@@ -161,9 +161,24 @@ impl SyntaxError {
         Self {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
-            message: error.message().trim().replace('\n', "; "),
+            message: in_words(&error.message().trim().replace('\n', "; ")),
         }
     }
+}
+
+/// Replaces the types of Rust at the end of a message.
+fn in_words(message: &str) -> String {
+    let Some((begin, expected)) = message.rsplit_once(", expected ") else {
+        return message.to_owned();
+    };
+    let expected = match expected {
+        "u16" | "u32" | "u64" => {
+            "a whole number of 0 or more without quotes and unit, such as 5000"
+        }
+        "f64" => "a number without quotes and unit, such as 50",
+        other => other,
+    };
+    format!("{begin}, expected {expected}")
 }
 
 #[cfg(test)]

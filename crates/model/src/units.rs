@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 
 /// A byte count.
 ///
-/// Users write a whole number and a unit: `512`, `512B`, `4KiB`, `64k`, `1MiB`,
-/// `10g`. `k`, `K`, `KB` and `KiB` all mean 1024 bytes. `M`, `MB` and `MiB` mean
-/// 1024 times that, and so on to `T`. Upper and lower case are the same.
+/// Users write a number and a unit: `512`, `512B`, `4KiB`, `64k`, `1.5MiB`, `10g`.
+/// `k`, `K`, `KB` and `KiB` all mean 1024 bytes. `M`, `MB` and `MiB` mean 1024 times
+/// that, and so on to `T`. Upper and lower case are the same. The product is a whole
+/// number of bytes.
 ///
 /// `{}` prints it rounded to one decimal, in the largest unit that fits: `1 MiB`,
 /// `512 B`, `1.5 GiB`. `{:#}` prints it exactly, in the largest unit that divides
@@ -29,13 +30,19 @@ pub struct Size(pub u64);
 /// The text is not a byte count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// No number, a fraction, a sign or an unknown unit.
+    /// No number, a sign or an unknown unit.
     #[error("`{0}` is not a size: use bytes or a unit, for example 4096, 4KiB or 10MiB")]
     Malformed(String),
+    /// A part of a byte.
+    #[error("`{0}` is not a whole number of bytes: write {1}")]
+    Fraction(String, u64),
     /// More than 2^64 - 1 bytes.
     #[error("`{0}` is too large for a size")]
     TooLarge(String),
 }
+
+/// The largest number of decimals of a size.
+const DECIMALS_MAX: usize = 12;
 
 const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -44,14 +51,12 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
         let malformed = || SizeError::Malformed(text.to_owned());
+        let too_large = || SizeError::TooLarge(text.to_owned());
         let trimmed = text.trim();
         let digits = trimmed
-            .find(|c: char| !c.is_ascii_digit())
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
             .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(digits);
-        if number.is_empty() {
-            return Err(malformed());
-        }
         let exponent = match unit.trim_start().to_ascii_lowercase().as_str() {
             "" | "b" => 0,
             "k" | "kb" | "kib" => 1,
@@ -60,12 +65,24 @@ impl FromStr for Size {
             "t" | "tb" | "tib" => 4,
             _ => return Err(malformed()),
         };
-        number
-            .parse::<u64>()
-            .ok()
-            .and_then(|count| count.checked_mul(1024_u64.pow(exponent)))
-            .map(Self)
-            .ok_or_else(|| SizeError::TooLarge(text.to_owned()))
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+        let has_digits = !whole.is_empty() && !decimals.is_empty();
+        if !has_digits || decimals.contains('.') || decimals.len() > DECIMALS_MAX {
+            return Err(malformed());
+        }
+        let scale = 1024_u128.pow(exponent);
+        let whole: u128 = whole.parse().map_err(|_| too_large())?;
+        let decimal: u128 = decimals.parse().map_err(|_| malformed())?;
+        // Fewer than 10^12 times 2^40.
+        let parts = 10_u128.pow(decimals.len() as u32);
+        let bytes = whole
+            .checked_mul(scale)
+            .and_then(|bytes| u64::try_from(bytes + decimal * scale / parts).ok())
+            .ok_or_else(too_large)?;
+        match (decimal * scale).is_multiple_of(parts) {
+            true => Ok(Self(bytes)),
+            false => Err(SizeError::Fraction(text.to_owned(), bytes)),
+        }
     }
 }
 
@@ -166,6 +183,9 @@ pub enum DurationError {
     /// A number without a unit.
     #[error("`{0}` has no unit: write {0}s for seconds, or us, ms, m or h")]
     NoUnit(String),
+    /// Other letters or another decimal point than durations have.
+    #[error("`{0}` is not a duration: write {1}")]
+    Meant(String, String),
     /// No number, an unknown unit, or too much.
     #[error("`{0}` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h")]
     Malformed(String),
@@ -177,13 +197,25 @@ pub enum DurationError {
 /// When a number or its unit is missing or unknown, or the sum overflows.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let trimmed = text.trim();
-    let whole = humantime::parse_duration(trimmed).ok();
-    whole
-        .or_else(|| decimal_duration(trimmed))
-        .ok_or_else(|| match parse_number(trimmed) {
-            Some(_) => DurationError::NoUnit(trimmed.to_owned()),
-            None => DurationError::Malformed(text.to_owned()),
-        })
+    if let Some(duration) = duration(trimmed) {
+        return Ok(duration);
+    }
+    let is_number = parse_number(trimmed).is_some();
+    if is_number && duration(&format!("{trimmed}s")).is_some() {
+        return Err(DurationError::NoUnit(trimmed.to_owned()));
+    }
+    let meant = trimmed.to_lowercase().replace(',', ".");
+    Err(match duration(&meant) {
+        Some(_) => DurationError::Meant(text.to_owned(), meant),
+        None => DurationError::Malformed(text.to_owned()),
+    })
+}
+
+/// Parses a duration in lower case: in humantime, `M` is a month.
+fn duration(text: &str) -> Option<Duration> {
+    let text = (!text.contains(char::is_uppercase)).then_some(text)?;
+    let whole = humantime::parse_duration(text).ok();
+    whole.or_else(|| decimal_duration(text))
 }
 
 /// Parses one decimal number and its unit: `1.5m`.
@@ -214,6 +246,38 @@ pub fn parse_count(text: &str) -> Option<f64> {
     parse_number(number).map(|number| number * scale)
 }
 
+/// The text is not a whole number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WholeError {
+    /// No number, a fraction or a sign.
+    #[error("`{0}` is not a whole number: write digits only, such as 500, or 5k for 5000")]
+    Malformed(String),
+    /// More than fits.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+}
+
+/// Parses a whole number, as [`parse_count`] does: `5000`, `5k`, `2M`.
+///
+/// # Errors
+/// When the text is no whole number, or too large for its type.
+pub fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, WholeError> {
+    let trimmed = text.trim();
+    let malformed = || WholeError::Malformed(text.to_owned());
+    let too_large = || WholeError::TooLarge(text.to_owned());
+    let is_digits = !trimmed.is_empty() && trimmed.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if is_digits {
+        trimmed.parse().map_err(|_| too_large())?
+    } else {
+        let count = parse_count(trimmed).filter(|count| count.fract() == 0.0);
+        let count = count.ok_or_else(malformed)?;
+        // Below it, each whole number is exact.
+        let is_exact = count < 2_f64.powi(53);
+        is_exact.then_some(count as u64).ok_or_else(too_large)?
+    };
+    T::try_from(number).map_err(|_| too_large())
+}
+
 /// Formats a duration so that [`parse_duration`] reads it back: `1m 30s`.
 #[must_use]
 pub fn format_duration(duration: Duration) -> String {
@@ -221,156 +285,4 @@ pub fn format_duration(duration: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_in_powers_of_1024() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("512", 512),
-            ("512B", 512),
-            ("64k", 65_536),
-            ("64K", 65_536),
-            ("4KB", 4096),
-            ("4KiB", 4096),
-            (" 4 kib ", 4096),
-            ("1MiB", 1 << 20),
-            ("1mb", 1 << 20),
-            ("10g", 10 << 30),
-            ("2TiB", 2 << 40),
-            ("18446744073709551615", u64::MAX),
-        ] {
-            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_size_is_named() {
-        for text in [
-            "", "k", "-1", "+1", "1.5GiB", "4 Kib b", "4x", "0x10", "4KiB4",
-        ] {
-            assert_eq!(
-                text.parse::<Size>(),
-                Err(SizeError::Malformed(text.to_owned())),
-                "{text}"
-            );
-        }
-        for text in ["18446744073709551616", "16777216T"] {
-            assert_eq!(
-                text.parse::<Size>(),
-                Err(SizeError::TooLarge(text.to_owned()))
-            );
-        }
-    }
-
-    #[test]
-    fn sizes_print_in_the_largest_unit_that_fits() {
-        for (bytes, text) in [
-            (0, "0 B"),
-            (512, "512 B"),
-            (1023, "1023 B"),
-            (1024, "1 KiB"),
-            (1_536, "1.5 KiB"),
-            (1 << 20, "1 MiB"),
-            ((1 << 20) - 1, "1 MiB"),
-            (3 << 29, "1.5 GiB"),
-            (1 << 40, "1 TiB"),
-            (1 << 60, "1048576 TiB"),
-            (u64::MAX, "16777216 TiB"),
-        ] {
-            assert_eq!(Size(bytes).to_string(), text);
-        }
-    }
-
-    #[test]
-    fn three_digits_are_exact_where_they_can_be() {
-        let cases = [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (65_536, "64 KiB"),
-            (1_048_576, "1 MiB"),
-            (1_610_612_736, "1.50 GiB"),
-            (u64::MAX, "16777216 TiB"),
-        ];
-        for (bytes, text) in cases {
-            assert_eq!(Size(bytes).three_digits(), text);
-        }
-    }
-
-    #[test]
-    fn exact_sizes_are_not_rounded() {
-        for (bytes, text) in [
-            (0, "0 B"),
-            (512, "512 B"),
-            (4096, "4 KiB"),
-            (1_048_577, "1048577 B"),
-            (3 << 29, "1536 MiB"),
-            (1 << 63, "8388608 TiB"),
-        ] {
-            assert_eq!(format!("{:#}", Size(bytes)), text);
-        }
-    }
-
-    #[test]
-    fn counts_may_have_thousands_and_millions() {
-        for (text, count) in [
-            ("5000", 5000.0),
-            ("5k", 5000.0),
-            (" 1.5 K", 1500.0),
-            ("2M", 2e6),
-        ] {
-            assert_eq!(parse_count(text), Some(count));
-        }
-        for text in ["", "k", "-1", "5kk", "1 G", "inf"] {
-            assert_eq!(parse_count(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn durations_are_read_and_written() {
-        for (text, millis) in [
-            ("500ms", 500),
-            ("30s", 30_000),
-            ("10m", 600_000),
-            ("1h 30m", 5_400_000),
-            ("1.5m", 90_000),
-            ("0.25 s", 250),
-            ("0", 0),
-        ] {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)));
-        }
-        for text in ["", "s", "-3s", "3 parsecs", "1e300h", "NaNs"] {
-            let error = DurationError::Malformed(text.to_owned());
-            assert_eq!(parse_duration(text), Err(error));
-        }
-        let error = parse_duration("90").unwrap_err().to_string();
-        assert!(error.starts_with("`90` has no unit: write 90s"), "{error}");
-        assert_eq!(format_duration(Duration::from_secs(30)), "30s");
-    }
-
-    proptest! {
-        #[test]
-        fn a_printed_size_is_within_its_rounding(bytes: u64) {
-            let text = Size(bytes).to_string();
-            let (number, unit) = text.split_once(' ').unwrap();
-            let exponent = UNITS.iter().position(|name| *name == unit).unwrap();
-            let scale = 1024_f64.powi(i32::try_from(exponent).unwrap());
-            let printed = number.parse::<f64>().unwrap() * scale;
-            prop_assert!((printed - bytes as f64).abs() <= 0.0501 * scale);
-        }
-
-        #[test]
-        fn an_exact_size_reads_back(bytes: u64) {
-            prop_assert_eq!(format!("{:#}", Size(bytes)).parse(), Ok(Size(bytes)));
-        }
-
-        #[test]
-        fn a_printed_duration_reads_back(millis in 0..u64::from(u32::MAX)) {
-            let duration = Duration::from_millis(millis);
-            prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
-        }
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@ use smbench_model::units::{Size, parse_duration};
 
 use super::run::OutputArgs;
 use super::server::ServerArgs;
+use super::value::{decimal, parse_percent, whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +61,7 @@ pub(crate) struct FileioArgs {
 #[command(next_help_heading = "Test")]
 pub(crate) struct TestArgs {
     /// Number of files
-    #[arg(long, value_name = "N", default_value_t = 128)]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole::<u32>())]
     pub(crate) file_num: u32,
     /// Request size
     #[arg(long, value_name = "SIZE", default_value = "16384")]
@@ -72,7 +73,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "MODE", value_parser = modes())]
     pub(crate) file_test_mode: Option<TestMode>,
     /// Flush all files after this many requests (0 = never)
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = whole::<u32>())]
     pub(crate) file_fsync_freq: u32,
     /// Flush after each write only
     #[arg(long, value_name = "on|off", default_value = "off", default_missing_value = "on",
@@ -83,10 +84,10 @@ pub(crate) struct TestArgs {
           num_args = 0..=1, require_equals = true, action = ArgAction::Set, value_parser = switches())]
     pub(crate) file_fsync_end: bool,
     /// Reads per write in rndrw
-    #[arg(long, value_name = "RATIO", default_value_t = 1.5)]
+    #[arg(long, value_name = "RATIO", default_value_t = 1.5, value_parser = decimal)]
     pub(crate) file_rw_ratio: f64,
     /// Blocks per sequential request (0 = 1)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u32>())]
     pub(crate) file_merged_requests: u32,
     /// Accepted for compatibility with sysbench; has no effect over SMB
     #[arg(long, value_name = "MODE", default_value = "sync", value_parser = ["sync", "async", "mmap"])]
@@ -108,10 +109,10 @@ pub(crate) struct TestArgs {
 #[command(next_help_heading = "Load")]
 pub(crate) struct TestLoadArgs {
     /// Number of sessions, each with one request in flight
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>())]
     pub(crate) threads: u32,
     /// Maximum number of requests and flushes (0 = no limit)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>())]
     pub(crate) events: u64,
     /// Duration of the test in seconds, or with a unit such as 10m (0 = no limit)
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
@@ -120,11 +121,11 @@ pub(crate) struct TestLoadArgs {
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_seconds)]
     pub(crate) warmup_time: Duration,
     /// Mean rate of events per second, at random instants (0 = as fast as the server answers)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u32>())]
     pub(crate) rate: u32,
     /// Interval of interim reports in seconds (0 = none). Rounded up to a multiple of N seconds in
     /// tests of up to N hours
-    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = parse_whole_seconds)]
     pub(crate) report_interval: u32,
     /// Latency percentiles to print, for example 50,95,99.9 (0 = none)
     #[arg(long, value_name = "LIST", default_value = "95", value_delimiter = ',',
@@ -144,22 +145,22 @@ pub(crate) struct RandomArgs {
     #[arg(long, value_name = "TYPE", default_value = "uniform", value_parser = kinds())]
     pub(crate) rand_type: RandType,
     /// Iterations for gaussian and special distributions
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = whole::<u32>())]
     pub(crate) rand_spec_iter: u32,
     /// Special blocks, in percent of all blocks
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u32>())]
     pub(crate) rand_spec_pct: u32,
     /// Requests to special blocks, in percent
-    #[arg(long, value_name = "N", default_value_t = 75)]
+    #[arg(long, value_name = "N", default_value_t = 75, value_parser = whole::<u32>())]
     pub(crate) rand_spec_res: u32,
     /// Parameter h of the Pareto distribution
-    #[arg(long, value_name = "H", default_value_t = 0.2)]
+    #[arg(long, value_name = "H", default_value_t = 0.2, value_parser = decimal)]
     pub(crate) rand_pareto_h: f64,
     /// Exponent of the Zipf distribution
-    #[arg(long, value_name = "E", default_value_t = 0.8)]
+    #[arg(long, value_name = "E", default_value_t = 0.8, value_parser = decimal)]
     pub(crate) rand_zipfian_exp: f64,
     /// Random seed; 0 uses the clock (the seed is saved in the result)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>())]
     pub(crate) rand_seed: u64,
 }
 
@@ -206,6 +207,14 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses whole seconds.
+fn parse_whole_seconds(text: &str) -> Result<u32, String> {
+    let interval = parse_seconds(text)?;
+    let seconds = u32::try_from(interval.as_secs()).ok();
+    let seconds = seconds.filter(|_| interval.subsec_nanos() == 0);
+    seconds.ok_or_else(|| format!("`{text}` is not in whole seconds, such as 1 or 10s"))
+}
+
 /// Parses a flag for opening files; an empty text means no flag.
 fn parse_flag(text: &str) -> Result<String, &'static str> {
     match text {
@@ -218,8 +227,5 @@ fn parse_flag(text: &str) -> Result<String, &'static str> {
 }
 
 fn parse_percentile(text: &str) -> Result<f64, &'static str> {
-    match text.trim().parse::<f64>() {
-        Ok(percentile) if (0.0..=100.0).contains(&percentile) => Ok(percentile),
-        _ => Err("expected percentiles, 0 to 100, with commas between them"),
-    }
+    parse_percent(text).map_err(|_| "expected percentiles, 0 to 100, with commas between them")
 }

@@ -15,7 +15,7 @@ use super::COMMON;
 use super::load::spacings;
 use super::run::{ConnectionArgs, OutputArgs, RunArgs};
 use super::server::ServerArgs;
-use super::value::parse_percent;
+use super::value::{parse_percent, whole, whole_within};
 
 /// Defaults, which searches of suites share.
 pub(crate) const UNTIL: &str = "failed >= 1%";
@@ -75,14 +75,14 @@ pub(crate) struct FindLogonsArgs {
     pub(crate) hold: Duration,
     /// Number of clients, each with one log-on at a time
     #[arg(long, short, value_name = "NUMBER", default_value_t = LOGON_CLIENTS, help_heading = COMMON,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
+        value_parser = whole_within(1..=CLIENTS_MAX))]
     pub(crate) clients: u32,
     /// Intervals between log-ons [default: constant]
     #[arg(long, value_name = "KIND", value_parser = spacings(Spacing::of_arrivals),
         hide_short_help = true)]
     pub(crate) arrivals: Option<Spacing>,
     /// Threads that generate the load, 1 to 1024 [default: one per core]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) threads: Option<u32>,
     /// Local addresses to connect from, in turn, for example 192.0.2.1,192.0.2.10-192.0.2.20
     /// [default: the system's choice]
@@ -107,7 +107,7 @@ pub(crate) struct FindSessionsArgs {
     pub(crate) until: HeldLimit,
     /// Highest number of sessions, 2 to 100000
     #[arg(long, value_name = "NUMBER", default_value_t = CLIENTS_MAX, help_heading = COMMON,
-        value_parser = clap::value_parser!(u32).range(2..=i64::from(CLIENTS_MAX)))]
+        value_parser = whole_within(2..=CLIENTS_MAX))]
     pub(crate) max: u32,
     /// How long the sessions are held after the last one was set up
     #[arg(long, value_name = "DURATION", default_value = HOLD, value_parser = parse_duration,
@@ -118,10 +118,10 @@ pub(crate) struct FindSessionsArgs {
         help_heading = COMMON)]
     pub(crate) keep_alive: Duration,
     /// Maximum session setups per second, 1 to 1000000 [default: no limit]
-    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON, value_parser = whole::<u32>())]
     pub(crate) setup_rate: Option<u32>,
     /// Threads that generate the load, 1 to 1024 [default: one per core]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) threads: Option<u32>,
     #[command(flatten)]
     pub(crate) connections: ConnectionArgs,
@@ -173,7 +173,7 @@ pub(crate) struct SearchArgs {
     pub(crate) max: Option<f64>,
     /// Highest number of probes
     #[arg(long, value_name = "NUMBER", default_value_t = PROBES,
-        value_parser = clap::value_parser!(u32).range(1..=1000))]
+        value_parser = whole_within(1..=1000))]
     pub(crate) probes: u32,
 }
 

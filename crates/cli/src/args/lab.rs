@@ -10,6 +10,8 @@ use clap::{Args, Subcommand};
 use smbench_lab::Signing;
 use smbench_model::units::{Size, parse_duration};
 
+use super::value::whole_within;
+
 /// Default address of lab servers.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -42,10 +44,10 @@ pub(crate) struct EmbeddedArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, conflicts_with = "max_rate")]
     pub(crate) service_time: Option<Duration>,
     /// Serve at most this many reads and writes per second, for example 20000
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = from_one())]
     pub(crate) max_rate: Option<NonZeroU32>,
     /// Close connections above this number
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = from_one())]
     pub(crate) max_connections: Option<NonZeroU32>,
     /// Whether sessions must sign
     #[arg(long, value_name = "MODE", default_value = "auto", value_parser = signing())]
@@ -77,6 +79,11 @@ pub(crate) struct SambaArgs {
     /// and the password in SMBENCH_PASSWORD
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Parses a whole number of 1 or more.
+fn from_one() -> impl TypedValueParser<Value = NonZeroU32> {
+    whole_within(1..=u32::MAX).try_map(NonZeroU32::try_from)
 }
 
 fn signing() -> impl TypedValueParser<Value = Signing> {

@@ -13,6 +13,7 @@ use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
 use super::COMMON;
+use super::value::whole;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
@@ -22,7 +23,7 @@ pub(crate) struct LoadArgs {
     pub(crate) clients: Option<ClientList>,
     /// Requests in flight per client, 1 to 1024; the maximum, if a rate is set [default: the
     /// profile's, else 1]
-    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON, value_parser = whole::<u32>())]
     pub(crate) outstanding: Option<u32>,
     /// Fixed request rate (open loop) in operations per second: 5000 for all clients together,
     /// 50/client, or 1000..5000:1000 for several load points [default: the profile's, else as
@@ -51,10 +52,10 @@ pub(crate) struct LoadArgs {
     pub(crate) pin_threads: bool,
     /// How often to repeat all load points; five repeats give useful confidence intervals [default:
     /// the profile's, else 1]
-    #[arg(long, value_name = "NUMBER", help_heading = COMMON)]
+    #[arg(long, value_name = "NUMBER", help_heading = COMMON, value_parser = whole::<u32>())]
     pub(crate) repeat: Option<u32>,
     /// Maximum session setups per second, 1 to 1000000 [default: the profile's, else no limit]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) setup_rate: Option<u32>,
     /// SMB client implementation: smbench's own (native), or the library smb-rs as a cross-check
     /// [default: the profile's, else native]
@@ -113,7 +114,7 @@ pub(crate) struct WindowArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) ramp_down: Option<Duration>,
     /// Threads that generate the load, 1 to 1024 [default: the profile's, else one per core]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) threads: Option<u32>,
 }
 

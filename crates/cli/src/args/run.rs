@@ -19,7 +19,7 @@ use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{
     Destination, accesses, destinations, files, is_stdout_taken, label, parse_address,
-    parse_percent, parse_profile, parse_time, paths, timings,
+    parse_percent, parse_profile, parse_time, paths, timings, whole,
 };
 use crate::failure::Failure;
 
@@ -165,7 +165,7 @@ pub(crate) struct WorkloadArgs {
     pub(crate) timing: Option<Timing>,
     /// How often each client replays the file, all of it measured [default: the profile's, else until
     /// the measured time is over]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) loops: Option<u32>,
     /// Skip and count lines of a loadfile that cannot be replayed: an unknown verb, level or status,
     /// a handle that is not open, a delete or rename with wildcards
@@ -179,7 +179,7 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) verify: bool,
     /// Random seed, 0 to 2^64-1 [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u64>())]
     pub(crate) seed: Option<u64>,
 }
 
@@ -211,14 +211,14 @@ impl WorkloadArgs {
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
     /// Sessions (one per client) that share a connection, 1 to 256 [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) sessions_per_connection: Option<u32>,
     /// Connections per session (multichannel), 1 to 32 [default: the profile's, else 1]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) connections_per_session: Option<u32>,
     /// Maximum credits per connection, 1 to 8192 [default: the profile's, else as many as its
     /// requests need]
-    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u16>())]
     pub(crate) credits: Option<u16>,
     /// Local addresses to connect from, in turn, for example 192.0.2.1,192.0.2.10-192.0.2.20
     /// [default: the profile's, else the system's choice]

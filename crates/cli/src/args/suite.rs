@@ -10,7 +10,7 @@ use smbench_report::{FlushDoc, WritePolicyDoc};
 use super::calibrate::CalibrationSource;
 use super::load::WindowArgs;
 use super::server::{ConnectArgs, SessionArgs};
-use super::value::{parse_profile, paths};
+use super::value::{parse_profile, paths, whole};
 
 pub(super) const EXIT_CODES: &str = "\
 Run the same command again to resume an interrupted suite. Values in the suite override those in
@@ -116,7 +116,7 @@ pub(crate) struct SuiteLoadArgs {
     #[arg(long, short = 'c', visible_alias = "clients", value_name = "LIST|/K")]
     pub(crate) points: Option<PointChoice>,
     /// How often to repeat all load points of each server [default: the suite's]
-    #[arg(long, visible_alias = "repeat", value_name = "NUMBER")]
+    #[arg(long, visible_alias = "repeat", value_name = "NUMBER", value_parser = whole::<u32>())]
     pub(crate) passes: Option<u32>,
     /// Built-in profile or .toml file to use instead of the suite's; can be repeated
     #[arg(long = "profile", short, value_name = "NAME|FILE", value_parser = parse_profile)]

@@ -1,6 +1,7 @@
 //! What the definition of the command line accepts, refuses and prints.
 
 mod documented;
+mod grammar;
 mod manual;
 
 use std::time::Duration;
@@ -32,7 +33,8 @@ fn mistakes_take_one_line() {
         ),
         (
             &["smbench", "run", "--outstanding", "1-8"],
-            "invalid value '1-8' for '--outstanding <NUMBER>': expected a whole number",
+            "invalid value '1-8' for '--outstanding <NUMBER>': `1-8` is not a whole number: write \
+             digits only, such as 500, or 5k for 5000",
         ),
         (
             &["smbench", "benchmark"],

@@ -2,16 +2,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::builder::{
-    OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser,
+    OsStringValueParser, PathBufValueParser, PossibleValuesParser, StringValueParser,
+    TypedValueParser,
 };
 use smbench_model::access::Access;
 use smbench_model::plan::{Mode, Timing};
 use smbench_model::profile;
-use smbench_model::units::parse_duration;
+use smbench_model::units::{parse_duration, parse_number, parse_whole};
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::{FlushDoc, WritePolicyDoc};
 
@@ -109,6 +111,29 @@ pub(super) fn accesses() -> impl TypedValueParser<Value = Access> {
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
     profile::parse_percent(text).ok_or("expected a percentage from 0 to 100")
+}
+
+/// Parses a whole number: `500`, `5k`.
+pub(super) fn whole<T>() -> impl TypedValueParser<Value = T>
+where
+    T: TryFrom<u64> + Clone + Send + Sync + 'static,
+{
+    StringValueParser::new().try_map(|text| parse_whole::<T>(&text))
+}
+
+/// Parses a whole number of a range.
+pub(super) fn whole_within(range: RangeInclusive<u32>) -> impl TypedValueParser<Value = u32> {
+    StringValueParser::new().try_map(move |text| {
+        let number = parse_whole(&text).map_err(|error| error.to_string())?;
+        let (least, most) = (range.start(), range.end());
+        let within = range.contains(&number).then_some(number);
+        within.ok_or_else(|| format!("{number} is not from {least} to {most}"))
+    })
+}
+
+/// Parses a number of 0 or more.
+pub(super) fn decimal(text: &str) -> Result<f64, &'static str> {
+    parse_number(text).ok_or("expected a number of 0 or more, such as 1.5")
 }
 
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, &'static str> {

@@ -58,7 +58,7 @@ pub(crate) fn spec(
     };
     let max = args.max.unwrap_or(most);
     let start = args.start.unwrap_or(first.min(max));
-    for (key, load) in [("start", start), ("max", max)] {
+    for (key, load) in [("max", max), ("start", start)] {
         let name = names.of(key);
         if !(RATE_MIN.max(min)..=top).contains(&load) {
             let (least, most) = (kind.print(min), kind.print(top));

@@ -3,6 +3,7 @@
 //! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds no zero.
 
 use super::{List, ListError, Value, dashed};
+use crate::units::{WholeError, parse_whole};
 
 /// The largest number of clients that one load point may have.
 pub const CLIENTS_MAX: u32 = 100_000;
@@ -57,23 +58,21 @@ impl Value for u32 {
 }
 
 fn number(element: &str, text: &str) -> Result<u32, ListError> {
-    let digits = text.trim();
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(ListError(format!(
+    let too_many = || {
+        ListError(format!(
+            "`{element}` in the client list asks for more than {CLIENTS_MAX} clients"
+        ))
+    };
+    match parse_whole(text) {
+        Ok(number) if number <= CLIENTS_MAX => Ok(number),
+        Ok(_) | Err(WholeError::TooLarge(_)) => Err(too_many()),
+        Err(WholeError::Malformed(_)) => Err(ListError(format!(
             "`{element}` in the client list is neither a number nor FIRST..LAST[:STEP]{}",
             dashed(element).map_or_else(String::new, |[first, last]| format!(
                 ": write {first}..{last}"
             ))
-        )));
+        ))),
     }
-    let number = digits.parse().ok();
-    number
-        .filter(|number| *number <= CLIENTS_MAX)
-        .ok_or_else(|| {
-            ListError(format!(
-                "`{element}` in the client list asks for more than {CLIENTS_MAX} clients"
-            ))
-        })
 }
 
 #[cfg(test)]

@@ -224,3 +224,45 @@ fn options_go_before_their_fallback() {
         (Some(4), Some(9), Some(Size(4096)))
     );
 }
+
+#[test]
+fn values_without_their_type_are_refused_in_words() {
+    for (line, reason) in [
+        (
+            "outstanding = \"5k\"",
+            "invalid type: string \"5k\", expected a whole number of 0 or more without quotes and \
+             unit, such as 5000",
+        ),
+        (
+            "credits = 99999999",
+            "invalid value: integer `99999999`, expected a whole number of 0 or more without \
+             quotes and unit, such as 5000",
+        ),
+        (
+            "duration = 90",
+            "invalid type: integer `90`, expected a duration in quotes with its unit, such as \
+             \"30s\"",
+        ),
+        (
+            "clients = 1.5",
+            "invalid type: floating point `1.5`, expected a client list in quotes, such as \
+             \"1,4..60:4\"",
+        ),
+    ] {
+        let error = Spec::parse(&format!("[run]\n{line}")).unwrap_err();
+        assert_eq!(error.message, reason);
+    }
+    let error = Spec::parse("read_percent = \"50%\"").unwrap_err();
+    assert_eq!(
+        error.message,
+        "invalid type: string \"50%\", expected a number without quotes and unit, such as 50"
+    );
+}
+
+#[test]
+fn one_number_of_clients_needs_no_quotes() {
+    for (line, clients) in [("clients = 4", 4), ("clients = \"1k\"", 1000)] {
+        let spec = Spec::parse(&format!("[run]\n{line}")).unwrap();
+        assert_eq!(spec.run.work.clients.unwrap().as_slice(), [clients]);
+    }
+}

@@ -4,6 +4,8 @@
 
 use std::str::FromStr;
 
+use smbench_model::units::parse_whole;
+
 use crate::metric::Metric;
 use crate::units::plain;
 
@@ -109,7 +111,7 @@ impl<'a> Phrase<'a> {
             [ref before @ .., "at", "peak"] => (before, At::Peak),
             [ref before @ .., "at", clients]
             | [ref before @ .., "at", clients, "clients" | "client"] => {
-                let clients = clients.parse().ok().filter(|clients| *clients > 0);
+                let clients = parse_whole(clients).ok().filter(|clients| *clients > 0);
                 let clients = clients.ok_or("after `at` comes a number of clients, or peak")?;
                 (before, At::Clients(clients))
             }

@@ -37,52 +37,72 @@ impl FromStr for Threshold {
             value,
             place: phrase.place,
             side: phrase.side,
-            limit: limit(phrase.limit, value).map_err(wrong)?,
+            limit: limit(phrase.limit, value).map_err(ThresholdError)?,
         })
     }
 }
 
 /// Parses the limit of a value: `5ms`, `800`, `1.5Gbit/s`, `0`.
-fn limit(text: &str, value: ThresholdValue) -> Result<f64, &'static str> {
+fn limit(text: &str, value: ThresholdValue) -> Result<f64, String> {
     let text = text.trim();
+    if text.starts_with('=') {
+        return Err("a condition has < or >, without =".to_owned());
+    }
     let text = match (value, text.strip_suffix('%')) {
         (_, None) => text,
         (ThresholdValue::ErrorShare, Some(number)) => number.trim(),
-        _ => return Err("limits of a run have no %; `compare` judges changes"),
+        _ => return Err("limits of a run have no %; `compare` judges changes".to_owned()),
     };
     let number = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/');
     let unit = &text[number.len()..];
-    let number = parse_number(number).ok_or("the limit is not a number of 0 or more");
-    if value.is_time() {
-        // A time of 0 needs a unit as well.
-        let time = parse_duration(text).ok().filter(|_| !unit.is_empty());
-        return match time {
-            Some(time) => Ok(time.as_nanos() as f64),
-            None => number.and(Err("the limit needs a unit: us, ms, s, m or h")),
-        };
-    }
-    let scale = match (value, unit) {
-        (_, "") => 1.0,
-        (ThresholdValue::Metric(Metric::Throughput), unit) => throughput_unit(unit)?,
-        (ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu), "us") => 1.0,
-        (ThresholdValue::Errors | ThresholdValue::Metric(Metric::Operations), _) => {
-            return parse_count(text).ok_or("the limit is not a number of 0 or more");
-        }
-        _ => return Err("the limit has an unknown unit"),
+    let is_number = |number| {
+        let number = parse_number(number);
+        number.ok_or_else(|| format!("the limit `{}` is not a number of 0 or more", plain(text)))
     };
-    number.map(|number| number * scale)
+    match value {
+        // A time of 0 needs a unit as well.
+        _ if value.is_time() && unit.is_empty() && is_number(number).is_ok() => {
+            Err("the limit needs a unit: us, ms, s, m or h".to_owned())
+        }
+        _ if value.is_time() => {
+            let time = parse_duration(text).map_err(|error| plain(&error.to_string()))?;
+            Ok(time.as_nanos() as f64)
+        }
+        ThresholdValue::Metric(Metric::Throughput) if !unit.is_empty() => {
+            Ok(is_number(number)? * throughput_unit(unit)?)
+        }
+        ThresholdValue::Metric(Metric::Cpu | Metric::ServerCpu) => match unit {
+            "" | "us" => is_number(number),
+            _ => Err("the limit has an unknown unit: CPU time of an operation is in us".to_owned()),
+        },
+        ThresholdValue::Errors | ThresholdValue::Metric(Metric::Operations) => {
+            let count = parse_count(text);
+            count.map_or_else(|| is_number(text), Ok)
+        }
+        _ => is_number(text),
+    }
 }
 
-/// Returns a unit of throughput in Mbit/s.
-fn throughput_unit(unit: &str) -> Result<f64, &'static str> {
-    match unit {
-        "kbit/s" => Ok(1e-3),
-        "Mbit/s" => Ok(1.0),
-        "Gbit/s" => Ok(1e3),
-        "MB/s" => Ok(8.0),
-        "GB/s" => Ok(8e3),
-        "MiB/s" => Ok(8.0 * 1.048_576),
-        "GiB/s" => Ok(8.0 * 1_073.741_824),
-        _ => Err("the limit has an unknown unit"),
-    }
+/// Units of throughput in Mbit/s.
+const THROUGHPUT_UNITS: [(&str, f64); 7] = [
+    ("kbit/s", 1e-3),
+    ("Mbit/s", 1.0),
+    ("Gbit/s", 1e3),
+    ("MB/s", 8.0),
+    ("GB/s", 8e3),
+    ("MiB/s", 8.0 * 1.048_576),
+    ("GiB/s", 8.0 * 1_073.741_824),
+];
+
+/// Returns a unit of throughput in Mbit/s. Upper and lower case are the same in units
+/// of bits: `MB` could be meant as `Mb`.
+fn throughput_unit(unit: &str) -> Result<f64, String> {
+    let mut units = THROUGHPUT_UNITS.iter();
+    let found = units
+        .find(|(name, _)| *name == unit || name.contains("bit") && name.eq_ignore_ascii_case(unit));
+    let scale = found.map(|(_, scale)| *scale);
+    scale.ok_or_else(|| {
+        let names = THROUGHPUT_UNITS.map(|(name, _)| name).join(", ");
+        format!("the limit has an unknown unit; those of throughput are {names}")
+    })
 }

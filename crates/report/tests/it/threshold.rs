@@ -147,6 +147,8 @@ fn limits_have_the_grammar_of_options() {
         ("errors > 1k", 1000.0),
         ("throughput < 1 GB/s", 8000.0),
         ("throughput < 1.5Gbit/s", 1500.0),
+        ("throughput < 800 mbit/s", 800.0),
+        ("us/op at 1k > 5us", 5.0),
     ] {
         assert_eq!(limit(condition), expected, "{condition}");
     }
@@ -162,9 +164,25 @@ fn mistakes_are_refused_with_the_grammar() {
             "p95 > 5%",
             "limits of a run have no %; `compare` judges changes",
         ),
-        ("p95 > -5ms", "the limit is not a number of 0 or more"),
-        ("throughput < 5ms", "the limit has an unknown unit"),
-        ("errors > many", "the limit is not a number of 0 or more"),
+        (
+            "p95 > -5ms",
+            "`-5ms` is not a duration: write it with its unit, such as 500ms, 30s, 10m or 1h",
+        ),
+        ("p95 > 5MS", "`5MS` is not a duration: write 5ms"),
+        ("p95 >= 5ms", "a condition has < or >, without ="),
+        (
+            "throughput < 5ms",
+            "the limit has an unknown unit; those of throughput are kbit/s, Mbit/s, Gbit/s, \
+             MB/s, GB/s, MiB/s, GiB/s",
+        ),
+        (
+            "errors > many",
+            "the limit `many` is not a number of 0 or more",
+        ),
+        (
+            "us/op > 5ms",
+            "the limit has an unknown unit: CPU time of an operation is in us",
+        ),
         (
             "read us/op > 5",
             "CPU time is that of all operations together",
