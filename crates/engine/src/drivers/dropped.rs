@@ -35,6 +35,12 @@ pub enum Dropped {
          each 64 KiB or part of it"
     )]
     NoCredits,
+    /// The same in a plan whose costliest operation takes this many.
+    #[error(
+        "the server left the client without credits for its next request: its largest operation \
+         costs {0}, one for each 64 KiB or part of it"
+    )]
+    FewCredits(u16),
     /// A request beside the operations, such as the acknowledgement of a break, has
     /// no answer, and the credits suffice for no operation.
     #[error(
@@ -78,6 +84,16 @@ pub enum Dropped {
         "smb-rs ran out of credits: the server granted too few, or smb-rs lost those of interim responses"
     )]
     ClientCredits,
+}
+
+impl Dropped {
+    /// Adds the credits that the costliest operation of the plan takes to a lack of them.
+    pub(crate) fn with_cost(self, cost: u16) -> Self {
+        match self {
+            Self::NoCredits => Self::FewCredits(cost),
+            other => other,
+        }
+    }
 }
 
 /// Returns the number of bytes that a socket has received, or why there are none.

@@ -205,6 +205,7 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
 ) {
     let schedule = control.schedule();
     let caches = worker.plan.sessions.caching != Caching::None;
+    let cost = worker.plan.largest_charge();
     let under_load = Rc::new(Cell::new(groups.len()));
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
@@ -221,6 +222,7 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
         let (figures, under_load) = (Rc::clone(figures), Rc::clone(&under_load));
         running.push(async move {
             let how = group.run(&shared, &control, &figures).await;
+            let how = how.map_err(|reason| reason.with_cost(cost));
             let at = clock::now();
             under_load.set(under_load.get() - 1);
             if under_load.get() == 0 {

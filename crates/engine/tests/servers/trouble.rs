@@ -267,6 +267,54 @@ fn files_that_somebody_removes_are_not_blamed_on_the_url() {
     }
 }
 
+/// A server that hides the names of smbench's directories is not blamed on the URL alone.
+#[test]
+fn a_hidden_name_of_the_directory_is_a_possible_cause() {
+    let options = SambaOptions {
+        extra_share: vec!["veto files = /smbench-*/".to_owned()],
+        ..SambaOptions::default()
+    };
+    let Some(samba) = ScratchSamba::or_skip(options) else {
+        return;
+    };
+    let target = target(&samba.url(), samba.password());
+    let plan = plan("file-server", &short(), target);
+    let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("veto files"), "{message}");
+}
+
+#[test]
+fn a_lack_of_credits_names_the_credits_of_the_largest_operation() {
+    let options = SambaOptions {
+        extra_global: vec!["smb2 max credits = 8".to_owned()],
+        ..SambaOptions::default()
+    };
+    let Some(samba) = ScratchSamba::or_skip(options) else {
+        return;
+    };
+    let profile = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let text = "read_percent = 100\n[[sizes]]\nsize = \"1MiB\"\nweight = 100\n";
+    fs::write(profile.path(), text).unwrap();
+    let target = target(&samba.url(), samba.password());
+    let record = run(&plan(profile.path().to_str().unwrap(), &short(), target));
+    let reason = &record.load_points[0].dropouts[0].reason;
+    assert!(
+        reason.contains("its largest operation costs 16, one for each 64 KiB"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_missing_interface_of_an_address_is_named() {
+    let target = target("smb://u@[fe80::1%nosuch]/s", "pw");
+    let plan = plan("file-server", &short(), target);
+    let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+    let message = error.to_string();
+    let expected = "this machine has no interface 'nosuch'";
+    assert!(message.contains(expected), "{message}");
+}
+
 #[test]
 fn a_tampered_negotiation_is_noticed() {
     // The flipped bit is in the server's GUID, which no other check covers. Length

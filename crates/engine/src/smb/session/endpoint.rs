@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::net::if_::if_nametoindex;
 use smbench_model::limits::Limits;
 use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
@@ -73,9 +74,13 @@ impl Endpoint {
         let addresses: Arc<[SocketAddr]> = match timeout(limits.connect, lookup).await {
             Ok(Ok(found)) => found.collect(),
             Ok(Err(source)) => {
+                let zone = target.host.split_once('%').map(|(_, zone)| zone);
+                let missing = zone.filter(|zone| if_nametoindex(*zone).is_err());
                 return Err(SessionError::Resolve {
                     host: target.host.clone(),
-                    source,
+                    source: missing.map_or(source, |zone| {
+                        io::Error::other(format!("this machine has no interface '{zone}'"))
+                    }),
                 });
             }
             Err(_) => {

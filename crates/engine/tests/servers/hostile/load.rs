@@ -194,7 +194,7 @@ const FLOW: &[Case] = &[
     read(
         "no credits any more",
         |answer| Reaction::send(&with(answer.message, CREDITS, [0, 0])),
-        End::Dropped("the server left the client without credits"),
+        End::Dropped("without credits for its next request: its largest operation costs 1,"),
     ),
     read(
         "a flood of credits",

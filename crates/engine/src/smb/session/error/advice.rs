@@ -132,8 +132,10 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
         NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
             "; the share is full: free some space, or use fewer clients or smaller files (--file-size)"
         }
-        NtStatus::OBJECT_PATH_NOT_FOUND | NtStatus::OBJECT_NAME_NOT_FOUND => {
-            "; check that the directory in the target URL exists"
+        NtStatus::OBJECT_PATH_NOT_FOUND => "; check that the directory in the target URL exists",
+        NtStatus::OBJECT_NAME_NOT_FOUND => {
+            "; check that the directory in the target URL exists, and that the server does not hide \
+             such names (Samba: veto files)"
         }
         NtStatus::REQUEST_NOT_ACCEPTED | NtStatus::TOO_MANY_SESSIONS => {
             "; the server takes no further sessions (a client edition of Windows stops at 20)"
