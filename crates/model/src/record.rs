@@ -27,7 +27,7 @@ pub use caching::CachingRecord;
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
 pub use host::{HostClock, HostFacts, HostRecord};
-pub use in_flight::InFlight;
+pub use in_flight::ClosingWaits;
 pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, SETUP_CAUSES_MAX, SetupAttempts, SetupPhase, SetupRecord,
 };

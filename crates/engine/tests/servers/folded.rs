@@ -154,7 +154,9 @@ impl Served<'_> {
     }
 
     fn remove(&self) -> Option<String> {
-        prepared::remove(&self.target(), self.sessions(), Limits::default()).unwrap()
+        prepared::remove(&self.target(), self.sessions(), Limits::default())
+            .unwrap()
+            .directory
     }
 }
 

@@ -9,7 +9,7 @@ use crate::kind::OpKind;
 
 /// Operations of one kind that had been sent and were not answered when the window closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InFlight {
+pub struct ClosingWaits {
     /// Number of operations.
     pub count: u64,
     /// Shortest time from sending until the window closed.
@@ -18,7 +18,7 @@ pub struct InFlight {
     pub longest: Nanos,
 }
 
-impl InFlight {
+impl ClosingWaits {
     /// Makes the record of one operation that had waited this long.
     #[must_use]
     pub const fn one(waited: Nanos) -> Self {
@@ -42,10 +42,10 @@ impl InFlight {
 
 /// Operations in flight by kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct InFlightByKind(BTreeMap<OpKind, InFlight>);
+pub(super) struct WaitsByKind(BTreeMap<OpKind, ClosingWaits>);
 
-impl InFlightByKind {
-    pub(super) fn add(&mut self, kind: OpKind, more: InFlight) {
+impl WaitsByKind {
+    pub(super) fn add(&mut self, kind: OpKind, more: ClosingWaits) {
         let all = self.0.get(&kind).map_or(more, |all| all.and(more));
         self.0.insert(kind, all);
     }
@@ -56,7 +56,7 @@ impl InFlightByKind {
         }
     }
 
-    pub(super) fn of(&self, kind: OpKind) -> Option<InFlight> {
+    pub(super) fn of(&self, kind: OpKind) -> Option<ClosingWaits> {
         self.0.get(&kind).copied()
     }
 }

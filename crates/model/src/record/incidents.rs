@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::in_flight::InFlightByKind;
+use super::in_flight::WaitsByKind;
 use super::{CachingRecord, OperationFailure, ReplayDifference, Verification};
 use crate::kind::OpKind;
 
@@ -26,7 +26,7 @@ pub(super) struct Incidents {
     /// Where and how data was first found wrong, under verification.
     pub(super) first_wrong_data: Option<String>,
     /// Operations in flight when the window closed.
-    pub(super) in_flight: InFlightByKind,
+    pub(super) in_flight: WaitsByKind,
 }
 
 impl Incidents {

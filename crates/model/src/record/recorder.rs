@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
-use super::{CachingRecord, InFlight};
+use super::{CachingRecord, ClosingWaits};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -287,7 +287,9 @@ impl Recorder {
     /// Counts an operation that had been sent this long when the window closed, without an
     /// answer.
     pub fn in_flight(&mut self, kind: OpKind, waited: Nanos) {
-        self.incidents.in_flight.add(kind, InFlight::one(waited));
+        self.incidents
+            .in_flight
+            .add(kind, ClosingWaits::one(waited));
     }
 
     /// Adds the records of another worker.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{
-    CachingRecord, InFlight, OpRecord, OperationFailure, Recorder, ReplayDifference, Verification,
+    CachingRecord, ClosingWaits, OpRecord, OperationFailure, Recorder, ReplayDifference,
+    Verification,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -112,7 +113,7 @@ impl Tally {
     /// Returns the operations of a kind that were in flight when the window closed; `None` if
     /// there were none.
     #[must_use]
-    pub fn in_flight(&self, kind: OpKind) -> Option<InFlight> {
+    pub fn in_flight(&self, kind: OpKind) -> Option<ClosingWaits> {
         self.incidents.in_flight.of(kind)
     }
 

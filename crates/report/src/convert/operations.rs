@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use smbench_model::record::{
-    CachingRecord, InFlight, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
+    CachingRecord, ClosingWaits, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference,
+    Tally,
 };
 
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
@@ -19,7 +20,7 @@ pub(super) fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<S
         .collect()
 }
 
-pub(crate) fn op(record: &OpRecord, whole: OpTotals, in_flight: Option<InFlight>) -> OpDoc {
+pub(crate) fn op(record: &OpRecord, whole: OpTotals, in_flight: Option<ClosingWaits>) -> OpDoc {
     OpDoc {
         count: record.count(),
         bytes: record.bytes,

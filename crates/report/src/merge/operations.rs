@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smbench_model::Nanos;
 use smbench_model::record::{
-    InFlight, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+    ClosingWaits, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
 };
 
 use super::error::MergeError;
@@ -43,11 +43,11 @@ fn of_kind(docs: &[&OpDoc]) -> OpDoc {
         ..OpTotals::default()
     };
     let in_flight = docs.iter().filter_map(|doc| in_flight(doc));
-    op(&record, whole, in_flight.reduce(InFlight::and))
+    op(&record, whole, in_flight.reduce(ClosingWaits::and))
 }
 
-fn in_flight(doc: &OpDoc) -> Option<InFlight> {
-    Some(InFlight {
+fn in_flight(doc: &OpDoc) -> Option<ClosingWaits> {
+    Some(ClosingWaits {
         count: doc.in_flight?,
         shortest: Nanos(doc.in_flight_ns_min?),
         longest: Nanos(doc.in_flight_ns_max?),

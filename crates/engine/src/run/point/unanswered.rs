@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use smbench_model::record::{InFlight, OpKind, Tally};
+use smbench_model::record::{ClosingWaits, OpKind, Tally};
 
 use super::seconds;
 
@@ -27,7 +27,7 @@ fn in_flight(ops: &Tally) -> Option<String> {
     let all = OpKind::ALL.into_iter();
     let all = all.filter_map(|kind| Some((kind, ops.in_flight(kind)?)));
     let (parts, mut kinds): (Vec<_>, Vec<_>) = all.partition(|(kind, _)| kind.is_part_of_session());
-    let sum = kinds.iter().map(|(_, of)| *of).reduce(InFlight::and)?;
+    let sum = kinds.iter().map(|(_, of)| *of).reduce(ClosingWaits::and)?;
     kinds.sort_by_key(|(_, of)| Reverse(of.count));
     let mut named: Vec<_> = kinds
         .iter()

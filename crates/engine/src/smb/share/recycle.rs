@@ -174,8 +174,8 @@ impl Sweep<'_, '_> {
                     path => join(&place, path),
                 };
                 let is_ours = |entry: &Entry| {
-                    let name = entry.name.as_str();
-                    entry.is_directory && (is_run_directory(name) || name == FILEIO_DIRECTORY)
+                    let name = entry.name.to_ascii_lowercase();
+                    entry.is_directory && (is_run_directory(&name) || name == FILEIO_DIRECTORY)
                 };
                 let listing = list(self.workers.session, &folder, PART, is_ours).await?;
                 for entry in listing.into_iter().flat_map(|listing| listing.entries) {

@@ -11,6 +11,7 @@
 //! * Its contents are of smbench, and a run makes such names or, in a replay, it was
 //!   created after the marker.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use smbench_model::contents::block::is_of_smbench;
@@ -106,14 +107,14 @@ impl RemovedNames {
     }
 
     pub(super) fn has_directory(&self, name: &str) -> bool {
-        self.directories.contains(name)
+        self.directories.contains(&name.to_ascii_lowercase())
     }
 
     /// Returns whether smbench makes files of this name. In a replay that it does not know
     /// well enough, a file of any name may be its own.
     pub(super) fn knows(&self, name: &str) -> bool {
         let name = original(name);
-        is_made_by_run(name) || self.recorded.contains(name)
+        is_made_by_run(&name) || self.recorded.contains(&*name)
     }
 
     /// Judges a file of a bin by its entry.
@@ -125,30 +126,36 @@ impl RemovedNames {
             return Ownership::Foreign;
         }
         let seen = SeenFile {
-            name: name.to_owned(),
+            name: name.to_string(),
             bytes: entry.end_of_file,
             created,
         };
         match entry.end_of_file {
             _ if self.files.contains(&seen) => Ownership::Certain,
-            0 if in_time && self.knows(name) => Ownership::Certain,
+            0 if in_time && self.knows(&name) => Ownership::Certain,
             // Without a directory that was removed just now, nothing shows that a file
             // without contents is ours.
-            _ if is_made_by_run(name) || (self.has_replay && in_time) => Ownership::ByContents,
+            _ if is_made_by_run(&name) || (self.has_replay && in_time) => Ownership::ByContents,
             _ => Ownership::Foreign,
         }
     }
 }
 
 /// Returns the name that a file had before it was moved to a bin that has another file
-/// of this name.
-pub(super) fn original(name: &str) -> &str {
+/// of this name. Our names are in our spelling, because a server may change their case.
+pub(super) fn original(name: &str) -> Cow<'_, str> {
     let numbered = name
         .strip_prefix("Copy #")
         .and_then(|rest| rest.split_once(" of "));
-    match numbered {
+    let name = match numbered {
         Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,
+    };
+    let ours = name.to_ascii_lowercase();
+    if is_made_by_run(&ours) {
+        ours.into()
+    } else {
+        name.into()
     }
 }
 
@@ -159,7 +166,7 @@ pub(super) fn is_made_by_run(name: &str) -> bool {
 
 /// Returns whether the start of a file shows that smbench wrote it.
 pub(super) fn is_proof(name: &str, data: &[u8]) -> bool {
-    match original(name) {
+    match &*original(name) {
         MANIFEST => Manifest::parse(data).is_some(),
         MARKER => is_marker(data),
         _ => is_of_smbench(data),

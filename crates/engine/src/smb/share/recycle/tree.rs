@@ -24,7 +24,7 @@ impl Sweep<'_, '_> {
             for is_last in [false, true] {
                 self.files(path, |entry| {
                     let name = original(&entry.name);
-                    if is_made_by_run(name) && (name == MARKER) == is_last {
+                    if is_made_by_run(&name) && (name == MARKER) == is_last {
                         Ownership::Certain
                     } else {
                         Ownership::Foreign
