@@ -345,16 +345,16 @@ fn prepared_files(plan: &Plan) -> Option<&Fileio> {
 /// Returns whether every write of the run was answered with success. Without any
 /// load point, files may not even have been emptied.
 fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> bool {
-    let is_told = match measured {
-        Ok(()) | Err(RunError::Session(SessionError::Interrupted)) => true,
-        // The writes of a failed load point are unknown.
-        Err(_) => false,
-    };
+    // The writes of a failed load point are unknown.
+    let are_known = matches!(
+        measured,
+        Ok(()) | Err(RunError::Session(SessionError::Interrupted))
+    );
     let is_whole = |point: &LoadPointRecord| {
         let errors = point.ops.whole(OpKind::Write).errors;
         point.dropouts.is_empty() && point.unsent == 0 && errors == 0
     };
-    is_told && !points.is_empty() && points.iter().all(is_whole)
+    are_known && !points.is_empty() && points.iter().all(is_whole)
 }
 
 /// Writes the files of these clients, or checks the files that were prepared before.
