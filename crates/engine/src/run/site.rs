@@ -2,23 +2,23 @@
 //! load, and removes them after it.
 
 mod facts;
+mod files;
 mod limits;
 mod operations;
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
-use smbench_model::fileio::{FileOrigin, Fileio, TestMode};
+use smbench_model::fileio::TestMode;
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
-use smbench_model::record::{LoadPointRecord, RunRecord, ServerFacts, SplitSizes};
+use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
 
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
@@ -33,9 +33,11 @@ use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
 use crate::run::reserve::reserve;
-use crate::run::{Observer, capacity, point};
+use crate::run::{Observer, capacity};
 use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
+pub(super) use files::prepare;
+use files::{prepared_files, wrote_all};
 pub(crate) use operations::ShareOperations;
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
@@ -333,70 +335,5 @@ async fn clean_up(
     match workspace.remove().await {
         Ok(remains) => remains.note_in(record),
         Err(error) => record.leftover = Some(share::leftover(&directory, &error)),
-    }
-}
-
-/// Returns the test of a run on files that were prepared before.
-fn prepared_files(plan: &Plan) -> Option<&Fileio> {
-    let test = plan.work.workload.fileio();
-    test.filter(|test| test.home == FileOrigin::Prepared)
-}
-
-/// Returns whether every write of the run was answered with success. Without any
-/// load point, files may not even have been emptied.
-fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> bool {
-    // The writes of a failed load point are unknown.
-    let are_known = matches!(
-        measured,
-        Ok(()) | Err(RunError::Session(SessionError::Interrupted))
-    );
-    let is_whole = |point: &LoadPointRecord| {
-        let errors = point.ops.whole(OpKind::Write).errors;
-        point.dropouts.is_empty() && point.unsent == 0 && errors == 0
-    };
-    are_known && !points.is_empty() && points.iter().all(is_whole)
-}
-
-/// Writes the files of these clients, or checks the files that were prepared before.
-pub(super) async fn prepare(
-    plan: &Plan,
-    workspace: &mut Workspace,
-    clients: Range<u32>,
-    observer: &mut dyn Observer,
-    cancel: &Cancel,
-) -> Result<(), SessionError> {
-    if clients.is_empty() {
-        return Ok(());
-    }
-    if let Some(test) = prepared_files(plan) {
-        return workspace.check_prepared(test, cancel).await;
-    }
-    let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
-    let mut shown = clock::now();
-    observer.progress(&Progress::Preparing { done: 0, total });
-    workspace.watch_space(total).await;
-    workspace
-        .prepare(plan, clients, cancel, &mut |done| {
-            let now = clock::now();
-            if now.since(shown) >= point::PROGRESS_INTERVAL {
-                shown = now;
-                observer.progress(&Progress::Preparing { done, total });
-            }
-        })
-        .await
-        .map_err(SessionError::of_own_file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// After Ctrl-C while files are being emptied, the remaining files still have
-    /// their old contents.
-    #[test]
-    fn files_are_not_whole_where_no_load_was_put_on() {
-        let interrupted = Err(RunError::Session(SessionError::Interrupted));
-        assert!(!wrote_all(&[], &interrupted));
-        assert!(!wrote_all(&[], &Ok(())));
     }
 }

@@ -1,0 +1,81 @@
+//! The files of a run: prepared now or before, and whether they are whole.
+
+use std::ops::Range;
+
+use smbench_model::fileio::{FileOrigin, Fileio};
+use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
+use smbench_model::progress::Progress;
+use smbench_model::record::LoadPointRecord;
+
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
+use crate::run::error::RunError;
+use crate::run::{Observer, point};
+use crate::smb::session::SessionError;
+use crate::smb::share::Workspace;
+
+/// Returns the test of a run on files that were prepared before.
+pub(super) fn prepared_files(plan: &Plan) -> Option<&Fileio> {
+    let test = plan.work.workload.fileio();
+    test.filter(|test| test.home == FileOrigin::Prepared)
+}
+
+/// Returns whether every write of the run was answered with success. Without any
+/// load point, files may not even have been emptied.
+pub(super) fn wrote_all(points: &[LoadPointRecord], measured: &Result<(), RunError>) -> bool {
+    // The writes of a failed load point are unknown.
+    let are_known = matches!(
+        measured,
+        Ok(()) | Err(RunError::Session(SessionError::Interrupted))
+    );
+    let is_whole = |point: &LoadPointRecord| {
+        let errors = point.ops.whole(OpKind::Write).errors;
+        point.dropouts.is_empty() && point.unsent == 0 && errors == 0
+    };
+    are_known && !points.is_empty() && points.iter().all(is_whole)
+}
+
+/// Writes the files of these clients, or checks the files that were prepared before.
+pub(in crate::run) async fn prepare(
+    plan: &Plan,
+    workspace: &mut Workspace,
+    clients: Range<u32>,
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<(), SessionError> {
+    if clients.is_empty() {
+        return Ok(());
+    }
+    if let Some(test) = prepared_files(plan) {
+        return workspace.check_prepared(test, cancel).await;
+    }
+    let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
+    let mut shown = clock::now();
+    observer.progress(&Progress::Preparing { done: 0, total });
+    workspace.watch_space(total).await;
+    workspace
+        .prepare(plan, clients, cancel, &mut |done| {
+            let now = clock::now();
+            if now.since(shown) >= point::PROGRESS_INTERVAL {
+                shown = now;
+                observer.progress(&Progress::Preparing { done, total });
+            }
+        })
+        .await
+        .map_err(SessionError::of_own_file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After Ctrl-C while files are being emptied, the remaining files still have
+    /// their old contents.
+    #[test]
+    fn files_are_not_whole_where_no_load_was_put_on() {
+        let interrupted = Err(RunError::Session(SessionError::Interrupted));
+        assert!(!wrote_all(&[], &interrupted));
+        assert!(!wrote_all(&[], &Ok(())));
+    }
+}
