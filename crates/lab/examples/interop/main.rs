@@ -1,0 +1,116 @@
+//! `interop [SERVER...]` runs smbench against servers of others, and writes what it found
+//! to `docs/reference/servers.md`. With names of servers it tries only these, and prints
+//! the page. `SMBENCH` is the program to try; `test.sh --interop` calls this.
+//!
+//! The launchers of the servers are scripts in `crates/lab/interop`. Results, logs and
+//! downloads are in `target/interop`. Every process ends with this one.
+//!
+//! Not here: tests of smbench. A server that lacks something is no error.
+
+#![expect(clippy::print_stderr, reason = "this is a program")]
+
+mod entries;
+mod launcher;
+mod page;
+mod program;
+mod row;
+mod trials;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use launcher::{Launched, SUBJECTS, Subject};
+use row::{Row, Tried};
+
+fn main() -> ExitCode {
+    let names: Vec<String> = env::args().skip(1).collect();
+    match run(&names) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("interop: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether every server was tried, and served without a failure.
+fn run(names: &[String]) -> Result<bool, String> {
+    let repository = repository()?;
+    let subjects = chosen(names)?;
+    let folder = target(&repository).join("interop");
+    let program = program::Program::find(&repository, &folder)?;
+    let pool = entries::Pool::read(&repository, &program)?;
+    let mut rows = Vec::new();
+    for subject in subjects {
+        eprintln!("== {}", subject.name);
+        let row = row(&repository, &folder, subject, &program, &pool)?;
+        for complaint in row.complaints() {
+            eprintln!("   {complaint}");
+        }
+        rows.push(row);
+    }
+    let text = page::text(&rows);
+    if names.is_empty() {
+        let page = repository.join("docs/reference/servers.md");
+        fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
+        eprintln!("written: {}", page.display());
+    } else {
+        let printed = std::io::stdout().write_all(text.as_bytes());
+        printed.map_err(|error| format!("standard output: {error}"))?;
+    }
+    Ok(rows.iter().all(|row| row.complaints().is_empty()))
+}
+
+fn repository() -> Result<PathBuf, String> {
+    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = lab.join("../..").canonicalize();
+    root.map_err(|error| format!("{}: {error}", lab.display()))
+}
+
+fn target(repository: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from)
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Subject>, String> {
+    if names.is_empty() {
+        return Ok(SUBJECTS.iter().collect());
+    }
+    let find = |name: &String| {
+        let found = SUBJECTS.iter().find(|subject| subject.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
+            format!("no server {name}; there are: {}", known.join(", "))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Starts a server, tries it, and ends it.
+fn row(
+    repository: &Path,
+    folder: &Path,
+    subject: &'static Subject,
+    program: &program::Program,
+    pool: &entries::Pool,
+) -> Result<Row, String> {
+    let mut row = Row {
+        name: subject.name,
+        version: String::new(),
+        settings: String::new(),
+        date: program.today()?,
+        tried: Err(String::new()),
+    };
+    match Launched::start(repository, folder, subject, program.path()) {
+        Ok(server) => {
+            row.version.clone_from(&server.version);
+            row.settings.clone_from(&server.settings);
+            let tried: Tried = trials::all(program, pool, subject, &server)?;
+            row.tried = Ok(tried);
+        }
+        Err(reason) => row.tried = Err(reason),
+    }
+    Ok(row)
+}

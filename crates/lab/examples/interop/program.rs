@@ -1,0 +1,244 @@
+//! smbench as a program: its calls, exit codes and documents.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, io};
+
+use serde_json::Value;
+
+use crate::launcher::Launched;
+use crate::row::Verdict;
+
+/// Limit for a call, in seconds.
+const CALL_LIMIT_S: &str = "150";
+/// Exit code of `timeout` at its limit.
+const OVERDUE: i32 = 124;
+/// What smbench says when the negotiation leaves it without what it needs.
+const NOT_OFFERED: [&str; 5] = [
+    "which was not offered",
+    "with an algorithm that was offered",
+    "was negotiated without a cipher",
+    "does not speak CIFS",
+    "does not sign in CIFS",
+];
+
+pub(crate) struct Program {
+    path: PathBuf,
+    /// Folder of documents and profiles.
+    folder: PathBuf,
+    loadfile: PathBuf,
+}
+
+/// What a call said.
+pub(crate) struct Said {
+    code: i32,
+    errors: String,
+    /// The result document; null if there is none.
+    document: Value,
+}
+
+impl Program {
+    /// Returns the program that `SMBENCH` names, or the release build.
+    pub(crate) fn find(repository: &Path, folder: &Path) -> Result<Self, String> {
+        let named = env::var_os("SMBENCH").map(PathBuf::from);
+        let path = named.unwrap_or_else(|| crate::target(repository).join("release/smbench"));
+        let missing = |error: io::Error| format!("{}: {error}; set SMBENCH", path.display());
+        let path = path.canonicalize().map_err(missing)?;
+        let folder = folder.join("results");
+        let failed = |error: io::Error| format!("{}: {error}", folder.display());
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(failed)?;
+        }
+        fs::create_dir_all(&folder).map_err(failed)?;
+        Ok(Self {
+            path,
+            folder,
+            loadfile: repository.join("fixtures/loadfiles/interop.txt"),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the date in UTC.
+    pub(crate) fn today(&self) -> Result<String, String> {
+        let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+        let date = date.map_err(|error| format!("date: {error}"))?;
+        Ok(String::from_utf8_lossy(&date.stdout).trim().to_owned())
+    }
+
+    /// Returns the loadfile to replay.
+    pub(crate) fn loadfile(&self) -> &Path {
+        &self.loadfile
+    }
+
+    /// Writes a profile for the next calls and returns its path.
+    pub(crate) fn profile(&self, text: &str) -> Result<PathBuf, String> {
+        self.keep_profile("profile.toml", text)
+    }
+
+    /// Writes a profile under a name and returns its path.
+    pub(crate) fn keep_profile(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.folder.join(name);
+        let written = fs::write(&path, text);
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Returns whether a dialect has what is in a profile.
+    pub(crate) fn has_plan(&self, profile: &Path, dialect: &str) -> Result<bool, String> {
+        // Nothing connects to this address (RFC 5737).
+        let mut call = self.call(&["plan", "smb://ann@192.0.2.1/bench", "--dialect", dialect]);
+        let output = output(call.arg("--profile").arg(profile))?;
+        match output.status.code() {
+            Some(0) => Ok(true),
+            Some(2) => Ok(false),
+            _ => Err(last_line(&output.stderr)),
+        }
+    }
+
+    /// Calls smbench for a server. The document is kept under this name.
+    pub(crate) fn run(
+        &self,
+        server: &Launched,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Said, String> {
+        let document = self.folder.join(format!("{name}.json"));
+        let mut call = self.call(arguments);
+        call.args(["--quiet", "--target", &server.url, "--json"])
+            .arg(&document)
+            .arg("--out")
+            .arg(self.folder.join("all"))
+            .env("SMBENCH_PASSWORD", &server.password);
+        let output = output(&mut call)?;
+        let text = fs::read(&document).unwrap_or_default();
+        Ok(Said {
+            code: output.status.code().unwrap_or(-1),
+            errors: last_line(&output.stderr),
+            document: serde_json::from_slice(&text).unwrap_or_default(),
+        })
+    }
+
+    /// The call has a limit, and ends if this process dies.
+    fn call(&self, arguments: &[&str]) -> Command {
+        let mut call = Command::new("setpriv");
+        call.args(["--pdeathsig", "TERM", "timeout", "--kill-after=20"])
+            .arg(CALL_LIMIT_S)
+            .arg(&self.path)
+            .args(arguments)
+            .stdin(Stdio::null());
+        call
+    }
+}
+
+fn output(call: &mut Command) -> Result<Output, String> {
+    call.output().map_err(|error| format!("setpriv: {error}"))
+}
+
+fn last_line(stderr: &[u8]) -> String {
+    let said = String::from_utf8_lossy(stderr);
+    let last = said.lines().rfind(|line| !line.trim().is_empty());
+    let last = last.unwrap_or_default();
+    last.strip_prefix("smbench: ").unwrap_or(last).to_owned()
+}
+
+impl Said {
+    /// Returns the first load point; null if there is none.
+    pub(crate) fn point(&self) -> &Value {
+        &self.document["load_points"][0]
+    }
+
+    /// Returns the answer of a search.
+    pub(crate) fn find(&self) -> &Value {
+        &self.document["find"]
+    }
+
+    /// Returns what the negotiation chose; empty without a session.
+    pub(crate) fn chose(&self, key: &str) -> &str {
+        self.document["server"][key].as_str().unwrap_or_default()
+    }
+
+    /// Returns the operations of a load point, ramps included.
+    pub(crate) fn operations(&self) -> u64 {
+        let kinds = self.point()["whole"].as_object();
+        let count = |kind: &Value| {
+            kind["count"].as_u64().unwrap_or(0) + kind["errors"].as_u64().unwrap_or(0)
+        };
+        kinds.map_or(0, |kinds| kinds.values().map(count).sum())
+    }
+
+    /// Returns the verdict on the whole call.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.code == 0 {
+            return Verdict::Works;
+        }
+        let point = self.point();
+        let failed = |key: &str| point[key].as_array().is_some_and(|list| !list.is_empty());
+        if self.code == 4 && failed("failures") && !failed("dropouts") {
+            return self.failures();
+        }
+        if self.code == 4 && failed("differences") {
+            return self.differences();
+        }
+        if self.code == 3 && point.is_null() {
+            return self.refusal();
+        }
+        let reason = point["invalid_reason"].as_str().unwrap_or(&self.errors);
+        Verdict::Fails(match self.code {
+            OVERDUE => format!("no end within {CALL_LIMIT_S} s"),
+            _ => reason.to_owned(),
+        })
+    }
+
+    /// Sums up the operations that failed.
+    fn failures(&self) -> Verdict {
+        let failures = self.point()["failures"].as_array().into_iter().flatten();
+        let (mut statuses, mut others) = (Vec::new(), Vec::new());
+        for failure in failures {
+            let status = failure["status"].as_str().unwrap_or_default().to_owned();
+            let list = match failure["code"].is_null() {
+                true => &mut others,
+                false => &mut statuses,
+            };
+            if !list.contains(&status) {
+                list.push(status);
+            }
+        }
+        match others.is_empty() {
+            true => Verdict::Refused(statuses.join(", ")),
+            false => Verdict::Fails(others.join(", ")),
+        }
+    }
+
+    /// Sums up the operations of a replay that did not go as recorded.
+    fn differences(&self) -> Verdict {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let differences = self.point()["differences"].as_array().into_iter().flatten();
+        let each = differences.map(|one| {
+            let (op, seen) = (text(&one["op"]), text(&one["seen"]));
+            format!("{op}: {seen} for {}", text(&one["recorded"]))
+        });
+        Verdict::Differs(each.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Reads why no session was set up. There is no document then.
+    fn refusal(&self) -> Verdict {
+        let said = &self.errors;
+        let is_letter =
+            |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+        if let Some(at) = said.find("STATUS_") {
+            let status = &said[at..];
+            let end = status
+                .find(|letter| !is_letter(letter))
+                .unwrap_or(status.len());
+            return Verdict::Refused(status[..end].to_owned());
+        }
+        match NOT_OFFERED.iter().any(|words| said.contains(words)) {
+            true => Verdict::NotOffered,
+            false => Verdict::Fails(said.clone()),
+        }
+    }
+}
