@@ -4,6 +4,10 @@
 # (as root, or with sudo), then formatting, lints, tests, fuzz targets,
 # instruction counts of the hot paths, documentation and, where it is present,
 # cargo-deny. Ends non-zero at the first failure.
+#
+#   test.sh                      all of this
+#   test.sh --interop [SERVER..] instead: tries other servers, and writes docs/reference/servers.md.
+#                                Downloads them, and needs root. SMBENCH=FILE names the program to try.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,6 +36,16 @@ needed=(
   mpirun:openmpi-bin
   ip:iproute2
   jq:jq
+)
+# For servers in virtual machines and chroots.
+needed_for_interop=(
+  qemu-system-x86_64:qemu-system-x86
+  busybox:busybox-static
+  cpio:cpio
+  depmod:kmod
+  mmdebstrap:mmdebstrap
+  python3:python3
+  setpriv:util-linux
 )
 # The crate for MPI reads the headers of Open MPI with it.
 has_libclang() {
@@ -67,6 +81,26 @@ allow_capture() {
   as_root chmod a+x "$dumpcap"
   as_root setcap cap_net_raw,cap_net_admin+eip "$dumpcap"
 }
+
+# Tries smbench against other servers.
+interop() {
+  needed+=("${needed_for_interop[@]}")
+  install_missing
+  if [ -z "${SMBENCH:-}" ]; then
+    step "build"
+    cargo build --locked --release -p smbench
+  fi
+  step "servers"
+  exec cargo run --locked --quiet -p smbench-lab --example interop -- "$@"
+}
+
+if [ "${1:-}" = --interop ]; then
+  interop "${@:2}"
+fi
+if [ $# -gt 0 ]; then
+  echo "usage: test.sh [--interop [SERVER...]]" >&2
+  exit 2
+fi
 
 install_missing
 allow_capture

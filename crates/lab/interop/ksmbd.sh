@@ -81,7 +81,7 @@ qemu-system-x86_64 -m 2048 -smp 2 -accel tcg,thread=multi -cpu max -nographic -n
   </dev/null >"$log" 2>&1 &
 machine=$!
 # The machine listens at once, whatever runs in it.
-for ((tries = 0; tries < 1200; tries++)); do
+for ((tries = 0; tries < 3000; tries++)); do
   grep -q 'ksmbd serves' "$log" && break
   kill -0 "$machine" 2>/dev/null || break
   sleep 0.1

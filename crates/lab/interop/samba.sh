@@ -6,9 +6,15 @@ suite=$1
 # Samba signs CIFS only if it is asked to.
 readonly settings=('server min protocol = NT1' 'server signing = auto')
 
+# describe VERSION OS-RELEASE
+describe() {
+  local version=${1#Version }
+  (. "$2" && printf 'version=Samba %s, %s\n' "${version%%-*}" "$PRETTY_NAME")
+}
+
 if [ "$suite" = installed ]; then
   need smbd:samba pdbedit:samba-common-bin
-  smbd --version | sed -E 's/^Version (.*Debian).*/version=Samba \1/'
+  describe "$(smbd --version)" /etc/os-release
   printf 'settings=%s, %s\n' "${settings[@]}"
   exec "$SMBENCH" lab samba --option "${settings[0]}" --option "${settings[1]}"
 fi
@@ -56,7 +62,7 @@ password=interop-$port
 printf '%s\n%s\n' "$password" "$password" |
   inside pdbedit --configfile "$home/smb.conf" --create --password-from-stdin --user bench >"$chroot$home/log/pdbedit" 2>&1 ||
   die "pdbedit of $suite failed: $(tail -1 "$chroot$home/log/pdbedit")"
-inside smbd --version | sed -E 's/^Version (.*Debian).*/version=Samba \1/'
+describe "$(inside smbd --version)" "$chroot/etc/os-release"
 inside smbd --foreground --no-process-group --configfile "$home/smb.conf" --log-basename "$home/log" \
   </dev/null >"$chroot$home/log/startup" 2>&1 &
 server=$!

@@ -107,3 +107,34 @@ fn every_relative_link_leads_to_a_heading_or_file() {
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
+
+/// `./test.sh --interop` writes the page. This checks that it did so for each server.
+#[test]
+fn the_page_of_servers_has_a_version_and_a_date_for_each() {
+    let page = repository().join("docs/reference/servers.md");
+    let text = fs::read_to_string(page).unwrap();
+    let (_, tables) = text.split_once("\n## Servers\n").unwrap();
+    let rows = tables.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows: Vec<_> = rows
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .collect();
+    let is_date = |text: &str| {
+        let shape = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
+        text.chars().map(shape).eq("0000-00-00".chars())
+    };
+    for row in &rows {
+        let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, version, date, dialects, ..] = cells[..] else {
+            panic!("{row}");
+        };
+        assert!(version.contains(|c: char| c.is_ascii_digit()), "{row}");
+        assert!(is_date(date), "{row}");
+        assert!(
+            !dialects.is_empty() && !dialects.starts_with("not tried"),
+            "{row}"
+        );
+        assert_eq!(cells.len(), 10, "{row}");
+    }
+    assert_eq!(rows.len(), 7, "{rows:#?}");
+}

@@ -83,10 +83,12 @@ impl Deltree {
 
     /// Continues after a request that ended with `status`.
     pub(super) fn go_on(&mut self, status: NtStatus) -> DeltreeStep {
-        let is_gone = matches!(
-            status,
-            NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND
-        );
+        let is_gone = match status {
+            NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND => true,
+            // Of a listing, this is the end. Of an open, some servers mean that there is no name.
+            NtStatus::NO_SUCH_FILE => !matches!(self.stage, DeltreeStage::Listing),
+            _ => false,
+        };
         let is_empty = matches!(status, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE);
         match self.stage {
             _ if is_gone => self.leave(),

@@ -15,8 +15,16 @@ pub(crate) const DIALECTS: [&str; 6] = ["cifs", "2.0.2", "2.1", "3.0", "3.0.2", 
 pub(crate) struct Entry {
     pub(crate) name: String,
     operation: Table,
+    /// Whether sizes are drawn for it. A profile without such an operation has none.
+    has_size: bool,
     /// Whether each of [`DIALECTS`] has it.
     dialects: [bool; DIALECTS.len()],
+}
+
+impl Entry {
+    fn is_known(&self) -> bool {
+        self.dialects.contains(&true)
+    }
 }
 
 pub(crate) struct Pool {
@@ -50,15 +58,29 @@ impl Pool {
             let mut entry = Entry {
                 name: name(&operation),
                 operation,
+                has_size: true,
                 dialects: [false; DIALECTS.len()],
             };
-            let profile = program.profile(&pool.text(&[&entry]))?;
-            for (at, dialect) in DIALECTS.iter().enumerate() {
-                entry.dialects[at] = program.has_plan(&profile, dialect)?;
+            pool.ask(&mut entry, program)?;
+            if !entry.is_known() {
+                entry.has_size = false;
+                pool.ask(&mut entry, program)?;
+            }
+            if !entry.is_known() {
+                return Err(failed(format!("no dialect has {}", entry.name)));
             }
             pool.entries.push(entry);
         }
         Ok(pool)
+    }
+
+    /// Asks smbench which dialects have an operation.
+    fn ask(&self, entry: &mut Entry, program: &Program) -> Result<(), String> {
+        let profile = program.profile(&self.text(&[entry]))?;
+        for (has, dialect) in entry.dialects.iter_mut().zip(DIALECTS) {
+            *has = program.has_plan(&profile, dialect)?;
+        }
+        Ok(())
     }
 
     /// Returns the operations that a dialect has.
@@ -66,6 +88,14 @@ impl Pool {
         let at = DIALECTS.iter().position(|other| *other == dialect);
         let has = |entry: &&Entry| at.is_some_and(|at| entry.dialects[at]);
         self.entries.iter().filter(has).collect()
+    }
+
+    /// Returns an operation, with READs and WRITEs beside it.
+    pub(crate) fn beside<'a>(&'a self, entry: &'a Entry) -> Vec<&'a Entry> {
+        let is_transfer = |other: &&Entry| ["read", "write"].contains(&&*other.name);
+        let transfers = self.entries.iter().filter(is_transfer);
+        let others = transfers.filter(|other| other.name != entry.name);
+        others.chain([entry]).collect()
     }
 
     /// Returns a profile of these operations, as many of each.
@@ -78,6 +108,9 @@ impl Pool {
             Value::Table(operation)
         });
         let mut profile = self.profile.clone();
+        if !entries.iter().any(|entry| entry.has_size) {
+            profile.remove("sizes");
+        }
         profile.insert("name".to_owned(), Value::String("interop".to_owned()));
         profile.insert("operations".to_owned(), Value::Array(weighted.collect()));
         profile.to_string()

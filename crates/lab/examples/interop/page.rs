@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::entries::DIALECTS;
 use crate::row::{Aspect, Row, Trial, Tried, Verdict};
 
+/// Columns after the date.
+const CELLS: usize = 7;
 const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Returns the page.
@@ -52,15 +54,11 @@ fn server(row: &Row) -> String {
     } = row;
     let cells = match &row.tried {
         Ok(tried) => cells(tried),
-        Err(reason) => vec![
-            format!("not tried: {}", plain(reason)),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-        ],
+        Err(reason) => {
+            let mut cells = vec![String::new(); CELLS];
+            cells[0] = format!("not tried: {}", plain(reason));
+            cells
+        }
     };
     format!("| {name} | {version} | {date} | {} |", cells.join(" | "))
 }
@@ -89,18 +87,28 @@ fn by_what(tried: &Tried, aspect: Aspect) -> Vec<(&str, Vec<&Trial>)> {
     groups
 }
 
-/// Returns whether a thing works wherever it was tried.
-fn works(group: &[&Trial]) -> bool {
-    group.iter().all(|trial| trial.verdict.works())
-}
-
+/// Lists what works, and where it does not.
 fn whats(tried: &Tried, aspect: Aspect) -> String {
-    let working: Vec<_> = by_what(tried, aspect)
+    let groups = by_what(tried, aspect);
+    let all = groups.len();
+    let texts: Vec<_> = groups
         .into_iter()
-        .filter(|(_, group)| works(group))
-        .map(|(what, _)| what)
+        .filter_map(|(what, group)| {
+            let name = what.to_uppercase();
+            let missing = group.iter().filter(|trial| !trial.verdict.works());
+            let missing: Vec<_> = missing.map(|trial| trial.dialect).collect();
+            match missing.len() {
+                0 => Some((true, name)),
+                count if count == group.len() => None,
+                _ => Some((false, format!("{name} (not in {})", ranges(&missing)))),
+            }
+        })
         .collect();
-    or_none(working.join(", "))
+    if all > 1 && texts.len() == all && texts.iter().all(|(everywhere, _)| *everywhere) {
+        return format!("all {all}");
+    }
+    let texts: Vec<_> = texts.into_iter().map(|(_, text)| text).collect();
+    or_none(texts.join(", "))
 }
 
 fn or_none(text: String) -> String {
@@ -131,7 +139,7 @@ fn ranges(dialects: &[&str]) -> String {
         }
     }
     let parts = parts.into_iter().map(|(first, last)| match first == last {
-        true => first.to_owned(),
+        true => first.to_uppercase(),
         false => format!("{first} to {last}"),
     });
     parts.collect::<Vec<_>>().join(", ")
@@ -161,7 +169,7 @@ fn replay(tried: &Tried) -> String {
 }
 
 /// Returns a line for each thing and result, with the dialects of the result.
-fn lacking(row: &Row) -> Vec<String> {
+pub(crate) fn lacking(row: &Row) -> Vec<String> {
     let Ok(tried) = &row.tried else {
         return Vec::new();
     };
@@ -189,7 +197,15 @@ fn lacking(row: &Row) -> Vec<String> {
                 None => results.push((&trial.verdict, vec![trial.dialect])),
             }
         }
+        let what = match group[0].aspect {
+            Aspect::Dialect | Aspect::Signing | Aspect::Cipher => what.to_uppercase(),
+            _ => what.to_owned(),
+        };
         for (verdict, dialects) in results {
+            let dialects: Vec<_> = dialects
+                .into_iter()
+                .filter(|dialect| !dialect.is_empty())
+                .collect();
             let dialects = ranges(&dialects);
             lines.push(format!(
                 "| {} | {what} | {dialects} | {} |",
@@ -204,4 +220,105 @@ fn lacking(row: &Row) -> Vec<String> {
 /// Returns a text that does not end its cell.
 fn plain(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// Returns what makes the command fail: no such server, or a failure or a lack that the page
+/// does not have.
+pub(crate) fn complaints(row: &Row, before: &str) -> Vec<String> {
+    if let Err(reason) = &row.tried {
+        return vec![format!("{} was not tried: {reason}", row.name)];
+    }
+    let is_known = before.contains(&format!("\n| {} |", row.name));
+    let is_failure = |line: &str| line.contains("| fails: ");
+    let is_new = |line: &String| !before.lines().any(|old| old == line);
+    let lines = lacking(row).into_iter().filter(is_new);
+    lines
+        .filter(|line| is_known || is_failure(line))
+        .map(|line| format!("not on the page: {line}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complaints, ranges, text};
+    use crate::row::{Aspect, Row, Trial, Tried, Verdict};
+
+    fn trial(aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) -> Trial {
+        Trial {
+            aspect,
+            what: what.to_owned(),
+            dialect,
+            verdict,
+        }
+    }
+
+    fn row() -> Row {
+        let refused = || Verdict::Refused("STATUS_NOT_SUPPORTED".to_owned());
+        let trials = vec![
+            trial(Aspect::Dialect, "cifs", "", Verdict::NotOffered),
+            trial(Aspect::Dialect, "2.1", "", Verdict::Works),
+            trial(Aspect::Dialect, "3.0", "", Verdict::Works),
+            trial(Aspect::Operation, "echo", "2.1", Verdict::Works),
+            trial(Aspect::Operation, "copy_chunk", "2.1", refused()),
+            trial(Aspect::Operation, "echo", "3.0", Verdict::Works),
+            trial(Aspect::Operation, "copy_chunk", "3.0", refused()),
+            trial(Aspect::Signing, "md5", "2.1", Verdict::Works),
+            trial(Aspect::Signing, "md5", "3.0", Verdict::NotOffered),
+        ];
+        Row {
+            name: "some",
+            version: "Some 1.2".to_owned(),
+            settings: String::new(),
+            date: "2026-01-02".to_owned(),
+            tried: Ok(Tried {
+                trials,
+                checked: 7,
+                replayed: 64,
+                differing: 1,
+                sessions: "100".to_owned(),
+                ..Tried::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_row_says_what_works_and_a_line_what_is_lacking() {
+        let page = text(&[row()]);
+        let expected = [
+            "| some | Some 1.2 | 2026-01-02 | 2.1 to 3.0 | MD5 (not in 3.0) | none | 1 of 2 in SMB2 | \
+             7, 0 wrong | 63 of 64 as recorded | 100 |",
+            "| some | CIFS |  | not offered |",
+            "| some | MD5 | 3.0 | not offered |",
+            "| some | copy_chunk | 2.1 to 3.0 | refused: STATUS_NOT_SUPPORTED |",
+        ];
+        for line in expected {
+            assert!(page.lines().any(|other| other == line), "{line}\n{page}");
+        }
+    }
+
+    #[test]
+    fn dialects_in_a_row_are_a_range_and_cifs_stands_alone() {
+        assert_eq!(ranges(&["cifs", "2.0.2", "2.1"]), "CIFS, 2.0.2 to 2.1");
+        assert_eq!(ranges(&["2.1", "3.0.2", "3.1.1"]), "2.1, 3.0.2 to 3.1.1");
+    }
+
+    #[test]
+    fn a_lack_that_the_page_has_is_no_complaint() {
+        let page = text(&[row()]);
+        assert_eq!(complaints(&row(), &page), [] as [String; 0]);
+        let fewer = page.replace("| some | CIFS |  | not offered |\n", "");
+        assert_eq!(complaints(&row(), &fewer).len(), 1);
+        assert_eq!(complaints(&row(), ""), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_failure_and_a_server_that_was_not_tried_are_complaints() {
+        let mut row = row();
+        if let Ok(tried) = &mut row.tried {
+            tried.trials[1].verdict = Verdict::Fails("no end".to_owned());
+        }
+        assert_eq!(complaints(&row, "").len(), 1);
+        row.tried = Err("no kernel".to_owned());
+        assert_eq!(complaints(&row, "").len(), 1);
+    }
 }

@@ -236,9 +236,77 @@ impl Said {
                 .unwrap_or(status.len());
             return Verdict::Refused(status[..end].to_owned());
         }
+        if let Some(at) = said
+            .find("permits ")
+            .filter(|_| said.contains("(MaxMpxCount)"))
+        {
+            let (permits, _) = said[at..].split_once(';').unwrap_or((&said[at..], ""));
+            return Verdict::Beyond(format!("the server {permits}"));
+        }
         match NOT_OFFERED.iter().any(|words| said.contains(words)) {
             true => Verdict::NotOffered,
             false => Verdict::Fails(said.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Said;
+    use crate::row::Verdict;
+
+    fn verdict(code: i32, errors: &str, point: Value) -> Verdict {
+        let said = Said {
+            code,
+            errors: errors.to_owned(),
+            document: json!({ "load_points": [point] }),
+        };
+        said.verdict()
+    }
+
+    #[test]
+    fn a_call_is_judged_by_its_exit_code_and_document() {
+        let refused = Verdict::Refused("STATUS_A, STATUS_B".to_owned());
+        let failures = json!({
+            "failures": [
+                { "op": "read", "status": "STATUS_A", "code": "0x1" },
+                { "op": "write", "status": "STATUS_A", "code": "0x1" },
+                { "op": "write", "status": "STATUS_B", "code": "0x2" },
+            ],
+            "dropouts": [],
+        });
+        assert_eq!(verdict(4, "", failures), refused);
+        let wrong = json!({ "failures": [{ "status": "wrong-data", "code": null }] });
+        assert_eq!(
+            verdict(4, "", wrong),
+            Verdict::Fails("wrong-data".to_owned())
+        );
+        let lost = json!({ "invalid_reason": "lost", "dropouts": [{}], "failures": [{}] });
+        assert_eq!(verdict(4, "", lost), Verdict::Fails("lost".to_owned()));
+        let lost = Verdict::Fails("no end within 150 s".to_owned());
+        assert_eq!(verdict(124, "", Value::Null), lost);
+        assert_eq!(verdict(0, "", Value::Null), Verdict::Works);
+    }
+
+    #[test]
+    fn a_session_that_was_not_set_up_is_judged_by_its_message() {
+        let of = |message: &str| verdict(3, message, Value::Null);
+        let refused = Verdict::Refused("STATUS_NOT_SUPPORTED".to_owned());
+        assert_eq!(
+            of("NEGOTIATE refused with STATUS_NOT_SUPPORTED; advice"),
+            refused
+        );
+        let chose = "failed to negotiate a session on a: the server chose dialect 0x0202, which was not offered; advice";
+        assert_eq!(of(chose), Verdict::NotOffered);
+        let closed = of("failed to set up a session on a:1: the server closed the connection");
+        let reason = "the server closed the connection".to_owned();
+        assert_eq!(closed.of_dialect(), Verdict::NotServed(reason));
+        let limit = of("the plan has 2 requests, but a permits 1 (MaxMpxCount); reduce it");
+        assert_eq!(
+            limit,
+            Verdict::Beyond("the server permits 1 (MaxMpxCount)".to_owned())
+        );
     }
 }

@@ -8,6 +8,10 @@ pub(crate) enum Verdict {
     Refused(String),
     /// The negotiation chose something else.
     NotOffered,
+    /// The negotiation of a dialect ended without an answer, or with one that is not SMB.
+    NotServed(String),
+    /// It needs more than the server permits.
+    Beyond(String),
     /// A replay did not go as recorded.
     Differs(String),
     /// Anything else: wrong data, a lost connection, no end.
@@ -19,11 +23,35 @@ impl Verdict {
         *self == Self::Works
     }
 
+    /// Returns the verdict on a dialect, of which there is no session.
+    pub(crate) fn of_dialect(self) -> Self {
+        match self {
+            Self::Fails(reason)
+                if reason.contains("failed to negotiate")
+                    || reason.contains("the server closed the connection") =>
+            {
+                let (_, cause) = reason.rsplit_once(": ").unwrap_or_default();
+                Self::NotServed(cause.to_owned())
+            }
+            other => other,
+        }
+    }
+
+    /// Returns whether the dialect itself cannot be had.
+    pub(crate) fn is_of_dialect(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused(_) | Self::NotOffered | Self::NotServed(_)
+        )
+    }
+
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Works => "works".to_owned(),
             Self::Refused(status) => format!("refused: {status}"),
             Self::NotOffered => "not offered".to_owned(),
+            Self::NotServed(reason) => format!("not served: {reason}"),
+            Self::Beyond(limit) => format!("beyond a limit: {limit}"),
             Self::Differs(how) => format!("differs: {how}"),
             Self::Fails(reason) => format!("fails: {reason}"),
         }
@@ -72,31 +100,4 @@ pub(crate) struct Row {
     pub(crate) date: String,
     /// An error is the reason why there is no such server here.
     pub(crate) tried: Result<Tried, String>,
-}
-
-impl Row {
-    /// Returns what makes the command fail.
-    pub(crate) fn complaints(&self) -> Vec<String> {
-        let tried = match &self.tried {
-            Ok(tried) => tried,
-            Err(reason) => return vec![format!("{} was not tried: {reason}", self.name)],
-        };
-        let failed = |trial: &&Trial| matches!(trial.verdict, Verdict::Fails(_));
-        let mut complaints: Vec<_> = tried
-            .trials
-            .iter()
-            .filter(failed)
-            .map(|trial| {
-                let Trial { what, dialect, .. } = trial;
-                format!("{}: {what} {dialect} {}", self.name, trial.verdict.text())
-            })
-            .collect();
-        if tried.wrong > 0 {
-            complaints.push(format!(
-                "{}: {} reads had wrong data",
-                self.name, tried.wrong
-            ));
-        }
-        complaints
-    }
 }

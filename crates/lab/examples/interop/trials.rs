@@ -7,11 +7,12 @@ use crate::launcher::{Launched, Subject};
 use crate::program::{Program, Said};
 use crate::row::{Aspect, Trial, Tried, Verdict};
 
-/// Options of every run of a mix.
+/// Options of every run of a mix. A server in which clients disturb each other shows what it
+/// can do for one.
 const RUN: [&str; 13] = [
     "run",
     "--clients",
-    "2",
+    "1",
     "--verify",
     "--ramp-up",
     "100ms",
@@ -126,19 +127,20 @@ impl Trier<'_> {
     fn dialect(&mut self, dialect: &'static str) -> Result<(), String> {
         let entries = self.pool.of(dialect);
         let said = self.mix(dialect, dialect, &entries)?;
-        let negotiated = said.chose("dialect").to_owned();
-        if negotiated.is_empty() {
-            self.record(Aspect::Dialect, dialect, "", said.verdict());
+        let negotiated = said.chose("dialect");
+        let verdict = match negotiated {
+            "" => said.verdict().of_dialect(),
+            other if other == dialect => Verdict::Works,
+            other => Verdict::Fails(format!("{other} was negotiated")),
+        };
+        // A run that is refused for one of its operations has no session either.
+        if verdict.is_of_dialect() {
+            self.record(Aspect::Dialect, dialect, "", verdict);
             return Ok(());
         }
-        let verdict = match negotiated == dialect {
-            true => Verdict::Works,
-            false => Verdict::Fails(format!("{negotiated} was negotiated")),
-        };
-        self.record(Aspect::Dialect, dialect, "", verdict);
         let done = match said.verdict().works() {
-            true => entries.iter().map(|_| Verdict::Works).collect(),
-            false => self.one_by_one(dialect, &entries)?,
+            true => vec![Verdict::Works; entries.len()],
+            false => self.apart(dialect, &entries)?,
         };
         let mut working = Vec::new();
         for (entry, verdict) in entries.iter().zip(done) {
@@ -153,8 +155,10 @@ impl Trier<'_> {
             });
         }
         if working.is_empty() {
+            self.record(Aspect::Dialect, dialect, "", said.verdict());
             return Ok(());
         }
+        self.record(Aspect::Dialect, dialect, "", Verdict::Works);
         if working.len() < entries.len() {
             let said = self.mix(&format!("{dialect}-together"), dialect, &working)?;
             if !said.verdict().works() {
@@ -174,33 +178,54 @@ impl Trier<'_> {
         Ok(())
     }
 
-    /// Runs each operation alone, to see which of them fail.
-    fn one_by_one(&mut self, dialect: &str, entries: &[&Entry]) -> Result<Vec<Verdict>, String> {
+    /// Finds the operations of a mix that fail. Those that failed in another dialect run
+    /// alone. If the others fail together, each of them runs alone as well.
+    fn apart(&mut self, dialect: &str, entries: &[&Entry]) -> Result<Vec<Verdict>, String> {
+        let failed_before = |entry: &&Entry| {
+            let mut trials = self.tried.trials.iter();
+            trials.any(|trial| trial.what == entry.name && !trial.verdict.works())
+        };
+        let (suspects, others): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().copied().partition(failed_before);
+        let others_work = !suspects.is_empty() && !others.is_empty() && {
+            let said = self.mix(&format!("{dialect}-others"), dialect, &others)?;
+            said.verdict().works()
+        };
         let mut verdicts = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
-            let profile = self.program.profile(&self.pool.text(&[entry]))?;
-            let name = format!("{dialect}-operation-{at}");
-            let said = self.run(&name, &profile, &["--dialect", dialect, "-d", ALONE])?;
-            if !said.verdict().works() {
-                eprintln!("   {} {dialect}: {}", entry.name, said.verdict().text());
-            }
-            verdicts.push(said.verdict());
+            let is_suspect = suspects.iter().any(|suspect| suspect.name == entry.name);
+            verdicts.push(match others_work && !is_suspect {
+                true => Verdict::Works,
+                false => self.alone(dialect, at, entry)?,
+            });
         }
         Ok(verdicts)
     }
 
-    /// Returns those of the dialects that work, or one that the server chooses.
-    fn open_to(&self, dialects: &[&'static str]) -> Vec<(&'static str, PathBuf)> {
-        let (served, open): (Vec<_>, Vec<_>) = self
-            .served
-            .iter()
-            .cloned()
-            .partition(|(dialect, _)| dialects.contains(dialect));
-        match served.is_empty() {
-            false => served,
-            // Refused by what the server has, not by what it lacks.
-            true => open.into_iter().rev().take(1).collect(),
+    /// Runs an operation with nothing but READs and WRITEs, which find what it does to data.
+    fn alone(&mut self, dialect: &str, at: usize, entry: &Entry) -> Result<Verdict, String> {
+        let profile = self
+            .program
+            .profile(&self.pool.text(&self.pool.beside(entry)))?;
+        let name = format!("{dialect}-operation-{at}");
+        let said = self.run(&name, &profile, &["--dialect", dialect, "-d", ALONE])?;
+        let verdict = said.verdict();
+        if !verdict.works() {
+            eprintln!("   {} {dialect}: {}", entry.name, verdict.text());
         }
+        Ok(verdict)
+    }
+
+    /// Returns those of the dialects that the server has. If it has none of them, the
+    /// newest of SMB2 that it has: there the algorithm is refused.
+    fn open_to(&self, dialects: &[&'static str]) -> Vec<(&'static str, PathBuf)> {
+        let here = |(dialect, _): &&(&'static str, PathBuf)| dialects.contains(dialect);
+        let found: Vec<_> = self.served.iter().filter(here).cloned().collect();
+        if !found.is_empty() || dialects == ["cifs"] {
+            return found;
+        }
+        let newest = self.served.iter().rfind(|(dialect, _)| *dialect != "cifs");
+        newest.into_iter().cloned().collect()
     }
 
     fn signing(&mut self, algorithm: &str, dialects: &[&'static str]) -> Result<(), String> {

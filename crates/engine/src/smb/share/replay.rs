@@ -109,6 +109,7 @@ pub(super) async fn delete_tree(
                 Some(
                     NtStatus::OBJECT_NAME_NOT_FOUND
                     | NtStatus::OBJECT_PATH_NOT_FOUND
+                    | NtStatus::NO_SUCH_FILE
                     | NtStatus::DELETE_PENDING,
                 ) => continue,
                 Some(NtStatus::NOT_A_DIRECTORY) => {
