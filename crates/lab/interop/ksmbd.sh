@@ -87,6 +87,12 @@ for ((tries = 0; tries < 3000; tries++)); do
   sleep 0.1
 done
 grep -q 'ksmbd serves' "$log" || die "ksmbd does not serve: $(tail -1 "$log")"
-printf 'version=ksmbd of Linux %s\n' "$(cat "$vm/release")"
-printf 'smb://bench@127.0.0.1:%s/bench\nSMBENCH_PASSWORD=interop\n' "$port"
+# ksmbd listens anew when it has its configuration.
+url=smb://bench@127.0.0.1:$port/bench
+for ((tries = 0; tries < 20; tries++)); do
+  SMBENCH_PASSWORD=interop limited 30 "$SMBENCH" probe "$url" >/dev/null 2>"$vm/probe.log" && break
+  sleep 1
+done
+[ "$tries" -lt 20 ] || die "ksmbd does not serve: $(tail -1 "$vm/probe.log")"
+printf 'version=ksmbd of Linux %s\n%s\nSMBENCH_PASSWORD=interop\n' "$(cat "$vm/release")" "$url"
 wait "$machine"

@@ -1,5 +1,6 @@
 //! Workloads on impacket's smbserver, of which no code is smbench's or Samba's.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -15,6 +16,7 @@ use smbench_model::target::Target;
 use smbench_protocol::{Dialect, Logon};
 
 use crate::cifs::{options, run};
+use crate::replay;
 use crate::support::target;
 
 const VERSION: &str = "impacket==0.13.1";
@@ -165,6 +167,31 @@ fn impacket_carries_out_a_mix_with_verified_data() {
         assert!(ops.whole(OpKind::Read).count > 10);
         assert_eq!(std::fs::read_dir(&server.share).unwrap().count(), 0);
     }
+}
+
+/// impacket answers an open of a name that is not there with STATUS_NO_SUCH_FILE.
+#[test]
+fn impacket_is_given_a_replay() {
+    const LOADFILE: &str = r#"
+Deltree "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+NTCreateX "\clients\client1\one.doc" 0x40 0x2 1 NT_STATUS_OK
+WriteX 1 0 4096 4096 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#;
+    let Some(server) = Impacket::or_skip("replay", Speaks::Smb2) else {
+        return;
+    };
+    let (options, limits) = (replay::options("1", 1), Limits::default());
+    let profile = replay::profile_of(LOADFILE);
+    let plan = Plan::resolve(&profile, &options, server.target(), limits, 2).unwrap();
+    let record = run(&plan);
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.differences(), &BTreeMap::new());
+    assert_eq!(std::fs::read_dir(&server.share).unwrap().count(), 0);
 }
 
 #[test]

@@ -31,7 +31,7 @@ const CLIENT_TXT: &str = "/usr/share/dbench/client.txt";
 /// end of the file.
 const LINES: usize = 12_000;
 
-fn profile_of(loadfile: &str) -> Profile {
+pub(crate) fn profile_of(loadfile: &str) -> Profile {
     let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
         trace: Some(Arc::new(trace)),
@@ -39,7 +39,7 @@ fn profile_of(loadfile: &str) -> Profile {
     }
 }
 
-fn options(clients: &str, loops: u32) -> RunOptions {
+pub(crate) fn options(clients: &str, loops: u32) -> RunOptions {
     RunOptions {
         work: WorkSpec {
             clients: Some(clients.parse().unwrap()),

@@ -179,6 +179,7 @@ pub(crate) fn lacking(row: &Row) -> Vec<String> {
         Aspect::Cipher,
         Aspect::Operation,
         Aspect::Together,
+        Aspect::Protected,
         Aspect::Replay,
         Aspect::Sessions,
     ];

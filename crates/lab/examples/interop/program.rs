@@ -257,7 +257,7 @@ mod tests {
     use super::Said;
     use crate::row::Verdict;
 
-    fn verdict(code: i32, errors: &str, point: Value) -> Verdict {
+    fn verdict(code: i32, errors: &str, point: &Value) -> Verdict {
         let said = Said {
             code,
             errors: errors.to_owned(),
@@ -277,22 +277,22 @@ mod tests {
             ],
             "dropouts": [],
         });
-        assert_eq!(verdict(4, "", failures), refused);
+        assert_eq!(verdict(4, "", &failures), refused);
         let wrong = json!({ "failures": [{ "status": "wrong-data", "code": null }] });
         assert_eq!(
-            verdict(4, "", wrong),
+            verdict(4, "", &wrong),
             Verdict::Fails("wrong-data".to_owned())
         );
         let lost = json!({ "invalid_reason": "lost", "dropouts": [{}], "failures": [{}] });
-        assert_eq!(verdict(4, "", lost), Verdict::Fails("lost".to_owned()));
+        assert_eq!(verdict(4, "", &lost), Verdict::Fails("lost".to_owned()));
         let lost = Verdict::Fails("no end within 150 s".to_owned());
-        assert_eq!(verdict(124, "", Value::Null), lost);
-        assert_eq!(verdict(0, "", Value::Null), Verdict::Works);
+        assert_eq!(verdict(124, "", &Value::Null), lost);
+        assert_eq!(verdict(0, "", &Value::Null), Verdict::Works);
     }
 
     #[test]
     fn a_session_that_was_not_set_up_is_judged_by_its_message() {
-        let of = |message: &str| verdict(3, message, Value::Null);
+        let of = |message: &str| verdict(3, message, &Value::Null);
         let refused = Verdict::Refused("STATUS_NOT_SUPPORTED".to_owned());
         assert_eq!(
             of("NEGOTIATE refused with STATUS_NOT_SUPPORTED; advice"),

@@ -37,14 +37,6 @@ impl Verdict {
         }
     }
 
-    /// Returns whether the dialect itself cannot be had.
-    pub(crate) fn is_of_dialect(&self) -> bool {
-        matches!(
-            self,
-            Self::Refused(_) | Self::NotOffered | Self::NotServed(_)
-        )
-    }
-
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Works => "works".to_owned(),
@@ -66,6 +58,7 @@ pub(crate) enum Aspect {
     Cipher,
     Operation,
     Together,
+    Protected,
     Replay,
     Sessions,
 }

@@ -51,9 +51,20 @@ struct Trier<'a> {
     subject: &'a Subject,
     server: &'a Launched,
     tried: Tried,
-    /// Dialects that work, with the profile of what works in them.
-    served: Vec<(&'static str, PathBuf)>,
+    served: Vec<Served>,
 }
+
+/// A dialect that works.
+#[derive(Clone)]
+struct Served {
+    dialect: &'static str,
+    /// Profile of what works in it, without [`LOG_ON`].
+    profile: PathBuf,
+    /// Profile of [`LOG_ON`], if it works.
+    log_on: Option<PathBuf>,
+}
+
+const LOG_ON: &str = "log_on";
 
 /// Tries everything.
 pub(crate) fn all(
@@ -79,6 +90,7 @@ pub(crate) fn all(
     for (cipher, dialects) in CIPHERS {
         trier.cipher(cipher, dialects)?;
     }
+    trier.protected_log_on()?;
     trier.replay()?;
     trier.sessions()?;
     Ok(trier.tried)
@@ -134,7 +146,7 @@ impl Trier<'_> {
             other => Verdict::Fails(format!("{other} was negotiated")),
         };
         // A run that is refused for one of its operations has no session either.
-        if verdict.is_of_dialect() {
+        if !matches!(verdict, Verdict::Works | Verdict::Beyond(_)) {
             self.record(Aspect::Dialect, dialect, "", verdict);
             return Ok(());
         }
@@ -170,11 +182,51 @@ impl Trier<'_> {
                 );
             }
         }
-        let name = format!("{}-{dialect}.toml", self.subject.name);
-        let profile = self
-            .program
-            .keep_profile(&name, &self.pool.text(&working))?;
-        self.served.push((dialect, profile));
+        // Some servers end all sessions of a connection at a LOGOFF, which is tried separately.
+        let (log_on, others): (Vec<&Entry>, _) =
+            working.into_iter().partition(|entry| entry.name == LOG_ON);
+        let log_on = match log_on.first() {
+            Some(entry) => Some(self.keep(dialect, "log-on", &self.pool.beside(entry))?),
+            None => None,
+        };
+        if others.is_empty() {
+            return Ok(());
+        }
+        let profile = self.keep(dialect, "others", &others)?;
+        self.served.push(Served {
+            dialect,
+            profile,
+            log_on,
+        });
+        Ok(())
+    }
+
+    /// Writes a profile of these operations.
+    fn keep(&self, dialect: &str, what: &str, entries: &[&Entry]) -> Result<PathBuf, String> {
+        let name = format!("{}-{dialect}-{what}.toml", self.subject.name);
+        self.program.keep_profile(&name, &self.pool.text(entries))
+    }
+
+    /// Tries log-ons beside protected sessions, in the newest dialect.
+    fn protected_log_on(&mut self) -> Result<(), String> {
+        let newest = self.served.last().cloned();
+        let Some((dialect, log_on)) = newest.and_then(|it| Some((it.dialect, it.log_on?))) else {
+            return Ok(());
+        };
+        for (what, option, aspect) in [
+            ("signed", "--sign", Aspect::Signing),
+            ("encrypted", "--encrypt", Aspect::Cipher),
+        ] {
+            let trials = self.tried.trials.iter();
+            let mut here = trials.filter(|it| it.aspect == aspect && it.dialect == dialect);
+            if !here.any(|trial| trial.verdict.works()) {
+                continue;
+            }
+            let options = ["--dialect", dialect, "-d", ALONE, option, "required"];
+            let said = self.run(&format!("log-on-{what}"), &log_on, &options)?;
+            let name = format!("{LOG_ON}, {what}");
+            self.record(Aspect::Protected, &name, dialect, said.verdict());
+        }
         Ok(())
     }
 
@@ -218,18 +270,21 @@ impl Trier<'_> {
 
     /// Returns those of the dialects that the server has. If it has none of them, the
     /// newest of SMB2 that it has: there the algorithm is refused.
-    fn open_to(&self, dialects: &[&'static str]) -> Vec<(&'static str, PathBuf)> {
-        let here = |(dialect, _): &&(&'static str, PathBuf)| dialects.contains(dialect);
+    fn open_to(&self, dialects: &[&'static str]) -> Vec<Served> {
+        let here = |served: &&Served| dialects.contains(&served.dialect);
         let found: Vec<_> = self.served.iter().filter(here).cloned().collect();
         if !found.is_empty() || dialects == ["cifs"] {
             return found;
         }
-        let newest = self.served.iter().rfind(|(dialect, _)| *dialect != "cifs");
+        let newest = self.served.iter().rfind(|served| served.dialect != "cifs");
         newest.into_iter().cloned().collect()
     }
 
     fn signing(&mut self, algorithm: &str, dialects: &[&'static str]) -> Result<(), String> {
-        for (dialect, profile) in self.open_to(dialects) {
+        for Served {
+            dialect, profile, ..
+        } in self.open_to(dialects)
+        {
             let mut options = vec!["--dialect", dialect, "-d", "1s", "--sign", "required"];
             if dialect != "cifs" {
                 options.extend(["--signing-algorithm", algorithm]);
@@ -242,7 +297,10 @@ impl Trier<'_> {
     }
 
     fn cipher(&mut self, cipher: &str, dialects: &[&'static str]) -> Result<(), String> {
-        for (dialect, profile) in self.open_to(dialects) {
+        for Served {
+            dialect, profile, ..
+        } in self.open_to(dialects)
+        {
             let options = [
                 "--dialect",
                 dialect,
@@ -262,7 +320,7 @@ impl Trier<'_> {
 
     /// Replays the loadfile in the oldest and in the newest dialect.
     fn replay(&mut self) -> Result<(), String> {
-        let mut dialects: Vec<_> = self.served.iter().map(|(dialect, _)| *dialect).collect();
+        let mut dialects: Vec<_> = self.served.iter().map(|served| served.dialect).collect();
         if dialects.len() > 2 {
             dialects.drain(1..dialects.len() - 1);
         }
@@ -305,7 +363,7 @@ impl Trier<'_> {
         let dialect = self
             .served
             .last()
-            .map_or(DIALECTS[5], |(dialect, _)| *dialect);
+            .map_or(DIALECTS[5], |served| served.dialect);
         arguments.extend(["--dialect", dialect]);
         let said = self.program.run(self.server, &name, &arguments)?;
         let found = said.find();
