@@ -35,6 +35,16 @@ pub(crate) const SUBJECTS: [Subject; 7] = [
     subject("embedded", "embedded.sh", &[]),
 ];
 
+/// The names of the servers, in the order of the page.
+pub(crate) const NAMES: [&str; SUBJECTS.len()] = {
+    let (mut names, mut at) = ([""; SUBJECTS.len()], 0);
+    while at < SUBJECTS.len() {
+        names[at] = SUBJECTS[at].name;
+        at += 1;
+    }
+    names
+};
+
 const fn subject(
     name: &'static str,
     script: &'static str,

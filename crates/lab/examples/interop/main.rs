@@ -1,6 +1,6 @@
 //! `interop [SERVER...]` runs smbench against servers of others, and writes what it found
-//! to `docs/reference/servers.md`. With names of servers it tries only these, and prints
-//! the page. `SMBENCH` is the program to try; `test.sh --interop` calls this.
+//! to `docs/reference/servers.md`. With names of servers it tries only these, and the page
+//! keeps what it says of the others. `SMBENCH` is the program to try; `test.sh --interop` calls this.
 //!
 //! The launchers of the servers are scripts in `crates/lab/interop`. Results, logs and
 //! downloads are in `target/interop`. Every process ends with this one.
@@ -16,7 +16,6 @@ mod program;
 mod row;
 mod trials;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
@@ -55,14 +54,9 @@ fn run(names: &[String]) -> Result<bool, String> {
         }
         rows.push(row);
     }
-    let text = page::text(&rows);
-    if names.is_empty() {
-        fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
-        eprintln!("written: {}", page.display());
-    } else {
-        let printed = std::io::stdout().write_all(text.as_bytes());
-        printed.map_err(|error| format!("standard output: {error}"))?;
-    }
+    let text = page::text(&rows, &before);
+    fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
+    eprintln!("written: {}", page.display());
     Ok(holds)
 }
 

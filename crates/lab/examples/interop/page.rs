@@ -3,38 +3,45 @@
 use std::collections::BTreeMap;
 
 use crate::entries::DIALECTS;
+use crate::launcher::NAMES;
 use crate::row::{Aspect, Row, Trial, Tried, Verdict};
 
 /// Columns after the date.
 const CELLS: usize = 7;
 const INTRODUCTION: &str = include_str!("introduction.md");
 
-/// Returns the page.
-pub(crate) fn text(rows: &[Row]) -> String {
+/// Returns the page. A server without a row here keeps what the page before says of it.
+pub(crate) fn text(rows: &[Row], before: &str) -> String {
+    let settings = |row: &Row| match row.settings.is_empty() {
+        true => Vec::new(),
+        false => vec![format!(
+            "| {} | `{}` |",
+            row.name,
+            row.settings.replace(", ", "`, `")
+        )],
+    };
     let mut page = INTRODUCTION.to_owned();
-    page.push_str("\n## Servers\n\n");
-    page.push_str(&table(
-        "| server | version | date | dialects | signing | ciphers | operations | verified reads | replay | sessions |",
-        rows.iter().map(server),
-    ));
-    page.push_str("\n## What they lack\n\n");
-    page.push_str(&table(
-        "| server | what | dialects | result |",
-        rows.iter().flat_map(lacking),
-    ));
-    page.push_str("\n## Their settings\n\nEverything else has the server's default.\n\n");
-    page.push_str(&table(
-        "| server | settings |",
-        rows.iter()
-            .filter(|row| !row.settings.is_empty())
-            .map(|row| {
-                format!(
-                    "| {} | `{}` |",
-                    row.name,
-                    row.settings.replace(", ", "`, `")
-                )
-            }),
-    ));
+    let mut add = |heading: &str, head: &str, lines: &dyn Fn(&Row) -> Vec<String>| {
+        let (_, old) = before.split_once(heading).unwrap_or_default();
+        let old = old.split("\n## ").next().unwrap_or_default();
+        let of_server = |name: &str| match rows.iter().find(|row| row.name == name) {
+            Some(row) => lines(row),
+            None => {
+                let start = format!("| {name} |");
+                let old = old.lines().filter(|line| line.starts_with(&start));
+                old.map(str::to_owned).collect()
+            }
+        };
+        let lines = NAMES.iter().flat_map(|name| of_server(name));
+        page.push_str(heading);
+        page.push_str(&table(head, lines));
+    };
+    let head = "| server | version | date | dialects | signing | ciphers | operations | verified reads | replay | sessions |";
+    add("\n## Servers\n\n", head, &|row| vec![server(row)]);
+    let head = "| server | what | dialects | result |";
+    add("\n## What they lack\n\n", head, &lacking);
+    let heading = "\n## Their settings\n\nEverything else has the server's default.\n\n";
+    add(heading, "| server | settings |", &settings);
     page
 }
 
@@ -267,7 +274,7 @@ mod tests {
             trial(Aspect::Signing, "md5", "3.0", Verdict::NotOffered),
         ];
         Row {
-            name: "some",
+            name: "ksmbd",
             version: "Some 1.2".to_owned(),
             settings: String::new(),
             date: "2026-01-02".to_owned(),
@@ -284,13 +291,13 @@ mod tests {
 
     #[test]
     fn a_row_says_what_works_and_a_line_what_is_lacking() {
-        let page = text(&[row()]);
+        let page = text(&[row()], "");
         let expected = [
-            "| some | Some 1.2 | 2026-01-02 | 2.1 to 3.0 | MD5 (not in 3.0) | none | 1 of 2 in SMB2 | \
+            "| ksmbd | Some 1.2 | 2026-01-02 | 2.1 to 3.0 | MD5 (not in 3.0) | none | 1 of 2 in SMB2 | \
              7, 0 wrong | 63 of 64 as recorded | 100 |",
-            "| some | CIFS |  | not offered |",
-            "| some | MD5 | 3.0 | not offered |",
-            "| some | copy_chunk | 2.1 to 3.0 | refused: STATUS_NOT_SUPPORTED |",
+            "| ksmbd | CIFS |  | not offered |",
+            "| ksmbd | MD5 | 3.0 | not offered |",
+            "| ksmbd | copy_chunk | 2.1 to 3.0 | refused: STATUS_NOT_SUPPORTED |",
         ];
         for line in expected {
             assert!(page.lines().any(|other| other == line), "{line}\n{page}");
@@ -305,11 +312,26 @@ mod tests {
 
     #[test]
     fn a_lack_that_the_page_has_is_no_complaint() {
-        let page = text(&[row()]);
+        let page = text(&[row()], "");
         assert_eq!(complaints(&row(), &page), [] as [String; 0]);
-        let fewer = page.replace("| some | CIFS |  | not offered |\n", "");
+        let fewer = page.replace("| ksmbd | CIFS |  | not offered |\n", "");
         assert_eq!(complaints(&row(), &fewer).len(), 1);
         assert_eq!(complaints(&row(), ""), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_server_that_was_not_tried_again_keeps_its_rows() {
+        let page = text(&[row()], "");
+        let mut other = row();
+        other.name = "samba";
+        let both = text(&[other], &page);
+        assert!(
+            page.lines()
+                .all(|line| both.lines().any(|other| other == line)),
+            "{both}"
+        );
+        assert_eq!(both.lines().count(), page.lines().count() + 4);
+        assert_eq!(text(&[], &both), both);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is tried on a server, and in which order.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::entries::{DIALECTS, Entry, Pool};
 use crate::launcher::{Launched, Subject};
@@ -51,20 +51,55 @@ struct Trier<'a> {
     subject: &'a Subject,
     server: &'a Launched,
     tried: Tried,
-    served: Vec<Served>,
+    /// Dialects that work, with the operations that work in them.
+    served: Vec<(&'static str, Vec<&'a Entry>)>,
 }
 
-/// A dialect that works.
-#[derive(Clone)]
-struct Served {
+/// How the sessions of a run are to be.
+struct Terms<'a> {
     dialect: &'static str,
-    /// Profile of what works in it, without [`LOG_ON`].
-    profile: PathBuf,
-    /// Profile of [`LOG_ON`], if it works.
-    log_on: Option<PathBuf>,
+    /// `signed` or `encrypted`; empty for neither.
+    protection: &'static str,
+    algorithm: &'a str,
 }
 
-const LOG_ON: &str = "log_on";
+impl Terms<'_> {
+    fn plain(dialect: &'static str) -> Self {
+        Self {
+            dialect,
+            protection: "",
+            algorithm: "",
+        }
+    }
+
+    fn options(&self) -> Vec<&str> {
+        let mut options = vec!["--dialect", self.dialect];
+        match (self.protection, self.dialect) {
+            ("signed", "cifs") => options.extend(["--sign", "required"]),
+            ("signed", _) => {
+                options.extend(["--sign", "required", "--signing-algorithm", self.algorithm]);
+            }
+            ("encrypted", _) => {
+                options.extend(["--encrypt", "required", "--cipher", self.algorithm]);
+            }
+            _ => {}
+        }
+        options
+    }
+
+    /// Returns the name of an operation under these terms.
+    fn what(&self, entry: &Entry) -> String {
+        match self.protection {
+            "" => entry.name.clone(),
+            protection => format!("{}, {protection}", entry.name),
+        }
+    }
+
+    /// Returns the name of a document.
+    fn document(&self, what: &str) -> String {
+        format!("{}{}-{what}", self.dialect, self.algorithm)
+    }
+}
 
 /// Tries everything.
 pub(crate) fn all(
@@ -85,20 +120,23 @@ pub(crate) fn all(
         trier.dialect(dialect)?;
     }
     for (algorithm, dialects) in SIGNING {
-        trier.signing(algorithm, dialects)?;
+        trier.protection("signed", algorithm, dialects)?;
     }
     for (cipher, dialects) in CIPHERS {
-        trier.cipher(cipher, dialects)?;
+        trier.protection("encrypted", cipher, dialects)?;
     }
-    trier.protected_log_on()?;
     trier.replay()?;
     trier.sessions()?;
     Ok(trier.tried)
 }
 
-impl Trier<'_> {
+impl<'a> Trier<'a> {
     fn record(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) {
         eprintln!("   {what} {dialect}: {}", verdict.text());
+        self.keep(aspect, what, dialect, verdict);
+    }
+
+    fn keep(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) {
         self.tried.trials.push(Trial {
             aspect,
             what: what.to_owned(),
@@ -122,25 +160,29 @@ impl Trier<'_> {
     }
 
     /// Runs a mix until all of its operations have occurred.
-    fn mix(&mut self, name: &str, dialect: &str, entries: &[&Entry]) -> Result<Said, String> {
+    fn mix(&mut self, terms: &Terms, name: &str, entries: &[&Entry]) -> Result<Said, String> {
         let profile = self.program.profile(&self.pool.text(entries))?;
-        let mut said = self.run(name, &profile, &["--dialect", dialect, "-d", DURATIONS[0]])?;
+        let name = terms.document(name);
+        let mut options = terms.options();
+        options.extend(["--duration", DURATIONS[0]]);
+        let mut said = self.run(&name, &profile, &options)?;
         for duration in &DURATIONS[1..] {
             let enough = said.operations() >= EACH * entries.len() as u64;
             if enough || !said.verdict().works() {
                 break;
             }
-            said = self.run(name, &profile, &["--dialect", dialect, "-d", duration])?;
+            options.pop();
+            options.push(duration);
+            said = self.run(&name, &profile, &options)?;
         }
         Ok(said)
     }
 
     /// Tries a dialect with every operation that it has.
     fn dialect(&mut self, dialect: &'static str) -> Result<(), String> {
-        let entries = self.pool.of(dialect);
-        let said = self.mix(dialect, dialect, &entries)?;
-        let negotiated = said.chose("dialect");
-        let verdict = match negotiated {
+        let (terms, entries) = (Terms::plain(dialect), self.pool.of(dialect));
+        let said = self.mix(&terms, "all", &entries)?;
+        let verdict = match said.chose("dialect") {
             "" => said.verdict().of_dialect(),
             other if other == dialect => Verdict::Works,
             other => Verdict::Fails(format!("{other} was negotiated")),
@@ -150,177 +192,116 @@ impl Trier<'_> {
             self.record(Aspect::Dialect, dialect, "", verdict);
             return Ok(());
         }
-        let done = match said.verdict().works() {
-            true => vec![Verdict::Works; entries.len()],
-            false => self.apart(dialect, &entries)?,
+        let working = match said.verdict().works() {
+            true => entries.clone(),
+            false => self.apart(&terms, &entries)?,
         };
-        let mut working = Vec::new();
-        for (entry, verdict) in entries.iter().zip(done) {
-            if verdict.works() {
-                working.push(*entry);
-            }
-            self.tried.trials.push(Trial {
-                aspect: Aspect::Operation,
-                what: entry.name.clone(),
-                dialect,
-                verdict,
-            });
-        }
-        if working.is_empty() {
-            self.record(Aspect::Dialect, dialect, "", said.verdict());
-            return Ok(());
-        }
-        self.record(Aspect::Dialect, dialect, "", Verdict::Works);
-        if working.len() < entries.len() {
-            let said = self.mix(&format!("{dialect}-together"), dialect, &working)?;
-            if !said.verdict().works() {
-                self.record(
-                    Aspect::Together,
-                    "the other operations together",
-                    dialect,
-                    said.verdict(),
-                );
-            }
-        }
-        // Some servers end all sessions of a connection at a LOGOFF, which is tried separately.
-        let (log_on, others): (Vec<&Entry>, _) =
-            working.into_iter().partition(|entry| entry.name == LOG_ON);
-        let log_on = match log_on.first() {
-            Some(entry) => Some(self.keep(dialect, "log-on", &self.pool.beside(entry))?),
-            None => None,
+        let verdict = match working.is_empty() {
+            true => said.verdict(),
+            false => Verdict::Works,
         };
-        if others.is_empty() {
-            return Ok(());
+        self.record(Aspect::Dialect, dialect, "", verdict);
+        for entry in &working {
+            self.keep(Aspect::Operation, &entry.name, dialect, Verdict::Works);
         }
-        let profile = self.keep(dialect, "others", &others)?;
-        self.served.push(Served {
-            dialect,
-            profile,
-            log_on,
-        });
-        Ok(())
-    }
-
-    /// Writes a profile of these operations.
-    fn keep(&self, dialect: &str, what: &str, entries: &[&Entry]) -> Result<PathBuf, String> {
-        let name = format!("{}-{dialect}-{what}.toml", self.subject.name);
-        self.program.keep_profile(&name, &self.pool.text(entries))
-    }
-
-    /// Tries log-ons beside protected sessions, in the newest dialect.
-    fn protected_log_on(&mut self) -> Result<(), String> {
-        let newest = self.served.last().cloned();
-        let Some((dialect, log_on)) = newest.and_then(|it| Some((it.dialect, it.log_on?))) else {
-            return Ok(());
-        };
-        for (what, option, aspect) in [
-            ("signed", "--sign", Aspect::Signing),
-            ("encrypted", "--encrypt", Aspect::Cipher),
-        ] {
-            let trials = self.tried.trials.iter();
-            let mut here = trials.filter(|it| it.aspect == aspect && it.dialect == dialect);
-            if !here.any(|trial| trial.verdict.works()) {
-                continue;
-            }
-            let options = ["--dialect", dialect, "-d", ALONE, option, "required"];
-            let said = self.run(&format!("log-on-{what}"), &log_on, &options)?;
-            let name = format!("{LOG_ON}, {what}");
-            self.record(Aspect::Protected, &name, dialect, said.verdict());
+        if !working.is_empty() {
+            self.served.push((dialect, working));
         }
         Ok(())
     }
 
-    /// Finds the operations of a mix that fail. Those that failed in another dialect run
-    /// alone. If the others fail together, each of them runs alone as well.
-    fn apart(&mut self, dialect: &str, entries: &[&Entry]) -> Result<Vec<Verdict>, String> {
+    /// Returns the operations of a mix that work, and records the others. Those that failed
+    /// under other such terms run alone. If the rest fails together, each runs alone.
+    fn apart(&mut self, terms: &Terms, entries: &[&'a Entry]) -> Result<Vec<&'a Entry>, String> {
         let failed_before = |entry: &&Entry| {
-            let mut trials = self.tried.trials.iter();
-            trials.any(|trial| trial.what == entry.name && !trial.verdict.works())
+            let (what, mut trials) = (terms.what(entry), self.tried.trials.iter());
+            trials.any(|trial| trial.what == what && !trial.verdict.works())
         };
         let (suspects, others): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().copied().partition(failed_before);
-        let others_work = !suspects.is_empty() && !others.is_empty() && {
-            let said = self.mix(&format!("{dialect}-others"), dialect, &others)?;
-            said.verdict().works()
-        };
-        let mut verdicts = Vec::new();
+        let others_work = !suspects.is_empty()
+            && !others.is_empty()
+            && self.mix(terms, "others", &others)?.verdict().works();
+        let mut working = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
             let is_suspect = suspects.iter().any(|suspect| suspect.name == entry.name);
-            verdicts.push(match others_work && !is_suspect {
-                true => Verdict::Works,
-                false => self.alone(dialect, at, entry)?,
-            });
+            if others_work && !is_suspect || self.alone(terms, at, entry)? {
+                working.push(*entry);
+            }
         }
-        Ok(verdicts)
+        if !others_work && !working.is_empty() {
+            let said = self.mix(terms, "together", &working)?;
+            if !said.verdict().works() {
+                let what = "the other operations together";
+                self.record(Aspect::Together, what, terms.dialect, said.verdict());
+            }
+        }
+        Ok(working)
     }
 
     /// Runs an operation with nothing but READs and WRITEs, which find what it does to data.
-    fn alone(&mut self, dialect: &str, at: usize, entry: &Entry) -> Result<Verdict, String> {
-        let profile = self
-            .program
-            .profile(&self.pool.text(&self.pool.beside(entry)))?;
-        let name = format!("{dialect}-operation-{at}");
-        let said = self.run(&name, &profile, &["--dialect", dialect, "-d", ALONE])?;
-        let verdict = said.verdict();
-        if !verdict.works() {
-            eprintln!("   {} {dialect}: {}", entry.name, verdict.text());
+    /// Returns whether it works, and records that it does not.
+    fn alone(&mut self, terms: &Terms, at: usize, entry: &Entry) -> Result<bool, String> {
+        let profile = self.pool.text(&self.pool.beside(entry));
+        let profile = self.program.profile(&profile)?;
+        let mut options = terms.options();
+        options.extend(["--duration", ALONE]);
+        let name = terms.document(&format!("operation-{at}"));
+        let verdict = self.run(&name, &profile, &options)?.verdict();
+        let works = verdict.works();
+        if !works {
+            let aspect = match terms.protection {
+                "" => Aspect::Operation,
+                _ => Aspect::Protected,
+            };
+            self.record(aspect, &terms.what(entry), terms.dialect, verdict);
         }
-        Ok(verdict)
+        Ok(works)
     }
 
-    /// Returns those of the dialects that the server has. If it has none of them, the
-    /// newest of SMB2 that it has: there the algorithm is refused.
-    fn open_to(&self, dialects: &[&'static str]) -> Vec<Served> {
-        let here = |served: &&Served| dialects.contains(&served.dialect);
-        let found: Vec<_> = self.served.iter().filter(here).cloned().collect();
-        if !found.is_empty() || dialects == ["cifs"] {
-            return found;
+    /// Tries an algorithm in those of its dialects that the server has. If it has none of
+    /// them, in the newest of SMB2 that it has: there the algorithm is refused.
+    fn protection(
+        &mut self,
+        protection: &'static str,
+        algorithm: &str,
+        dialects: &[&'static str],
+    ) -> Result<(), String> {
+        let mut served = self.served.clone();
+        served.retain(|(dialect, _)| dialects.contains(dialect));
+        if served.is_empty() && dialects != ["cifs"] {
+            let newest = self.served.iter().rfind(|(dialect, _)| *dialect != "cifs");
+            served.extend(newest.cloned());
         }
-        let newest = self.served.iter().rfind(|served| served.dialect != "cifs");
-        newest.into_iter().cloned().collect()
-    }
-
-    fn signing(&mut self, algorithm: &str, dialects: &[&'static str]) -> Result<(), String> {
-        for Served {
-            dialect, profile, ..
-        } in self.open_to(dialects)
-        {
-            let mut options = vec!["--dialect", dialect, "-d", "1s", "--sign", "required"];
-            if dialect != "cifs" {
-                options.extend(["--signing-algorithm", algorithm]);
-            }
-            let said = self.run(&format!("{algorithm}-{dialect}"), &profile, &options)?;
-            let verdict = chosen(&said, "signing", algorithm);
-            self.record(Aspect::Signing, algorithm, dialect, verdict);
-        }
-        Ok(())
-    }
-
-    fn cipher(&mut self, cipher: &str, dialects: &[&'static str]) -> Result<(), String> {
-        for Served {
-            dialect, profile, ..
-        } in self.open_to(dialects)
-        {
-            let options = [
-                "--dialect",
+        let (aspect, key) = match protection {
+            "signed" => (Aspect::Signing, "signing"),
+            _ => (Aspect::Cipher, "encryption"),
+        };
+        for (dialect, entries) in served {
+            let terms = Terms {
                 dialect,
-                "-d",
-                "1s",
-                "--encrypt",
-                "required",
-                "--cipher",
-                cipher,
-            ];
-            let said = self.run(&format!("{cipher}-{dialect}"), &profile, &options)?;
-            let verdict = chosen(&said, "encryption", cipher);
-            self.record(Aspect::Cipher, cipher, dialect, verdict);
+                protection,
+                algorithm,
+            };
+            let said = self.mix(&terms, "all", &entries)?;
+            let chosen = said.chose(key);
+            let mut verdict = said.verdict();
+            if !chosen.is_empty() && chosen != algorithm {
+                verdict = Verdict::Fails(format!("{chosen} was chosen"));
+            } else if !chosen.is_empty() && !verdict.works() {
+                let working = self.apart(&terms, &entries)?;
+                if !working.is_empty() {
+                    verdict = Verdict::Works;
+                }
+            }
+            self.record(aspect, algorithm, dialect, verdict);
         }
         Ok(())
     }
 
     /// Replays the loadfile in the oldest and in the newest dialect.
     fn replay(&mut self) -> Result<(), String> {
-        let mut dialects: Vec<_> = self.served.iter().map(|served| served.dialect).collect();
+        let mut dialects: Vec<_> = self.served.iter().map(|(dialect, _)| *dialect).collect();
         if dialects.len() > 2 {
             dialects.drain(1..dialects.len() - 1);
         }
@@ -363,7 +344,7 @@ impl Trier<'_> {
         let dialect = self
             .served
             .last()
-            .map_or(DIALECTS[5], |served| served.dialect);
+            .map_or(DIALECTS[5], |(dialect, _)| *dialect);
         arguments.extend(["--dialect", dialect]);
         let said = self.program.run(self.server, &name, &arguments)?;
         let found = said.find();
@@ -375,14 +356,5 @@ impl Trier<'_> {
         };
         self.record(Aspect::Sessions, "find sessions", "", said.verdict());
         Ok(())
-    }
-}
-
-/// Returns the verdict on a run that was to have a certain protection.
-fn chosen(said: &Said, key: &str, expected: &str) -> Verdict {
-    let (verdict, chosen) = (said.verdict(), said.chose(key));
-    match verdict.works() && chosen != expected {
-        true => Verdict::Fails(format!("{chosen} was chosen")),
-        false => verdict,
     }
 }
