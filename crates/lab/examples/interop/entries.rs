@@ -12,7 +12,7 @@ use crate::program::Program;
 pub(crate) const DIALECTS: [&str; 6] = ["cifs", "2.0.2", "2.1", "3.0", "3.0.2", "3.1.1"];
 
 /// An operation with its parameters.
-pub(crate) struct Entry {
+pub(crate) struct MixEntry {
     pub(crate) name: String,
     operation: Table,
     /// Whether sizes are drawn for it. A profile without such an operation has none.
@@ -21,7 +21,7 @@ pub(crate) struct Entry {
     dialects: [bool; DIALECTS.len()],
 }
 
-impl Entry {
+impl MixEntry {
     fn is_known(&self) -> bool {
         self.dialects.contains(&true)
     }
@@ -30,7 +30,7 @@ impl Entry {
 pub(crate) struct Pool {
     /// The profile without its operations.
     profile: Table,
-    entries: Vec<Entry>,
+    entries: Vec<MixEntry>,
 }
 
 impl Pool {
@@ -55,7 +55,7 @@ impl Pool {
         operations.push(toml::toml! { op = "validate_negotiate" });
         pool.profile = profile;
         for operation in operations {
-            let mut entry = Entry {
+            let mut entry = MixEntry {
                 name: name(&operation),
                 operation,
                 has_size: true,
@@ -75,7 +75,7 @@ impl Pool {
     }
 
     /// Asks smbench which dialects have an operation.
-    fn ask(&self, entry: &mut Entry, program: &Program) -> Result<(), String> {
+    fn ask(&self, entry: &mut MixEntry, program: &Program) -> Result<(), String> {
         let profile = program.profile(&self.text(&[entry]))?;
         for (has, dialect) in entry.dialects.iter_mut().zip(DIALECTS) {
             *has = program.has_plan(&profile, dialect)?;
@@ -84,22 +84,22 @@ impl Pool {
     }
 
     /// Returns the operations that a dialect has.
-    pub(crate) fn of(&self, dialect: &str) -> Vec<&Entry> {
+    pub(crate) fn of(&self, dialect: &str) -> Vec<&MixEntry> {
         let at = DIALECTS.iter().position(|other| *other == dialect);
-        let has = |entry: &&Entry| at.is_some_and(|at| entry.dialects[at]);
+        let has = |entry: &&MixEntry| at.is_some_and(|at| entry.dialects[at]);
         self.entries.iter().filter(has).collect()
     }
 
     /// Returns an operation, with READs and WRITEs beside it.
-    pub(crate) fn beside<'a>(&'a self, entry: &'a Entry) -> Vec<&'a Entry> {
-        let is_transfer = |other: &&Entry| ["read", "write"].contains(&&*other.name);
+    pub(crate) fn beside<'a>(&'a self, entry: &'a MixEntry) -> Vec<&'a MixEntry> {
+        let is_transfer = |other: &&MixEntry| ["read", "write"].contains(&&*other.name);
         let transfers = self.entries.iter().filter(is_transfer);
         let others = transfers.filter(|other| other.name != entry.name);
         others.chain([entry]).collect()
     }
 
     /// Returns a profile of these operations, as many of each.
-    pub(crate) fn text(&self, entries: &[&Entry]) -> String {
+    pub(crate) fn text(&self, entries: &[&MixEntry]) -> String {
         let (each, more) = (100 / entries.len(), 100 % entries.len());
         let weighted = entries.iter().enumerate().map(|(at, entry)| {
             let mut operation = entry.operation.clone();

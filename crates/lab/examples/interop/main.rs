@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use launcher::{Launched, SUBJECTS, Subject};
-use row::{Row, Tried};
+use row::{ServerRow, Tried};
 
 fn main() -> ExitCode {
     let names: Vec<String> = env::args().skip(1).collect();
@@ -91,8 +91,8 @@ fn row(
     subject: &'static Subject,
     program: &program::Program,
     pool: &entries::Pool,
-) -> Result<Row, String> {
-    let mut row = Row {
+) -> Result<ServerRow, String> {
+    let mut row = ServerRow {
         name: subject.name,
         version: String::new(),
         settings: String::new(),

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::entries::DIALECTS;
 use crate::launcher::NAMES;
-use crate::row::{Aspect, Row, Trial, Tried, Verdict};
+use crate::row::{Aspect, ServerRow, Trial, TrialResult, Tried};
 
 /// Columns after the date.
 const CELLS: usize = 7;
 const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Returns the page. A server without a row here keeps what the page before says of it.
-pub(crate) fn text(rows: &[Row], before: &str) -> String {
-    let settings = |row: &Row| match row.settings.is_empty() {
+pub(crate) fn text(rows: &[ServerRow], before: &str) -> String {
+    let settings = |row: &ServerRow| match row.settings.is_empty() {
         true => Vec::new(),
         false => vec![format!(
             "| {} | `{}` |",
@@ -21,7 +21,7 @@ pub(crate) fn text(rows: &[Row], before: &str) -> String {
         )],
     };
     let mut page = INTRODUCTION.to_owned();
-    let mut add = |heading: &str, head: &str, lines: &dyn Fn(&Row) -> Vec<String>| {
+    let mut add = |heading: &str, head: &str, lines: &dyn Fn(&ServerRow) -> Vec<String>| {
         let (_, old) = before.split_once(heading).unwrap_or_default();
         let old = old.split("\n## ").next().unwrap_or_default();
         let of_server = |name: &str| match rows.iter().find(|row| row.name == name) {
@@ -52,8 +52,8 @@ fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
     lines.join("\n") + "\n"
 }
 
-fn server(row: &Row) -> String {
-    let Row {
+fn server(row: &ServerRow) -> String {
+    let ServerRow {
         name,
         version,
         date,
@@ -176,7 +176,7 @@ fn replay(tried: &Tried) -> String {
 }
 
 /// Returns a line for each thing and result, with the dialects of the result.
-pub(crate) fn lacking(row: &Row) -> Vec<String> {
+pub(crate) fn lacking(row: &ServerRow) -> Vec<String> {
     let Ok(tried) = &row.tried else {
         return Vec::new();
     };
@@ -195,7 +195,7 @@ pub(crate) fn lacking(row: &Row) -> Vec<String> {
         .into_iter()
         .flat_map(|aspect| by_what(tried, aspect))
     {
-        let mut results: Vec<(&Verdict, Vec<&str>)> = Vec::new();
+        let mut results: Vec<(&TrialResult, Vec<&str>)> = Vec::new();
         for trial in group.iter().filter(|trial| !trial.verdict.works()) {
             match results
                 .iter_mut()
@@ -232,7 +232,7 @@ fn plain(text: &str) -> String {
 
 /// Returns what makes the command fail: no such server, or a failure or a lack that the page
 /// does not have.
-pub(crate) fn complaints(row: &Row, before: &str) -> Vec<String> {
+pub(crate) fn complaints(row: &ServerRow, before: &str) -> Vec<String> {
     if let Err(reason) = &row.tried {
         return vec![format!("{} was not tried: {reason}", row.name)];
     }
@@ -249,9 +249,9 @@ pub(crate) fn complaints(row: &Row, before: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{complaints, ranges, text};
-    use crate::row::{Aspect, Row, Trial, Tried, Verdict};
+    use crate::row::{Aspect, ServerRow, Trial, TrialResult, Tried};
 
-    fn trial(aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) -> Trial {
+    fn trial(aspect: Aspect, what: &str, dialect: &'static str, verdict: TrialResult) -> Trial {
         Trial {
             aspect,
             what: what.to_owned(),
@@ -260,20 +260,20 @@ mod tests {
         }
     }
 
-    fn row() -> Row {
-        let refused = || Verdict::Refused("STATUS_NOT_SUPPORTED".to_owned());
+    fn row() -> ServerRow {
+        let refused = || TrialResult::Refused("STATUS_NOT_SUPPORTED".to_owned());
         let trials = vec![
-            trial(Aspect::Dialect, "cifs", "", Verdict::NotOffered),
-            trial(Aspect::Dialect, "2.1", "", Verdict::Works),
-            trial(Aspect::Dialect, "3.0", "", Verdict::Works),
-            trial(Aspect::Operation, "echo", "2.1", Verdict::Works),
+            trial(Aspect::Dialect, "cifs", "", TrialResult::NotOffered),
+            trial(Aspect::Dialect, "2.1", "", TrialResult::Works),
+            trial(Aspect::Dialect, "3.0", "", TrialResult::Works),
+            trial(Aspect::Operation, "echo", "2.1", TrialResult::Works),
             trial(Aspect::Operation, "copy_chunk", "2.1", refused()),
-            trial(Aspect::Operation, "echo", "3.0", Verdict::Works),
+            trial(Aspect::Operation, "echo", "3.0", TrialResult::Works),
             trial(Aspect::Operation, "copy_chunk", "3.0", refused()),
-            trial(Aspect::Signing, "md5", "2.1", Verdict::Works),
-            trial(Aspect::Signing, "md5", "3.0", Verdict::NotOffered),
+            trial(Aspect::Signing, "md5", "2.1", TrialResult::Works),
+            trial(Aspect::Signing, "md5", "3.0", TrialResult::NotOffered),
         ];
-        Row {
+        ServerRow {
             name: "ksmbd",
             version: "Some 1.2".to_owned(),
             settings: String::new(),
@@ -338,7 +338,7 @@ mod tests {
     fn a_failure_and_a_server_that_was_not_tried_are_complaints() {
         let mut row = row();
         if let Ok(tried) = &mut row.tried {
-            tried.trials[1].verdict = Verdict::Fails("no end".to_owned());
+            tried.trials[1].verdict = TrialResult::Fails("no end".to_owned());
         }
         assert_eq!(complaints(&row, "").len(), 1);
         row.tried = Err("no kernel".to_owned());

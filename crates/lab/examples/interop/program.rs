@@ -8,7 +8,7 @@ use std::{env, io};
 use serde_json::Value;
 
 use crate::launcher::Launched;
-use crate::row::Verdict;
+use crate::row::TrialResult;
 
 /// Limit for a call, in seconds.
 const CALL_LIMIT_S: &str = "150";
@@ -171,9 +171,9 @@ impl Said {
     }
 
     /// Returns the verdict on the whole call.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> TrialResult {
         if self.code == 0 {
-            return Verdict::Works;
+            return TrialResult::Works;
         }
         let point = self.point();
         let failed = |key: &str| point[key].as_array().is_some_and(|list| !list.is_empty());
@@ -187,14 +187,14 @@ impl Said {
             return self.refusal();
         }
         let reason = point["invalid_reason"].as_str().unwrap_or(&self.errors);
-        Verdict::Fails(match self.code {
+        TrialResult::Fails(match self.code {
             OVERDUE => format!("no end within {CALL_LIMIT_S} s"),
             _ => reason.to_owned(),
         })
     }
 
     /// Sums up the operations that failed.
-    fn failures(&self) -> Verdict {
+    fn failures(&self) -> TrialResult {
         let failures = self.point()["failures"].as_array().into_iter().flatten();
         let (mut statuses, mut others) = (Vec::new(), Vec::new());
         for failure in failures {
@@ -208,24 +208,24 @@ impl Said {
             }
         }
         match others.is_empty() {
-            true => Verdict::Refused(statuses.join(", ")),
-            false => Verdict::Fails(others.join(", ")),
+            true => TrialResult::Refused(statuses.join(", ")),
+            false => TrialResult::Fails(others.join(", ")),
         }
     }
 
     /// Sums up the operations of a replay that did not go as recorded.
-    fn differences(&self) -> Verdict {
+    fn differences(&self) -> TrialResult {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let differences = self.point()["differences"].as_array().into_iter().flatten();
         let each = differences.map(|one| {
             let (op, seen) = (text(&one["op"]), text(&one["seen"]));
             format!("{op}: {seen} for {}", text(&one["recorded"]))
         });
-        Verdict::Differs(each.collect::<Vec<_>>().join(", "))
+        TrialResult::Differs(each.collect::<Vec<_>>().join(", "))
     }
 
     /// Reads why no session was set up. There is no document then.
-    fn refusal(&self) -> Verdict {
+    fn refusal(&self) -> TrialResult {
         let said = &self.errors;
         let is_letter =
             |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
@@ -234,18 +234,18 @@ impl Said {
             let end = status
                 .find(|letter| !is_letter(letter))
                 .unwrap_or(status.len());
-            return Verdict::Refused(status[..end].to_owned());
+            return TrialResult::Refused(status[..end].to_owned());
         }
         if let Some(at) = said
             .find("permits ")
             .filter(|_| said.contains("(MaxMpxCount)"))
         {
             let (permits, _) = said[at..].split_once(';').unwrap_or((&said[at..], ""));
-            return Verdict::Beyond(format!("the server {permits}"));
+            return TrialResult::Beyond(format!("the server {permits}"));
         }
         match NOT_OFFERED.iter().any(|words| said.contains(words)) {
-            true => Verdict::NotOffered,
-            false => Verdict::Fails(said.clone()),
+            true => TrialResult::NotOffered,
+            false => TrialResult::Fails(said.clone()),
         }
     }
 }
@@ -255,9 +255,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Said;
-    use crate::row::Verdict;
+    use crate::row::TrialResult;
 
-    fn verdict(code: i32, errors: &str, point: &Value) -> Verdict {
+    fn verdict(code: i32, errors: &str, point: &Value) -> TrialResult {
         let said = Said {
             code,
             errors: errors.to_owned(),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_call_is_judged_by_its_exit_code_and_document() {
-        let refused = Verdict::Refused("STATUS_A, STATUS_B".to_owned());
+        let refused = TrialResult::Refused("STATUS_A, STATUS_B".to_owned());
         let failures = json!({
             "failures": [
                 { "op": "read", "status": "STATUS_A", "code": "0x1" },
@@ -281,32 +281,32 @@ mod tests {
         let wrong = json!({ "failures": [{ "status": "wrong-data", "code": null }] });
         assert_eq!(
             verdict(4, "", &wrong),
-            Verdict::Fails("wrong-data".to_owned())
+            TrialResult::Fails("wrong-data".to_owned())
         );
         let lost = json!({ "invalid_reason": "lost", "dropouts": [{}], "failures": [{}] });
-        assert_eq!(verdict(4, "", &lost), Verdict::Fails("lost".to_owned()));
-        let lost = Verdict::Fails("no end within 150 s".to_owned());
+        assert_eq!(verdict(4, "", &lost), TrialResult::Fails("lost".to_owned()));
+        let lost = TrialResult::Fails("no end within 150 s".to_owned());
         assert_eq!(verdict(124, "", &Value::Null), lost);
-        assert_eq!(verdict(0, "", &Value::Null), Verdict::Works);
+        assert_eq!(verdict(0, "", &Value::Null), TrialResult::Works);
     }
 
     #[test]
     fn a_session_that_was_not_set_up_is_judged_by_its_message() {
         let of = |message: &str| verdict(3, message, &Value::Null);
-        let refused = Verdict::Refused("STATUS_NOT_SUPPORTED".to_owned());
+        let refused = TrialResult::Refused("STATUS_NOT_SUPPORTED".to_owned());
         assert_eq!(
             of("NEGOTIATE refused with STATUS_NOT_SUPPORTED; advice"),
             refused
         );
         let chose = "failed to negotiate a session on a: the server chose dialect 0x0202, which was not offered; advice";
-        assert_eq!(of(chose), Verdict::NotOffered);
+        assert_eq!(of(chose), TrialResult::NotOffered);
         let closed = of("failed to set up a session on a:1: the server closed the connection");
         let reason = "the server closed the connection".to_owned();
-        assert_eq!(closed.of_dialect(), Verdict::NotServed(reason));
+        assert_eq!(closed.of_dialect(), TrialResult::NotServed(reason));
         let limit = of("the plan has 2 requests, but a permits 1 (MaxMpxCount); reduce it");
         assert_eq!(
             limit,
-            Verdict::Beyond("the server permits 1 (MaxMpxCount)".to_owned())
+            TrialResult::Beyond("the server permits 1 (MaxMpxCount)".to_owned())
         );
     }
 }

@@ -2,7 +2,7 @@
 
 /// What a call showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TrialResult {
     Works,
     /// The server refused with these statuses.
     Refused(String),
@@ -18,7 +18,7 @@ pub(crate) enum Verdict {
     Fails(String),
 }
 
-impl Verdict {
+impl TrialResult {
     pub(crate) fn works(&self) -> bool {
         *self == Self::Works
     }
@@ -69,7 +69,7 @@ pub(crate) struct Trial {
     pub(crate) what: String,
     /// Empty if the dialect was left open.
     pub(crate) dialect: &'static str,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: TrialResult,
 }
 
 /// All trials of a server.
@@ -86,7 +86,7 @@ pub(crate) struct Tried {
 }
 
 /// A row of the page.
-pub(crate) struct Row {
+pub(crate) struct ServerRow {
     pub(crate) name: &'static str,
     pub(crate) version: String,
     pub(crate) settings: String,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::entries::{DIALECTS, Entry, Pool};
+use crate::entries::{DIALECTS, MixEntry, Pool};
 use crate::launcher::{Launched, Subject};
 use crate::program::{Program, Said};
-use crate::row::{Aspect, Trial, Tried, Verdict};
+use crate::row::{Aspect, Trial, TrialResult, Tried};
 
 /// Options of every run of a mix. A server in which clients disturb each other shows what it
 /// can do for one.
@@ -52,7 +52,7 @@ struct Trier<'a> {
     server: &'a Launched,
     tried: Tried,
     /// Dialects that work, with the operations that work in them.
-    served: Vec<(&'static str, Vec<&'a Entry>)>,
+    served: Vec<(&'static str, Vec<&'a MixEntry>)>,
 }
 
 /// How the sessions of a run are to be.
@@ -88,7 +88,7 @@ impl Terms<'_> {
     }
 
     /// Returns the name of an operation under these terms.
-    fn what(&self, entry: &Entry) -> String {
+    fn what(&self, entry: &MixEntry) -> String {
         match self.protection {
             "" => entry.name.clone(),
             protection => format!("{}, {protection}", entry.name),
@@ -131,12 +131,12 @@ pub(crate) fn all(
 }
 
 impl<'a> Trier<'a> {
-    fn record(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) {
+    fn record(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: TrialResult) {
         eprintln!("   {what} {dialect}: {}", verdict.text());
         self.keep(aspect, what, dialect, verdict);
     }
 
-    fn keep(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: Verdict) {
+    fn keep(&mut self, aspect: Aspect, what: &str, dialect: &'static str, verdict: TrialResult) {
         self.tried.trials.push(Trial {
             aspect,
             what: what.to_owned(),
@@ -160,7 +160,7 @@ impl<'a> Trier<'a> {
     }
 
     /// Runs a mix until all of its operations have occurred.
-    fn mix(&mut self, terms: &Terms, name: &str, entries: &[&Entry]) -> Result<Said, String> {
+    fn mix(&mut self, terms: &Terms, name: &str, entries: &[&MixEntry]) -> Result<Said, String> {
         let profile = self.program.profile(&self.pool.text(entries))?;
         let name = terms.document(name);
         let mut options = terms.options();
@@ -184,11 +184,11 @@ impl<'a> Trier<'a> {
         let said = self.mix(&terms, "all", &entries)?;
         let verdict = match said.chose("dialect") {
             "" => said.verdict().of_dialect(),
-            other if other == dialect => Verdict::Works,
-            other => Verdict::Fails(format!("{other} was negotiated")),
+            other if other == dialect => TrialResult::Works,
+            other => TrialResult::Fails(format!("{other} was negotiated")),
         };
         // A run that is refused for one of its operations has no session either.
-        if !matches!(verdict, Verdict::Works | Verdict::Beyond(_)) {
+        if !matches!(verdict, TrialResult::Works | TrialResult::Beyond(_)) {
             self.record(Aspect::Dialect, dialect, "", verdict);
             return Ok(());
         }
@@ -198,11 +198,11 @@ impl<'a> Trier<'a> {
         };
         let verdict = match working.is_empty() {
             true => said.verdict(),
-            false => Verdict::Works,
+            false => TrialResult::Works,
         };
         self.record(Aspect::Dialect, dialect, "", verdict);
         for entry in &working {
-            self.keep(Aspect::Operation, &entry.name, dialect, Verdict::Works);
+            self.keep(Aspect::Operation, &entry.name, dialect, TrialResult::Works);
         }
         if !working.is_empty() {
             self.served.push((dialect, working));
@@ -212,12 +212,16 @@ impl<'a> Trier<'a> {
 
     /// Returns the operations of a mix that work, and records the others. Those that failed
     /// under other such terms run alone. If the rest fails together, each runs alone.
-    fn apart(&mut self, terms: &Terms, entries: &[&'a Entry]) -> Result<Vec<&'a Entry>, String> {
-        let failed_before = |entry: &&Entry| {
+    fn apart(
+        &mut self,
+        terms: &Terms,
+        entries: &[&'a MixEntry],
+    ) -> Result<Vec<&'a MixEntry>, String> {
+        let failed_before = |entry: &&MixEntry| {
             let (what, mut trials) = (terms.what(entry), self.tried.trials.iter());
             trials.any(|trial| trial.what == what && !trial.verdict.works())
         };
-        let (suspects, others): (Vec<&Entry>, Vec<&Entry>) =
+        let (suspects, others): (Vec<&MixEntry>, Vec<&MixEntry>) =
             entries.iter().copied().partition(failed_before);
         let others_work = !suspects.is_empty()
             && !others.is_empty()
@@ -241,7 +245,7 @@ impl<'a> Trier<'a> {
 
     /// Runs an operation with nothing but READs and WRITEs, which find what it does to data.
     /// Returns whether it works, and records that it does not.
-    fn alone(&mut self, terms: &Terms, at: usize, entry: &Entry) -> Result<bool, String> {
+    fn alone(&mut self, terms: &Terms, at: usize, entry: &MixEntry) -> Result<bool, String> {
         let profile = self.pool.text(&self.pool.beside(entry));
         let profile = self.program.profile(&profile)?;
         let mut options = terms.options();
@@ -287,11 +291,11 @@ impl<'a> Trier<'a> {
             let chosen = said.chose(key);
             let mut verdict = said.verdict();
             if !chosen.is_empty() && chosen != algorithm {
-                verdict = Verdict::Fails(format!("{chosen} was chosen"));
+                verdict = TrialResult::Fails(format!("{chosen} was chosen"));
             } else if !chosen.is_empty() && !verdict.works() {
                 let working = self.apart(&terms, &entries)?;
                 if !working.is_empty() {
-                    verdict = Verdict::Works;
+                    verdict = TrialResult::Works;
                 }
             }
             self.record(aspect, algorithm, dialect, verdict);
