@@ -13,11 +13,15 @@ use super::site::Site;
 use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 
-/// Returns the name of the share for a TREE_CONNECT; empty if no action sends one.
-pub(super) fn share(site: &Site) -> Result<WireName, SessionError> {
+/// Returns the path of the share for a TREE_CONNECT; empty if no action sends one. `path`
+/// makes it of the names of server and share.
+pub(super) fn share(
+    site: &Site,
+    path: impl Fn(&str, &str) -> String,
+) -> Result<WireName, SessionError> {
     let target = &site.endpoint.target;
     let path = match site.mix.actions().contains(&Action::TreeConnect) {
-        true => format!(r"\\{}\{}", target.server_name(), target.share),
+        true => path(target.server_name(), &target.share),
         false => String::new(),
     };
     WireName::new(&path).map_err(|_| SessionError::Path {

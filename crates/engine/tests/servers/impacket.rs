@@ -50,7 +50,8 @@ enum Speaks {
 const MIX: &str = r#"
 operations = [
     { op = "read", weight = 30 },
-    { op = "write", weight = 30 },
+    { op = "write", weight = 25 },
+    { op = "tree_connect", weight = 5 },
     { op = "flush", weight = 10 },
     { op = "create", weight = 10 },
     { op = "query_info", class = "basic", weight = 10 },

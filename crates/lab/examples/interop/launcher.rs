@@ -133,6 +133,12 @@ impl Launched {
         true
     }
 
+    /// Returns the address and port in the URL.
+    pub(crate) fn address(&self) -> &str {
+        let (_, rest) = self.url.split_once('@').unwrap_or_default();
+        rest.split('/').next().unwrap_or_default()
+    }
+
     /// Returns whether the launcher has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.launcher.try_wait(), Ok(None))

@@ -54,6 +54,8 @@ fn run(names: &[String]) -> Result<bool, String> {
         }
         rows.push(row);
     }
+    // Another run may have written it meanwhile.
+    let before = fs::read_to_string(&page).unwrap_or_default();
     let text = page::text(&rows, &before);
     fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))?;
     eprintln!("written: {}", page.display());

@@ -117,7 +117,8 @@ impl Program {
         let text = fs::read(&document).unwrap_or_default();
         Ok(Said {
             code: output.status.code().unwrap_or(-1),
-            errors: last_line(&output.stderr),
+            // A port is another one each time.
+            errors: last_line(&output.stderr).replace(server.address(), "the server"),
             document: serde_json::from_slice(&text).unwrap_or_default(),
         })
     }
@@ -136,6 +137,13 @@ impl Program {
 
 fn output(call: &mut Command) -> Result<Output, String> {
     call.output().map_err(|error| format!("setpriv: {error}"))
+}
+
+/// Returns the cause of a drop-out, without numbers of clients.
+fn cause(reason: &str) -> &str {
+    reason
+        .rsplit_once("first: ")
+        .map_or(reason, |(_, cause)| cause)
 }
 
 fn last_line(stderr: &[u8]) -> String {
@@ -189,7 +197,7 @@ impl Said {
         let reason = point["invalid_reason"].as_str().unwrap_or(&self.errors);
         TrialResult::Fails(match self.code {
             OVERDUE => format!("no end within {CALL_LIMIT_S} s"),
-            _ => reason.to_owned(),
+            _ => cause(reason).to_owned(),
         })
     }
 

@@ -352,13 +352,21 @@ impl<'a> Trier<'a> {
         arguments.extend(["--dialect", dialect]);
         let said = self.program.run(self.server, &name, &arguments)?;
         let found = said.find();
-        let count = found["result"].as_f64().unwrap_or(0.0);
-        self.tried.sessions = match found["end"].as_str() {
-            Some("found") => format!("{count}"),
-            _ if said.verdict().works() => format!("at least {count}"),
+        let count = |key: &str| found[key].as_f64().unwrap_or(0.0);
+        let end = found["end"].as_str().unwrap_or_default();
+        // Without an answer, because this machine was busy.
+        let is_busy = end == "client_limited";
+        self.tried.sessions = match end {
+            "found" => count("result").to_string(),
+            _ if is_busy => format!("at least {}", count("held_at")),
+            _ if said.verdict().works() => format!("at least {}", count("result")),
             _ => "none".to_owned(),
         };
-        self.record(Aspect::Sessions, "find sessions", "", said.verdict());
+        let verdict = match is_busy {
+            true => TrialResult::Works,
+            false => said.verdict(),
+        };
+        self.record(Aspect::Sessions, "find sessions", "", verdict);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use smbench_protocol::cifs::command::nt_transact::{
     NotifyChangeRequest, QuerySecurityRequest, WatchScope,
 };
 use smbench_protocol::cifs::command::session::encode_logoff;
-use smbench_protocol::cifs::command::tree::encode_tree_connect;
+use smbench_protocol::cifs::command::tree::{encode_tree_connect, share_path};
 use smbench_protocol::cifs::command::write::WriteMode;
 use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
@@ -57,7 +57,7 @@ impl CifsEncode for CifsMix {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
-            share: share(site)?,
+            share: share(site, share_path)?,
             file_size: site.plan.work.workload.files.size,
         })
     }

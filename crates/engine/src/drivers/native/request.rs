@@ -72,7 +72,7 @@ impl Encode for MixEncoder {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
-            share: prepare::share(site)?,
+            share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
             file_size: site.plan.work.workload.files.size,
             unique: Unique {
                 seed: session::random_u64(),

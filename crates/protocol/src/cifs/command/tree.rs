@@ -2,7 +2,14 @@
 
 use super::{CIFS_HEADER_LEN, NO_ANDX, align, body, push_bytes};
 use crate::command::WireName;
+use crate::upper::upper;
 use crate::wire::{DecodeError, Reader};
+/// Returns the path of a share in upper case, as Windows sends it. Some servers know their
+/// shares in upper case only.
+#[must_use]
+pub fn share_path(host: &str, share: &str) -> String {
+    upper(&format!(r"\\{host}\{share}"))
+}
 
 /// Appends the body of a request for a share, as `\\host\share`. Any service is accepted,
 /// so that the answer tells what the share is.

@@ -4,7 +4,7 @@ use crate::auth::{AuthClient, Credentials, Logon, NtlmProof};
 use crate::cifs::command::session::{
     CifsSetupResponse, LogonProof, encode_logoff, encode_session_setup,
 };
-use crate::cifs::command::tree::{decode_is_disk, encode_tree_connect};
+use crate::cifs::command::tree::{decode_is_disk, encode_tree_connect, share_path};
 use crate::cifs::connection::{CifsCompletion, CifsConnection, CifsSigner, FIRST_ANSWER};
 use crate::cifs::header::{CifsCommand, CifsHeader, cifs_flags2};
 use crate::command::WireName;
@@ -12,7 +12,6 @@ use crate::connection::{NoCredit, ProtocolError, SessionIndex};
 use crate::handshake::{HandshakeError, LogonRights, Policy, SessionConfig, judge_logon};
 use crate::header::Command;
 use crate::status::NtStatus;
-use crate::upper::upper;
 
 /// The state of a set-up after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,8 +263,7 @@ impl CifsSetup {
             return Ok(CifsSetupProgress::Ready(self.session));
         }
         self.step = CifsStep::TreeConnect;
-        // As Windows sends it; some servers know their shares in upper case only.
-        let share = upper(&format!(r"\\{}\{}", self.config.host, self.config.share));
+        let share = share_path(&self.config.host, &self.config.share);
         // The name of a share is short; a URL has a limit.
         let share = WireName::new(&share).unwrap_or_default();
         let command = CifsCommand::TreeConnectAndX;
