@@ -201,6 +201,7 @@ pub(crate) fn lacking(row: &ServerRow) -> Vec<String> {
                 .iter_mut()
                 .find(|(verdict, _)| **verdict == trial.verdict)
             {
+                Some((_, dialects)) if dialects.contains(&trial.dialect) => {}
                 Some((_, dialects)) => dialects.push(trial.dialect),
                 None => results.push((&trial.verdict, vec![trial.dialect])),
             }
