@@ -75,10 +75,13 @@ make_image() {
 
 port=$(free_port)
 log=$vm/console
+# What an earlier machine said must not count.
+rm -f "$log"
+: >"$log"
 qemu-system-x86_64 -m 2048 -smp 2 -accel tcg,thread=multi -cpu max -nographic -no-reboot \
   -kernel "$vm/kernel" -initrd "$vm/initrd" -append "console=ttyS0 panic=-1 mitigations=off" \
   -netdev "user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:$port-:445" -device virtio-net-pci,netdev=net \
-  </dev/null >"$log" 2>&1 &
+  </dev/null >>"$log" 2>&1 &
 machine=$!
 # The machine listens at once, whatever runs in it.
 for ((tries = 0; tries < 3000; tries++)); do
