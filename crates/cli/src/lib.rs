@@ -4,6 +4,7 @@
 //! Not here: how a run works ([`smbench_engine`]), and how results are presented
 //! ([`smbench_report`]).
 
+mod advice;
 mod args;
 mod calibrate;
 mod child;
@@ -36,6 +37,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use smbench_engine::hosts::HostRole;
+use smbench_model::setting;
 
 use crate::failure::{Exit, Failure};
 pub use crate::hosts::HostOptions;
@@ -50,6 +52,7 @@ pub fn main() -> ExitCode {
 /// Executes a command line, of which the first word is the name of the program.
 #[must_use]
 pub fn main_with(words: Vec<OsString>) -> ExitCode {
+    setting::spell(advice::flag);
     let outcome = signals::survive_file_size_limit()
         .and_then(|()| args::parse_words(words))
         .and_then(|command| commands::execute(command, &Hosts::Alone));
@@ -80,6 +83,7 @@ pub enum HostsEnd {
 /// follow the program's name. Returns the exit code, and how the hosts have ended.
 #[must_use]
 pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>) -> (u8, HostsEnd) {
+    setting::spell(advice::flag);
     match role {
         HostRole::First(first) => {
             let first = first.with_password(options.send_password);

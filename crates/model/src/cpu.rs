@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::setting::Advice;
+
 /// Source of a server's CPU time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CpuSource {
@@ -60,7 +62,7 @@ pub struct MetricsUrl(Uri);
 
 /// The reason why a text is not a valid URL of an exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("give a URL such as http://SERVER:9100/metrics: {0}")]
+#[error("give a URL such as http://SERVER:9100/metrics: {}", Advice(.0))]
 pub struct MetricsUrlError(&'static str);
 
 impl MetricsUrl {
@@ -81,7 +83,7 @@ impl FromStr for MetricsUrl {
             Some("http") => {}
             Some("https") => {
                 return Err(MetricsUrlError(
-                    "only http is spoken; see smbench run --help",
+                    "only http is spoken; see smbench run @help",
                 ));
             }
             _ => return Err(MetricsUrlError("it has to begin with http://")),

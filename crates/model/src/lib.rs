@@ -38,6 +38,7 @@ pub mod record;
 pub mod search;
 pub mod secret;
 pub mod sessions;
+pub mod setting;
 pub mod spec;
 pub mod steadiness;
 pub mod target;

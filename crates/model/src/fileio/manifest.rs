@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::Fileio;
 use crate::contents::block::Salt;
+use crate::setting::{FILE_NUM, FILE_TOTAL_SIZE};
 use crate::units::Size;
 
 /// The largest manifest in bytes. A larger file is not a manifest.
@@ -101,7 +102,7 @@ pub enum FileioError {
     /// No files are prepared.
     #[error(
         "there are no prepared files in '{directory}' on {at}: make them with `smbench fileio \
-         prepare` and the same --file-num and --file-total-size"
+         prepare` and the same {FILE_NUM} and {FILE_TOTAL_SIZE}"
     )]
     NotPrepared {
         /// The directory, as a path from the share's root.
@@ -112,7 +113,7 @@ pub enum FileioError {
     /// Other files are prepared.
     #[error(
         "the files prepared in '{directory}' on {at} are {found_files} of {found_bytes}, and not \
-         {files} of {bytes}: give --file-num={found_files} --file-total-size={total}, or remove them \
+         {files} of {bytes}: give {FILE_NUM}={found_files} {FILE_TOTAL_SIZE}={total}, or remove them \
          with `smbench fileio cleanup`"
     )]
     OtherFiles {
@@ -177,7 +178,7 @@ pub enum FileioError {
     /// The share has too little space.
     #[error(
         "the share at {at} has {free} free, but the files need {needed} more: give a smaller \
-         --file-total-size, or another share"
+         {FILE_TOTAL_SIZE}, or another share"
     )]
     NoSpace {
         /// Host, port and share.

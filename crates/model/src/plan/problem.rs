@@ -14,6 +14,7 @@ use crate::generator::{DriverKind, GeneratorProblem};
 use crate::load::THINK_TIME_MAX;
 use crate::part::ClientRange;
 use crate::sessions::ConnectionsProblem;
+use crate::setting::spelled;
 use crate::units::{Size, format_duration};
 use crate::work::WorkProblem;
 
@@ -22,7 +23,7 @@ use crate::work::WorkProblem;
 pub enum Place {
     /// A profile, by its name or path.
     Profile(String),
-    /// A command-line option, by its field in
+    /// An option, by its field in
     /// [`RunOptions`](crate::spec::RunOptions).
     Option(&'static str),
 }
@@ -31,7 +32,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Profile(origin) => write!(f, "profile {origin}"),
-            Self::Option(field) => write!(f, "--{}", field.replace('_', "-")),
+            Self::Option(field) => f.write_str(&spelled(field)),
         }
     }
 }
@@ -248,7 +249,7 @@ pub enum Problem {
         /// The driver.
         driver: DriverKind,
         /// What the driver does instead, and the advice.
-        why: std::borrow::Cow<'static, str>,
+        why: String,
     },
     /// Verification would take too much memory, because it has an entry for every
     /// block.

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::Profile;
 use crate::access::Access;
+use crate::setting::{ACCESS, READ, SIZE};
 use crate::spec::SizeSpec;
 use crate::units::{Size, SizeError};
 
@@ -45,7 +46,7 @@ pub enum SizeMixError {
 /// The profile has other operations than reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "profile {0} has operations of its own: --read, --size and --access change profiles of plain \
+    "profile {0} has operations of its own: {READ}, {SIZE} and {ACCESS} change profiles of plain \
      reads and writes, such as file-server"
 )]
 pub struct NotReadsAndWrites(String);

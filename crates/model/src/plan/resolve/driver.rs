@@ -4,7 +4,6 @@
 //! before any connection is made. If only the server's answer shows the problem,
 //! the driver itself refuses the option.
 
-use std::borrow::Cow;
 #[cfg(feature = "smb-rs")]
 use std::collections::BTreeSet;
 
@@ -21,6 +20,8 @@ use crate::plan::{Plan, PlanError, Problem};
 #[cfg(feature = "smb-rs")]
 use crate::sessions::{Caching, Mode};
 #[cfg(feature = "smb-rs")]
+use crate::setting::{Advice, DRIVER};
+#[cfg(feature = "smb-rs")]
 use crate::trace::{Record, Verb};
 
 /// The option that chooses a log-on. A profile cannot have it.
@@ -29,7 +30,7 @@ const LOGIN: &str = "auth";
 /// An option that a driver cannot honour, and the reason.
 struct Objection {
     option: &'static str,
-    why: Cow<'static, str>,
+    why: String,
 }
 
 impl PlanSources<'_> {
@@ -66,10 +67,10 @@ fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     if let Some(what) = missing {
         return Some(Objection {
             option: "driver",
-            why: Cow::Owned(format!(
-                "has no call for {what} of profile {}: use --driver native",
+            why: format!(
+                "has no call for {what} of profile {}: use {DRIVER} native",
                 plan.work.profile
-            )),
+            ),
         });
     }
     objection_to_settings(plan)
@@ -84,43 +85,43 @@ fn objection_to_settings(plan: &Plan) -> Option<Objection> {
         (
             sessions.target.login != Login::Ntlm,
             LOGIN,
-            "logs on by NTLM only: give ntlm, or use --driver native",
+            "logs on by NTLM only: give ntlm, or use @driver native",
         ),
         (
             sessions.caching != Caching::None,
             "oplock",
-            "asks for no oplocks or leases: leave it out, or use --driver native",
+            "asks for no oplocks or leases: leave it out, or use @driver native",
         ),
         (
             session.signing == Mode::Off,
             "sign",
-            "signs whatever it does not encrypt: give auto or required, or use --driver native",
+            "signs whatever it does not encrypt: give auto or required, or use @driver native",
         ),
         (
             session.signing_algorithm.is_some(),
             "signing_algorithm",
-            "leaves the signing algorithm to the server: leave it out, or use --driver native",
+            "leaves the signing algorithm to the server: leave it out, or use @driver native",
         ),
         // The same ciphers in another order are also a choice by the user.
         (
             session.ciphers != CipherList::default(),
             "cipher",
-            "leaves the cipher to the server: leave it out, or use --driver native",
+            "leaves the cipher to the server: leave it out, or use @driver native",
         ),
         (
             connections.sessions_per_connection > 1,
             "sessions_per_connection",
-            "has one session on each connection: leave it out, or use --driver native",
+            "has one session on each connection: leave it out, or use @driver native",
         ),
         (
             connections.connections_per_session > 1,
             "connections_per_session",
-            "has one connection for each session: leave it out, or use --driver native",
+            "has one connection for each session: leave it out, or use @driver native",
         ),
         (
             connections.credits.is_some(),
             "credits",
-            "uses as many credits as it is granted: leave it out, or use --driver native",
+            "uses as many credits as it is granted: leave it out, or use @driver native",
         ),
         (
             session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1,
@@ -131,7 +132,7 @@ fn objection_to_settings(plan: &Plan) -> Option<Objection> {
     let first = objections.into_iter().find(|(applies, ..)| *applies);
     first.map(|(_, option, why)| Objection {
         option,
-        why: Cow::Borrowed(why),
+        why: Advice(why).to_string(),
     })
 }
 
@@ -273,7 +274,7 @@ mod tests {
             let refused = judged(&mix(other)).unwrap_err();
             let expected = format!(
                 "profile x.toml: the driver smb-rs has no call for {what} of profile x: \
-                 use --driver native"
+                 use driver native"
             );
             assert_eq!(refused, expected);
         }
@@ -359,8 +360,8 @@ mod tests {
         ] {
             let refused = judged_replay(&[create, step, Step::Mkdir(r"\c")]).unwrap_err();
             let expected = format!(
-                "--driver: the driver smb-rs has no call for {what} of profile my: \
-                 use --driver native"
+                "driver: the driver smb-rs has no call for {what} of profile my: \
+                 use driver native"
             );
             assert_eq!(refused, expected);
         }

@@ -102,7 +102,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--outstanding: outstanding cannot be had in a replay: operations depend on those before \
+            "outstanding: outstanding cannot be had in a replay: operations depend on those before \
              them; give outstanding 1",
         ),
         (
@@ -113,7 +113,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--verify: verify cannot be had in a replay: the recording has no data; drop it",
+            "verify: verify cannot be had in a replay: the recording has no data; drop it",
         ),
         (
             RunOptions {
@@ -123,7 +123,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--file-size: file_size cannot be had in a replay: files are as large as recorded",
+            "file_size: file_size cannot be had in a replay: files are as large as recorded",
         ),
         (
             RunOptions {
@@ -133,7 +133,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--loops: loops is 0: the least is 1",
+            "loops: loops is 0: the least is 1",
         ),
         (
             RunOptions {
@@ -144,7 +144,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--ramp-up: ramp_up cannot be had in a replay: with loops everything is measured; give 0s",
+            "ramp_up: ramp_up cannot be had in a replay: with loops everything is measured; give 0s",
         ),
         (
             RunOptions {
@@ -154,7 +154,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "--timing: timing is recorded, but my.txt has no times: give fast, or a file with times",
+            "timing: timing is recorded, but my.txt has no times: give fast, or a file with times",
         ),
     ] {
         assert_eq!(resolve(&replay, &options).unwrap_err().to_string(), told);
@@ -176,7 +176,7 @@ fn what_a_replay_cannot_have_is_refused() {
         resolve(&Profile::builtin("read-4k").unwrap(), &loops)
             .unwrap_err()
             .to_string(),
-        "--loops: loops means nothing without something to replay: give that as well, or drop it"
+        "loops: loops means nothing without something to replay: give that as well, or drop it"
     );
     let two = Profile::parse("x.toml", "netbench = \"oplocks\"\nread_percent = 5").unwrap();
     assert_eq!(
@@ -367,7 +367,7 @@ fn credits_must_pay_for_what_is_not_split() {
         ),
     ] {
         let options = with(credits);
-        assert_eq!(refusal(profile, &options), format!("--credits: {message}"));
+        assert_eq!(refusal(profile, &options), format!("credits: {message}"));
         let text = format!("[run]\ncredits = {credits}");
         let found = refusal(&format!("{profile}{text}"), &RunOptions::default());
         assert_eq!(found, format!("profile x.toml: {message}"));
@@ -421,7 +421,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--outstanding",
+            "outstanding",
             "outstanding is 0: give 1 to 1024",
         ),
         (
@@ -433,7 +433,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--outstanding",
+            "outstanding",
             "outstanding is 1025: give 1 to 1024",
         ),
         (
@@ -445,7 +445,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--repeat",
+            "repeat",
             "repeat is 0: the least is 1",
         ),
         (
@@ -457,7 +457,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--threads",
+            "threads",
             "threads is 0: give 1 to 1024",
         ),
         (
@@ -469,7 +469,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--setup-rate",
+            "setup_rate",
             "setup_rate is 0: give 1 to 1000000 sessions per second",
         ),
         (
@@ -481,7 +481,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--duration",
+            "duration",
             "duration is zero: the measured window needs a length, such as 30s",
         ),
         (
@@ -493,7 +493,7 @@ fn an_option_is_refused_where_it_was_given() {
                 },
                 ..RunOptions::default()
             },
-            "--ramp-up",
+            "ramp_up",
             "ramp_up is 1month 13h 26m 24s: the longest is 30days",
         ),
     ] {
@@ -518,7 +518,7 @@ fn a_file_size_from_the_command_line_is_blamed_on_it() {
     };
     assert_eq!(
         refusal(&format!("read_percent = 80\n{SIZES}"), &small),
-        "--file-size: size 512 B does not fit in a file of 511 B: enlarge the files or drop the size"
+        "file_size: size 512 B does not fit in a file of 511 B: enlarge the files or drop the size"
     );
     let large = RunOptions {
         work: WorkSpec {
@@ -529,7 +529,7 @@ fn a_file_size_from_the_command_line_is_blamed_on_it() {
     };
     assert_eq!(
         refusal(&format!("read_percent = 80\n{SIZES}"), &large),
-        "--file-size: the files are too large: 16 clients would need 2^63 bytes or more"
+        "file_size: the files are too large: 16 clients would need 2^63 bytes or more"
     );
 }
 
@@ -598,8 +598,8 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--sign: the driver smb-rs signs whatever it does not encrypt: give auto or required, \
-             or use --driver native",
+            "sign: the driver smb-rs signs whatever it does not encrypt: give auto or required, \
+             or use driver native",
         ),
         (
             RunOptions {
@@ -609,8 +609,8 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--signing-algorithm: the driver smb-rs leaves the signing algorithm to the server: \
-             leave it out, or use --driver native",
+            "signing_algorithm: the driver smb-rs leaves the signing algorithm to the server: \
+             leave it out, or use driver native",
         ),
         (
             RunOptions {
@@ -620,8 +620,8 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--cipher: the driver smb-rs leaves the cipher to the server: leave it out, or use \
-             --driver native",
+            "cipher: the driver smb-rs leaves the cipher to the server: leave it out, or use \
+             driver native",
         ),
         (
             RunOptions {
@@ -631,8 +631,8 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--oplock: the driver smb-rs asks for no oplocks or leases: leave it out, or use \
-             --driver native",
+            "oplock: the driver smb-rs asks for no oplocks or leases: leave it out, or use \
+             driver native",
         ),
         (
             RunOptions {
@@ -642,8 +642,8 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--credits: the driver smb-rs uses as many credits as it is granted: leave it out, or \
-             use --driver native",
+            "credits: the driver smb-rs uses as many credits as it is granted: leave it out, or \
+             use driver native",
         ),
         (
             RunOptions {
@@ -657,7 +657,7 @@ fn what_smb_rs_cannot_honour_is_refused() {
                 },
                 ..by_smb_rs()
             },
-            "--outstanding: the driver smb-rs sends one request at a time in SMB 2.0.2: give 1, or \
+            "outstanding: the driver smb-rs sends one request at a time in SMB 2.0.2: give 1, or \
              offer a newer dialect",
         ),
     ] {
@@ -698,6 +698,6 @@ fn smb_rs_logs_on_by_ntlm_only() {
     let refused = Plan::resolve(&profile, &options, target, Limits::default(), 2);
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "--auth: the driver smb-rs logs on by NTLM only: give ntlm, or use --driver native"
+        "auth: the driver smb-rs logs on by NTLM only: give ntlm, or use driver native"
     );
 }

@@ -8,6 +8,7 @@ const URL: &str = "[[servers]]\nname = \"a\"\nurl = \"smb://ann@host/s\"\n";
 /// Checks that a suite is refused as bad usage, with all parts in one line.
 #[track_caller]
 fn refused(name_or_path: &str, options: &[&str], parts: &[&str]) {
+    smbench_model::setting::spell(crate::advice::flag);
     let failure = resolved(name_or_path, options).unwrap_err();
     assert_eq!(failure.exit(), Exit::Usage, "{failure}");
     let line = failure.to_string();

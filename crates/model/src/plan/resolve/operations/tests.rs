@@ -81,7 +81,7 @@ fn what_a_dialect_lacks_is_refused_where_it_was_chosen() {
     };
     assert_eq!(
         refusal(interfaces, &old("2.0.2..2.1")),
-        "--dialect: operation query_interfaces needs SMB 3.0 or later, but the dialects are \
+        "dialect: operation query_interfaces needs SMB 3.0 or later, but the dialects are \
          2.0.2..2.1: change them or drop it"
     );
     let through = "sizes = [{ size = 512, weight = 100 }]\n\

@@ -161,7 +161,7 @@ fn delays_and_another_load_model_do_not_go_together() {
     };
     assert_eq!(
         resolve(&delayed, &rate).unwrap_err(),
-        "--rate: rate is given, and the pattern has delays: drop one of them"
+        "rate: rate is given, and the pattern has delays: drop one of them"
     );
     let thinking = format!("{delayed}[run]\nthink_time = \"1ms\"\n");
     assert_eq!(
