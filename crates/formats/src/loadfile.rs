@@ -20,6 +20,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use smbench_model::setting::SKIP_UNKNOWN;
 use smbench_model::trace::{Builder, Trace};
 use thiserror::Error;
 
@@ -136,7 +137,11 @@ pub fn parse(
         if let Err(error) = add(&mut builder, &mut open_files, line) {
             match (error.left_out_as(), unknown) {
                 (Some(what), Unknown::Skip) => builder.skip(what),
-                _ => return Err(malformed(error.to_string())),
+                (Some(_), Unknown::Refuse) => {
+                    let reason = format!("{error}; {SKIP_UNKNOWN} leaves such lines out");
+                    return Err(malformed(reason));
+                }
+                (None, _) => return Err(malformed(error.to_string())),
             }
         }
         number += 1;

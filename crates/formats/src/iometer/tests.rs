@@ -121,7 +121,7 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
             (
                 51,
                 "disks are tested whole: here that is a file of 1 MiB for each client; give \
-                 --file-size to go beyond the server's memory"
+                 file_size to go beyond the server's memory"
             ),
             (51, "starting sector 63: files are used from their begin"),
             (

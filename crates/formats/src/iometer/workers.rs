@@ -3,6 +3,7 @@
 //! [`Note`].
 
 use smbench_model::access::SECTOR_BYTES;
+use smbench_model::setting::FILE_SIZE;
 use smbench_model::units::Size;
 
 use super::Note;
@@ -301,7 +302,7 @@ impl Worker {
         let mut notes = Vec::new();
         if of_disk[0] == 0 {
             notes.push(format!(
-                "disks are tested whole: here that is a file of {} for each client; give --file-size \
+                "disks are tested whole: here that is a file of {} for each client; give {FILE_SIZE} \
                  to go beyond the server's memory",
                 Size(FILE_BYTES)
             ));

@@ -29,33 +29,19 @@ pub(super) struct LoadfileLine<'a> {
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum LineError {
     #[error(
-        "unknown verb `{0}`: expected one of {verbs}; --skip-unknown leaves such lines out",
+        "unknown verb `{0}`: expected one of {verbs}",
         verbs = Verb::ALL.map(Verb::name).join(", ")
     )]
     Unknown(String),
-    #[error(
-        "{verb} of handle {handle}, which no line before has opened; --skip-unknown leaves such \
-         lines out"
-    )]
+    #[error("{verb} of handle {handle}, which no line before has opened")]
     NotOpen { verb: Verb, handle: Handle },
-    #[error(
-        "level {level} of {verb} is none that SMB2 has an equivalent of; --skip-unknown leaves \
-         such lines out"
-    )]
+    #[error("level {level} of {verb} is none that SMB2 has an equivalent of")]
     Level { verb: Verb, level: u32 },
-    #[error(
-        "the status of {verb} is `{word}`: expected {STATUSES}; --skip-unknown leaves such lines \
-         out"
-    )]
+    #[error("the status of {verb} is `{word}`: expected {STATUSES}")]
     Status { verb: Verb, word: String },
-    #[error(
-        "{verb} of `{name}` is of every file that fits, which is no operation of SMB2; \
-         --skip-unknown leaves such lines out"
-    )]
+    #[error("{verb} of `{name}` is of every file that fits, which is no operation of SMB2")]
     Wildcards { verb: Verb, name: String },
-    #[error(
-        "`{0}` is not open: no line before has opened it; --skip-unknown leaves such lines out"
-    )]
+    #[error("`{0}` is not open: no line before has opened it")]
     NoFile(String),
     #[error("{verb} has the arguments `{found}`: expected {expected}, then SUCCESS, ERROR or *")]
     Backend {

@@ -170,7 +170,7 @@ Rmdir "\clients\client1\d" NT_STATUS_OK"#;
     assert_eq!(shown(&backend), shown(&usual));
     assert_eq!(
         error("READ \"/a\" 0 9 SUCCESS"),
-        "loadfile my.txt, line 1: `/a` is not open: no line before has opened it; --skip-unknown \
+        "loadfile my.txt, line 1: `/a` is not open: no line before has opened it; skip_unknown \
          leaves such lines out"
     );
     assert_eq!(
@@ -378,8 +378,8 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
     let told = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
                 them out of the file";
     for (options, told) in [
-        (&think(1), format!("--think-time: think_time {told}")),
-        (&rate, format!("--rate: rate {told}")),
+        (&think(1), format!("think_time: think_time {told}")),
+        (&rate, format!("rate: rate {told}")),
     ] {
         let error = resolve(&with(lines), options).unwrap_err();
         assert_eq!(error.to_string(), told);

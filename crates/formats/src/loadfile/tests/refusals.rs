@@ -33,7 +33,7 @@ fn what_makes_no_sense_is_named_with_its_line() {
         ),
         (
             "ReadX 8 0 1 1 NT_STATUS_OK",
-            "ReadX of handle 8, which no line before has opened; --skip-unknown leaves",
+            "ReadX of handle 8, which no line before has opened; skip_unknown leaves",
         ),
         (
             "ReadX 7 0 8388609 1 NT_STATUS_OK",
@@ -124,7 +124,7 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
         let refused = parse("my.txt", line.as_bytes(), Unknown::Skip);
         let told = refused.unwrap_err().to_string();
         assert!(told.starts_with("loadfile my.txt, line 1: "), "{told}");
-        assert!(!told.contains("--skip-unknown"), "{told}");
+        assert!(!told.contains("skip_unknown"), "{told}");
     }
     let whole = parse(
         "my.txt",
@@ -196,7 +196,7 @@ fn what_smb2_has_no_equivalent_of_can_be_left_out_and_is_counted() {
         let text = format!("NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\n{line}\n{line}\n");
         assert_eq!(
             error(&text),
-            format!("loadfile my.txt, line 2: {reason}; --skip-unknown leaves such lines out")
+            format!("loadfile my.txt, line 2: {reason}; skip_unknown leaves such lines out")
         );
         let trace = parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
         let summary = trace.summary();
