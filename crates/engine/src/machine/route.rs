@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use nix::errno::Errno;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use smbench_model::setting::Advice;
 
 /// Location of a server relative to this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,19 +59,20 @@ fn is_of_an_interface(ip: IpAddr) -> bool {
 }
 
 /// Returns the remedy if this machine has run out of sockets.
-pub(crate) fn shortage(error: &io::Error) -> Option<&'static str> {
-    match Errno::from_raw(error.raw_os_error()?) {
-        Errno::EADDRNOTAVAIL => Some(
+pub(crate) fn shortage(error: &io::Error) -> Option<Advice> {
+    let remedy = match Errno::from_raw(error.raw_os_error()?) {
+        Errno::EADDRNOTAVAIL => {
             "no local port is free; wait a minute for those of closed connections, connect from \
-             several addresses (--source-ip), or widen net.ipv4.ip_local_port_range",
-        ),
-        Errno::EMFILE => Some("raise `ulimit -n` or run fewer clients"),
-        Errno::ENFILE => Some("raise fs.file-max or run fewer clients"),
-        Errno::ENOBUFS | Errno::ENOMEM => {
-            Some("the system has no memory for it; raise net.ipv4.tcp_mem or run fewer clients")
+             several addresses (@source_ip), or widen net.ipv4.ip_local_port_range"
         }
-        _ => None,
-    }
+        Errno::EMFILE => "raise `ulimit -n` or run fewer clients",
+        Errno::ENFILE => "raise fs.file-max or run fewer clients",
+        Errno::ENOBUFS | Errno::ENOMEM => {
+            "the system has no memory for it; raise net.ipv4.tcp_mem or run fewer clients"
+        }
+        _ => return None,
+    };
+    Some(Advice(remedy))
 }
 
 #[cfg(test)]
@@ -92,7 +94,7 @@ mod tests {
         ] {
             let found = shortage(&io::Error::from(errno));
             let is_as_expected = match (found, remedy) {
-                (Some(found), Some(part)) => found.contains(part),
+                (Some(found), Some(part)) => found.0.contains(part),
                 (found, remedy) => found.is_none() && remedy.is_none(),
             };
             assert!(is_as_expected, "{errno}: {found:?}");

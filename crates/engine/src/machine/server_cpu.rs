@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::cpu::{CpuScope, CpuSource, MetricsUrl, ServerCpuRecord, ServerCpuUse};
+use smbench_model::setting::SERVER_METRICS;
 use thiserror::Error;
 
 use crate::machine::process::CpuTime;
@@ -35,7 +36,7 @@ use processes::Listeners;
 
 /// An exporter that does not tell the CPU time of its machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("failed to read CPU counters from {url}: {reason}; check --server-metrics")]
+#[error("failed to read CPU counters from {url}: {reason}; check {SERVER_METRICS}")]
 pub struct MetricsError {
     /// Where it was asked, without a query.
     pub url: String,
@@ -132,7 +133,9 @@ impl Meter {
             }
             (CpuSource::Processes, None) => (
                 String::new(),
-                Err("the server is on another machine; give --server-metrics".to_owned()),
+                Err(format!(
+                    "the server is on another machine; give {SERVER_METRICS}"
+                )),
             ),
         };
         Self { source, kind }

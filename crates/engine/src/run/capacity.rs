@@ -23,6 +23,7 @@ use smbench_model::bounds::REQUEST_BYTES_MAX;
 use smbench_model::contents::Verify;
 use smbench_model::contents::verify;
 use smbench_model::plan::Plan;
+use smbench_model::setting::{Advice, SOURCE_IP, THREADS};
 use smbench_model::units::Size;
 use thiserror::Error;
 
@@ -60,7 +61,7 @@ pub enum CapacityError {
     #[error(
         "{wanted} connections from {source_ip} to {server} need as many local ports, but {free} of \
          {range} are free{after}; this machine is the limit: connect from {addresses} addresses \
-         (--source-ip), widen net.ipv4.ip_local_port_range, or run fewer clients"
+         ({SOURCE_IP}), widen net.ipv4.ip_local_port_range, or run fewer clients"
     )]
     Ports {
         /// Number of simultaneous connections between the two addresses, including
@@ -97,13 +98,12 @@ pub enum CapacityError {
         /// The place: "on this machine" or "to this process's control group".
         place: &'static str,
         /// Further advice, as the rest of a sentence.
-        advice: &'static str,
+        advice: Advice,
     },
     /// The address space that this process may allocate is too small.
     #[error(
         "{clients} clients on {threads} threads need about {needed} of address space, but {} is left \
-         to this process ({limit}); this machine is the limit: raise that, run fewer clients or give \
-         fewer --threads",
+         to this process ({limit}); this machine is the limit: raise that, run fewer clients or give fewer {THREADS}",
         Size(*.left)
     )]
     AddressSpace {
@@ -121,7 +121,7 @@ pub enum CapacityError {
     /// No more threads can be started.
     #[error(
         "{threads} threads need more than this machine allows ({left} more: {limit}); this machine \
-         is the limit: raise that, or give fewer --threads"
+         is the limit: raise that, or give fewer {THREADS}"
     )]
     Threads {
         /// Number of worker threads.
@@ -304,10 +304,10 @@ fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<
             needed: rounded(needed),
             left,
             place,
-            advice: match plan.work.verify {
+            advice: Advice(match plan.work.verify {
                 Verify::Off => "",
-                Verify::ReadBack => ", or leave out --verify",
-            },
+                Verify::ReadBack => ", or leave out @verify",
+            }),
         }),
         _ => Ok(()),
     }

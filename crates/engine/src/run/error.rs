@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use smbench_model::plan::Problem;
+use smbench_model::setting::THREADS;
 use smbench_model::units::format_duration;
 use thiserror::Error;
 
@@ -96,7 +97,7 @@ pub enum RunError {
     /// The operating system refused a thread or an event loop.
     #[error(
         "failed to start the workers: {0}; this machine is the limit: allow more threads and \
-         processes (`ulimit -u`, pids.max of the control group) or give fewer --threads"
+         processes (`ulimit -u`, pids.max of the control group) or give fewer {THREADS}"
     )]
     System(#[from] io::Error),
 }

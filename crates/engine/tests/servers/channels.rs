@@ -267,7 +267,7 @@ fn a_server_without_several_connections_is_refused_before_anything_is_written() 
         let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
         let text = error.to_string();
         let expected = "offers no session on several connections (multichannel) in SMB 3.1.1; \
-                        leave out --connections-per-session";
+                        leave out connections_per_session";
         assert!(text.contains(expected), "{text}");
     }
     assert_eq!(embedded.memory().paths(), Vec::<String>::new());

@@ -172,7 +172,7 @@ fn cifs_is_spoken_only_where_it_was_offered() {
     assert_eq!(record.server.dialect, Some(Dialect::Smb311));
     let error = refused("cifs", new());
     assert!(
-        error.contains("--dialect cifs") || error.contains("closed"),
+        error.contains("dialect cifs") || error.contains("closed"),
         "{error}"
     );
 }

@@ -73,11 +73,11 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
             // TEST-NET-1 belongs to no machine.
             "127.0.0.2,192.0.2.1",
             "failed to connect from 192.0.2.1: Cannot assign requested address (os error 99); give \
-             addresses of this machine (--source-ip)",
+             addresses of this machine (source_ip)",
         ),
         (
             "127.0.0.2,::1",
-            "from ::1: the server has no IPv6 address; give addresses of its kind (--source-ip)",
+            "from ::1: the server has no IPv6 address; give addresses of its kind (source_ip)",
         ),
     ] {
         let plan = from(sources, &server.url(), server.password());

@@ -341,7 +341,7 @@ fn each_missing_ticket_has_its_line() {
         refused(&|target, _| "nobody-here".clone_into(&mut target.user)),
         format!(
             "{failed} from the KDC at {at}: the KDC knows no user nobody-here@{realm}; \
-             check the user in the target URL, and --realm"
+             check the user in the target URL, and realm"
         )
     );
     assert_eq!(
@@ -349,7 +349,7 @@ fn each_missing_ticket_has_its_line() {
         format!(
             "failed to get a Kerberos ticket for cifs/elsewhere@{realm} from the KDC at {at}: \
              the KDC knows no service cifs/elsewhere@{realm}; write the server's full name in \
-             the target URL, or name the service with --service-principal"
+             the target URL, or name the service with service_principal"
         )
     );
     let keytab = lab.kdc.keytab(user).unwrap();
@@ -360,7 +360,7 @@ fn each_missing_ticket_has_its_line() {
         }),
         format!(
             "{failed}: the keytab has no key of ann@{realm}; check the user in the target URL \
-             and --realm against `klist -k`"
+             and realm against `klist -k`"
         )
     );
     let cache = lab.kdc.kinit(user, &lab.password).unwrap();
@@ -374,12 +374,12 @@ fn each_missing_ticket_has_its_line() {
     );
     let nowhere = refused(&|_, login| login.realm = Some("NOWHERE".to_owned()));
     assert!(
-        nowhere.contains("no KDC of realm NOWHERE is known; give --kdc HOST"),
+        nowhere.contains("no KDC of realm NOWHERE is known; give kdc HOST"),
         "{nowhere}"
     );
     let unknown = refused(&|_, login| login.configuration.clear());
     assert!(
-        unknown.contains("the user's realm is not known; give --realm"),
+        unknown.contains("the user's realm is not known; give realm"),
         "{unknown}"
     );
     // The server has no key of the ticket's service.

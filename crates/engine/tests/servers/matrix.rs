@@ -178,7 +178,7 @@ fn the_embedded_server_speaks_every_dialect_with_every_protection_it_has() {
             {
                 let plan = plan("file-server", &options(dialect, protection), server.clone());
                 let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
-                assert!(error.to_string().contains("--signing-algorithm"), "{error}");
+                assert!(error.to_string().contains("signing_algorithm"), "{error}");
                 None
             }
             _ => Some(check(&server, dialect, protection)),
@@ -342,7 +342,7 @@ fn what_cannot_be_had_is_said_so() {
                 ..required()
             },
             "the session needs encryption, but SMB 2.1 was negotiated without a cipher; \
-             see --dialect and --cipher",
+             see dialect and cipher",
         ),
         (
             RunOptions {
@@ -365,7 +365,7 @@ fn what_cannot_be_had_is_said_so() {
                 ..short()
             },
             "the server does not sign SMB 3.0.2 with an algorithm that was offered; \
-             see --signing-algorithm",
+             see signing_algorithm",
         ),
     ] {
         let text = outcome(&server, &options).unwrap_err();

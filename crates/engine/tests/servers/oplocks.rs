@@ -237,7 +237,7 @@ fn leases_need_a_dialect_that_has_them() {
     assert_eq!(
         error.to_string(),
         format!(
-            "a lease needs SMB 2.1 or later, but 2.0.2 was agreed on with {}/bench; see --dialect",
+            "a lease needs SMB 2.1 or later, but 2.0.2 was agreed on with {}/bench; see dialect",
             server.address()
         )
     );

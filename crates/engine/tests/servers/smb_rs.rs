@@ -241,8 +241,8 @@ fn what_smb_rs_has_no_call_for_is_refused_by_name() {
     let refused = Plan::resolve(&profile, &by_smb_rs(short()), server, Limits::default(), 2);
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "--driver: the driver smb-rs has no call for operation create_query_close, \
-         operation query_directory of profile metadata: use --driver native"
+        "driver: the driver smb-rs has no call for operation create_query_close, \
+         operation query_directory of profile metadata: use driver native"
     );
 }
 

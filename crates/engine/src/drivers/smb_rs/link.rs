@@ -11,6 +11,7 @@ use smb::{
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::sessions::Mode;
+use smbench_model::setting::Advice;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
 use smbench_protocol::header::Command;
 use smbench_protocol::{AuthError, HandshakeError, Logon};
@@ -222,10 +223,10 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
     // Without this capability smb-rs sends a request only after the answer to the
     // previous one.
     if plan.work.outstanding > 1 && !negotiation.caps.large_mtu() {
-        return Err(incapable(
-            endpoint,
-            "with this server it sends one request at a time; use --outstanding 1 or --driver native",
-        ));
+        let reason = Advice(
+            "with this server it sends one request at a time; use @outstanding 1 or @driver native",
+        );
+        return Err(incapable(endpoint, &reason.to_string()));
     }
     if plan.sessions.options.encryption == Mode::Off && form == Form::Encrypted {
         return Err(handshake(endpoint, HandshakeError::EncryptionRequired));

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Stat, all_processes};
 use procfs::{CurrentSI as _, KernelStats, ProcError};
+use smbench_model::setting::SERVER_METRICS;
 
 use super::family::{FamilyMember, FamilyTimes};
 
@@ -81,11 +82,11 @@ impl Listeners {
             return Err(match refused {
                 true => format!(
                     "the processes of the server on port {port} belong to another user; run as \
-                     that user or as root, or give --server-metrics"
+                     that user or as root, or give {SERVER_METRICS}"
                 ),
                 false => format!(
                     "no process has port {port}: the server is in the kernel or a container; \
-                     give --server-metrics"
+                     give {SERVER_METRICS}"
                 ),
             });
         };
@@ -94,7 +95,7 @@ impl Listeners {
         let is_forwarder = |name: &&String| FORWARDERS.contains(&name.as_str());
         if let Some(name) = found.values().find(is_forwarder) {
             return Err(format!(
-                "{name} only passes connections on to the server; give --server-metrics"
+                "{name} only passes connections on to the server; give {SERVER_METRICS}"
             ));
         }
         Ok(Self {
@@ -117,7 +118,7 @@ impl Listeners {
         let is_among = family(&stats, &self.pids).any(|pid| pid == own);
         match is_among {
             true => Err(format!(
-                "smbench is part of {} or was started by it; give --server-metrics",
+                "smbench is part of {} or was started by it; give {SERVER_METRICS}",
                 self.name()
             )),
             false => Ok(self),
@@ -234,7 +235,7 @@ mod tests {
         assert!(cores().unwrap() >= 1);
         drop(socket);
         let gone = Listeners::of(address).unwrap_err();
-        assert!(gone.contains("--server-metrics"), "{gone}");
+        assert!(gone.contains("server_metrics"), "{gone}");
     }
 
     /// The forwarder shares the socket with a process of a lower number, and the
@@ -261,7 +262,7 @@ mod tests {
             assert_eq!(
                 found,
                 Err(format!(
-                    "{known_as} only passes connections on to the server; give --server-metrics"
+                    "{known_as} only passes connections on to the server; give server_metrics"
                 ))
             );
         }

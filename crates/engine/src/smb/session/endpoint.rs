@@ -13,6 +13,7 @@ use smbench_model::limits::Limits;
 use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
+use smbench_model::setting::Advice;
 use smbench_model::target::Target;
 use smbench_protocol::random;
 use smbench_protocol::{
@@ -269,10 +270,10 @@ impl Endpoint {
     }
 
     pub(crate) fn timed_out(&self, doing: &str) -> SessionError {
-        let remedy = match self.limits.setup == self.given_setup {
-            true => "; --setup-timeout sets the limit",
+        let remedy = Advice(match self.limits.setup == self.given_setup {
+            true => "; @setup_timeout sets the limit",
             false => "",
-        };
+        });
         let limit = self.limits.setup;
         self.failed(doing, StepFailure::Timeout { limit, remedy })
     }

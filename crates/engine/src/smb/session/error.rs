@@ -13,6 +13,9 @@ use std::time::Duration;
 use smbench_model::fileio::FileioError;
 use smbench_model::lists::sources::SourceIp;
 use smbench_model::record::SetupPhase;
+use smbench_model::setting::{
+    Advice, CONNECTIONS_PER_SESSION, DIALECT, FILE_SIZE, OPLOCK, SOURCE_IP,
+};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
 use thiserror::Error;
@@ -93,7 +96,7 @@ pub enum SessionError {
     },
     /// A chosen local address cannot be used.
     #[error(
-        "failed to connect from {source_ip}: {source}; give addresses of this machine (--source-ip)"
+        "failed to connect from {source_ip}: {source}; give addresses of this machine ({SOURCE_IP})"
     )]
     Source {
         /// The local address.
@@ -103,8 +106,7 @@ pub enum SessionError {
     },
     /// A chosen local address and the server have no address family in common.
     #[error(
-        "failed to connect to {at} from {source_ip}: the server has no {family} address; give \
-         addresses of its kind (--source-ip)"
+        "failed to connect to {at} from {source_ip}: the server has no {family} address; give addresses of its kind ({SOURCE_IP})"
     )]
     SourceFamily {
         /// The local address.
@@ -122,7 +124,7 @@ pub enum SessionError {
         /// The operating system's reason.
         source: io::Error,
         /// Advice for the user.
-        remedy: &'static str,
+        remedy: Advice,
     },
     /// A session could not be set up after others of the same load point had been.
     #[error("{source} (when {ready} of {clients} sessions stood)")]
@@ -136,8 +138,7 @@ pub enum SessionError {
     },
     /// The server does not support several connections per session.
     #[error(
-        "{at} offers no session on several connections (multichannel) in SMB {dialect}; leave out \
-         --connections-per-session"
+        "{at} offers no session on several connections (multichannel) in SMB {dialect}; leave out {CONNECTIONS_PER_SESSION}"
     )]
     OneChannel {
         /// Host and port of the server.
@@ -155,8 +156,7 @@ pub enum SessionError {
     },
     /// The session has no key to add connections with.
     #[error(
-        "failed to add a connection to a session on {at}: a guest or anonymous session has no key to do so; \
-         leave out --connections-per-session"
+        "failed to add a connection to a session on {at}: a guest or anonymous session has no key to do so; leave out {CONNECTIONS_PER_SESSION}"
     )]
     NoChannelKey {
         /// Host and port of the server.
@@ -175,7 +175,7 @@ pub enum SessionError {
         phase: Option<SetupPhase>,
     },
     /// A session could not be established.
-    #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), handshake_advice(.source, .who), where_given(.source, .who, .password_note))]
+    #[error("failed to {} on {at}: {source}{}{}", handshake_action(.source, .who, .share), Advice(handshake_advice(.source, .who)), where_given(.source, .who, .password_note))]
     Handshake {
         /// Host and port of the server.
         at: Box<str>,
@@ -195,7 +195,7 @@ pub enum SessionError {
     Ticket(#[from] TicketError),
     /// The share has too little free space for the files of the run.
     #[error(
-        "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files (--file-size) or another share"
+        "the share at {at} has {free} free, but the run needs {needed}; use fewer clients, smaller files ({FILE_SIZE}) or another share"
     )]
     NoSpace {
         /// Host, port and share.
@@ -249,8 +249,8 @@ pub enum SessionError {
     },
     /// The sessions of a connection have more requests in flight than the server permits.
     #[error(
-        "the plan has {wanted} requests in flight on a connection, but {at} permits {limit} (MaxMpxCount); \
-         reduce --outstanding or --sessions-per-connection, or use more clients"
+        "the plan has {wanted} requests in flight on a connection, but {at} permits {limit} (MaxMpxCount); reduce {}, or use more clients",
+        Advice("@outstanding or @sessions_per_connection")
     )]
     TooManyInFlight {
         /// Requests that the plan has in flight on a connection.
@@ -261,7 +261,7 @@ pub enum SessionError {
         limit: u16,
     },
     /// The workload uses a feature that the negotiated dialect lacks.
-    #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see --dialect")]
+    #[error("{what} needs SMB {needs}, but {dialect} was agreed on with {at}; see {DIALECT}")]
     NotInDialect {
         /// The operation, or one of its parameters.
         what: &'static str,
@@ -273,7 +273,7 @@ pub enum SessionError {
         at: String,
     },
     /// The workload asks for leases, but the server does not support them.
-    #[error("the server {at} offers no leases; give --oplock another value")]
+    #[error("the server {at} offers no leases; give {OPLOCK} another value")]
     NoLeases {
         /// Host, port and share.
         at: String,

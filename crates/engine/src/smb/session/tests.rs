@@ -33,7 +33,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     let patience = session.stream.endpoint.limits;
     session.stream.endpoint.limits.setup = Duration::from_millis(10);
     let shortened = session.stream.endpoint.timed_out("ask").to_string();
-    assert!(!shortened.contains("--setup-timeout"), "{shortened}");
+    assert!(!shortened.contains("setup_timeout"), "{shortened}");
     let silence = echo(&mut session).await.err().unwrap();
     let advice = "no answer within 10ms; check that an SMB server runs there";
     assert!(silence.to_string().contains(advice), "{silence}");
@@ -41,10 +41,7 @@ async fn a_session_takes_nothing_more_once_a_request_was_given_up_on() {
     session.stream.socket = stream;
     session.stream.endpoint.limits = patience;
     let usual = session.stream.endpoint.timed_out("ask").to_string();
-    assert!(
-        usual.ends_with("; --setup-timeout sets the limit"),
-        "{usual}"
-    );
+    assert!(usual.ends_with("; setup_timeout sets the limit"), "{usual}");
     let other = echo(&mut session).await.err().unwrap();
     let reason = "the session is out of step";
     assert!(other.to_string().contains(reason), "{other}");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use smbench_formats::named::unreadable;
+use smbench_model::setting::{Advice, KDC, REALM};
 use smbench_protocol::kerberos::{KerberosError, MalformedFile, Principal};
 use thiserror::Error;
 
@@ -34,7 +35,7 @@ pub enum TicketError {
     },
     /// The user's realm is not known.
     #[error(
-        "failed to log on by Kerberos: the user's realm is not known; give --realm, or set default_realm in krb5.conf (KRB5_CONFIG)"
+        "failed to log on by Kerberos: the user's realm is not known; give {REALM}, or set default_realm in krb5.conf (KRB5_CONFIG)"
     )]
     NoRealm,
     /// The user is not known, because the keytab has several.
@@ -67,7 +68,7 @@ pub enum TicketError {
     },
     /// The KDC of the realm is not known.
     #[error(
-        "failed to log on by Kerberos: no KDC of realm {realm} is known; give --kdc HOST, or name it in krb5.conf (KRB5_CONFIG) under [realms]"
+        "failed to log on by Kerberos: no KDC of realm {realm} is known; give {KDC} HOST, or name it in krb5.conf (KRB5_CONFIG) under [realms]"
     )]
     NoKdc {
         /// The realm.
@@ -75,7 +76,7 @@ pub enum TicketError {
     },
     /// The KDC cannot be reached.
     #[error(
-        "failed to reach the KDC of realm {realm} at {at}: {source}; check --kdc or krb5.conf, and that the KDC is up"
+        "failed to reach the KDC of realm {realm} at {at}: {source}; check {KDC} or krb5.conf, and that the KDC is up"
     )]
     Unreachable {
         /// The realm.
@@ -87,7 +88,7 @@ pub enum TicketError {
     },
     /// The KDC does not answer.
     #[error(
-        "failed to reach the KDC of realm {realm} at {at}: no answer within {}; check --kdc or krb5.conf, and that no firewall drops the packets",
+        "failed to reach the KDC of realm {realm} at {at}: no answer within {}; check {KDC} or krb5.conf, and that no firewall drops the packets",
         humantime::format_duration(*.limit)
     )]
     Timeout {
@@ -99,7 +100,7 @@ pub enum TicketError {
         limit: Duration,
     },
     /// The KDC refuses, or there is no credential to send to it.
-    #[error("failed to get a Kerberos ticket for {service}{}: {source}{}{}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default(), advice(.source), where_given(.source, .password_note))]
+    #[error("failed to get a Kerberos ticket for {service}{}: {source}{}{}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default(), Advice(advice(.source)), where_given(.source, .password_note))]
     Refused {
         /// The service that the ticket is for.
         service: Principal,
@@ -133,16 +134,16 @@ const fn where_given<'a>(error: &KerberosError, note: &'a str) -> &'a str {
 /// Returns advice for the user, as the end of a sentence.
 pub(crate) const fn advice(error: &KerberosError) -> &'static str {
     match error {
-        KerberosError::UnknownUser(_) => "; check the user in the target URL, and --realm",
+        KerberosError::UnknownUser(_) => "; check the user in the target URL, and @realm",
         KerberosError::UnknownService(_) => {
-            "; write the server's full name in the target URL, or name the service with --service-principal"
+            "; write the server's full name in the target URL, or name the service with @service_principal"
         }
         KerberosError::WrongPassword(_) => "; check the password",
         KerberosError::WrongKey(_) => "; write a new keytab",
         KerberosError::ClockSkew(_) => "; set this machine's clock",
-        KerberosError::WrongRealm { .. } => "; give it with --realm",
+        KerberosError::WrongRealm { .. } => "; give it with @realm",
         KerberosError::NotInKeytab(_) => {
-            "; check the user in the target URL and --realm against `klist -k`"
+            "; check the user in the target URL and @realm against `klist -k`"
         }
         KerberosError::NoUsableKey(_) => "; write a new keytab with AES keys",
         KerberosError::NoTicket(_) | KerberosError::Expired { .. } => "; run kinit",
@@ -151,9 +152,9 @@ pub(crate) const fn advice(error: &KerberosError) -> &'static str {
             "; another server may be answering in its place, or its keytab is not of this service"
         }
         KerberosError::ServerRefuses { .. } => {
-            "; check the server's keytab and clock, and --service-principal"
+            "; check the server's keytab and clock, and @service_principal"
         }
-        KerberosError::NotTaken => "; try --auth ntlm",
+        KerberosError::NotTaken => "; try @auth ntlm",
         _ => "",
     }
 }

@@ -47,35 +47,35 @@ pub(super) fn handshake_advice(error: &HandshakeError, who: &LogonIdentity) -> &
                 "; there is no share of that name, check the target URL"
             }
             (Command::TreeConnect, NtStatus::ACCESS_DENIED) => {
-                "; the user may not use this share, or the share requires encryption: see --encrypt"
+                "; the user may not use this share, or the share requires encryption: see @encrypt"
             }
             (Command::Negotiate, NtStatus::NOT_SUPPORTED) => {
-                "; the server speaks none of the dialects offered, see --dialect (cifs is SMB1)"
+                "; the server speaks none of the dialects offered, see @dialect (cifs is SMB1)"
             }
             (_, status) => status_advice(status),
         },
-        HandshakeError::SigningRequired => "; leave out --sign off",
+        HandshakeError::SigningRequired => "; leave out @sign off",
         HandshakeError::OnlyAsGuest => {
-            "; check the user's name, or ask for a guest session with --auth guest"
+            "; check the user's name, or ask for a guest session with @auth guest"
         }
         HandshakeError::OnlyAsNobody => {
-            "; check the user's name, or ask for an anonymous session with --auth anonymous"
+            "; check the user's name, or ask for an anonymous session with @auth anonymous"
         }
-        HandshakeError::NotAsGuest => "; leave out --auth guest, or the user and the password",
-        HandshakeError::CannotSign(_) => "; leave out --sign required",
+        HandshakeError::NotAsGuest => "; leave out @auth guest, or the user and the password",
+        HandshakeError::CannotSign(_) => "; leave out @sign required",
         HandshakeError::CannotEncrypt {
             by: Demand::Client, ..
-        } => "; leave out --encrypt required",
+        } => "; leave out @encrypt required",
         HandshakeError::CannotEncrypt { .. } => "; log on as a user whom the server knows",
         HandshakeError::Auth(AuthError::Kerberos(error)) => kerberos::advice(error),
-        HandshakeError::EncryptionRequired => "; leave out --encrypt off",
-        HandshakeError::NoCipher { .. } => "; see --dialect and --cipher",
-        HandshakeError::SigningAlgorithm(_) => "; see --signing-algorithm",
-        HandshakeError::Smb1 => "; offer it with --dialect cifs, in a network that you trust",
-        HandshakeError::NoCifs | HandshakeError::OnlyCifs => "; leave out --dialect cifs",
-        HandshakeError::NoSigning => "; leave out --sign required",
-        HandshakeError::NoExtendedSecurity => "; log on with --auth ntlm",
-        HandshakeError::Dialect(_) => "; see --dialect",
+        HandshakeError::EncryptionRequired => "; leave out @encrypt off",
+        HandshakeError::NoCipher { .. } => "; see @dialect and @cipher",
+        HandshakeError::SigningAlgorithm(_) => "; see @signing_algorithm",
+        HandshakeError::Smb1 => "; offer it with @dialect cifs, in a network that you trust",
+        HandshakeError::NoCifs | HandshakeError::OnlyCifs => "; leave out @dialect cifs",
+        HandshakeError::NoSigning => "; leave out @sign required",
+        HandshakeError::NoExtendedSecurity => "; log on with @auth ntlm",
+        HandshakeError::Dialect(_) => "; see @dialect",
         _ => "",
     }
 }
@@ -92,7 +92,7 @@ fn log_on_advice(status: NtStatus, who: &LogonIdentity) -> &'static str {
              server knows the user, and that its clock is right"
         }
         (NtStatus::ACCESS_DENIED, _) => {
-            "; the server refuses the user, or requires encryption: see --encrypt"
+            "; the server refuses the user, or requires encryption: see @encrypt"
         }
         (status, _) => status_advice(status),
     }
@@ -104,7 +104,7 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
         NtStatus::LOGON_FAILURE | NtStatus::WRONG_PASSWORD | NtStatus::NO_SUCH_USER => {
             "; check the user and domain in the URL, and the password"
         }
-        NtStatus::NTLM_BLOCKED => "; the server or its domain permits no NTLM: use --auth kerberos",
+        NtStatus::NTLM_BLOCKED => "; the server or its domain permits no NTLM: use @auth kerberos",
         NtStatus::NO_LOGON_SERVERS => "; the server reaches no domain controller",
         NtStatus::ACCOUNT_EXPIRED => "; the account has expired",
         NtStatus::INVALID_WORKSTATION
@@ -130,7 +130,7 @@ pub(super) fn status_advice(status: NtStatus) -> &'static str {
             "; the share is read-only or the user may not write there"
         }
         NtStatus::DISK_FULL | NtStatus::QUOTA_EXCEEDED => {
-            "; the share is full: free some space, or use fewer clients or smaller files (--file-size)"
+            "; the share is full: free some space, or use fewer clients or smaller files (@file_size)"
         }
         NtStatus::OBJECT_PATH_NOT_FOUND => "; check that the directory in the target URL exists",
         NtStatus::OBJECT_NAME_NOT_FOUND => {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn refusals_of_a_log_on_have_a_name_and_advice() {
         for (code, name, advice) in [
-            (0xC000_0418, "STATUS_NTLM_BLOCKED", "--auth kerberos"),
+            (0xC000_0418, "STATUS_NTLM_BLOCKED", "@auth kerberos"),
             (0xC000_0257, "STATUS_PATH_NOT_COVERED", "DFS"),
             (
                 0xC000_0205,

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use smbench_model::setting::{Advice, DIALECT};
 use smbench_protocol::{NtStatus, ProtocolError};
 use thiserror::Error;
 
@@ -21,7 +22,7 @@ pub enum StepFailure {
         limit: Duration,
         /// The option that sets the limit, worded to follow the message; empty if no
         /// option does.
-        remedy: &'static str,
+        remedy: Advice,
     },
     /// The connection broke.
     #[error("{0}")]
@@ -29,7 +30,7 @@ pub enum StepFailure {
     /// The server closed the connection at the first message, which offers SMB2.
     #[error(
         "the server closed the connection when SMB2 was offered: it takes no further connection \
-         (in Samba see max smbd processes), or it speaks SMB1 only (then add --dialect cifs)"
+         (in Samba see max smbd processes), or it speaks SMB1 only (then add {DIALECT} cifs)"
     )]
     NoSmb2,
     /// The server closed the connections at the first message, in SMB2 and in CIFS.
@@ -42,7 +43,7 @@ pub enum StepFailure {
     #[error("the server broke the protocol with {0}")]
     Protocol(#[from] ProtocolError),
     /// The server answered with an error status.
-    #[error("{}{}", .0, status_advice(*.0))]
+    #[error("{}{}", .0, Advice(status_advice(*.0)))]
     Refused(NtStatus),
     /// A file of the run, or its directory, no longer exists.
     #[error(
