@@ -11,6 +11,7 @@ use std::fmt;
 
 use smbench_model::plan::Plan;
 use smbench_model::record::OpKind;
+use smbench_model::setting::Advice;
 
 pub use self::required::TimeLimit;
 pub use self::unfinished::UnfinishedPoint;
@@ -259,10 +260,10 @@ impl Threshold {
         for row in rows {
             let place = row.load();
             let value = self.value.of(row, op);
-            let remedy = match self.value {
-                ThresholdValue::Metric(Metric::ServerCpu) => "; give --server-metrics",
+            let remedy = Advice(match self.value {
+                ThresholdValue::Metric(Metric::ServerCpu) => "; give @server_metrics",
                 _ => "",
-            };
+            });
             let missing = || format!("it was not measured at {place}{remedy}");
             let place = format!("at {place}{}", self.value.doubt(row));
             values.push((value.ok_or_else(missing)?, place));

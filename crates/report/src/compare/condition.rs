@@ -4,6 +4,7 @@
 
 use std::str::FromStr;
 
+use smbench_model::setting::FAIL_IF;
 use smbench_model::units::parse_whole;
 
 use crate::metric::Metric;
@@ -63,9 +64,9 @@ impl FromStr for Condition {
             limit,
         } = Phrase::parse(text).map_err(wrong)?;
         if name == "errors" {
-            return Err(wrong(
-                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
-            ));
+            return Err(wrong(&format!(
+                "errors have no change in percent; `smbench run {FAIL_IF} 'errors > 0'` judges them"
+            )));
         }
         let limit_percent = percent(limit).map_err(wrong)?;
         match side {
@@ -232,7 +233,7 @@ mod tests {
             ),
             (
                 "errors > 0",
-                "errors have no change in percent; `smbench run --fail-if 'errors > 0'` judges them",
+                "errors have no change in percent; `smbench run fail_if 'errors > 0'` judges them",
             ),
             (
                 "read us/op > 5%",

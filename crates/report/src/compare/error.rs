@@ -1,5 +1,7 @@
 //! Errors of comparisons.
 
+use smbench_model::setting::{FAIL_IF, FORCE};
+
 /// Reason why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
@@ -52,7 +54,7 @@ pub enum CompareError {
     },
     /// The plans of two runs have different work.
     #[error(
-        "{baseline} and {other} did different work ({difference}): add --force to compare them \
+        "{baseline} and {other} did different work ({difference}): add {FORCE} to compare them \
          anyway"
     )]
     OtherWork {
@@ -76,7 +78,7 @@ pub enum CompareError {
         other_kind: &'static str,
     },
     /// A condition needs a value that was not measured.
-    #[error("--fail-if '{condition}': {reason}")]
+    #[error("{FAIL_IF} '{condition}': {reason}")]
     NoData {
         /// The condition as the user wrote it.
         condition: String,

@@ -24,6 +24,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use smbench_model::setting::REPEAT;
 
 use super::condition::{At, Condition, LimitSide};
 use super::error::CompareError;
@@ -289,7 +290,7 @@ impl fmt::Display for Judgement {
         match (outcome, self.detectable_percent) {
             (JudgementOutcome::Failed | JudgementOutcome::Passed, _) => {}
             (JudgementOutcome::Inconclusive, None) => {
-                write!(f, "one pass: noise unknown, repeat with --repeat 5; ")?;
+                write!(f, "one pass: noise unknown, repeat with {REPEAT} 5; ")?;
             }
             (JudgementOutcome::Inconclusive, Some(least)) => {
                 let least = change(least);

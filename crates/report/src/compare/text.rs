@@ -3,6 +3,7 @@
 mod doubts;
 
 use itertools::Itertools as _;
+use smbench_model::setting::REPEAT;
 
 use super::comparison::Comparison;
 use super::judgement::Judgement;
@@ -371,11 +372,9 @@ fn remarks(pair: &Pair) -> Option<Block> {
         lines.push("?: cannot tell: a side is client-limited, its server may be faster".to_owned());
     }
     if any(|found| is_open(found) && found.noise != Some(Noise::Passes)) {
-        lines.push(
-            "?: cannot tell: one pass does not say how far runs lie apart; repeat both, with \
-             --repeat 5"
-                .to_owned(),
-        );
+        lines.push(format!(
+            "?: cannot tell: one pass does not say how far runs lie apart; repeat both, with {REPEAT} 5"
+        ));
     }
     if any(|found| found.noise == Some(Noise::Window)) {
         lines.push(

@@ -8,6 +8,7 @@ use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::OpKind;
+use smbench_model::setting::SERVER_WRITE;
 
 use super::run::RunDoc;
 use super::server::FlushDoc;
@@ -73,7 +74,7 @@ impl fmt::Display for DurabilityRemark {
             Self::WritesUnknown { on } => write!(
                 f,
                 "flush policies differ, but no run sends a flush; it is not known whether writes \
-                 wait for stable storage on {on} (see --server-write)"
+                 wait for stable storage on {on} (see {SERVER_WRITE})"
             ),
             Self::WritesDiffer { waiting, buffering } => write!(
                 f,

@@ -2,6 +2,7 @@
 //! and what may help.
 
 use smbench_model::cpu::CpuScope;
+use smbench_model::setting::THREADS;
 
 use crate::doc::{LoadPointDoc, Named, RunDoc};
 use crate::units::percent;
@@ -57,7 +58,7 @@ pub(super) fn remedy(doc: &RunDoc, point: &LoadPointDoc) -> String {
     match cpus {
         Some(cpus) if full && point.hosts.is_empty() && threads < cpus => {
             format!(
-                "give more --threads: {threads} of {cpus} CPUs had one; or use several machines"
+                "give more {THREADS}: {threads} of {cpus} CPUs had one; or use several machines"
             )
         }
         _ => "close other programs, or use a machine with more CPUs or several machines".to_owned(),

@@ -1,5 +1,7 @@
 //! How a search judges a probe by its load point.
 
+use smbench_model::setting::HOLD;
+
 use super::{Find, busy_machine, sessions};
 use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
 use crate::replayed::Replayed;
@@ -157,7 +159,7 @@ impl Find {
             ),
             false => ProbeJudgement::of(
                 ProbeOutcome::Unknown,
-                format!("{found}: too few log-ons to judge {limit}, give a longer --hold"),
+                format!("{found}: too few log-ons to judge {limit}, give a longer {HOLD}"),
             ),
         })
     }

@@ -1,5 +1,7 @@
 //! Reasons why documents are not the parts of one run.
 
+use smbench_model::setting::CLIENT_RANGE;
+
 use crate::units::{counted, plain};
 
 /// Reason why documents cannot be merged. Each is one line.
@@ -13,7 +15,7 @@ pub enum MergeError {
     TooFew(usize),
     /// The run had all clients.
     #[error(
-        "{path} is not a part of a run: make each part with `smbench run URL --client-range \
+        "{path} is not a part of a run: make each part with `smbench run URL {CLIENT_RANGE} \
          FROM..TO/ALL`"
     )]
     NotAPart {

@@ -5,6 +5,7 @@
 //! load points. The document has the figures of every load point.
 
 use itertools::Itertools as _;
+use smbench_model::setting::DETAILS;
 
 use super::in_flight::{in_words, waiting};
 use super::wrap::wrapped;
@@ -78,7 +79,7 @@ pub(super) fn brief_cautions(doc: &RunDoc) -> Vec<String> {
         let mut also = found[LINES_MAX - 1..].iter().map(|caution| caution.name);
         let also = also.join(", ");
         lines.truncate(LINES_MAX - 1);
-        lines.push(format!("also {also}: see `smbench show --details`"));
+        lines.push(format!("also {also}: see `smbench show {DETAILS}`"));
     }
     lines
 }

@@ -2,6 +2,7 @@
 
 use itertools::Itertools as _;
 use smbench_model::record::{Direction, OpKind, SplitSizes};
+use smbench_model::setting::{SERVER_FLUSH, SERVER_WRITE};
 
 use crate::doc::{
     FactSource, FlushDoc, LoadPointDoc, OutcomeDoc, RunDoc, ServerDoc, ServerLocation,
@@ -147,7 +148,7 @@ pub(super) fn flushes(doc: &RunDoc) -> Option<String> {
         },
         FlushDoc::Ignores => "ignored by the server",
         FlushDoc::Unknown if doc.load_points.iter().any(flushes) => {
-            "policy unknown (see --server-flush)"
+            return Some(format!("policy unknown (see {SERVER_FLUSH})"));
         }
         FlushDoc::Unknown => return None,
     };
@@ -162,7 +163,7 @@ pub(super) fn writes(doc: &RunDoc) -> Option<String> {
         return None;
     }
     let Some(write) = doc.server.write else {
-        return Some("policy unknown (see --server-write)".to_owned());
+        return Some(format!("policy unknown (see {SERVER_WRITE})"));
     };
     let told = match write.policy {
         WritePolicyDoc::Waits => "wait: on stable storage before they are answered",

@@ -1,6 +1,7 @@
 //! The rate that was asked for: where it was reached, and how late operations were sent.
 
 use itertools::Itertools as _;
+use smbench_model::setting::{CLIENTS, OUTSTANDING, RATE};
 
 use super::cautions::places;
 use super::wrap::wrapped;
@@ -23,7 +24,7 @@ pub fn missed_rate(doc: &RunDoc) -> Option<String> {
 #[must_use]
 pub fn rate_remarks(doc: &RunDoc) -> Vec<String> {
     let missed = missed_rate(doc)
-        .map(|missed| format!("{missed}; lower --rate, or raise --clients or --outstanding"));
+        .map(|missed| format!("{missed}; lower {RATE}, or raise {CLIENTS} or {OUTSTANDING}"));
     let nearly = points_by_share(doc, |point, share| {
         !point.misses_rate() && share < REACHED_SHARE
     });

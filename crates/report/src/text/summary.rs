@@ -3,6 +3,7 @@
 
 use itertools::Itertools as _;
 use smbench_model::plan::Scope;
+use smbench_model::setting::SERVER_METRICS;
 
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
@@ -355,7 +356,7 @@ fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
     let cpus = doc.generator_cpus();
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),
-        None => "server not measured (see --server-metrics)".to_owned(),
+        None => format!("server not measured (see {SERVER_METRICS})"),
     };
     let own = busy_percent(row, cpus).zip(cpus);
     let own = own.map(|(percent, cpus)| {

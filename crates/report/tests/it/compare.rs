@@ -123,7 +123,7 @@ fn one_pass_cannot_tell() {
           4    -25.0 %?  -25.0 %?  +0.8 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?  +1400 %?  +33.3 %?
           8    -25.0 %?  -25.0 %?  +0.4 %?  0.0 %?  0.0 %?  0.0 %?  0.0 %?    0.0 %?  +33.3 %?
 
-    ?: cannot tell: one pass does not say how far runs lie apart; repeat both, with --repeat 5
+    ?: cannot tell: one pass does not say how far runs lie apart; repeat both, with repeat 5
     *: within the windows of these runs only, by batch means: noise from run to run comes on top
     ");
 }
@@ -190,15 +190,15 @@ fn a_mix_that_moves_no_data_is_compared_in_operations() {
     );
     assert_eq!(
         judged("throughput < -5%", &found),
-        "--fail-if 'throughput < -5%': neither A nor B has throughput at 1 client"
+        "fail_if 'throughput < -5%': neither A nor B has throughput at 1 client"
     );
     assert_eq!(
         judged("read p99 > 5%", &found),
-        "--fail-if 'read p99 > 5%': neither A nor B has p99 of read at 1 client"
+        "fail_if 'read p99 > 5%': neither A nor B has p99 of read at 1 client"
     );
     assert_eq!(
         judged("echo ops/s < -5%", &found),
-        "inconclusive: echo ops/s < -5%: one pass: noise unknown, repeat with --repeat 5; -50.0 % at \
+        "inconclusive: echo ops/s < -5%: one pass: noise unknown, repeat with repeat 5; -50.0 % at \
          1 client, B against A"
     );
 }

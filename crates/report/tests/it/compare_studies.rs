@@ -51,7 +51,7 @@ fn studies_are_compared_server_by_server() {
     let unknown = judged("nfs p99 > 1%", &both.pairs[1]);
     assert_eq!(
         unknown,
-        "--fail-if 'nfs p99 > 1%': honours with file-server: neither A nor B has p99 of nfs at 12 \
+        "fail_if 'nfs p99 > 1%': honours with file-server: neither A nor B has p99 of nfs at 12 \
          clients"
     );
     let condition: Condition = "throughput < -5%".parse().unwrap();

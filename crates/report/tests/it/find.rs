@@ -235,7 +235,7 @@ fn a_search_on_a_busy_machine_says_what_may_help() {
     find.judge(1000.0, &doc);
     let remedy = find.to_doc().remedy.unwrap();
     assert!(
-        remedy.starts_with("give more --threads: 1 of 8 CPUs"),
+        remedy.starts_with("give more threads: 1 of 8 CPUs"),
         "{remedy}"
     );
 }

@@ -40,8 +40,8 @@ fn a_plain_run() {
     load     closed loop, 4 outstanding per client, 2 pinned threads, seed 42
     data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
     window   10 s per load point, ramps of 2 s and 0.5 s excluded, 1 pass
-    flushes  policy unknown (see --server-flush)
-    writes   policy unknown (see --server-write)
+    flushes  policy unknown (see server_flush)
+    writes   policy unknown (see server_write)
     note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99    p99.9      max  errors  us/op
@@ -409,7 +409,7 @@ fn what_a_flush_means_is_told_where_it_is_known_or_matters() {
     let other = run(vec![metadata_point(1, 50)]);
     let honoured = "honoured: on stable storage before they are answered";
     let ignored = "ignored by the server";
-    let unknown = "policy unknown (see --server-flush)";
+    let unknown = "policy unknown (see server_flush)";
     for (flush, of_flushing, of_other) in [
         (Some(FlushDoc::Honours), honoured, honoured),
         (Some(FlushDoc::Ignores), ignored, ignored),

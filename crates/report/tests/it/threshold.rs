@@ -106,7 +106,7 @@ fn what_was_not_measured_cannot_be_judged() {
         ("rename p99 > 5ms", "it was not measured at 8 clients"),
         (
             "server-us/op > 5",
-            "it was not measured at 8 clients; give --server-metrics",
+            "it was not measured at 8 clients; give server_metrics",
         ),
         ("p99 at 3 > 5ms", "no load point has 3 clients"),
     ] {

@@ -136,7 +136,7 @@ fn a_run_that_lost_what_the_baseline_bore_passes_no_condition() {
     lost.load_points[2] = dropped(point(16, 1, 10), 16);
     let mut stopped = whole();
     stopped.load_points.pop();
-    let without = "--fail-if 'throughput < -5%': B has no valid result at 16 clients, though it was \
+    let without = "fail_if 'throughput < -5%': B has no valid result at 16 clients, though it was \
                    to have one and A has; a condition with `at CLIENTS` is about one load point";
     for record in [lost, stopped] {
         let found = pair(document(&whole()), document(&record));
@@ -196,7 +196,7 @@ fn a_value_that_only_one_has_is_an_error_for_a_condition() {
     let found = pair(passes(&[1600]), silent);
     assert_eq!(
         judged("us/op > 5%", &found),
-        "--fail-if 'us/op > 5%': B has no us/op at 8 clients"
+        "fail_if 'us/op > 5%': B has no us/op at 8 clients"
     );
     let at_peak = found
         .peak
@@ -248,7 +248,7 @@ fn cpu_time_of_two_kinds_is_not_compared() {
     );
     assert_eq!(
         judged("server-us/op > 10%", &found),
-        "--fail-if 'server-us/op > 10%': server-us/op at 8 clients is of the processes that serve in \
+        "fail_if 'server-us/op > 10%': server-us/op at 8 clients is of the processes that serve in \
          one, of a machine in the other"
     );
     let text = render(

@@ -62,7 +62,7 @@ fn runs_of_different_work_are_refused_unless_it_is_forced() {
     assert_eq!(
         refusal(of_metadata()).unwrap_err().to_string(),
         "before.json and after.json did different work (A ran profile file-server, B ran metadata): \
-         add --force to compare them anyway"
+         add force to compare them anyway"
     );
     let with = |change: fn(&mut RunDoc)| {
         let mut doc = passes(&[1600]);

@@ -83,7 +83,7 @@ fn a_write_that_waits_is_told_where_runs_write() {
 fn an_unknown_write_policy_allows_no_conclusion() {
     let (honours, ignores) = (with(Honours, None), with(Ignores, Some(Buffers)));
     let unknown = "flush policies differ, but no run sends a flush; it is not known whether writes \
-                   wait for stable storage on A (see --server-write)";
+                   wait for stable storage on A (see server_write)";
     assert_eq!(told(&honours, &ignores), [unknown]);
     // Reads alone wait for nothing, whatever the servers do to a WRITE.
     assert_eq!(told(&reading(honours.clone()), &reading(ignores)), [HIDDEN]);

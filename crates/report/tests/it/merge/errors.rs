@@ -28,7 +28,7 @@ fn a_merge_needs_parts() {
     refused(
         |parts| parts[1].1.plan.generator.client_range = None,
         "results/part-1.json is not a part of a run: make each part with `smbench run URL \
-         --client-range FROM..TO/ALL`",
+         client_range FROM..TO/ALL`",
     );
     refused(
         |parts| parts[1].1.tool.version = "0.0.7".to_owned(),

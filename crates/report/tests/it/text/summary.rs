@@ -43,8 +43,8 @@ fn a_plain_run_has_its_answer_in_half_a_screen() {
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
     Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
-    Flushes  policy unknown (see --server-flush)
-    Writes   policy unknown (see --server-write)
+    Flushes  policy unknown (see server_flush)
+    Writes   policy unknown (see server_write)
     Note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99  errors
@@ -57,7 +57,7 @@ fn a_plain_run_has_its_answer_in_half_a_screen() {
              2.00 ms; within 5 % from 4 to 8 clients
     Curve    overall response time 1.24 ms, from 501 to 2001 ops/s (3 uneven load
              points); rightmost valid load 16 clients, mean 1.23 ms
-    CPU      at 8 clients: server not measured (see --server-metrics)
+    CPU      at 8 clients: server not measured (see server_metrics)
     ");
 }
 
@@ -78,8 +78,8 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 3 passes
     Data     1 file of 1 MiB per client, 16 MiB on the share (cached by any server)
-    Flushes  policy unknown (see --server-flush)
-    Writes   policy unknown (see --server-write)
+    Flushes  policy unknown (see server_flush)
+    Writes   policy unknown (see server_write)
     Note     server and generator share this machine
 
     clients  Mbit/s             ±  ops/s     mean      p50      p95      p99  errors
@@ -118,8 +118,8 @@ fn what_must_not_be_quoted_is_no_peak() {
     Session  SMB 3.1.1, ntlm, signed (aes-128-cmac), not encrypted
     Load     closed loop, 4 outstanding per client; 10 s per load point, 1 pass
     Data     1 file of 1 MiB per client, 4 MiB on the share (cached by any server)
-    Flushes  policy unknown (see --server-flush)
-    Writes   policy unknown (see --server-write)
+    Flushes  policy unknown (see server_flush)
+    Writes   policy unknown (see server_write)
     Note     server and generator share this machine
 
     clients  Mbit/s  ops/s     mean      p50      p95      p99  errors
@@ -128,7 +128,7 @@ fn what_must_not_be_quoted_is_no_peak() {
 
     Run      aborted: server closed the connection
     Peak     none: no load point is valid
-    CPU      at 4 clients: server not measured (see --server-metrics)
+    CPU      at 4 clients: server not measured (see server_metrics)
     failed: write, STATUS_DISK_FULL (0xC000007F): 3 times, at load points 4
     left on the share: 2 files in smbench-42
     ");

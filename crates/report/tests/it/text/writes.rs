@@ -31,7 +31,7 @@ fn what_a_write_waits_for_is_told_where_a_run_writes() {
             Some(buffers),
             "buffered: answered before they are on stable storage",
         ),
-        (None, "policy unknown (see --server-write)"),
+        (None, "policy unknown (see server_write)"),
     ] {
         assert_eq!(told(write, true, false).as_deref(), Some(expected));
         assert_eq!(told(write, false, false), None);
