@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io, process};
 
+use smbench_model::setting::OUT;
 use smbench_report::study::Study;
 use smbench_report::write_study_csv;
 
@@ -39,7 +40,7 @@ pub enum WriteError {
     /// A file that is not part of a report has the name of one of the report's
     /// files.
     #[error(
-        "write {path}: there is such a file, and of no report of smbench's; use another --out, or \
+        "write {path}: there is such a file, and of no report of smbench's; use another {OUT}, or \
          move it away"
     )]
     Foreign {

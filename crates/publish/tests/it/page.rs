@@ -143,7 +143,7 @@ fn a_rate_that_was_missed_is_told_in_one_line_and_has_no_peak() {
     let mut measured = run(vec![missed]);
     measured.pacing = LoopDoc::Rate;
     let text = to_markdown(&report(&study(&[("NAS", measured)])));
-    assert!(text.contains("; lower --rate, or raise"), "{text}");
+    assert!(text.contains("; lower rate, or raise"), "{text}");
     assert!(!text.contains("peak 300.0 Mbit/s"), "{text}");
     let closed = run(vec![point(8, 1, 300.0, 400_000)]);
     let text = to_markdown(&report(&study(&[("NAS", closed)])));
