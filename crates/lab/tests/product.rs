@@ -1,12 +1,14 @@
 //! What holds for every file of the product: at most 400 lines, so that a reader has
-//! them in view, and one meaning for each name of a type. Clippy limits the length of
-//! functions (`too_many_lines`).
+//! them in view, one meaning for each name of a type, and flags in texts of commands only.
+//! Clippy limits the length of functions (`too_many_lines`).
 
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
 
 const LINES_MAX: usize = 400;
 
@@ -82,4 +84,78 @@ fn the_name_of_a_type_has_one_meaning() {
     assert!(places.len() > 500, "{}", places.len());
     places.retain(|_, files| files.len() > 1);
     assert!(places.is_empty(), "{places:#?}");
+}
+
+/// The crates that are no commands. A text of theirs names a setting by its key; see
+/// `model::setting`.
+const LIBRARIES: [&str; 8] = [
+    "engine", "formats", "kerberos", "lab", "model", "protocol", "publish", "report",
+];
+
+/// Files whose texts begin like flags, and what these are.
+const NO_FLAGS: [(&str, &str); 4] = [
+    ("crates/publish/src/plot/palette.rs", "variables of CSS"),
+    ("crates/lab/src/samba.rs", "options of smbd"),
+    ("crates/lab/src/samba/judge.rs", "options of testparm"),
+    (
+        "crates/lab/src/samba/launch.rs",
+        "options of Samba's programs",
+    ),
+];
+
+/// Returns the literals of code, without its documentation.
+fn literals(code: TokenStream) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_documentation = false;
+    for token in code {
+        match token {
+            TokenTree::Group(group) => found.extend(literals(group.stream())),
+            TokenTree::Ident(name) => is_documentation = name == "doc",
+            TokenTree::Punct(sign) => is_documentation &= sign.as_char() == '=',
+            TokenTree::Literal(_) if is_documentation => {}
+            TokenTree::Literal(text) => found.push(text.to_string()),
+        }
+    }
+    found
+}
+
+/// Returns what texts of the libraries name after a mark, as flags, each with its file.
+fn named_after(mark: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for library in LIBRARIES {
+        for file in sources(&repository().join("crates").join(library).join("src")) {
+            let text = fs::read_to_string(&file).unwrap();
+            let tests = text.find("#[cfg(test)]\nmod tests {");
+            let code = text[..tests.unwrap_or(text.len())].parse().unwrap();
+            for literal in literals(code) {
+                for (at, _) in literal.match_indices(mark) {
+                    let is_begin = literal[..at].ends_with([' ', '"', '(', '`', '\'']);
+                    let name = literal[at + mark.len()..].chars();
+                    let name =
+                        name.take_while(|&next| next.is_ascii_lowercase() || "-_".contains(next));
+                    let name = name.collect::<String>().replace('_', "-");
+                    if is_begin && name.starts_with(|first: char| first != '-') {
+                        found.push((format!("--{name}"), name_of(&file)));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_text_outside_the_commands_names_a_flag() {
+    let mut flags = named_after("--");
+    flags.retain(|(_, file)| NO_FLAGS.iter().all(|(exempt, _)| file != exempt));
+    assert!(flags.is_empty(), "{flags:#?}");
+}
+
+#[test]
+fn a_setting_that_a_text_names_is_an_option_of_the_command() {
+    let options = fs::read_to_string(repository().join("docs/reference/options.md")).unwrap();
+    let mut settings = named_after("@");
+    assert!(settings.len() > 50, "{settings:#?}");
+    settings.retain(|(flag, _)| flag != "--help" && !options.contains(&format!("`{flag}")));
+    assert!(settings.is_empty(), "{settings:#?}");
 }
