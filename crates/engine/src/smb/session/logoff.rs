@@ -3,10 +3,10 @@
 
 use smbench_protocol::NtStatus;
 use smbench_protocol::SessionIndex;
-use smbench_protocol::connection::EMPTY_BODY;
+use smbench_protocol::connection::{EMPTY_BODY, ProtocolError};
 use smbench_protocol::header::Command;
 
-use super::{Endpoint, Session, SessionError};
+use super::{Endpoint, Session, SessionError, StepFailure};
 
 const DOING: &str = "find out what a log-off ends";
 
@@ -27,7 +27,15 @@ impl LogoffScope {
         session.open_another(None).await?;
         session.log_off_current().await?;
         session.current = SessionIndex::FIRST;
-        Ok(match session.log_off_current().await? {
+        let status = match session.log_off_current().await {
+            // In a protected session the server has no key for its answer any more.
+            Err(SessionError::Step {
+                source: StepFailure::Protocol(ProtocolError::SessionEnded(status)),
+                ..
+            }) => status,
+            answered => answered?,
+        };
+        Ok(match status {
             NtStatus::USER_SESSION_DELETED => Self::Connection,
             _ => Self::Session,
         })

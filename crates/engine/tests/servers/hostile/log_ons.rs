@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use smbench_model::record::{OpKind, OperationFailure};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;
-use smbench_protocol::header::{Command, Header};
+use smbench_protocol::header::{Command, Flags, Header};
 
-use super::forge::{CREDITS, STATUS, with};
+use super::forge::{CREDITS, FLAGS, STATUS, with};
 use super::load::plain;
 use super::relay::{Answer, Of, Reaction};
 use super::{Case, End, check};
@@ -187,7 +188,9 @@ fn a_log_off_that_ends_all_sessions_of_a_connection_ends_no_client() {
             let mut sessions = SESSIONS.lock().unwrap();
             if sessions.get(&(port, header.session_id)) == Some(&true) {
                 let status = NtStatus::USER_SESSION_DELETED.0.to_le_bytes();
-                return Reaction::send(&with(message, STATUS, status));
+                // It has no key for a signature any more.
+                let unsigned = with(message, FLAGS, Flags::RESPONSE.0.to_le_bytes());
+                return Reaction::send(&with(unsigned, STATUS, status));
             }
             match (header.command, header.status) {
                 (Command::SessionSetup, NtStatus::SUCCESS) => {
@@ -208,14 +211,21 @@ fn a_log_off_that_ends_all_sessions_of_a_connection_ends_no_client() {
         "operations = [{ op = \"read\", weight = 60 }, { op = \"log_on\", weight = 40 }]\n\
          sizes = [{ size = \"4KiB\", weight = 100 }]\n[files]\nsize = \"64KiB\"\n",
     );
-    let options = RunOptions {
-        work: WorkSpec {
-            outstanding: Some(2),
-            ..plain().work
-        },
-        ..plain()
-    };
-    check(&cases, profile.path().to_str().unwrap(), &options);
-    // Far more than the sessions of the run and of its clients.
-    assert!(LOGGED_ON.load(Ordering::Relaxed) > 20);
+    for sign in [Mode::Off, Mode::Required] {
+        let before = LOGGED_ON.load(Ordering::Relaxed);
+        let options = RunOptions {
+            work: WorkSpec {
+                outstanding: Some(2),
+                ..plain().work
+            },
+            sessions: SessionsSpec {
+                sign: Some(sign),
+                ..plain().sessions
+            },
+            ..plain()
+        };
+        check(&cases, profile.path().to_str().unwrap(), &options);
+        // Far more than the sessions of the run and of its clients.
+        assert!(LOGGED_ON.load(Ordering::Relaxed) > before + 20, "{sign:?}");
+    }
 }
