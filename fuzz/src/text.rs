@@ -61,7 +61,7 @@ pub fn loadfile(data: &[u8]) {
         match loadfile::parse("fuzzed.txt", data, unknown) {
             Ok(trace) => {
                 assert!(!trace.is_empty());
-                let shown = (0..trace.len()).map(|at| trace.describe(at, 1));
+                let shown = (0..trace.len()).map(|at| trace.describe(at as u32, 1));
                 assert!(shown.map(|text| text.len()).sum::<usize>() > 0);
             }
             Err(error) => assert!(!error.to_string().contains('\n')),

@@ -2,13 +2,14 @@
 //! replay sends them.
 //!
 //! A trace is read or generated once. It is then immutable, and all clients of a
-//! run share it. A `Record` has 24 bytes. Each name is stored once, in the encoding
+//! run share it. A [`Record`] has 24 bytes. Each name is stored once, in the encoding
 //! of SMB2. Not here: the sources of records (the formats) and their requests on the
 //! wire (the driver).
 
 mod builder;
 mod path;
 mod population;
+mod record;
 mod step;
 mod verb;
 
@@ -23,83 +24,22 @@ use crate::kind::{Direction, OpKind};
 pub use builder::Builder;
 pub use path::Template;
 pub use population::{Population, PreparedName};
+pub use record::{HandleNumber, PathNumber, Record};
 pub use step::{Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 
-/// The largest number of records in a trace: 400 MB.
+/// The largest number of records in a trace: 440 MB.
 pub const RECORDS_MAX: usize = 1 << 24;
-
-/// The number of a handle that no record opened.
-#[doc(hidden)]
-pub const NO_HANDLE: u32 = u32::MAX;
-
-/// One operation. The verb determines the meaning of the fields.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    pub verb: Verb,
-    /// Disposition of a create; class of a query, a set or a listing.
-    pub class: u8,
-    /// Index of the recorded status.
-    pub status: u16,
-    /// Index of a path or of a handle.
-    pub subject: u32,
-    /// First byte; the new size where a record sets the end of a file; level of a listing.
-    pub offset: u64,
-    /// Bytes; options of a create; level of a query or a set; number of names that a
-    /// listing asks for.
-    pub length: u32,
-    /// Bytes that were moved; handle that a create makes; new path of a rename;
-    /// pattern of a listing.
-    pub extra: u32,
-}
-
-impl Record {
-    /// Records the information that a query, a set or a listing is about.
-    fn set_level(&mut self, InfoLevel { level, class }: InfoLevel) {
-        self.class = class;
-        match self.verb {
-            Verb::Find => self.offset = level.into(),
-            _ => self.length = level.into(),
-        }
-    }
-
-    /// Returns the recorded SMB1 level of a query, a set or a listing.
-    #[must_use]
-    pub const fn level(&self) -> u16 {
-        // The cast is safe, because `set_level` wrote the value.
-        match self.verb {
-            Verb::Find => self.offset as u16,
-            _ => self.length as u16,
-        }
-    }
-
-    /// Returns the handle that it uses or makes; [`NO_HANDLE`] if there is none.
-    pub(crate) const fn handle(&self) -> u32 {
-        match self.verb {
-            Verb::Create => self.extra,
-            Verb::Close
-            | Verb::Read
-            | Verb::Write
-            | Verb::Flush
-            | Verb::Lock
-            | Verb::Unlock
-            | Verb::QueryFile
-            | Verb::SetFile => self.subject,
-            _ => NO_HANDLE,
-        }
-    }
-}
 
 /// The recorded operations of a client, in their order.
 #[derive(Clone)]
 pub struct Trace {
     #[doc(hidden)]
     pub records: Box<[Record]>,
-    #[doc(hidden)]
-    pub paths: Box<[Template]>,
-    #[doc(hidden)]
-    pub statuses: Box<[NtStatus]>,
+    paths: Box<[Template]>,
+    /// The index of the recorded status of each record.
+    ends: Box<[u16]>,
+    statuses: Box<[NtStatus]>,
     /// The largest number of handles open at the same time.
     #[doc(hidden)]
     pub handles: u32,
@@ -222,44 +162,63 @@ impl Trace {
         self.population.files()
     }
 
-    /// Returns the recorded status.
-    pub fn recorded(&self, record: &Record) -> NtStatus {
-        self.statuses[usize::from(record.status)]
+    /// Returns record number `at`.
+    #[inline]
+    #[must_use]
+    pub fn record(&self, at: u32) -> &Record {
+        &self.records[at as usize]
+    }
+
+    /// Returns the recorded status of record number `at`.
+    #[inline]
+    #[must_use]
+    pub fn status(&self, at: u32) -> NtStatus {
+        self.statuses[usize::from(self.ends[at as usize])]
+    }
+
+    /// Returns a path of a record.
+    #[inline]
+    #[must_use]
+    pub fn path(&self, PathNumber(number): PathNumber) -> &Template {
+        &self.paths[number as usize]
     }
 
     /// Describes record number `at` in the syntax of a loadfile, as the client with
     /// this number (from 0) replays it.
     #[must_use]
-    pub fn describe(&self, at: usize, client: u32) -> String {
-        let record = &self.records[at];
-        let Record {
-            offset,
-            length,
-            class,
-            extra,
-            subject,
-            verb,
-            ..
-        } = *record;
-        let path = |index: u32| self.paths[index as usize].display(client);
-        let what = match verb {
-            Verb::Create => format!("\"{}\" 0x{length:x} 0x{class:x}", path(subject)),
-            Verb::Read | Verb::Write => format!("{length} bytes at {offset}"),
-            Verb::Lock | Verb::Unlock => format!("{length} at {offset}"),
-            Verb::Rename => format!("\"{}\" \"{}\"", path(subject), path(extra)),
-            Verb::Find => format!("\"{}\\{}\"", path(subject), path(extra)),
-            Verb::Unlink | Verb::Mkdir | Verb::Rmdir | Verb::Deltree => {
-                format!("\"{}\"", path(subject))
+    pub fn describe(&self, at: u32, client: u32) -> String {
+        let record = self.record(at);
+        let path = |number| self.path(number).display(client);
+        let what = match *record {
+            Record::Create {
+                path: name,
+                options,
+                disposition,
+                ..
+            } => format!("\"{}\" 0x{options:x} 0x{disposition:x} ", path(name)),
+            Record::Read { offset, length, .. } | Record::Write { offset, length, .. } => {
+                format!("{length} bytes at {offset} ")
             }
-            Verb::QueryPath => format!("\"{}\" class {class}", path(subject)),
-            Verb::QueryFile | Verb::QueryFs | Verb::SetFile => format!("class {class}"),
-            Verb::Close | Verb::Flush | Verb::Sleep => String::new(),
+            Record::Lock { offset, length, .. } | Record::Unlock { offset, length, .. } => {
+                format!("{length} at {offset} ")
+            }
+            Record::Rename { from, to } => format!("\"{}\" \"{}\" ", path(from), path(to)),
+            Record::Find {
+                directory, pattern, ..
+            } => format!("\"{}\\{}\" ", path(directory), path(pattern)),
+            Record::Unlink(name)
+            | Record::Mkdir(name)
+            | Record::Rmdir(name)
+            | Record::Deltree(name) => format!("\"{}\" ", path(name)),
+            Record::QueryPath { path: name, level } => {
+                format!("\"{}\" class {} ", path(name), level.class)
+            }
+            Record::QueryFile { level, .. }
+            | Record::QueryFs { level }
+            | Record::SetFile { level, .. } => format!("class {} ", level.class),
+            Record::Close(_) | Record::Flush(_) => String::new(),
         };
-        let status = self.recorded(record);
-        match what.is_empty() {
-            true => format!("{verb} {status}"),
-            false => format!("{verb} {what} {status}"),
-        }
+        format!("{} {what}{}", record.verb(), self.status(at))
     }
 }
 

@@ -10,7 +10,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::replay::{Replays, TracePosition};
 use smbench_model::operations::{Operation, RequestResult};
 use smbench_model::record::{OperationFailure, Phase, ReplayDifference, SplitSizes};
-use smbench_model::trace::{NO_HANDLE, Record, Verb};
+use smbench_model::trace::Record;
 use smbench_protocol::NtStatus;
 
 use crate::drivers::cifs::replay::CifsTrace;
@@ -66,9 +66,9 @@ impl Supply for TracePosition {
         let record = self.record(&slot.operation);
         // The close of a file that was opened against the record has no record of
         // its own, so it must succeed.
-        let recorded = match (record.verb, kind) {
-            (Verb::Create, OpKind::Close) => NtStatus::SUCCESS,
-            _ => self.trace().recorded(record),
+        let recorded = match (record, kind) {
+            (Record::Create { .. }, OpKind::Close) => NtStatus::SUCCESS,
+            _ => self.trace().status(slot.operation.action),
         };
         Ok(match seen(record, answer) {
             OperationFailure::Status(status) if status == recorded => Ok(None),
@@ -86,7 +86,7 @@ impl Supply for TracePosition {
     fn after(&self, last: &Operation, _: RequestResult, status: NtStatus) -> Option<Operation> {
         let is_stray = last.kind == OpKind::Create
             && status == NtStatus::SUCCESS
-            && self.record(last).extra == NO_HANDLE;
+            && self.record(last).handle().is_none();
         is_stray.then_some(Operation {
             kind: OpKind::Close,
             ..*last
@@ -100,22 +100,23 @@ impl Supply for TracePosition {
 
 /// Translates an answer into the terms of the recorded protocol.
 fn seen(record: &Record, answer: &Answer<'_>) -> OperationFailure {
-    let (is_data, moved) = match record.verb {
-        Verb::Read | Verb::Write => (true, record.extra),
+    let (is_data, moved) = match *record {
+        Record::Read { returned, .. } => (true, returned),
+        Record::Write { written, .. } => (true, written),
         _ => (false, 0),
     };
     match answer.status {
         NtStatus::SUCCESS if is_data && answer.moved < moved => OperationFailure::Short,
         NtStatus::SUCCESS if is_data && answer.moved > moved => OperationFailure::Long,
         // In SMB1 a read after the end of the file returns no bytes, with success.
-        NtStatus::END_OF_FILE if record.verb == Verb::Read && moved == 0 => {
+        NtStatus::END_OF_FILE if matches!(record, Record::Read { returned: 0, .. }) => {
             OperationFailure::Status(NtStatus::SUCCESS)
         }
         // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         NtStatus::BUFFER_OVERFLOW
             if matches!(
-                record.verb,
-                Verb::QueryFile | Verb::QueryFs | Verb::QueryPath
+                record,
+                Record::QueryFile { .. } | Record::QueryFs { .. } | Record::QueryPath { .. }
             ) =>
         {
             OperationFailure::Status(NtStatus::SUCCESS)

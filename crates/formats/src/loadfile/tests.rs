@@ -13,7 +13,7 @@ use smbench_model::plan::{Plan, PlanError};
 use smbench_model::profile::Profile;
 use smbench_model::spec::{RunOptions, Spec, WorkSpec};
 use smbench_model::target::Target;
-use smbench_model::trace::{NO_HANDLE, PreparedName, Verb};
+use smbench_model::trace::{PathNumber, PreparedName, Record, Verb};
 use smbench_model::workload::{Replay, Timing};
 use smbench_protocol::NtStatus;
 
@@ -68,14 +68,12 @@ fn every_verb_is_read() {
     // The recording itself makes everything that it uses.
     assert_eq!(trace.population.made, []);
     let own = trace.population.own.iter();
-    let own: Vec<_> = own
-        .map(|&path| trace.paths[path as usize].display(4))
-        .collect();
+    let own: Vec<_> = own.map(|&path| trace.path(path).display(4)).collect();
     assert_eq!(own, [r"clients\client5"]);
     // The pause belongs to the record after it, and is not a record.
     let paused = trace.pauses[0];
     assert_eq!((trace.pauses.len(), paused.1), (1, 1_500_000));
-    assert_eq!(trace.records[paused.0 as usize].verb, Verb::Close);
+    assert_eq!(trace.record(paused.0).verb(), Verb::Close);
     assert_eq!(
         trace.describe(4, 6),
         r#"NTCreateX "clients\client7\a b.txt" 0x40 0x1 STATUS_OBJECT_NAME_NOT_FOUND"#
@@ -84,8 +82,8 @@ fn every_verb_is_read() {
     let set = trace
         .records
         .iter()
-        .find(|record| record.verb == Verb::SetFile);
-    assert_eq!(set.unwrap().offset, 65_535);
+        .find(|record| record.verb() == Verb::SetFile);
+    assert!(matches!(set, Some(Record::SetFile { size: 65_535, .. })));
 }
 
 #[test]
@@ -93,12 +91,7 @@ fn files_without_status_or_with_times_are_read() {
     let old = "NTCreateX \"\\a\" 0 2 7\nWriteX 7 0 9 9\nClose 7\n";
     let trace = read_text(old).unwrap();
     assert_eq!(trace.len(), 3);
-    assert!(
-        trace
-            .records
-            .iter()
-            .all(|record| trace.recorded(record) == NtStatus::SUCCESS)
-    );
+    assert!((0..3).all(|at| trace.status(at) == NtStatus::SUCCESS));
     assert!(!trace.has_times());
     let timed = "10.5 NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\r\n10.75 WriteX 7 0 9 9 SUCCESS\n11 Close 7 0x00000000";
     let trace = read_text(timed).unwrap();
@@ -117,7 +110,7 @@ fn files_without_status_or_with_times_are_read() {
     // Latin-1.
     let latin = b"Mkdir \"\\caf\xE9\" NT_STATUS_OK\n";
     let trace = parse("old", &latin[..], Unknown::Refuse).unwrap();
-    assert_eq!(trace.paths[0].display(0), "café");
+    assert_eq!(trace.path(PathNumber(0)).display(0), "café");
 }
 
 /// A file as genloadfile of dbench writes it.
@@ -142,7 +135,7 @@ FIND_FIRST "\clients\client1\*" 260 1366 0 NT_STATUS_OK
 Close 7 NT_STATUS_OK
 Unlink "\clients\client1\a" 0x6 NT_STATUS_OK"#;
     let [old, new] = [old, new].map(|text| read_text(text).unwrap());
-    assert_eq!(format!("{:?}", old.records), format!("{:?}", new.records));
+    assert_eq!(old.records, new.records);
 }
 
 #[test]
@@ -166,8 +159,9 @@ FIND_FIRST "\clients\client1\d\*" 260 1366 0 NT_STATUS_OK
 Unlink "\clients\client1\d\a" 0x6 NT_STATUS_OK
 Rmdir "\clients\client1\d" NT_STATUS_OK"#;
     let [backend, usual] = [backend, usual].map(|text| read_text(text).unwrap());
-    let shown = |trace: &Trace| format!("{:?} {:?}", trace.records, trace.statuses);
-    assert_eq!(shown(&backend), shown(&usual));
+    assert_eq!(backend.records, usual.records);
+    let statuses = |trace: &Trace| (0..9).map(|at| trace.status(at)).collect::<Vec<_>>();
+    assert_eq!(statuses(&backend), statuses(&usual));
     assert_eq!(
         error("READ \"/a\" 0 9 SUCCESS"),
         "loadfile my.txt, line 1: `/a` is not open: no line before has opened it; skip_unknown \
@@ -213,7 +207,7 @@ fn handles_take_as_much_room_as_are_open_at_a_time() {
         .unwrap()
         .records
         .iter()
-        .map(|record| record.verb)
+        .map(Record::verb)
         .collect();
     assert_eq!(
         verbs,
@@ -221,8 +215,12 @@ fn handles_take_as_much_room_as_are_open_at_a_time() {
     );
     // A file that could not be opened has no handle.
     let failed = read_text("NTCreateX \"\\a\" 0 1 1 0xC0000034\nClose 1 0xC0000008").unwrap();
-    assert_eq!(failed.records[0].extra, NO_HANDLE);
-    assert_eq!(failed.records[1].subject, NO_HANDLE);
+    assert!(
+        failed
+            .records
+            .iter()
+            .all(|record| record.handle().is_none())
+    );
 }
 
 fn replays(trace: Trace, loops: Option<u32>) -> Replays {
@@ -241,7 +239,7 @@ fn a_client_goes_through_the_file_in_its_order_as_often_as_asked() {
     let kinds: Vec<_> = trace
         .records
         .iter()
-        .filter_map(|record| record.verb.kind())
+        .filter_map(|record| record.verb().kind())
         .collect();
     assert_eq!(kinds.len(), records);
     let replays = replays(trace, Some(3));
@@ -332,12 +330,10 @@ proptest! {
         match parse("x", lines.join("\n").as_bytes(), unknown) {
             Ok(trace) => {
                 prop_assert!(!trace.is_empty());
-                for at in 0..trace.len() {
+                for (at, record) in (0..).zip(&trace.records) {
                     prop_assert!(!trace.describe(at, 3).is_empty());
-                }
-                let handles = trace.records.iter().filter(|record| record.verb == Verb::Create);
-                for record in handles {
-                    prop_assert!(record.extra == NO_HANDLE || record.extra < trace.handles);
+                    let handle = record.handle();
+                    prop_assert!(handle.is_none_or(|handle| handle.number() < trace.handles));
                 }
             }
             Err(error) => prop_assert!(!error.to_string().contains('\n'), "{error}"),

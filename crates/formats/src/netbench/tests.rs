@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::operations::replay::Replays;
-use smbench_model::trace::{NO_HANDLE, PreparedName, Verb};
+use smbench_model::trace::{PreparedName, Record};
 use smbench_model::workload::Replay;
 
 use super::*;
@@ -134,42 +134,41 @@ proptest! {
     ) {
         let trace = Arc::new(generate(capture, seed));
         let population = trace.population.made.iter();
-        let mut there: HashSet<u32> = population.map(|(path, _)| *path).collect();
+        let mut there: HashSet<_> = population.map(|(path, _)| *path).collect();
         let before = there.clone();
-        let mut open: HashMap<u32, u32> = HashMap::new();
+        let mut open = HashMap::new();
         let turns = trace.len() * 2;
         for operation in Replays::new(Replay::new(Arc::clone(&trace)), seed).of_client(client).take(turns) {
-            let record = trace.records[operation.action as usize];
-            let went_well = trace.recorded(&record) == NtStatus::SUCCESS;
-            match record.verb {
-                Verb::Create => {
-                    prop_assert_eq!(went_well, there.contains(&record.subject) == (record.class == Disposition::Open as u8));
-                    prop_assert_eq!(went_well, record.extra != NO_HANDLE);
-                    if went_well {
-                        there.insert(record.subject);
-                        prop_assert_eq!(open.insert(record.extra, record.subject), None);
+            let went_well = trace.status(operation.action) == NtStatus::SUCCESS;
+            match *trace.record(operation.action) {
+                Record::Create { path, disposition, handle, .. } => {
+                    prop_assert_eq!(went_well, there.contains(&path) == (disposition == Disposition::Open as u8));
+                    prop_assert_eq!(went_well, handle.is_some());
+                    if let Some(handle) = handle {
+                        there.insert(path);
+                        prop_assert_eq!(open.insert(handle, path), None);
                     }
                 }
-                Verb::Close => prop_assert!(open.remove(&record.subject).is_some()),
-                Verb::Read => {
-                    let path = open[&record.subject];
+                Record::Close(handle) => prop_assert!(open.remove(&handle.unwrap()).is_some()),
+                Record::Read { handle, offset, length, .. } => {
+                    let path = open[&handle.unwrap()];
                     let made = trace.population.made.iter().find(|(made, _)| *made == path);
                     let Some((_, PreparedName::File(size))) = made else {
                         return Err(TestCaseError::fail("reads what it has not been given"));
                     };
-                    prop_assert!(record.offset + u64::from(record.length) <= *size);
+                    prop_assert!(offset + u64::from(length) <= *size);
                 }
-                Verb::Write | Verb::Flush | Verb::QueryFile => {
-                    prop_assert!(open.contains_key(&record.subject));
+                Record::Write { handle, .. } | Record::Flush(handle) | Record::QueryFile { handle, .. } => {
+                    prop_assert!(open.contains_key(&handle.unwrap()));
                 }
-                Verb::QueryPath => prop_assert_eq!(went_well, there.contains(&record.subject)),
-                Verb::Unlink => prop_assert!(there.remove(&record.subject)),
-                Verb::Rename => {
-                    prop_assert!(there.remove(&record.subject));
-                    prop_assert!(there.insert(record.extra));
+                Record::QueryPath { path, .. } => prop_assert_eq!(went_well, there.contains(&path)),
+                Record::Unlink(path) => prop_assert!(there.remove(&path)),
+                Record::Rename { from, to } => {
+                    prop_assert!(there.remove(&from));
+                    prop_assert!(there.insert(to));
                 }
-                Verb::Find | Verb::QueryFs => {}
-                other => return Err(TestCaseError::fail(format!("no client does {other}"))),
+                Record::Find { .. } | Record::QueryFs { .. } => {}
+                ref other => return Err(TestCaseError::fail(format!("no client does {other:?}"))),
             }
         }
         prop_assert_eq!(open.len(), 0);

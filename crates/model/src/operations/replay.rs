@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::operations::Operation;
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::trace::{Record, Trace, Verb};
+use crate::trace::{HandleNumber, Record, Trace};
 use crate::workload::{Replay, Timing};
 
 /// The operations of all clients of a replay.
@@ -81,7 +81,7 @@ impl TracePosition {
 
     /// Returns the record of an operation.
     pub fn record(&self, operation: &Operation) -> &Record {
-        &self.trace.records[operation.action as usize]
+        self.trace.record(operation.action)
     }
 
     fn episodes(&self) -> u64 {
@@ -131,16 +131,14 @@ const fn gcd(one: u64, other: u64) -> u64 {
 
 /// Returns record number `at` as an operation.
 fn operation(trace: &Trace, at: u32) -> Option<Operation> {
-    let record = &trace.records[at as usize];
-    let (offset, length) = match record.verb {
-        Verb::Read | Verb::Write | Verb::Lock | Verb::Unlock => (record.offset, record.length),
-        _ => (0, 0),
-    };
+    let record = trace.record(at);
+    let (offset, length) = record.range();
+    let handle = record.handle().map(HandleNumber::number);
     Some(Operation {
-        kind: record.verb.kind()?,
+        kind: record.verb().kind()?,
         action: at,
-        // `NO_HANDLE` becomes the index after the last handle.
-        file: record.handle().min(trace.handles),
+        // Operations without a handle share the place after the last one.
+        file: handle.unwrap_or(trace.handles),
         offset,
         length,
     })

@@ -14,7 +14,7 @@ use smbench_protocol::NtStatus;
 
 use super::population::{Names, PreparedName};
 use super::step::{Handle, Step, StepError};
-use super::{RECORDS_MAX, Record, Summary, Trace, Verb};
+use super::{PathNumber, RECORDS_MAX, Record, Summary, Trace};
 use handles::Handles;
 use paths::Paths;
 
@@ -23,6 +23,8 @@ use paths::Paths;
 #[derive(Default)]
 pub struct Builder {
     records: Vec<Record>,
+    /// The index of the status of each record.
+    ends: Vec<u16>,
     paths: Paths,
     names: Names,
     /// Records that set the size of a file of the population, with that file's
@@ -59,14 +61,15 @@ impl Builder {
             self.pass_to(at)?;
         }
         self.names.pass();
-        let record = self.record(step, status)?;
-        *self.summary.operations.entry(record.verb).or_default() += 1;
-        if record.verb != Verb::Sleep {
+        let end = self.status(status)?;
+        if let Some(record) = self.record(step, status)? {
             if at.is_some() {
                 self.times.push(self.elapsed(at));
             }
             self.records.push(record);
+            self.ends.push(end);
         }
+        *self.summary.operations.entry(step.verb()).or_default() += 1;
         Ok(())
     }
 
@@ -112,21 +115,20 @@ impl Builder {
         // A record that sets a file's size must keep the data that later records
         // read.
         for (record, made) in self.sized {
-            if let PreparedName::File(size) = population.made[made].1 {
-                let record = &mut self.records[record];
-                record.offset = record.offset.max(size);
+            if let PreparedName::File(made) = population.made[made].1
+                && let Record::SetFile { size, .. } = &mut self.records[record]
+            {
+                *size = made.max(*size);
             }
         }
         let mut summary = self.summary;
         summary.source = source;
         summary.lines = lines;
-        summary.largest = self
-            .records
-            .iter()
-            .filter(|record| matches!(record.verb, Verb::Read | Verb::Write))
-            .map(|record| record.length)
-            .max()
-            .unwrap_or(0);
+        let moved = self.records.iter().map(|record| match *record {
+            Record::Read { length, .. } | Record::Write { length, .. } => length,
+            _ => 0,
+        });
+        summary.largest = moved.max().unwrap_or(0);
         let last = self.times.last().filter(|_| has_times);
         summary.length = last.map(|&last| Duration::from_nanos(last));
         Trace {
@@ -135,6 +137,7 @@ impl Builder {
                 false => Box::default(),
             },
             records: self.records.into_boxed_slice(),
+            ends: self.ends.into_boxed_slice(),
             paths: self.paths.templates.into_boxed_slice(),
             statuses: self.statuses.into_boxed_slice(),
             handles: self.handles.most,
@@ -147,7 +150,7 @@ impl Builder {
     }
 
     /// Returns the path with this name, and its node.
-    fn path(&mut self, name: &str) -> Result<(u32, u32), StepError> {
+    fn path(&mut self, name: &str) -> Result<(PathNumber, u32), StepError> {
         self.paths.find(name, &mut self.names)
     }
 
@@ -156,14 +159,12 @@ impl Builder {
         let Some(open) = self.handles.close(handle) else {
             return Ok(());
         };
-        let record = Record {
-            subject: open.slot,
-            ..self.blank(Verb::Close, NtStatus::SUCCESS)?
-        };
+        let end = self.status(NtStatus::SUCCESS)?;
         if let Some(&last) = self.times.last() {
             self.times.push(last);
         }
-        self.records.push(record);
+        self.records.push(Record::Close(Some(open.number)));
+        self.ends.push(end);
         self.summary.closed += 1;
         Ok(())
     }

@@ -4,14 +4,16 @@
 //! dbench lets clients create missing files when they open them. Here they exist
 //! before the load begins, so that every operation is a recorded one.
 
+use super::PathNumber;
+
 /// The names to make before a client begins. Each comes after its directory.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Population {
     /// Indices of paths, and what to make.
-    pub made: Vec<(u32, PreparedName)>,
+    pub made: Vec<(PathNumber, PreparedName)>,
     /// Indices of the topmost paths that belong to one client.
-    pub own: Vec<u32>,
+    pub own: Vec<PathNumber>,
 }
 
 #[doc(hidden)]
@@ -24,7 +26,7 @@ pub enum PreparedName {
 
 impl Population {
     pub(super) fn bytes(&self) -> u64 {
-        let bytes = |(_, made): &(u32, PreparedName)| match made {
+        let bytes = |(_, made): &(PathNumber, PreparedName)| match made {
             PreparedName::Directory => 0,
             PreparedName::File(size) => *size,
         };
@@ -41,9 +43,8 @@ impl Population {
 }
 
 /// Whether a name exists, as far as the earlier records show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existence {
-    #[default]
     Unknown,
     /// Exists since this record.
     There(u64),
@@ -51,11 +52,11 @@ enum Existence {
 }
 
 /// A name, regardless of case.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct NameNode {
     parent: Option<u32>,
     /// The first path with this name.
-    path: u32,
+    path: PathNumber,
     state: Existence,
     /// The record that deleted this name and everything below it.
     deleted_tree: u64,
@@ -76,11 +77,14 @@ pub(super) struct Names {
 
 impl Names {
     /// Adds a name that has not occurred before.
-    pub(super) fn add(&mut self, parent: Option<u32>, path: u32) -> u32 {
+    pub(super) fn add(&mut self, parent: Option<u32>, path: PathNumber) -> u32 {
         self.nodes.push(NameNode {
             parent,
             path,
-            ..NameNode::default()
+            state: Existence::Unknown,
+            deleted_tree: 0,
+            made: None,
+            end: 0,
         });
         (self.nodes.len() - 1) as u32
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::trace::{NO_HANDLE, Record, Trace};
+use smbench_model::trace::{PathNumber, Record, Trace};
 use smbench_protocol::cifs::command::find::{
     FindFirst2Request, FindFirst2Response, find_flags, find_level,
 };
@@ -21,7 +21,7 @@ use smbench_protocol::cifs::command::write::WriteMode;
 use smbench_protocol::cifs::header::CifsCommand;
 use smbench_protocol::cifs::{FileNumber, TRANSACTION_DATA_MAX};
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
+use smbench_protocol::command::create::{CreateRequest, OplockLevel};
 use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::{FileId, NtStatus, ProtocolError};
@@ -33,7 +33,9 @@ use super::to::CifsTo;
 use crate::drivers::deltree::{Deltree, DeltreeRequest, DeltreeStep};
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::requests::recorded::{ROOT_UNITS_MAX, compose, recorded, set, wire_name};
+use crate::drivers::requests::recorded::{
+    ROOT_UNITS_MAX, compose, is_file, recorded, set, wire_name,
+};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
@@ -113,7 +115,7 @@ impl CifsEncode for CifsTrace {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let operation = &call.operation;
-        let record = group.encoder.trace.records[operation.action as usize];
+        let record = *group.encoder.trace.record(operation.action);
         let file = group.held_file(call);
         let place = &mut group.places[call.slot as usize];
         (place.asks_to_cache, place.open) = (false, file);
@@ -123,22 +125,21 @@ impl CifsEncode for CifsTrace {
             tag: call.slot,
             out,
         };
-        match operation.kind {
-            OpKind::Read => to.read(file, operation),
-            OpKind::Write => to.write(file, operation, WriteMode::Buffered, data),
-            OpKind::Flush => to.flush(file),
-            OpKind::Close => to.close(file),
-            OpKind::Lock => to.lock(file, CifsLock::Exclusive, operation),
-            OpKind::Unlock => to.lock(file, CifsLock::Unlock, operation),
-            OpKind::QueryFile => to.query(
-                CifsTarget::Fid(file.0),
-                record.level(),
-                TRANSACTION_DATA_MAX,
-            ),
-            OpKind::QueryFs => to.query_fs(record.level(), TRANSACTION_DATA_MAX),
-            OpKind::SetFile => {
-                let set = set(&record, FileId::default());
-                to.set(file, &set.info, Some(record.level()))
+        match record {
+            // Also the close of a file that was opened against its record.
+            _ if operation.kind == OpKind::Close => to.close(file),
+            Record::Read { .. } => to.read(file, operation),
+            Record::Write { .. } => to.write(file, operation, WriteMode::Buffered, data),
+            Record::Flush(_) => to.flush(file),
+            Record::Lock { .. } => to.lock(file, CifsLock::Exclusive, operation),
+            Record::Unlock { .. } => to.lock(file, CifsLock::Unlock, operation),
+            Record::QueryFile { level, .. } => {
+                to.query(CifsTarget::Fid(file.0), level.level, TRANSACTION_DATA_MAX)
+            }
+            Record::QueryFs { level } => to.query_fs(level.level, TRANSACTION_DATA_MAX),
+            Record::SetFile { level, size, .. } => {
+                let set = set(level, size, FileId::default());
+                to.set(file, &set.info, Some(level.level))
             }
             _ => group.by_name(call, &record, to),
         }
@@ -218,53 +219,63 @@ impl CifsGroup<CifsTrace> {
             backslash,
         } = &mut self.encoder;
         let player = &mut players[call.member];
-        let paths = |path: u32| &trace.paths[path as usize];
-        compose(name, paths(record.subject), root, &player.number);
-        match call.operation.kind {
-            OpKind::Create => {
-                let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
-                let asks = is_file && record.extra != NO_HANDLE;
-                let oplock = match asks {
+        let mut below = |path: PathNumber| compose(name, trace.path(path), root, &player.number);
+        match *record {
+            Record::Create {
+                path,
+                options,
+                disposition,
+                handle,
+            } => {
+                below(path);
+                let oplock = match is_file(options) && handle.is_some() {
                     true => self.asked,
                     false => OplockLevel::None,
                 };
                 self.places[call.slot as usize].asks_to_cache = oplock != OplockLevel::None;
                 to.create(&CreateRequest {
                     oplock,
-                    ..recorded(record, name)
+                    ..recorded(name, options, disposition)
                 })
             }
-            OpKind::QueryPath => {
-                to.query(CifsTarget::Path(name), record.level(), TRANSACTION_DATA_MAX)
+            Record::QueryPath { path, level } => {
+                below(path);
+                to.query(CifsTarget::Path(name), level.level, TRANSACTION_DATA_MAX)
             }
-            OpKind::FindFirst => {
+            Record::Find {
+                directory,
+                pattern,
+                level,
+                most,
+            } => {
+                below(directory);
                 // The root ends with a backslash already.
-                let between = match name.as_bytes().ends_with(backslash.as_bytes()) {
-                    true => None,
-                    false => Some(&*backslash),
-                };
-                let pattern = paths(record.extra).pattern(&player.number);
+                let is_root = name.as_bytes().ends_with(backslash.as_bytes());
+                let between = (!is_root).then_some(&*backslash);
+                let pattern = trace.path(pattern).pattern(&player.number);
                 let parts = [&*name].into_iter().chain(between).chain(pattern);
                 other
                     .set_joined(parts)
                     .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                let find = FindFirst2Request {
-                    search_attributes: SEARCH_ATTRIBUTES,
-                    search_count: u16::try_from(record.length).unwrap_or(u16::MAX),
-                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
-                    level: record.level(),
-                    pattern: other,
-                    max_data: TRANSACTION_DATA_MAX,
-                };
-                to.transaction2(|out| find.encode(out))?;
-                self.places[call.slot as usize].lists = true;
-                Ok(())
+                let most = u16::try_from(most).unwrap_or(u16::MAX);
+                let place = &mut self.places[call.slot as usize];
+                (to.find(other, level.level, most)).map(|()| place.lists = true)
             }
-            OpKind::Unlink => to.delete(name),
-            OpKind::Rmdir => to.directory(CifsCommand::DeleteDirectory, name),
-            OpKind::Mkdir => to.directory(CifsCommand::CreateDirectory, name),
-            OpKind::RenamePath => {
-                compose(other, paths(record.extra), root, &player.number);
+            Record::Unlink(path) => {
+                below(path);
+                to.delete(name)
+            }
+            Record::Rmdir(path) => {
+                below(path);
+                to.directory(CifsCommand::DeleteDirectory, name)
+            }
+            Record::Mkdir(path) => {
+                below(path);
+                to.directory(CifsCommand::CreateDirectory, name)
+            }
+            Record::Rename { from, to: target } => {
+                below(from);
+                compose(other, trace.path(target), root, &player.number);
                 let rename = CifsRenameRequest {
                     search_attributes: SEARCH_ATTRIBUTES,
                     from: name,
@@ -272,13 +283,13 @@ impl CifsGroup<CifsTrace> {
                 };
                 to.request(CifsCommand::Rename, |out| rename.encode(out))
             }
-            OpKind::Deltree => {
-                let begun = Box::new(Deltree::of(name.to_string()));
-                let sent = to.delete_from(&begun, name, other);
-                player.deltree = Some(begun);
-                sent
+            Record::Deltree(path) => {
+                below(path);
+                let begun = Deltree::of(name.to_string());
+                let begun = player.deltree.insert(Box::new(begun));
+                to.delete_from(begun, name, other)
             }
-            other => unreachable!("no trace holds a {}", other.name()),
+            other => unreachable!("{} has another method", other.verb()),
         }
     }
 }
@@ -299,6 +310,19 @@ impl CifsTo<'_> {
         self.request(command, |out| request.encode(out))
     }
 
+    /// Lists up to `most` names that match the pattern at the end of a path.
+    fn find(self, pattern: &WireName, level: u16, most: u16) -> Result<(), NoCredit> {
+        let find = FindFirst2Request {
+            search_attributes: SEARCH_ATTRIBUTES,
+            search_count: most,
+            flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
+            level,
+            pattern,
+            max_data: TRANSACTION_DATA_MAX,
+        };
+        self.transaction2(|out| find.encode(out))
+    }
+
     /// Sends the next request of the deletion of a tree.
     fn delete_from(
         self,
@@ -310,15 +334,8 @@ impl CifsTo<'_> {
         match deltree.request() {
             DeltreeRequest::Listing(path) => {
                 let _ = pattern.set(&join(path, "*"));
-                let find = FindFirst2Request {
-                    search_attributes: SEARCH_ATTRIBUTES,
-                    search_count: NAMES,
-                    flags: find_flags::SMB_FIND_CLOSE_AFTER_REQUEST,
-                    level: find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO,
-                    pattern,
-                    max_data: TRANSACTION_DATA_MAX,
-                };
-                self.transaction2(|out| find.encode(out))
+                let level = find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO;
+                self.find(pattern, level, NAMES)
             }
             DeltreeRequest::File(path) => {
                 let _ = name.set(path);

@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::trace::{NO_HANDLE, Record, Trace};
+use smbench_model::trace::{PathNumber, Record, Trace};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
 use smbench_protocol::command::lock::lock_flags;
+use smbench_protocol::command::query_info::InfoType;
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 use smbench_protocol::header::Command;
@@ -32,7 +33,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
 use crate::drivers::requests::recorded::{
-    ROOT_UNITS_MAX, compose, existing, recorded, set, wire_name,
+    ROOT_UNITS_MAX, compose, existing, is_file, recorded, set, wire_name,
 };
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
@@ -124,29 +125,33 @@ impl Encode for TraceEncoder {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let operation = &call.operation;
-        let record = group.encoder.trace.records[operation.action as usize];
+        let record = *group.encoder.trace.record(operation.action);
         let (to, file) = (group.to(links, call, out), group.held_file(call));
         group.places[call.slot as usize].asks_to_cache = false;
-        let sent = match operation.kind {
-            OpKind::Read => to.read(file, operation, 0),
-            OpKind::Write => to.write(file, operation, 0, data),
-            OpKind::Flush => to.flush(file),
-            OpKind::Close => to.close(file),
-            OpKind::Lock => {
+        let sent = match record {
+            // Also the close of a file that was opened against its record.
+            _ if operation.kind == OpKind::Close => to.close(file),
+            Record::Read { .. } => to.read(file, operation, 0),
+            Record::Write { .. } => to.write(file, operation, 0, data),
+            Record::Flush(_) => to.flush(file),
+            Record::Lock { .. } => {
                 let flags = lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY;
                 to.lock(file, operation, flags)
             }
-            OpKind::Unlock => to.lock(file, operation, lock_flags::UNLOCK),
-            OpKind::Create => group.create_recorded(call, &record, to),
-            OpKind::QueryFile | OpKind::QueryFs => {
-                let subject = match operation.kind {
-                    OpKind::QueryFs => group.held[call.member].directory,
-                    _ => file,
-                };
-                let query = query(&record, subject, to.connection.negotiated());
+            Record::Unlock { .. } => to.lock(file, operation, lock_flags::UNLOCK),
+            Record::Create { .. } => group.create_recorded(call, &record, to),
+            Record::QueryFile { level, .. } => {
+                let negotiated = to.connection.negotiated();
+                let query = query(InfoType::File, level.class, file, negotiated);
                 to.query(&query)
             }
-            OpKind::SetFile => to.set(&set(&record, file)),
+            Record::QueryFs { level } => {
+                let directory = group.held[call.member].directory;
+                let negotiated = to.connection.negotiated();
+                let query = query(InfoType::FileSystem, level.class, directory, negotiated);
+                to.query(&query)
+            }
+            Record::SetFile { level, size, .. } => to.set(&set(level, size, file)),
             _ => group.frame_recorded(call, &record, to),
         };
         sent.map_err(|NoCredit| Busy::Credits)?;
@@ -263,20 +268,25 @@ impl GroupState<TraceEncoder> {
             name,
             ..
         } = &mut self.encoder;
-        let path = &trace.paths[record.subject as usize];
-        compose(name, path, root, &players[call.member].number);
-        let is_file = record.length & options::FILE_DIRECTORY_FILE == 0;
-        let (oplock, lease) = match is_file && record.extra != NO_HANDLE {
-            true => self
-                .cache
-                .request(call.member, Object::File(record.subject)),
+        let Record::Create {
+            path,
+            options,
+            disposition,
+            handle,
+        } = *record
+        else {
+            unreachable!("it has another method");
+        };
+        compose(name, trace.path(path), root, &players[call.member].number);
+        let (oplock, lease) = match is_file(options) && handle.is_some() {
+            true => self.cache.request(call.member, Object::File(path.0)),
             false => (OplockLevel::None, None),
         };
         self.places[call.slot as usize].asks_to_cache = oplock != OplockLevel::None;
         to.create(&CreateRequest {
             oplock,
             contexts: lease.as_slice(),
-            ..recorded(record, name)
+            ..recorded(name, options, disposition)
         })
     }
 
@@ -291,32 +301,49 @@ impl GroupState<TraceEncoder> {
             other,
         } = &mut self.encoder;
         let player = &mut players[call.member];
-        let paths = |path: u32| &trace.paths[path as usize];
-        compose(name, paths(record.subject), root, &player.number);
-        let due = match call.operation.kind {
-            OpKind::QueryPath => {
+        let mut below = |path: PathNumber| compose(name, trace.path(path), root, &player.number);
+        let due = match *record {
+            Record::QueryPath { path, level } => {
+                below(path);
                 let create = existing(name, access::FILE_READ_ATTRIBUTES);
-                let query = query(record, FileId::RELATED, to.connection.negotiated());
+                let negotiated = to.connection.negotiated();
+                let query = query(InfoType::File, level.class, FileId::RELATED, negotiated);
                 to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
             }
-            OpKind::FindFirst => {
+            Record::Find {
+                directory,
+                pattern,
+                level,
+                most,
+            } => {
+                below(directory);
                 // A pattern is not below the run's directory, so it gets no prefix.
-                let pattern = paths(record.extra).pattern(&player.number);
+                let pattern = trace.path(pattern).pattern(&player.number);
                 other
                     .set_joined(pattern)
                     .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                let listing = listing(record, other, to.connection.negotiated());
+                let listing = listing(level.class, most, other, to.connection.negotiated());
                 to.list_by_name(name, &listing)
             }
-            OpKind::Unlink => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
-            OpKind::Rmdir => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
-            OpKind::Mkdir => to.touch(&CreateRequest {
-                disposition: Disposition::Create,
-                options: options::FILE_DIRECTORY_FILE,
-                ..existing(name, access::FILE_READ_ATTRIBUTES)
-            }),
-            OpKind::RenamePath => {
-                compose(other, paths(record.extra), root, &player.number);
+            Record::Unlink(path) => {
+                below(path);
+                to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE))
+            }
+            Record::Rmdir(path) => {
+                below(path);
+                to.touch(&deletion(name, options::FILE_DIRECTORY_FILE))
+            }
+            Record::Mkdir(path) => {
+                below(path);
+                to.touch(&CreateRequest {
+                    disposition: Disposition::Create,
+                    options: options::FILE_DIRECTORY_FILE,
+                    ..existing(name, access::FILE_READ_ATTRIBUTES)
+                })
+            }
+            Record::Rename { from, to: target } => {
+                below(from);
+                compose(other, trace.path(target), root, &player.number);
                 let create = existing(name, access::DELETE);
                 let set = SetInfoRequest {
                     file_id: FileId::RELATED,
@@ -327,13 +354,14 @@ impl GroupState<TraceEncoder> {
                 };
                 to.frame_of(&create, Command::SetInfo, |out| set.encode(out))
             }
-            OpKind::Deltree => {
+            Record::Deltree(path) => {
+                below(path);
                 let begun = Box::new(Deltree::of(name.to_string()));
                 let sent = to.delete_from(&begun, name);
                 player.deltree = Some(begun);
                 sent
             }
-            other => unreachable!("no trace holds a {}", other.name()),
+            other => unreachable!("{} has another method", other.verb()),
         };
         self.places[call.slot as usize].due = due?;
         Ok(())

@@ -1,7 +1,7 @@
 //! The requests of traces, and their names.
 
 use smbench_model::action::SetClass;
-use smbench_model::trace::{Record, Template};
+use smbench_model::trace::{InfoLevel, Template};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -21,22 +21,23 @@ pub(in crate::drivers) const fn existing<N: ?Sized>(name: &N, rights: u32) -> Cr
 
 /// Returns the CREATE of a trace. The trace does not record the requested rights.
 /// It requests those to read and write, as the clients of dbench do.
-pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
-    record: &Record,
-    name: &'a N,
-) -> CreateRequest<'a, N> {
+pub(in crate::drivers) fn recorded<N: ?Sized>(
+    name: &N,
+    options: u32,
+    disposition: u8,
+) -> CreateRequest<'_, N> {
     /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
     const BY_ID: u32 = 0x2000;
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
-    if record.length & options::FILE_DIRECTORY_FILE == 0 {
+    if is_file(options) {
         rights |=
             access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
     }
-    if record.length & options::FILE_DELETE_ON_CLOSE != 0 {
+    if options & options::FILE_DELETE_ON_CLOSE != 0 {
         rights |= access::DELETE;
     }
     CreateRequest {
-        disposition: match record.class {
+        disposition: match disposition {
             0 => Disposition::Supersede,
             1 => Disposition::Open,
             2 => Disposition::Create,
@@ -44,15 +45,20 @@ pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
             4 => Disposition::Overwrite,
             _ => Disposition::OverwriteIf,
         },
-        options: record.length & !BY_ID,
+        options: options & !BY_ID,
         ..existing(name, rights)
     }
 }
 
+/// Whether a CREATE with these options does not open a directory.
+pub(in crate::drivers) const fn is_file(options: u32) -> bool {
+    options & options::FILE_DIRECTORY_FILE == 0
+}
+
 /// Returns the class of a recorded SET_INFO; `None` if it revokes a deletion. Values
 /// that were not recorded are chosen so that they change nothing recorded.
-pub(in crate::drivers) const fn set_class(record: &Record) -> Option<SetClass> {
-    Some(match record.class {
+pub(in crate::drivers) const fn set_class(class: u8) -> Option<SetClass> {
+    Some(match class {
         13 => return None,
         19 => SetClass::Allocation,
         20 => SetClass::EndOfFile,
@@ -61,9 +67,13 @@ pub(in crate::drivers) const fn set_class(record: &Record) -> Option<SetClass> {
 }
 
 /// Returns the SET_INFO of a trace.
-pub(in crate::drivers) fn set(record: &Record, file_id: FileId) -> SetInfoRequest<'static> {
-    match set_class(record) {
-        Some(class) => info::set(class, file_id, record.offset, None),
+pub(in crate::drivers) fn set(
+    level: InfoLevel,
+    size: u64,
+    file_id: FileId,
+) -> SetInfoRequest<'static> {
+    match set_class(level.class) {
+        Some(class) => info::set(class, file_id, size, None),
         None => SetInfoRequest {
             file_id,
             info: SetInfo::Disposition(Deletion::Revoked),

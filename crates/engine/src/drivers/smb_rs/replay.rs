@@ -19,7 +19,7 @@ use std::sync::Arc;
 use smb::{File, FileDispositionInformation, Resource, ResourceHandle};
 use smbench_model::action::QueryClass;
 use smbench_model::kind::OpKind;
-use smbench_model::trace::{Record, Trace};
+use smbench_model::trace::{InfoLevel, Record, Trace};
 use smbench_protocol::NtStatus;
 
 use super::calls::{self, CallOutcome, Ended, arguments, running};
@@ -107,41 +107,49 @@ impl Caller for TraceCaller {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Running {
         let (slot, operation) = (call.slot, &call.operation);
-        let record = self.trace.records[operation.action as usize];
+        let record = *self.trace.record(operation.action);
         let player = &mut self.players[call.member];
-        let handle = match operation.kind {
-            OpKind::Create => {
+        let handle = match record {
+            Record::Create {
+                path,
+                options,
+                disposition,
+                ..
+            } if operation.kind == OpKind::Create => {
                 player.created = operation.file as usize;
-                let path = &self.trace.paths[record.subject as usize];
-                let name = join(&self.root, &path.display(player.client));
-                let arguments = arguments(&recorded(&record, ""));
+                let path = self.trace.path(path).display(player.client);
+                let name = join(&self.root, &path);
+                let arguments = arguments(&recorded("", options, disposition));
                 return calls::create(slot, &player.link, name.into(), arguments);
             }
-            OpKind::QueryFs => return query(call, &record, &player.root),
+            Record::QueryFs { level } => return query(call, level, &player.root),
             _ => &mut player.handles[operation.file as usize],
         };
         if !handle.is_open {
             return unsent(slot, NtStatus::FILE_CLOSED);
         }
         let file = Arc::clone(&handle.file);
-        match operation.kind {
-            OpKind::Read | OpKind::Write if operation.length == 0 => {
+        match record {
+            Record::Read { length: 0, .. } | Record::Write { length: 0, .. } => {
                 unsent(slot, NtStatus::SUCCESS)
             }
-            OpKind::Read => calls::read(call, file, 0, buffers),
-            OpKind::Write => calls::write(call, file, data),
-            OpKind::Flush => calls::flush(slot, file),
-            OpKind::Close => {
+            Record::Read { .. } => calls::read(call, file, 0, buffers),
+            Record::Write { .. } => calls::write(call, file, data),
+            Record::Flush(_) => calls::flush(slot, file),
+            // A CREATE here is the close of a file that was opened against its record.
+            Record::Close(_) | Record::Create { .. } => {
                 handle.is_open = false;
                 running(slot, async move {
                     file.close().await?;
                     Ok(CallOutcome::default())
                 })
             }
-            OpKind::QueryFile => query(call, &record, &file),
-            OpKind::SetFile => running(slot, async move { set(&file, &record).await }),
+            Record::QueryFile { level, .. } => query(call, level, &file),
+            Record::SetFile { level, size, .. } => {
+                running(slot, async move { set(&file, level, size).await })
+            }
             // A plan for this driver has no other kinds.
-            kind => unreachable!("smb-rs is not asked to {}", kind.name()),
+            other => unreachable!("smb-rs is not asked for {}", other.verb()),
         }
     }
 
@@ -181,9 +189,9 @@ fn handle_of(resource: &mut Resource) -> &mut ResourceHandle {
     }
 }
 
-fn query(call: &Call, record: &Record, file: &Arc<File>) -> Running {
-    let Some(class) = QueryClass::numbered(call.operation.kind, record.class) else {
-        unreachable!("smb-rs is not asked for class {}", record.class);
+fn query(call: &Call, level: InfoLevel, file: &Arc<File>) -> Running {
+    let Some(class) = QueryClass::numbered(call.operation.kind, level.class) else {
+        unreachable!("smb-rs is not asked for class {}", level.class);
     };
     let file = Arc::clone(file);
     running(call.slot, async move {
@@ -192,9 +200,9 @@ fn query(call: &Call, record: &Record, file: &Arc<File>) -> Running {
 }
 
 /// Sends the SET_INFO of a trace, with the values that the native driver chooses.
-async fn set(file: &File, record: &Record) -> Ended {
-    match set_class(record) {
-        Some(class) => calls::set(file.handle(), class, record.offset, "").await,
+async fn set(file: &File, level: InfoLevel, size: u64) -> Ended {
+    match set_class(level.class) {
+        Some(class) => calls::set(file.handle(), class, size, "").await,
         None => {
             let delete_pending = false.into();
             file.set_info(FileDispositionInformation { delete_pending })

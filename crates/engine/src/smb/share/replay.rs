@@ -26,7 +26,7 @@ pub(crate) async fn populate(
     salt: Salt,
 ) -> Result<(), SessionError> {
     make_directory(session, root).await?;
-    let path = |path: u32| join(root, &trace.paths[path as usize].display(client));
+    let path = |path| join(root, &trace.path(path).display(client));
     for &own in &trace.population.own {
         delete_tree(session, &path(own), &mut |_| {}).await?;
     }

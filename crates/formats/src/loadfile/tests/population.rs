@@ -45,7 +45,7 @@ Close 1 NT_STATUS_OK
 /// Returns the names that exist before a client begins.
 fn made(trace: &Trace) -> Vec<(String, PreparedName)> {
     let made = trace.population.made.iter();
-    made.map(|&(path, made)| (trace.paths[path as usize].display(0), made))
+    made.map(|&(path, made)| (trace.path(path).display(0), made))
         .collect()
 }
 
@@ -149,9 +149,11 @@ ReadX 1 0 200 200 NT_STATUS_OK
 Close 1 NT_STATUS_OK
 "#;
     let trace = read_text(text).unwrap();
-    let set = trace.records.iter();
-    let set = set.filter(|record| record.verb == Verb::SetFile);
-    let ends: Vec<_> = set.map(|record| record.offset).collect();
+    let sizes = trace.records.iter().filter_map(|record| match record {
+        Record::SetFile { size, .. } => Some(*size),
+        _ => None,
+    });
+    let ends: Vec<_> = sizes.collect();
     assert_eq!(ends, [0, 10, 10, 0, 500, 0, 700, 0, 0, 0, 30, 200]);
     assert_eq!(
         made(&trace),

@@ -22,7 +22,7 @@ use crate::sessions::{Caching, Mode};
 #[cfg(feature = "smb-rs")]
 use crate::setting::{Advice, DRIVER};
 #[cfg(feature = "smb-rs")]
-use crate::trace::{Record, Verb};
+use crate::trace::Record;
 
 /// The option that chooses a log-on. A profile cannot have it.
 const LOGIN: &str = "auth";
@@ -182,28 +182,29 @@ fn not_called(action: &Action) -> Option<String> {
 /// Returns the part of a record that smb-rs cannot do in a single request.
 #[cfg(feature = "smb-rs")]
 fn not_replayed(record: &Record) -> Option<String> {
-    let Record { verb, class, .. } = *record;
-    match verb {
-        Verb::Create
-        | Verb::Close
-        | Verb::Read
-        | Verb::Write
-        | Verb::Flush
-        | Verb::SetFile
-        | Verb::Sleep => None,
-        Verb::QueryFile | Verb::QueryFs => match QueryClass::numbered(verb.kind()?, class) {
-            Some(_) => None,
-            None => Some(format!("class {class} of verb {verb}")),
-        },
-        Verb::Lock
-        | Verb::Unlock
-        | Verb::Unlink
-        | Verb::Rename
-        | Verb::Mkdir
-        | Verb::Rmdir
-        | Verb::Deltree
-        | Verb::QueryPath
-        | Verb::Find => Some(format!("verb {verb}")),
+    let verb = record.verb();
+    match *record {
+        Record::Create { .. }
+        | Record::Close(_)
+        | Record::Read { .. }
+        | Record::Write { .. }
+        | Record::Flush(_)
+        | Record::SetFile { .. } => None,
+        Record::QueryFile { level, .. } | Record::QueryFs { level } => {
+            match QueryClass::numbered(verb.kind()?, level.class) {
+                Some(_) => None,
+                None => Some(format!("class {} of verb {verb}", level.class)),
+            }
+        }
+        Record::Lock { .. }
+        | Record::Unlock { .. }
+        | Record::Unlink(_)
+        | Record::Rename { .. }
+        | Record::Mkdir(_)
+        | Record::Rmdir(_)
+        | Record::Deltree(_)
+        | Record::QueryPath { .. }
+        | Record::Find { .. } => Some(format!("verb {verb}")),
     }
 }
 

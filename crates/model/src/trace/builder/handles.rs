@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use smbench_protocol::NtStatus;
+
 use crate::trace::step::HANDLES_MAX;
-use crate::trace::{Handle, NO_HANDLE, StepError};
+use crate::trace::{Handle, HandleNumber, StepError};
 
 /// An open file.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
-    /// The number of its handle in the trace.
-    pub(super) slot: u32,
+    pub(super) number: HandleNumber,
     /// Its node in the name space.
     pub(super) node: u32,
 }
@@ -18,7 +19,7 @@ pub(super) struct Open {
 #[derive(Default)]
 pub(super) struct Handles {
     open: HashMap<Handle, Open>,
-    free: Vec<u32>,
+    free: Vec<HandleNumber>,
     /// The largest number of handles open at the same time.
     pub(super) most: u32,
 }
@@ -30,32 +31,35 @@ impl Handles {
 
     /// Returns the number of a handle. A request with a handle that is not open
     /// must have failed.
-    pub(super) fn slot(&self, handle: Handle, went_well: bool) -> Result<u32, StepError> {
+    pub(super) fn number(
+        &self,
+        handle: Handle,
+        status: NtStatus,
+    ) -> Result<Option<HandleNumber>, StepError> {
         match self.open.get(&handle) {
-            Some(open) => Ok(open.slot),
-            None if went_well => Err(StepError::NotOpen(handle)),
-            None => Ok(NO_HANDLE),
+            None if status == NtStatus::SUCCESS => Err(StepError::NotOpen(handle)),
+            open => Ok(open.map(|open| open.number)),
         }
     }
 
     /// Opens a handle and returns its number.
-    pub(super) fn take(&mut self, handle: Handle, node: u32) -> Result<u32, StepError> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
+    pub(super) fn take(&mut self, handle: Handle, node: u32) -> Result<HandleNumber, StepError> {
+        let number = match self.free.pop() {
+            Some(number) => number,
             None if self.most < HANDLES_MAX => {
                 self.most += 1;
-                self.most - 1
+                HandleNumber::new(self.most - 1)
             }
             None => return Err(StepError::TooManyHandles),
         };
-        self.open.insert(handle, Open { slot, node });
-        Ok(slot)
+        self.open.insert(handle, Open { number, node });
+        Ok(number)
     }
 
     /// Closes a handle. Returns its file if it was open.
     pub(super) fn close(&mut self, handle: Handle) -> Option<Open> {
         let open = self.open.remove(&handle)?;
-        self.free.push(open.slot);
+        self.free.push(open.number);
         Some(open)
     }
 
@@ -63,7 +67,9 @@ impl Handles {
     /// is always the same.
     pub(super) fn left(&self) -> impl Iterator<Item = Handle> + use<> {
         let open = self.open.iter();
-        let mut left: Vec<_> = open.map(|(&handle, open)| (open.slot, handle)).collect();
+        let mut left: Vec<_> = open
+            .map(|(&handle, open)| (open.number.number(), handle))
+            .collect();
         left.sort_unstable();
         left.into_iter().map(|(_, handle)| handle)
     }

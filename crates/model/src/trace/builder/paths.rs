@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::trace::population::Names;
-use crate::trace::{StepError, Template, path};
+use crate::trace::{PathNumber, StepError, Template, path};
 
 /// Characters that search patterns may contain, but names may not (MS-FSCC 2.1.5).
 const WILDCARDS: [char; 6] = ['*', '?', '<', '>', '"', '|'];
@@ -13,17 +13,21 @@ const WILDCARDS: [char; 6] = ['*', '?', '<', '>', '"', '|'];
 pub(super) struct Paths {
     pub(super) templates: Vec<Template>,
     /// Paths by name, with their nodes in the name space.
-    known: HashMap<String, (u32, u32)>,
+    known: HashMap<String, (PathNumber, u32)>,
     /// Nodes by name in lower case, because names ignore case.
     folded: HashMap<String, u32>,
     /// The topmost paths of a client's own. Everything below them belongs to that
     /// client.
-    pub(super) own: Vec<u32>,
+    pub(super) own: Vec<PathNumber>,
 }
 
 impl Paths {
     /// Returns the path with this name, and its node among `names`.
-    pub(super) fn find(&mut self, name: &str, names: &mut Names) -> Result<(u32, u32), StepError> {
+    pub(super) fn find(
+        &mut self,
+        name: &str,
+        names: &mut Names,
+    ) -> Result<(PathNumber, u32), StepError> {
         if let Some(&known) = self.known.get(name) {
             return Ok(known);
         }
@@ -32,15 +36,16 @@ impl Paths {
         Ok(path)
     }
 
-    fn find_clean(&mut self, name: &str, names: &mut Names) -> (u32, u32) {
+    fn find_clean(&mut self, name: &str, names: &mut Names) -> (PathNumber, u32) {
         if let Some(&known) = self.known.get(name) {
             return known;
         }
         let above = name.rsplit_once('\\').map(|(above, _)| above);
         let above = above.map(|above| self.find_clean(above, names));
         let template = Template::new(name);
-        let path = self.templates.len() as u32;
-        let is_above_own = above.is_some_and(|(path, _)| self.templates[path as usize].is_own());
+        let path = PathNumber(self.templates.len() as u32);
+        let is_own = |path: PathNumber| self.templates[path.0 as usize].is_own();
+        let is_above_own = above.is_some_and(|(path, _)| is_own(path));
         let folded = name.to_lowercase();
         // A search pattern stands for files with other names, so no file is made
         // for it.

@@ -8,8 +8,8 @@ use super::Builder;
 use super::paths::clean;
 use crate::bounds::REQUEST_BYTES_MAX;
 use crate::trace::population::{Names, PreparedName};
-use crate::trace::step::{Handle, PAUSE_MAX, STATUSES_MAX, Step, StepError};
-use crate::trace::{NO_HANDLE, Record, Verb};
+use crate::trace::step::{Handle, InfoLevel, PAUSE_MAX, STATUSES_MAX, Step, StepError};
+use crate::trace::{HandleNumber, PathNumber, Record};
 
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
@@ -23,254 +23,283 @@ const DISPOSITION_MAX: u8 = 5;
 /// Limit of offsets. Locks must end below it (MS-SMB2 3.3.5.14), and files too.
 const OFFSET_MAX: u64 = 1 << 63;
 
-/// A record, or the reason why its operation cannot be replayed.
-type Recorded = Result<Record, StepError>;
-
 impl Builder {
-    /// Returns the record of a step that ended with `status`.
-    pub(super) fn record(&mut self, step: &Step<'_>, status: NtStatus) -> Recorded {
-        let mut record = self.blank(step.verb(), status)?;
-        match *step {
+    /// Returns the record of a step that ended with `status`; `None` for a pause.
+    pub(super) fn record(
+        &mut self,
+        step: &Step<'_>,
+        status: NtStatus,
+    ) -> Result<Option<Record>, StepError> {
+        Ok(Some(match *step {
             Step::Create {
                 path,
                 options,
                 disposition,
                 handle,
-            } => {
-                (record.class, record.length) = (disposition, options);
-                self.create(record, path, handle, status)
-            }
-            Step::Close(handle) => {
-                let record = self.of_handle(record, handle, status);
-                self.handles.close(handle);
-                record
+            } => self.create(path, options, disposition, handle, status)?,
+            Step::Close(of) => {
+                let handle = self.handles.number(of, status)?;
+                self.handles.close(of);
+                Record::Close(handle)
             }
             Step::Read {
                 handle,
                 offset,
                 length,
-                returned: moved,
-            }
-            | Step::Write {
+                returned,
+            } => self.read(handle, offset, length, returned, status)?,
+            Step::Write {
                 handle,
                 offset,
                 length,
-                written: moved,
-            } => {
-                (record.offset, record.length, record.extra) = (offset, length, moved);
-                self.transfer(record, handle, status)
-            }
-            Step::Flush(handle) => self.of_handle(record, handle, status),
+                written,
+            } => self.write(handle, offset, length, written, status)?,
+            Step::Flush(of) => Record::Flush(self.handles.number(of, status)?),
             Step::Lock {
                 handle,
                 offset,
                 length,
-            }
-            | Step::Unlock {
+            } => Record::Lock {
+                handle: self.of_range(handle, offset, length, status)?,
+                offset,
+                length,
+            },
+            Step::Unlock {
                 handle,
                 offset,
                 length,
-            } => {
-                check_end(offset, length)?;
-                (record.offset, record.length) = (offset, length);
-                self.of_handle(record, handle, status)
+            } => Record::Unlock {
+                handle: self.of_range(handle, offset, length, status)?,
+                offset,
+                length,
+            },
+            Step::Unlink(path) => {
+                Record::Unlink(self.remove(path, PreparedName::File(0), status)?)
             }
-            Step::Unlink(path) => self.remove(record, path, PreparedName::File(0), status),
-            Step::Rmdir(path) => self.remove(record, path, PreparedName::Directory, status),
-            Step::Rename { from, to } => self.rename(record, from, to, status),
-            Step::Mkdir(path) => self.of_path(record, path, status, Names::created),
-            Step::Deltree(path) => self.deltree(record, path, status),
-            Step::QueryPath { path, level } => {
-                record.set_level(level);
-                let found = |names: &mut Names, node| names.found(node, PreparedName::File(0));
-                self.of_path(record, path, status, found)
+            Step::Rmdir(path) => {
+                Record::Rmdir(self.remove(path, PreparedName::Directory, status)?)
             }
-            Step::QueryFile { handle, level } => {
-                record.set_level(level);
-                self.of_handle(record, handle, status)
-            }
-            Step::QueryFs { level } => {
-                record.set_level(level);
-                Ok(record)
-            }
-            Step::SetFile { handle, level } => {
-                record.set_level(level);
-                self.set_file(record, handle, status)
-            }
+            Step::Rename { from, to } => self.rename(from, to, status)?,
+            Step::Mkdir(path) => Record::Mkdir(self.of_path(path, status, Names::created)?),
+            Step::Deltree(path) => Record::Deltree(self.deltree(path, status)?),
+            Step::QueryPath { path, level } => Record::QueryPath {
+                path: self.of_path(path, status, |names, node| {
+                    names.found(node, PreparedName::File(0));
+                })?,
+                level,
+            },
+            Step::QueryFile { handle, level } => Record::QueryFile {
+                handle: self.handles.number(handle, status)?,
+                level,
+            },
+            Step::QueryFs { level } => Record::QueryFs { level },
+            Step::SetFile { handle, level } => self.set_file(handle, level, status)?,
             Step::Find {
                 pattern,
                 level,
                 most,
-            } => {
-                record.set_level(level);
-                record.length = most;
-                self.find(record, pattern, status)
-            }
-            Step::Sleep(pause) => self.pause(pause).map(|()| record),
-        }
-    }
-
-    /// Returns a record with a verb and a status only.
-    pub(super) fn blank(&mut self, verb: Verb, status: NtStatus) -> Recorded {
-        Ok(Record {
-            verb,
-            class: 0,
-            status: self.status(status)?,
-            subject: 0,
-            offset: 0,
-            length: 0,
-            extra: 0,
-        })
+            } => self.find(pattern, level, most, status)?,
+            Step::Sleep(pause) => return self.pause(pause).map(|()| None),
+        }))
     }
 
     fn create(
         &mut self,
-        mut record: Record,
         path: &str,
-        handle: Handle,
+        options: u32,
+        disposition: u8,
+        of: Handle,
         status: NtStatus,
-    ) -> Recorded {
-        if record.class > DISPOSITION_MAX {
-            return Err(StepError::Disposition(record.class));
+    ) -> Result<Record, StepError> {
+        if disposition > DISPOSITION_MAX {
+            return Err(StepError::Disposition(disposition));
         }
-        let (subject, node) = self.path(path)?;
-        (record.subject, record.extra) = (subject, NO_HANDLE);
-        if status != NtStatus::SUCCESS {
-            self.missed(node, status);
-            return Ok(record);
-        }
-        let made = match record.length & DIRECTORY_FILE {
-            0 => PreparedName::File(0),
-            _ => PreparedName::Directory,
-        };
-        match record.class {
-            OPEN => self.names.found(node, made),
-            OVERWRITE => {
-                self.names.found(node, made);
-                self.names.created(node);
+        let (path, node) = self.path(path)?;
+        let handle = if status == NtStatus::SUCCESS {
+            let made = match options & DIRECTORY_FILE {
+                0 => PreparedName::File(0),
+                _ => PreparedName::Directory,
+            };
+            match disposition {
+                OPEN => self.names.found(node, made),
+                OVERWRITE => {
+                    self.names.found(node, made);
+                    self.names.created(node);
+                }
+                OPEN_IF => self.names.found_or_made(node, made),
+                _ => self.names.created(node),
             }
-            OPEN_IF => self.names.found_or_made(node, made),
-            _ => self.names.created(node),
+            self.close_stale(of)?;
+            Some(self.handles.take(of, node)?)
+        } else {
+            self.missed(node, status);
+            None
+        };
+        Ok(Record::Create {
+            path,
+            options,
+            disposition,
+            handle,
+        })
+    }
+
+    /// Returns the handle of a request for a range, after checking the range.
+    fn of_range(
+        &self,
+        of: Handle,
+        offset: u64,
+        length: u32,
+        status: NtStatus,
+    ) -> Result<Option<HandleNumber>, StepError> {
+        let end = offset.checked_add(length.into());
+        if end.is_none_or(|end| end >= OFFSET_MAX) {
+            return Err(StepError::TooFar);
         }
-        self.close_stale(handle)?;
-        record.extra = self.handles.take(handle, node)?;
-        Ok(record)
+        self.handles.number(of, status)
     }
 
-    /// Adds the handle to a record. A request with a handle that is not open must
-    /// have failed.
-    fn of_handle(&self, record: Record, handle: Handle, status: NtStatus) -> Recorded {
-        let subject = self.handles.slot(handle, status == NtStatus::SUCCESS)?;
-        Ok(Record { subject, ..record })
-    }
-
-    /// Records a READ or a WRITE. The file must be as long as the data read, and is
-    /// as long as the data written.
-    fn transfer(&mut self, record: Record, handle: Handle, status: NtStatus) -> Recorded {
-        let Record {
-            verb,
+    /// Records a READ, whose file must be as long as the data read.
+    fn read(
+        &mut self,
+        of: Handle,
+        offset: u64,
+        length: u32,
+        returned: u32,
+        status: NtStatus,
+    ) -> Result<Record, StepError> {
+        check_size(length)?;
+        let handle = self.of_range(of, offset, length, status)?;
+        if let Some(open) = self.handles.get(of)
+            && returned > 0
+        {
+            self.names.read_to(open.node, offset + u64::from(returned));
+        }
+        self.summary.bytes_read += u64::from(length);
+        Ok(Record::Read {
+            handle,
             offset,
             length,
-            extra: moved,
-            ..
-        } = record;
-        if u64::from(length) > REQUEST_BYTES_MAX {
-            return Err(StepError::TooLarge(length));
+            returned,
+        })
+    }
+
+    /// Records a WRITE, whose file is as long as the data written.
+    fn write(
+        &mut self,
+        of: Handle,
+        offset: u64,
+        length: u32,
+        written: u32,
+        status: NtStatus,
+    ) -> Result<Record, StepError> {
+        check_size(length)?;
+        let handle = self.of_range(of, offset, length, status)?;
+        if let Some(open) = self.handles.get(of) {
+            self.names
+                .written_to(open.node, offset + u64::from(written));
         }
-        check_end(offset, length)?;
-        let record = self.of_handle(record, handle, status)?;
-        let node = self.handles.get(handle).map(|open| open.node);
-        let end = offset + u64::from(moved);
-        match (verb, node) {
-            (Verb::Read, Some(node)) if moved > 0 => self.names.read_to(node, end),
-            (Verb::Write, Some(node)) => self.names.written_to(node, end),
-            _ => {}
-        }
-        match verb {
-            Verb::Read => self.summary.bytes_read += u64::from(length),
-            _ => self.summary.bytes_written += u64::from(length),
-        }
-        Ok(record)
+        self.summary.bytes_written += u64::from(length);
+        Ok(Record::Write {
+            handle,
+            offset,
+            length,
+            written,
+        })
     }
 
     /// Records an operation by name, which has this effect on the name if it
     /// succeeds.
     fn of_path(
         &mut self,
-        record: Record,
         path: &str,
         status: NtStatus,
         effect: impl FnOnce(&mut Names, u32),
-    ) -> Recorded {
-        let (subject, node) = self.path(path)?;
+    ) -> Result<PathNumber, StepError> {
+        let (path, node) = self.path(path)?;
         match status {
             NtStatus::SUCCESS => effect(&mut self.names, node),
             _ => self.missed(node, status),
         }
-        Ok(Record { subject, ..record })
+        Ok(path)
     }
 
     /// Records the deletion of a name that stood for such an entry.
     fn remove(
         &mut self,
-        record: Record,
         path: &str,
         made: PreparedName,
         status: NtStatus,
-    ) -> Recorded {
-        self.of_path(record, path, status, |names, node| {
+    ) -> Result<PathNumber, StepError> {
+        self.of_path(path, status, |names, node| {
             names.found(node, made);
             names.vanished(node);
         })
     }
 
-    fn rename(&mut self, mut record: Record, from: &str, to: &str, status: NtStatus) -> Recorded {
+    fn rename(&mut self, from: &str, to: &str, status: NtStatus) -> Result<Record, StepError> {
         // The first path gets the lower number.
         self.path(from)?;
-        let (extra, target) = self.path(to)?;
-        record.extra = extra;
-        self.of_path(record, from, status, |names, node| {
+        let (to, target) = self.path(to)?;
+        let from = self.of_path(from, status, |names, node| {
             names.found(node, PreparedName::File(0));
             names.renamed(node, target);
-        })
+        })?;
+        Ok(Record::Rename { from, to })
     }
 
-    fn deltree(&mut self, record: Record, path: &str, status: NtStatus) -> Recorded {
-        let (subject, node) = self.path(path)?;
+    fn deltree(&mut self, path: &str, status: NtStatus) -> Result<PathNumber, StepError> {
+        let (path, node) = self.path(path)?;
         if status == NtStatus::SUCCESS {
             self.names.vanished(node);
         }
-        Ok(Record { subject, ..record })
+        Ok(path)
     }
 
     /// Records a SET_INFO with the file's size so far, which it may set.
-    fn set_file(&mut self, record: Record, handle: Handle, status: NtStatus) -> Recorded {
-        let mut record = self.of_handle(record, handle, status)?;
-        if let Some(open) = self.handles.get(handle) {
-            record.offset = self.names.end(open.node);
+    fn set_file(
+        &mut self,
+        of: Handle,
+        level: InfoLevel,
+        status: NtStatus,
+    ) -> Result<Record, StepError> {
+        let handle = self.handles.number(of, status)?;
+        let mut size = 0;
+        if let Some(open) = self.handles.get(of) {
+            size = self.names.end(open.node);
             if let Some(made) = self.names.made(open.node) {
                 self.sized.push((self.records.len(), made));
             }
         }
-        Ok(record)
+        Ok(Record::SetFile {
+            handle,
+            level,
+            size,
+        })
     }
 
     /// Records a listing. Its directory exists even if no name matches.
-    fn find(&mut self, record: Record, pattern: &str, status: NtStatus) -> Recorded {
+    fn find(
+        &mut self,
+        pattern: &str,
+        level: InfoLevel,
+        most: u32,
+        status: NtStatus,
+    ) -> Result<Record, StepError> {
         let pattern = clean(pattern)?;
         let (directory, pattern) = pattern.rsplit_once('\\').unwrap_or(("", &pattern));
-        let (subject, node) = self.path(directory)?;
-        let (extra, _) = self.path(pattern)?;
+        let (directory, node) = self.path(directory)?;
+        let (pattern, _) = self.path(pattern)?;
         match status {
             NtStatus::SUCCESS | NtStatus::NO_SUCH_FILE => {
                 self.names.found(node, PreparedName::Directory);
             }
             _ => self.missed(node, status),
         }
-        Ok(Record {
-            subject,
-            extra,
-            ..record
+        Ok(Record::Find {
+            directory,
+            pattern,
+            level,
+            most,
         })
     }
 
@@ -297,7 +326,8 @@ impl Builder {
         }
     }
 
-    fn status(&mut self, status: NtStatus) -> Result<u16, StepError> {
+    /// Returns the index of a status.
+    pub(super) fn status(&mut self, status: NtStatus) -> Result<u16, StepError> {
         let known = self.statuses.iter().position(|&known| known == status);
         let at = match known {
             Some(at) => at,
@@ -311,11 +341,9 @@ impl Builder {
     }
 }
 
-/// Checks that a range ends below the limit of offsets.
-fn check_end(offset: u64, length: u32) -> Result<(), StepError> {
-    let end = offset.checked_add(length.into());
-    match end.is_some_and(|end| end < OFFSET_MAX) {
-        true => Ok(()),
-        false => Err(StepError::TooFar),
+fn check_size(length: u32) -> Result<(), StepError> {
+    match u64::from(length) > REQUEST_BYTES_MAX {
+        true => Err(StepError::TooLarge(length)),
+        false => Ok(()),
     }
 }

@@ -1,6 +1,5 @@
 //! Requests of a replay, and the frames that contain them.
 
-use smbench_model::trace::{Record, Verb};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName as Name;
 use smbench_protocol::command::create::{CreateRequest, access, options};
@@ -83,13 +82,15 @@ pub(super) const fn deletion(name: &Name, kind: u32) -> CreateRequest<'_, Name> 
 }
 
 /// Returns a query of a trace. A trace does not record how long an answer may be.
-pub(super) fn query(record: &Record, file_id: FileId, negotiated: &Negotiated) -> QueryInfoRequest {
+pub(super) fn query(
+    info_type: InfoType,
+    class: u8,
+    file_id: FileId,
+    negotiated: &Negotiated,
+) -> QueryInfoRequest {
     QueryInfoRequest {
-        info_type: match record.verb {
-            Verb::QueryFs => InfoType::FileSystem,
-            _ => InfoType::File,
-        },
-        class: record.class,
+        info_type,
+        class,
         output_length: negotiated.output_len(ANSWER_LEN),
         additional: 0,
         file_id,
@@ -97,11 +98,12 @@ pub(super) fn query(record: &Record, file_id: FileId, negotiated: &Negotiated) -
 }
 
 pub(super) fn listing<'a>(
-    record: &Record,
+    class: u8,
+    most: u32,
     pattern: &'a Name,
     negotiated: &Negotiated,
 ) -> QueryDirectoryRequest<'a> {
-    let class = match record.class {
+    let class = match class {
         1 => DirectoryClass::Directory,
         2 => DirectoryClass::FullDirectory,
         12 => DirectoryClass::Names,
@@ -112,7 +114,7 @@ pub(super) fn listing<'a>(
     let mut request = info::list(class, FileId::RELATED, pattern, negotiated);
     // A limit of 1 is kept. Otherwise the size of the answer limits the number of
     // names.
-    if record.length == 1 {
+    if most == 1 {
         request.flags |= query_directory_flags::RETURN_SINGLE_ENTRY;
     }
     request

@@ -1,0 +1,167 @@
+//! A record: one operation of a trace, with numbers for its paths and its handle.
+
+use std::num::NonZeroU32;
+
+use super::step::HANDLES_MAX;
+use super::{InfoLevel, Verb};
+
+/// The number of a path in its trace.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PathNumber(pub u32);
+
+/// The number of a handle in its trace. Numbers are reused after a close.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HandleNumber(NonZeroU32);
+
+impl HandleNumber {
+    /// Makes the handle of this number, from 0.
+    pub(super) const fn new(number: u32) -> Self {
+        assert!(number < HANDLES_MAX, "a trace has fewer handles");
+        Self(NonZeroU32::MIN.saturating_add(number))
+    }
+
+    /// Returns its number, from 0.
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+/// One operation. A handle is `None` if the recording did not open it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    Create {
+        path: PathNumber,
+        options: u32,
+        disposition: u8,
+        /// The handle that it opens; `None` if it failed.
+        handle: Option<HandleNumber>,
+    },
+    Close(Option<HandleNumber>),
+    Read {
+        handle: Option<HandleNumber>,
+        offset: u64,
+        length: u32,
+        returned: u32,
+    },
+    Write {
+        handle: Option<HandleNumber>,
+        offset: u64,
+        length: u32,
+        written: u32,
+    },
+    Flush(Option<HandleNumber>),
+    Lock {
+        handle: Option<HandleNumber>,
+        offset: u64,
+        length: u32,
+    },
+    Unlock {
+        handle: Option<HandleNumber>,
+        offset: u64,
+        length: u32,
+    },
+    Unlink(PathNumber),
+    Rename {
+        from: PathNumber,
+        to: PathNumber,
+    },
+    Mkdir(PathNumber),
+    Rmdir(PathNumber),
+    Deltree(PathNumber),
+    QueryPath {
+        path: PathNumber,
+        level: InfoLevel,
+    },
+    QueryFile {
+        handle: Option<HandleNumber>,
+        level: InfoLevel,
+    },
+    QueryFs {
+        level: InfoLevel,
+    },
+    SetFile {
+        handle: Option<HandleNumber>,
+        level: InfoLevel,
+        /// The size of the file, which the request may set.
+        size: u64,
+    },
+    Find {
+        directory: PathNumber,
+        pattern: PathNumber,
+        level: InfoLevel,
+        /// The number of names that it asks for.
+        most: u32,
+    },
+}
+
+// A trace may have 2^24 of them.
+const _: () = assert!(size_of::<Record>() == 24);
+
+impl Record {
+    /// Returns its verb.
+    #[inline]
+    #[must_use]
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::Create { .. } => Verb::Create,
+            Self::Close(_) => Verb::Close,
+            Self::Read { .. } => Verb::Read,
+            Self::Write { .. } => Verb::Write,
+            Self::Flush(_) => Verb::Flush,
+            Self::Lock { .. } => Verb::Lock,
+            Self::Unlock { .. } => Verb::Unlock,
+            Self::Unlink(_) => Verb::Unlink,
+            Self::Rename { .. } => Verb::Rename,
+            Self::Mkdir(_) => Verb::Mkdir,
+            Self::Rmdir(_) => Verb::Rmdir,
+            Self::Deltree(_) => Verb::Deltree,
+            Self::QueryPath { .. } => Verb::QueryPath,
+            Self::QueryFile { .. } => Verb::QueryFile,
+            Self::QueryFs { .. } => Verb::QueryFs,
+            Self::SetFile { .. } => Verb::SetFile,
+            Self::Find { .. } => Verb::Find,
+        }
+    }
+
+    /// Returns the handle that it uses or opens.
+    #[inline]
+    #[must_use]
+    pub const fn handle(&self) -> Option<HandleNumber> {
+        match *self {
+            Self::Create { handle, .. }
+            | Self::Close(handle)
+            | Self::Read { handle, .. }
+            | Self::Write { handle, .. }
+            | Self::Flush(handle)
+            | Self::Lock { handle, .. }
+            | Self::Unlock { handle, .. }
+            | Self::QueryFile { handle, .. }
+            | Self::SetFile { handle, .. } => handle,
+            Self::Unlink(_)
+            | Self::Rename { .. }
+            | Self::Mkdir(_)
+            | Self::Rmdir(_)
+            | Self::Deltree(_)
+            | Self::QueryPath { .. }
+            | Self::QueryFs { .. }
+            | Self::Find { .. } => None,
+        }
+    }
+
+    /// Returns the first byte and the length of its range; zeros if it has none.
+    #[inline]
+    pub(crate) const fn range(&self) -> (u64, u32) {
+        match *self {
+            Self::Read { offset, length, .. }
+            | Self::Write { offset, length, .. }
+            | Self::Lock { offset, length, .. }
+            | Self::Unlock { offset, length, .. } => (offset, length),
+            _ => (0, 0),
+        }
+    }
+}
