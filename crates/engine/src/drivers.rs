@@ -12,6 +12,7 @@ pub(crate) mod native;
 pub(crate) mod null;
 mod prepare;
 mod renewals;
+mod replaying;
 mod requests;
 pub(crate) mod site;
 #[cfg(feature = "smb-rs")]

@@ -22,28 +22,19 @@ pub(super) struct Deltree {
     /// Files to delete in the last of these directories.
     files: Vec<String>,
     listed: Vec<Entry>,
-    stage: DeltreeStage,
+    request: DeltreeRequest,
     listings: u32,
 }
 
-#[derive(Clone, Copy)]
-enum DeltreeStage {
-    /// The last directory is being listed.
-    Listing,
-    /// The last file is being deleted.
-    File,
-    /// The last directory is being deleted.
-    Directory,
-}
-
 /// A request for a name.
-pub(super) enum DeltreeRequest<'a> {
-    /// Lists a directory.
-    Listing(&'a str),
-    /// Deletes a file.
-    File(&'a str),
-    /// Deletes an empty directory.
-    Directory(&'a str),
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeltreeRequest {
+    /// Lists the last directory.
+    Listing,
+    /// Deletes the last file.
+    File,
+    /// Deletes the last directory, which is empty.
+    Directory,
 }
 
 /// The next step.
@@ -59,21 +50,23 @@ impl Deltree {
             directories: vec![path],
             files: Vec::new(),
             listed: Vec::new(),
-            stage: DeltreeStage::Listing,
+            request: DeltreeRequest::Listing,
             listings: 0,
         }
     }
 
     /// Returns the next request.
-    pub(super) fn request(&self) -> DeltreeRequest<'_> {
-        let directory = || self.directories.last().map_or("", String::as_str);
-        match self.stage {
-            DeltreeStage::File => {
-                DeltreeRequest::File(self.files.last().map_or("", String::as_str))
-            }
-            DeltreeStage::Listing => DeltreeRequest::Listing(directory()),
-            DeltreeStage::Directory => DeltreeRequest::Directory(directory()),
-        }
+    pub(super) const fn request(&self) -> DeltreeRequest {
+        self.request
+    }
+
+    /// Returns the path of the next request.
+    pub(super) fn path(&self) -> &str {
+        let last = match self.request {
+            DeltreeRequest::File => self.files.last(),
+            DeltreeRequest::Listing | DeltreeRequest::Directory => self.directories.last(),
+        };
+        last.map_or("", String::as_str)
     }
 
     /// Keeps the entries of a listing.
@@ -90,10 +83,10 @@ impl Deltree {
             _ => false,
         };
         let is_empty = matches!(status, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE);
-        match self.stage {
+        match self.request {
             _ if is_gone => self.leave(),
-            DeltreeStage::Listing if is_empty || status == NtStatus::SUCCESS => self.enter(),
-            DeltreeStage::File | DeltreeStage::Directory if status == NtStatus::SUCCESS => {
+            DeltreeRequest::Listing if is_empty || status == NtStatus::SUCCESS => self.enter(),
+            DeltreeRequest::File | DeltreeRequest::Directory if status == NtStatus::SUCCESS => {
                 self.leave();
             }
             _ => return DeltreeStep::End(status),
@@ -109,13 +102,13 @@ impl Deltree {
 
     /// Removes the entry that was deleted from the lists.
     fn leave(&mut self) {
-        match self.stage {
-            DeltreeStage::File => self.files.pop(),
-            DeltreeStage::Listing | DeltreeStage::Directory => self.directories.pop(),
+        match self.request {
+            DeltreeRequest::File => self.files.pop(),
+            DeltreeRequest::Listing | DeltreeRequest::Directory => self.directories.pop(),
         };
-        self.stage = match self.files.is_empty() {
-            true => DeltreeStage::Listing,
-            false => DeltreeStage::File,
+        self.request = match self.files.is_empty() {
+            true => DeltreeRequest::Listing,
+            false => DeltreeRequest::File,
         };
     }
 
@@ -127,9 +120,9 @@ impl Deltree {
             return;
         };
         let listed = std::mem::take(&mut self.listed);
-        self.stage = match listed.is_empty() {
-            true => DeltreeStage::Directory,
-            false => DeltreeStage::Listing,
+        self.request = match listed.is_empty() {
+            true => DeltreeRequest::Directory,
+            false => DeltreeRequest::Listing,
         };
         for entry in listed {
             let path = join(&directory, &entry.name);
@@ -137,7 +130,7 @@ impl Deltree {
                 true => self.directories.push(path),
                 false => {
                     self.files.push(path);
-                    self.stage = DeltreeStage::File;
+                    self.request = DeltreeRequest::File;
                 }
             }
         }

@@ -14,7 +14,7 @@ use smbench_protocol::NtStatus;
 
 use super::population::{Names, PreparedName};
 use super::step::{Handle, Step, StepError};
-use super::{PathNumber, RECORDS_MAX, Record, Summary, Trace};
+use super::{PathNumber, RECORDS_MAX, Record, Summary, Trace, Verb};
 use handles::Handles;
 use paths::Paths;
 
@@ -62,14 +62,16 @@ impl Builder {
         }
         self.names.pass();
         let end = self.status(status)?;
-        if let Some(record) = self.record(step, status)? {
+        let record = self.record(step, status)?;
+        let verb = record.map_or(Verb::Sleep, |record| record.verb());
+        *self.summary.operations.entry(verb).or_default() += 1;
+        if let Some(record) = record {
             if at.is_some() {
                 self.times.push(self.elapsed(at));
             }
             self.records.push(record);
             self.ends.push(end);
         }
-        *self.summary.operations.entry(step.verb()).or_default() += 1;
         Ok(())
     }
 

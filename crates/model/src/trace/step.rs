@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{RECORDS_MAX, Verb};
+use super::RECORDS_MAX;
 use crate::bounds::REQUEST_BYTES_MAX;
 
 /// The largest number of different statuses.
@@ -132,29 +132,4 @@ pub enum StepError {
     TooManyStatuses,
     #[error("its time is before that of an earlier line")]
     Backwards,
-}
-
-impl Step<'_> {
-    pub(super) const fn verb(&self) -> Verb {
-        match self {
-            Self::Create { .. } => Verb::Create,
-            Self::Close(_) => Verb::Close,
-            Self::Read { .. } => Verb::Read,
-            Self::Write { .. } => Verb::Write,
-            Self::Flush(_) => Verb::Flush,
-            Self::Lock { .. } => Verb::Lock,
-            Self::Unlock { .. } => Verb::Unlock,
-            Self::Unlink(_) => Verb::Unlink,
-            Self::Rename { .. } => Verb::Rename,
-            Self::Mkdir(_) => Verb::Mkdir,
-            Self::Rmdir(_) => Verb::Rmdir,
-            Self::Deltree(_) => Verb::Deltree,
-            Self::QueryPath { .. } => Verb::QueryPath,
-            Self::QueryFile { .. } => Verb::QueryFile,
-            Self::QueryFs { .. } => Verb::QueryFs,
-            Self::SetFile { .. } => Verb::SetFile,
-            Self::Find { .. } => Verb::Find,
-            Self::Sleep(_) => Verb::Sleep,
-        }
-    }
 }

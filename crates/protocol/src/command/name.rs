@@ -62,6 +62,25 @@ impl WireName {
         Ok(())
     }
 
+    /// Appends a name in this directory.
+    ///
+    /// # Errors
+    /// Returns an error if both are too long for the length field. The old name is
+    /// kept then.
+    pub fn append_below(&mut self, name: &Self) -> Result<(), EncodeError> {
+        const BACKSLASH: [u8; 2] = [b'\\', 0];
+        let between = if self.0.is_empty() || self.0.ends_with(&BACKSLASH) {
+            &[][..]
+        } else {
+            &BACKSLASH
+        };
+        let len = self.0.len() + between.len() + name.0.len();
+        EncodeError::fit::<u16>("file name", len)?;
+        self.0.extend_from_slice(between);
+        self.0.extend_from_slice(&name.0);
+        Ok(())
+    }
+
     /// Returns the name as it lies on the wire.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -142,6 +161,19 @@ mod tests {
         let before = name.as_bytes().as_ptr();
         name.set("another").unwrap();
         assert_eq!(name.as_bytes().as_ptr(), before);
+    }
+
+    #[test]
+    fn a_name_is_appended_below_its_directory() {
+        for (directory, path) in [("", "é"), ("a", r"a\é"), (r"a\", r"a\é")] {
+            let mut name = WireName::new(directory).unwrap();
+            name.append_below(&WireName::new("é").unwrap()).unwrap();
+            assert_eq!(name.to_string(), path);
+        }
+        let mut long = WireName::new(&"n".repeat(32_766)).unwrap();
+        let before = long.clone();
+        assert!(long.append_below(&WireName::new("é").unwrap()).is_err());
+        assert_eq!(long, before);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) struct CifsGroup<E> {
     /// State of each slot, in the order of the members.
     pub(super) places: Box<[CifsPlace]>,
     /// Number of slots of each member.
-    outstanding: usize,
+    pub(super) outstanding: usize,
     pub(super) renewals: Renewals<Box<CifsSetup>>,
     /// The oplock that opens ask for.
     pub(super) asked: OplockLevel,

@@ -1,95 +1,49 @@
-//! Encodes the operations of a trace as requests, and follows their answers.
+//! Encodes the operations of a trace as requests.
 //!
 //! SMB1 did some operations by name in one request. SMB2 needs a CREATE and a CLOSE
 //! around them. All three are sent in one frame, and its first status that is not a
-//! success is the status of the operation. A client has one operation in flight, so
-//! the number of its slot is that of the member. Only the deletion of a tree
-//! allocates.
-//!
-//! A server may leave the rest of a frame undone after a failure. The CLOSE is then
-//! sent once more, so that nothing stays open.
+//! success is the status of the operation.
 
-mod wire;
-
-use std::sync::Arc;
-
-use smbench_model::kind::OpKind;
-use smbench_model::operations::Operation;
-use smbench_model::trace::{PathNumber, Record, Trace};
+use smbench_model::trace::{InfoLevel, Record};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
 use smbench_protocol::command::lock::lock_flags;
-use smbench_protocol::command::query_info::InfoType;
+use smbench_protocol::command::query_directory::{
+    DirectoryClass, QueryDirectoryRequest, query_directory_flags,
+};
+use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
-use smbench_protocol::connection::NoCredit;
+use smbench_protocol::connection::{Negotiated, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
 use super::encode::{Encode, To};
 use super::group::{ClientSession, GroupState, SlotObjects};
-use crate::drivers::deltree::{Deltree, DeltreeStep};
+use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
-use crate::drivers::requests::recorded::{
-    ROOT_UNITS_MAX, compose, existing, is_file, recorded, set, wire_name,
-};
+use crate::drivers::replaying::{Deletion, Following, Names, Replaying, root_of};
+use crate::drivers::requests::info::{self, ANSWER_LEN};
+use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{Session, SessionError};
-use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
-use wire::{deletion, listing, query};
 
 /// Encodes the operations of a trace.
-pub(crate) struct TraceEncoder {
-    trace: Arc<Trace>,
-    /// The directory of all clients, with a backslash at the end.
-    root: WireName,
-    /// State of each member.
-    players: Vec<Player>,
-    /// Buffers for the names in a request.
-    name: WireName,
-    other: WireName,
-}
+pub(crate) type TraceEncoder = Replaying<TracedOpen>;
 
-/// State of one client.
-struct Player {
-    /// The number that replaces the 1 in `client1`.
-    number: WireName,
-    /// Oplocks of the open files.
-    levels: Box<[OplockLevel]>,
-    current: Option<Current>,
-    /// The tree that the operation in flight deletes.
-    deltree: Option<Box<Deltree>>,
-}
-
-/// An operation in flight.
-struct Current {
-    operation: Operation,
-    /// Whether its frame contains a CLOSE.
-    closes: bool,
-    /// Whether the CLOSE was sent again.
-    is_closing: bool,
-    /// First status of its frame that is not a success.
-    status: NtStatus,
+/// An open file of a trace.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TracedOpen {
+    file: FileId,
+    level: OplockLevel,
 }
 
 impl Encode for TraceEncoder {
     fn new(site: &Site) -> Result<Self, SessionError> {
-        let root = join(&site.directory, REPLAY_DIRECTORY) + "\\";
-        match root.encode_utf16().count() <= ROOT_UNITS_MAX {
-            true => Ok(Self {
-                trace: site.trace(),
-                root: wire_name(&root)?,
-                players: Vec::new(),
-                name: WireName::default(),
-                other: WireName::default(),
-            }),
-            false => Err(SessionError::Path {
-                doing: format!("work in '{root}'"),
-            }),
-        }
+        Self::of_site(site)
     }
 
     /// Creates the files and opens the directory that a client needs at the start.
@@ -100,21 +54,11 @@ impl Encode for TraceEncoder {
         session: &mut Session,
         held: &mut ClientSession,
     ) -> Result<Vec<SlotObjects>, SessionError> {
-        let root = join(&site.directory, REPLAY_DIRECTORY);
-        populate(session, &root, client, &self.trace, site.salt).await?;
-        held.directory = open_directory(session, &root).await?;
-        // The last place is for operations without a handle. At most a file that
-        // was opened against the record is open there, until its own close.
-        let handles = self.trace.handles as usize + 1;
-        held.files = vec![FileId::default(); handles].into_boxed_slice();
-        let number = (u64::from(client) + 1).to_string();
-        self.players.push(Player {
-            number: wire_name(&number)?,
-            levels: vec![OplockLevel::None; handles].into_boxed_slice(),
-            current: None,
-            deltree: None,
-        });
-        Ok(vec![SlotObjects::default()])
+        self.populate(site, client, session).await?;
+        held.directory = open_directory(session, &root_of(site)).await?;
+        self.add(client, vec![TracedOpen::default(); self.handles()])?;
+        let slots = 0..site.plan.work.outstanding;
+        Ok(slots.map(|_| SlotObjects::default()).collect())
     }
 
     fn encode(
@@ -124,43 +68,30 @@ impl Encode for TraceEncoder {
         out: &mut Vec<u8>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        let operation = &call.operation;
-        let record = *group.encoder.trace.record(operation.action);
-        let (to, file) = (group.to(links, call, out), group.held_file(call));
-        group.places[call.slot as usize].asks_to_cache = false;
+        let (operation, slot) = (&call.operation, call.slot as usize);
+        let (record, file) = (group.encoder.record(call), group.encoder.handle(call).file);
+        let to = group.to(links, call, out);
+        group.places[slot].asks_to_cache = false;
         let sent = match record {
-            // Also the close of a file that was opened against its record.
-            _ if operation.kind == OpKind::Close => to.close(file),
             Record::Read { .. } => to.read(file, operation, 0),
             Record::Write { .. } => to.write(file, operation, 0, data),
             Record::Flush(_) => to.flush(file),
+            Record::Close(_) => to.close(file),
             Record::Lock { .. } => {
                 let flags = lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY;
                 to.lock(file, operation, flags)
             }
             Record::Unlock { .. } => to.lock(file, operation, lock_flags::UNLOCK),
-            Record::Create { .. } => group.create_recorded(call, &record, to),
-            Record::QueryFile { level, .. } => {
-                let negotiated = to.connection.negotiated();
-                let query = query(InfoType::File, level.class, file, negotiated);
-                to.query(&query)
-            }
+            Record::QueryFile { level, .. } => to.query_recorded(InfoType::File, level, file),
             Record::QueryFs { level } => {
                 let directory = group.held[call.member].directory;
-                let negotiated = to.connection.negotiated();
-                let query = query(InfoType::FileSystem, level.class, directory, negotiated);
-                to.query(&query)
+                to.query_recorded(InfoType::FileSystem, level, directory)
             }
             Record::SetFile { level, size, .. } => to.set(&set(level, size, file)),
-            _ => group.frame_recorded(call, &record, to),
+            by_name => group.by_name(call, by_name, to),
         };
         sent.map_err(|NoCredit| Busy::Credits)?;
-        group.encoder.players[call.member].current = Some(Current {
-            operation: *operation,
-            closes: group.places[call.slot as usize].due > 1,
-            is_closing: false,
-            status: NtStatus::SUCCESS,
-        });
+        group.encoder.begin(call, group.places[slot].due > 1);
         Ok(())
     }
 
@@ -171,179 +102,102 @@ impl Encode for TraceEncoder {
         connection: &mut Connection,
         out: &mut Vec<u8>,
     ) -> Result<Option<Answer<'a>>, Dropped> {
-        // A client has one slot.
-        let member = done.tag as usize;
-        let encoder = &mut group.encoder;
-        let Some(player) = encoder.players.get_mut(member) else {
-            return Ok(Some(answer));
+        let (encoder, slot) = (&mut group.encoder, done.tag as usize);
+        let place = match group.places.get_mut(slot) {
+            Some(place) if answer.extent != Extent::Expired => place,
+            _ => return Ok(Some(answer)),
         };
-        let Some(current) = &mut player.current else {
-            return Ok(Some(answer));
-        };
-        if answer.extent == Extent::Expired {
-            player.current = None;
-            return Ok(Some(answer));
-        }
-        if current.status == NtStatus::SUCCESS {
-            current.status = answer.status;
-        }
-        if let (Some(deltree), Command::QueryDirectory) = (&mut player.deltree, done.command)
+        if done.command == Command::QueryDirectory
             && answer.status == NtStatus::SUCCESS
+            && let Some(deltree) = encoder.listing_deltree(done.tag)
         {
             let found = directory::decode_response(done.message());
             deltree.found(found.map_err(ProtocolError::from)?);
         }
-        if answer.extent == Extent::Part {
-            return Ok(None);
-        }
-        let (place, held) = (&mut group.places[member], &mut group.held[member]);
+        let (file, level) = (place.open, place.level);
+        let is_open = file != FileId::default();
+        let following = encoder.follow(answer, TracedOpen { file, level }, is_open);
+        let closes = match following {
+            Following::Answers => return Ok(None),
+            Following::End(answer) => {
+                place.open = FileId::default();
+                return Ok(Some(answer));
+            }
+            Following::Close => true,
+            Following::Deletion => false,
+        };
         let to = To {
             connection,
-            session: held.session,
+            session: group.held[slot / group.outstanding].session,
             tag: done.tag,
             out,
         };
-        // Some servers do not carry out the requests after a failed one, so the
-        // CLOSE is sent again.
-        let is_open = place.open != FileId::default();
-        if current.closes && is_open && !current.is_closing {
-            current.is_closing = true;
-            to.close(place.open)
-                .map_err(|NoCredit| Dropped::NoCredits)?;
-            return Ok(None);
-        }
-        if current.closes {
+        let sent = if closes {
+            to.close(file)
+        } else {
             place.open = FileId::default();
-        }
-        if let Some(deltree) = &mut player.deltree {
-            match deltree.go_on(current.status) {
-                DeltreeStep::Send => {
-                    let sent = to.delete_from(deltree, &mut encoder.name);
-                    place.due = sent.map_err(|NoCredit| Dropped::NoCredits)?;
-                    current.status = NtStatus::SUCCESS;
-                    current.is_closing = false;
-                    return Ok(None);
-                }
-                DeltreeStep::End(status) => current.status = status,
-            }
-        }
-        let (Operation { kind, file, .. }, status) = (current.operation, current.status);
-        (player.current, player.deltree) = (None, None);
-        match kind {
-            OpKind::Create => {
-                held.files[file as usize] = std::mem::take(&mut place.open);
-                player.levels[file as usize] = place.level;
-            }
-            OpKind::Close => held.files[file as usize] = FileId::default(),
-            _ => {}
-        }
-        Ok(Some(Answer { status, ..answer }))
+            let sent = to.delete_from(encoder.deletion(done.tag, ""));
+            sent.map(|answers| place.due = answers)
+        };
+        sent.map_err(|NoCredit| Dropped::NoCredits)?;
+        Ok(None)
     }
 
     fn holder<'a>(
         &'a mut self,
         open: FileId,
-        held: &[ClientSession],
+        _: &[ClientSession],
         _: &'a mut [SlotObjects],
     ) -> Option<(usize, &'a mut OplockLevel)> {
-        let mut players = self.players.iter_mut().zip(held).enumerate();
-        players.find_map(|(member, (player, held))| {
-            let handle = held.files.iter().position(|file| *file == open)?;
-            Some((member, &mut player.levels[handle]))
-        })
+        let (slot, traced) = self.find(|traced| traced.file == open)?;
+        Some((slot, &mut traced.level))
     }
 }
 
 impl GroupState<TraceEncoder> {
-    fn create_recorded(
-        &mut self,
-        call: &Call,
-        record: &Record,
-        to: To<'_>,
-    ) -> Result<(), NoCredit> {
-        let TraceEncoder {
-            trace,
-            root,
-            players,
-            name,
-            ..
-        } = &mut self.encoder;
-        let Record::Create {
-            path,
-            options,
-            disposition,
-            handle,
-        } = *record
-        else {
-            unreachable!("it has another method");
-        };
-        compose(name, trace.path(path), root, &players[call.member].number);
-        let (oplock, lease) = match is_file(options) && handle.is_some() {
-            true => self.cache.request(call.member, Object::File(path.0)),
-            false => (OplockLevel::None, None),
-        };
-        self.places[call.slot as usize].asks_to_cache = oplock != OplockLevel::None;
-        to.create(&CreateRequest {
-            oplock,
-            contexts: lease.as_slice(),
-            ..recorded(name, options, disposition)
-        })
-    }
-
-    /// Encodes an operation by name: CREATE, in most cases another request, and
-    /// CLOSE in one frame.
-    fn frame_recorded(&mut self, call: &Call, record: &Record, to: To<'_>) -> Result<(), NoCredit> {
-        let TraceEncoder {
-            trace,
-            root,
-            players,
-            name,
-            other,
-        } = &mut self.encoder;
-        let player = &mut players[call.member];
-        let mut below = |path: PathNumber| compose(name, trace.path(path), root, &player.number);
-        let due = match *record {
-            Record::QueryPath { path, level } => {
-                below(path);
+    /// Encodes an operation by name: CREATE, in most cases another request, and CLOSE
+    /// in one frame. A CREATE of the trace is alone.
+    fn by_name(&mut self, call: &Call, record: Record, to: To<'_>) -> Result<(), NoCredit> {
+        let encoder = &mut self.encoder;
+        let Names { name, other } = encoder.names(call.member, &record);
+        let name = &*name;
+        let place = &mut self.places[call.slot as usize];
+        let negotiated = to.connection.negotiated();
+        place.due = match record {
+            Record::Create {
+                path,
+                options,
+                disposition,
+                handle,
+            } => {
+                let (oplock, lease) = match is_file(options) && handle.is_some() {
+                    true => self.cache.request(call.member, Object::File(path.0)),
+                    false => (OplockLevel::None, None),
+                };
+                place.asks_to_cache = oplock != OplockLevel::None;
+                return to.create(&CreateRequest {
+                    oplock,
+                    contexts: lease.as_slice(),
+                    ..recorded(name, options, disposition)
+                });
+            }
+            Record::QueryPath { level, .. } => {
                 let create = existing(name, access::FILE_READ_ATTRIBUTES);
-                let negotiated = to.connection.negotiated();
-                let query = query(InfoType::File, level.class, FileId::RELATED, negotiated);
+                let query = query(InfoType::File, level, FileId::RELATED, negotiated);
                 to.frame_of(&create, Command::QueryInfo, |out| query.encode(out))
             }
-            Record::Find {
-                directory,
-                pattern,
-                level,
-                most,
-            } => {
-                below(directory);
-                // A pattern is not below the run's directory, so it gets no prefix.
-                let pattern = trace.path(pattern).pattern(&player.number);
-                other
-                    .set_joined(pattern)
-                    .unwrap_or_else(|_| unreachable!("its length has been looked at"));
-                let listing = listing(level.class, most, other, to.connection.negotiated());
+            Record::Find { level, most, .. } => {
+                let listing = listing(level, most, other, negotiated);
                 to.list_by_name(name, &listing)
             }
-            Record::Unlink(path) => {
-                below(path);
-                to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE))
-            }
-            Record::Rmdir(path) => {
-                below(path);
-                to.touch(&deletion(name, options::FILE_DIRECTORY_FILE))
-            }
-            Record::Mkdir(path) => {
-                below(path);
-                to.touch(&CreateRequest {
-                    disposition: Disposition::Create,
-                    options: options::FILE_DIRECTORY_FILE,
-                    ..existing(name, access::FILE_READ_ATTRIBUTES)
-                })
-            }
-            Record::Rename { from, to: target } => {
-                below(from);
-                compose(other, trace.path(target), root, &player.number);
+            Record::Unlink(_) => to.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
+            Record::Rmdir(_) => to.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
+            Record::Mkdir(_) => to.touch(&CreateRequest {
+                disposition: Disposition::Create,
+                options: options::FILE_DIRECTORY_FILE,
+                ..existing(name, access::FILE_READ_ATTRIBUTES)
+            }),
+            Record::Rename { .. } => {
                 let create = existing(name, access::DELETE);
                 let set = SetInfoRequest {
                     file_id: FileId::RELATED,
@@ -354,16 +208,116 @@ impl GroupState<TraceEncoder> {
                 };
                 to.frame_of(&create, Command::SetInfo, |out| set.encode(out))
             }
-            Record::Deltree(path) => {
-                below(path);
-                let begun = Box::new(Deltree::of(name.to_string()));
-                let sent = to.delete_from(&begun, name);
-                player.deltree = Some(begun);
-                sent
-            }
-            other => unreachable!("{} has another method", other.verb()),
-        };
-        self.places[call.slot as usize].due = due?;
+            Record::Deltree(_) => to.delete_from(encoder.begin_deletion(call.slot, "")),
+            other => unreachable!("{} has a handle", other.verb()),
+        }?;
         Ok(())
     }
+}
+
+/// Requests of a trace. The methods for frames return the number of answers.
+impl To<'_> {
+    /// Sends a query of a trace about an open file.
+    fn query_recorded(
+        self,
+        info_type: InfoType,
+        level: InfoLevel,
+        file_id: FileId,
+    ) -> Result<(), NoCredit> {
+        let request = query(info_type, level, file_id, self.connection.negotiated());
+        self.query(&request)
+    }
+
+    /// Sends CREATE, another request and CLOSE.
+    fn frame_of(
+        self,
+        create: &CreateRequest<'_, WireName>,
+        command: Command,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u8, NoCredit> {
+        let tag = self.tag;
+        self.frame(create, |chain| chain.request(command, 1, tag, body))?;
+        Ok(3)
+    }
+
+    /// Sends CREATE and CLOSE.
+    fn touch(self, create: &CreateRequest<'_, WireName>) -> Result<u8, NoCredit> {
+        self.frame(create, |chain| chain)?;
+        Ok(2)
+    }
+
+    /// Sends the next frame of the deletion of a tree.
+    fn delete_from(self, Deletion { request, name }: Deletion<'_>) -> Result<u8, NoCredit> {
+        match request {
+            DeltreeRequest::File => self.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
+            DeltreeRequest::Directory => self.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
+            DeltreeRequest::Listing => {
+                let every = WireName::every();
+                let negotiated = self.connection.negotiated();
+                let class = DirectoryClass::Directory;
+                let query = info::list(class, FileId::RELATED, &every, negotiated);
+                self.list_by_name(name, &query)
+            }
+        }
+    }
+
+    /// Sends CREATE, QUERY_DIRECTORY and CLOSE.
+    fn list_by_name(
+        self,
+        directory: &WireName,
+        query: &QueryDirectoryRequest<'_>,
+    ) -> Result<u8, NoCredit> {
+        let rights = access::FILE_LIST_DIRECTORY | access::FILE_READ_ATTRIBUTES;
+        let create = CreateRequest {
+            options: options::FILE_DIRECTORY_FILE,
+            ..existing(directory, rights)
+        };
+        self.frame_of(&create, Command::QueryDirectory, |out| query.encode(out))
+    }
+}
+
+/// Returns a CREATE that opens a name to delete it.
+const fn deletion(name: &WireName, kind: u32) -> CreateRequest<'_, WireName> {
+    let mut request = existing(name, access::DELETE);
+    request.options = kind | options::FILE_DELETE_ON_CLOSE;
+    request
+}
+
+/// Returns a query of a trace. A trace does not record how long an answer may be.
+fn query(
+    info_type: InfoType,
+    InfoLevel { class, .. }: InfoLevel,
+    file_id: FileId,
+    negotiated: &Negotiated,
+) -> QueryInfoRequest {
+    QueryInfoRequest {
+        info_type,
+        class,
+        output_length: negotiated.output_len(ANSWER_LEN),
+        additional: 0,
+        file_id,
+    }
+}
+
+fn listing<'a>(
+    level: InfoLevel,
+    most: u32,
+    pattern: &'a WireName,
+    negotiated: &Negotiated,
+) -> QueryDirectoryRequest<'a> {
+    let class = match level.class {
+        1 => DirectoryClass::Directory,
+        2 => DirectoryClass::FullDirectory,
+        12 => DirectoryClass::Names,
+        37 => DirectoryClass::IdBothDirectory,
+        38 => DirectoryClass::IdFullDirectory,
+        _ => DirectoryClass::BothDirectory,
+    };
+    let mut request = info::list(class, FileId::RELATED, pattern, negotiated);
+    // A limit of 1 is kept. Otherwise the size of the answer limits the number of
+    // names.
+    if most == 1 {
+        request.flags |= query_directory_flags::RETURN_SINGLE_ENTRY;
+    }
+    request
 }

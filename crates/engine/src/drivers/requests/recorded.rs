@@ -1,7 +1,7 @@
 //! The requests of traces, and their names.
 
 use smbench_model::action::SetClass;
-use smbench_model::trace::{InfoLevel, Template};
+use smbench_model::trace::InfoLevel;
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -9,10 +9,6 @@ use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 
 use super::info;
 use crate::smb::session::SessionError;
-
-/// Maximum length of the directory's name in UTF-16 units. It leaves room for any
-/// name below it.
-pub(in crate::drivers) const ROOT_UNITS_MAX: usize = 16_000;
 
 /// Returns a CREATE that opens an existing name.
 pub(in crate::drivers) const fn existing<N: ?Sized>(name: &N, rights: u32) -> CreateRequest<'_, N> {
@@ -86,15 +82,4 @@ pub(in crate::drivers) fn wire_name(name: &str) -> Result<WireName, SessionError
     WireName::new(name).map_err(|_| SessionError::Path {
         doing: format!("open '{name}'"),
     })
-}
-
-/// Composes a name below `root` for the client with this number.
-pub(in crate::drivers) fn compose(
-    name: &mut WireName,
-    template: &Template,
-    root: &WireName,
-    number: &WireName,
-) {
-    name.set_joined(template.parts(root, number))
-        .unwrap_or_else(|_| unreachable!("their lengths have been looked at"));
 }

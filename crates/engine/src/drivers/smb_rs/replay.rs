@@ -18,38 +18,30 @@ use std::sync::Arc;
 
 use smb::{File, FileDispositionInformation, Resource, ResourceHandle};
 use smbench_model::action::QueryClass;
-use smbench_model::kind::OpKind;
-use smbench_model::trace::{InfoLevel, Record, Trace};
+use smbench_model::trace::{InfoLevel, Record};
 use smbench_protocol::NtStatus;
 
 use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
 use crate::drivers::driver::Call;
+use crate::drivers::replaying::{Replaying, root_of};
 use crate::drivers::requests::recorded::{recorded, set_class};
 use crate::drivers::site::Site;
 use crate::smb::session::{Session, SessionError};
-use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
 
 /// Makes the calls of a trace.
 pub(crate) struct TraceCaller {
-    trace: Arc<Trace>,
-    /// The directory of all clients.
-    root: String,
+    replaying: Replaying<TraceHandle>,
     /// State of each member.
-    players: Vec<ClientOpens>,
+    clients: Vec<ClientRoot>,
 }
 
-/// State of one client. It has one slot.
-struct ClientOpens {
-    client: u32,
+/// The session of a client.
+struct ClientRoot {
     link: Arc<Link>,
     /// The directory of all clients.
     root: Arc<File>,
-    /// Handles of the trace, and one for files that are opened against the record.
-    handles: Box<[TraceHandle]>,
-    /// Index of the handle that the last CREATE was to open.
-    created: usize,
 }
 
 /// A handle of the trace.
@@ -61,16 +53,16 @@ struct TraceHandle {
 impl Caller for TraceCaller {
     fn new(site: &Site) -> Result<Self, SessionError> {
         Ok(Self {
-            trace: site.trace(),
-            root: join(&site.directory, REPLAY_DIRECTORY),
-            players: Vec::new(),
+            replaying: Replaying::of_site(site)?,
+            clients: Vec::new(),
         })
     }
 
     /// Creates the files that a client needs at the start, in a session of our own.
     async fn prepare(&self, site: &Site, client: u32) -> Result<(), SessionError> {
         let mut session = Session::open(&site.endpoint.of_connection(client)).await?;
-        populate(&mut session, &self.root, client, &self.trace, site.salt).await?;
+        let replaying = &self.replaying;
+        replaying.populate(site, client, &mut session).await?;
         session.log_off().await;
         Ok(())
     }
@@ -81,21 +73,20 @@ impl Caller for TraceCaller {
         client: u32,
         link: &Arc<Link>,
     ) -> Result<(), SessionError> {
-        let root = link.open_directory(&site.endpoint, &self.root).await?;
+        let path = root_of(site);
+        let root = link.open_directory(&site.endpoint, &path).await?;
         let mut handles = Vec::new();
-        for _ in 0..=self.trace.handles {
-            let closed = link.closed_directory(&site.endpoint, &self.root).await?;
+        for _ in 0..self.replaying.handles() {
+            let closed = link.closed_directory(&site.endpoint, &path).await?;
             handles.push(TraceHandle {
                 file: unlimited(closed),
                 is_open: false,
             });
         }
-        self.players.push(ClientOpens {
-            client,
+        self.replaying.add(client, handles)?;
+        self.clients.push(ClientRoot {
             link: Arc::clone(link),
             root: unlimited(root),
-            handles: handles.into_boxed_slice(),
-            created: 0,
         });
         Ok(())
     }
@@ -106,24 +97,22 @@ impl Caller for TraceCaller {
         buffers: &mut Vec<Vec<u8>>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Running {
-        let (slot, operation) = (call.slot, &call.operation);
-        let record = *self.trace.record(operation.action);
-        let player = &mut self.players[call.member];
+        let (slot, replaying) = (call.slot, &mut self.replaying);
+        let record = replaying.record(call);
+        replaying.begin(call, false);
+        let client = &self.clients[call.member];
         let handle = match record {
             Record::Create {
-                path,
                 options,
                 disposition,
                 ..
-            } if operation.kind == OpKind::Create => {
-                player.created = operation.file as usize;
-                let path = self.trace.path(path).display(player.client);
-                let name = join(&self.root, &path);
+            } => {
+                let name = replaying.names(call.member, &record).name.to_string();
                 let arguments = arguments(&recorded("", options, disposition));
-                return calls::create(slot, &player.link, name.into(), arguments);
+                return calls::create(slot, &client.link, name.into(), arguments);
             }
-            Record::QueryFs { level } => return query(call, level, &player.root),
-            _ => &mut player.handles[operation.file as usize],
+            Record::QueryFs { level } => return query(call, level, &client.root),
+            _ => replaying.handle(call),
         };
         if !handle.is_open {
             return unsent(slot, NtStatus::FILE_CLOSED);
@@ -136,8 +125,7 @@ impl Caller for TraceCaller {
             Record::Read { .. } => calls::read(call, file, 0, buffers),
             Record::Write { .. } => calls::write(call, file, data),
             Record::Flush(_) => calls::flush(slot, file),
-            // A CREATE here is the close of a file that was opened against its record.
-            Record::Close(_) | Record::Create { .. } => {
+            Record::Close(_) => {
                 handle.is_open = false;
                 running(slot, async move {
                     file.close().await?;
@@ -157,8 +145,7 @@ impl Caller for TraceCaller {
         let Made::Resource(mut made) = made else {
             return;
         };
-        let player = &mut self.players[slot as usize];
-        let TraceHandle { file, is_open } = &mut player.handles[player.created];
+        let TraceHandle { file, is_open } = self.replaying.handle_in_flight(slot);
         let Some(file) = Arc::get_mut(file) else {
             unreachable!("a client has one call at a time");
         };
@@ -168,11 +155,11 @@ impl Caller for TraceCaller {
     }
 
     async fn close(&self, member: usize) -> smb::Result<()> {
-        let player = &self.players[member];
-        for handle in player.handles.iter().filter(|handle| handle.is_open) {
+        let handles = self.replaying.handles_of(member).iter();
+        for handle in handles.filter(|handle| handle.is_open) {
             handle.file.close().await?;
         }
-        player.root.close().await
+        self.clients[member].root.close().await
     }
 }
 
