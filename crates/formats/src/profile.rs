@@ -180,7 +180,7 @@ fn replay(origin: &str, path: &str, unknown: Unknown) -> Result<Profile, Profile
         ..Spec::default()
     };
     Ok(Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec(origin, spec)
     })
 }
@@ -292,7 +292,7 @@ mod tests {
             assert_eq!(plan.work.profile, name);
             assert!(plan.work.workload.kinds().contains(&OpKind::Write));
             let replay = plan.work.workload.replay().unwrap();
-            let source = &replay.trace.summary().source;
+            let source = &replay.recording.summary().source;
             assert!(source.starts_with("netbench-like ("), "{source}");
         }
     }
@@ -307,10 +307,10 @@ mod tests {
         let found = load(&path("client.txt")).unwrap();
         let with_prefix = load(&format!("{LOADFILE}{}", path("client.txt"))).unwrap();
         assert_eq!(found.origin, with_prefix.origin);
-        assert!(found.trace.is_some() && found.trace == with_prefix.trace);
+        assert!(found.recording.is_some() && found.recording == with_prefix.recording);
         let profile = load(&path("night")).unwrap();
         assert_eq!(profile.spec.read_percent, Some(70.0));
-        assert!(profile.trace.is_none());
+        assert!(profile.recording.is_none());
     }
 
     #[test]

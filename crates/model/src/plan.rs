@@ -79,7 +79,7 @@ impl Plan {
     pub fn largest_request(&self) -> u32 {
         let sizes = self.work.workload.request_sizes();
         let replay = self.work.workload.replay();
-        let recorded = replay.map(|replay| replay.trace.summary().largest);
+        let recorded = replay.map(|replay| replay.recording.summary().largest);
         sizes.chain(recorded).max().unwrap_or(0)
     }
 
@@ -171,8 +171,7 @@ impl Plan {
     #[must_use]
     pub fn bytes_of(&self, clients: u32) -> u64 {
         if let Some(replay) = self.work.workload.replay() {
-            let per_client = replay.trace.bytes_per_client();
-            return per_client.saturating_mul(clients.into());
+            return replay.recording.bytes_of(clients);
         }
         match self.work.workload.uses_files() {
             true => self.work.workload.files.bytes(clients),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::fileio::Fileio;
 use crate::spec::{Spec, SyntaxError};
-use crate::trace::Trace;
+use crate::trace::{Recording, Trace};
 use crate::workload::NetbenchCapture;
 
 pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse_percent};
@@ -44,8 +44,8 @@ pub struct Profile {
     pub origin: String,
     /// Its content.
     pub spec: Spec,
-    /// The trace to replay instead of the content.
-    pub trace: Option<Arc<Trace>>,
+    /// The recording to replay instead of the content.
+    pub recording: Option<Arc<Recording>>,
     /// Generates the trace of a profile with the key `netbench`, from the seed of the
     /// plan.
     pub netbench: Option<fn(NetbenchCapture, u64) -> Trace>,
@@ -70,7 +70,7 @@ impl Profile {
         Self {
             origin: name.to_owned(),
             spec,
-            trace: None,
+            recording: None,
             netbench: None,
             fileio: None,
         }

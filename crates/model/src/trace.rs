@@ -10,6 +10,7 @@ mod builder;
 mod path;
 mod population;
 mod record;
+mod recording;
 mod step;
 mod verb;
 
@@ -25,6 +26,7 @@ pub use builder::Builder;
 pub use path::Template;
 pub use population::{Population, PreparedName};
 pub use record::{HandleNumber, PathNumber, Record};
+pub use recording::Recording;
 pub use step::{Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 

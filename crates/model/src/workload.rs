@@ -11,7 +11,7 @@ use crate::access::{Access, AccessLine, SizeWeight, read_share};
 use crate::fileio::Fileio;
 use crate::files::FileSet;
 use crate::kind::{Direction, OpKind};
-use crate::trace::Trace;
+use crate::trace::Recording;
 
 /// The operations of one client.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ pub fn is_reader(client: u32, readers_percent: f64) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// The recording.
-    pub trace: Arc<Trace>,
+    pub recording: Arc<Recording>,
     /// When operations begin.
     pub timing: Timing,
     /// How often each client replays the recording, after which the load point
@@ -157,7 +157,7 @@ impl Workload {
     #[must_use]
     pub fn kinds(&self) -> Vec<OpKind> {
         if let Requests::Replay(replay) = &self.requests {
-            return replay.trace.kinds();
+            return replay.recording.kinds();
         }
         let actions = self.actions();
         let mut kinds: Vec<_> = actions.iter().flat_map(Action::kinds).copied().collect();

@@ -77,7 +77,8 @@ fn operations(plan: &Plan) -> String {
     if let Some(replay) = plan.work.workload.replay() {
         let first = Replays::new(replay.clone(), plan.work.seed).of_client(0);
         let shown = first.take(OPERATIONS_SHOWN);
-        let describe = |operation: Operation| replay.trace.describe(operation.action, 0);
+        let track = replay.recording.track(0);
+        let describe = |operation: Operation| track.describe(operation.action, 0);
         return shown.map(describe).collect::<Vec<_>>().join("\n");
     }
     let mix = Mix::new(&plan.work.workload);

@@ -25,7 +25,7 @@ pub(super) fn profiles(command: Option<ProfilesCommand>) -> Result<Exit, Failure
 /// Returns the text of a profile's file after checking that it can run.
 fn file(path: &str) -> Result<String, Failure> {
     let profile = profile::load(path)?;
-    if profile.trace.is_some() {
+    if profile.recording.is_some() {
         return Err(Failure::Usage(format!(
             "{path} is a loadfile, not a profile: `smbench plan -p {path}` shows what is in it"
         )));

@@ -259,7 +259,7 @@ mod tests {
         let whole = format!("loadfile:{}/client.txt", folder.path().display());
         for name in ["loadfile:client.txt", "loadfile:./client.txt", &whole] {
             let found = source.profile(name, Unknown::Refuse).unwrap();
-            assert!(found.trace.is_some(), "{name}");
+            assert!(found.recording.is_some(), "{name}");
         }
         for name in ["mine.toml", "./mine.toml", "read-4k"] {
             source.profile(name, Unknown::Refuse).unwrap();

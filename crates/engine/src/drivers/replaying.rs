@@ -29,7 +29,6 @@ const ROOT_UNITS_MAX: usize = 16_000;
 
 /// The replays of a group of clients. `H` is what a driver keeps of an open handle.
 pub(crate) struct Replaying<H> {
-    trace: Arc<Trace>,
     /// The directory of all clients, with a backslash at the end.
     root: WireName,
     /// State of each member.
@@ -43,6 +42,7 @@ pub(crate) struct Replaying<H> {
 }
 
 struct ReplayedClient<H> {
+    trace: Arc<Trace>,
     /// The number that replaces the 1 in `client1`.
     number: WireName,
     /// The handles of the trace. The last place is for operations without a handle.
@@ -106,7 +106,6 @@ impl<H> Replaying<H> {
             });
         }
         Ok(Self {
-            trace: site.trace(),
             root: wire_name(&root)?,
             clients: Vec::new(),
             slots: Vec::new(),
@@ -123,18 +122,20 @@ impl<H> Replaying<H> {
         client: u32,
         session: &mut impl FileCalls,
     ) -> Result<(), SessionError> {
-        populate(session, &root_of(site), client, &self.trace, site.salt).await
+        let trace = site.track(client);
+        populate(session, &root_of(site), client, trace, site.salt).await
     }
 
-    /// Returns the number of handles of a client.
-    pub(super) fn handles(&self) -> usize {
-        self.trace.handles as usize + 1
-    }
-
-    /// Adds the next member, with its handles.
-    pub(super) fn add(&mut self, client: u32, handles: Vec<H>) -> Result<(), SessionError> {
+    /// Adds the next member, with its trace and a place for each handle of it.
+    pub(super) fn add(
+        &mut self,
+        client: u32,
+        trace: &Arc<Trace>,
+        handles: Vec<H>,
+    ) -> Result<(), SessionError> {
         let number = (u64::from(client) + 1).to_string();
         self.clients.push(ReplayedClient {
+            trace: Arc::clone(trace),
             number: wire_name(&number)?,
             handles: handles.into_boxed_slice(),
         });
@@ -147,7 +148,8 @@ impl<H> Replaying<H> {
     /// record has no record of its own.
     pub(super) fn record(&self, call: &Call) -> Record {
         let operation = &call.operation;
-        match *self.trace.record(operation.action) {
+        let trace = &self.clients[call.member].trace;
+        match *trace.record(operation.action) {
             Record::Create { .. } if operation.kind == OpKind::Close => Record::Close(None),
             record => record,
         }
@@ -187,14 +189,13 @@ impl<H> Replaying<H> {
     /// Composes the names of an operation by name.
     pub(super) fn names(&mut self, member: usize, record: &Record) -> Names<'_> {
         let Self {
-            trace,
             root,
             clients,
             name,
             other,
             ..
         } = self;
-        let number = &clients[member].number;
+        let ReplayedClient { trace, number, .. } = &clients[member];
         let path = |path| trace.path(path).parts(root, number);
         match *record {
             Record::Create { path: one, .. }
@@ -313,6 +314,11 @@ impl<H: Copy + Default> Replaying<H> {
         *current = None;
         Following::End(Answer { status, ..answer })
     }
+}
+
+/// Returns the number of places for the handles of a trace.
+pub(super) fn places(trace: &Trace) -> usize {
+    trace.handles as usize + 1
 }
 
 /// Returns the directory of all clients.

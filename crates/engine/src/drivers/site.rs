@@ -26,12 +26,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Returns the trace of a replay.
-    pub(crate) fn trace(&self) -> Arc<Trace> {
+    /// Returns the trace that a client replays.
+    pub(crate) fn track(&self, client: u32) -> &Arc<Trace> {
         let Some(replay) = self.plan.work.workload.replay() else {
             unreachable!("only a replay asks for its trace");
         };
-        Arc::clone(&replay.trace)
+        replay.recording.track(client)
     }
 }
 

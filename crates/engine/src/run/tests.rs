@@ -105,7 +105,7 @@ Unlink "\clients\client1\two.doc" 0x6 NT_STATUS_OK
 fn recorded() -> Profile {
     let trace = loadfile::parse("my.txt", RECORDED.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
     }
 }

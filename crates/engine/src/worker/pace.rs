@@ -55,14 +55,16 @@ impl Pace {
     ) -> Self {
         match plan.work.load {
             LoadModel::Closed { think: None } => match plan.work.workload.replay() {
-                Some(replay) if replay.trace.has_pauses() => Self::Pausing(Pauses::new(replay)),
+                Some(replay) if replay.recording.has_pauses() => {
+                    Self::Pausing(Pauses::new(replay, client))
+                }
                 _ if mix.has_delays() => {
                     Self::Bursts(Bursts::new(mix, client_key(plan.work.seed, client), starts))
                 }
                 _ => Self::Closed,
             },
             LoadModel::Recorded => match plan.work.workload.replay() {
-                Some(replay) => Self::Recorded(Instants::new(replay, starts)),
+                Some(replay) => Self::Recorded(Instants::new(replay, client, starts)),
                 None => Self::Closed,
             },
             LoadModel::Closed { think: Some(think) } => {
@@ -189,9 +191,9 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    fn new(replay: &Replay) -> Self {
+    fn new(replay: &Replay, client: u32) -> Self {
         Self {
-            trace: Arc::clone(&replay.trace),
+            trace: Arc::clone(replay.recording.track(client)),
             at: 0,
             turns: replay.loops.map(u64::from),
         }
@@ -305,16 +307,17 @@ mod tests {
         let text = "Sleep 1 NT_STATUS_OK\nMkdir \"\\a\" NT_STATUS_OK\nSleep 2 NT_STATUS_OK\n\
                     Rmdir \"\\a\" NT_STATUS_OK\nSleep 4 NT_STATUS_OK\n";
         let trace = loadfile::parse("pauses", text.as_bytes(), Unknown::Refuse).unwrap();
-        let replay = Replay::new(Arc::new(trace));
+        let replay = Replay::new(Arc::new(trace.into()));
         for (loops, behind) in [
             (None, vec![2, 4 + 1, 2, 4 + 1]),
             (Some(1), vec![2, 4]),
             (Some(2), vec![2, 4 + 1, 2, 4]),
         ] {
-            let mut pauses = Pauses::new(&Replay {
+            let replay = Replay {
                 loops,
                 ..replay.clone()
-            });
+            };
+            let mut pauses = Pauses::new(&replay, 0);
             assert_eq!(pauses.first(), Nanos(1000));
             let seen = behind.iter().map(|_| pauses.next_pause().0 / 1000);
             assert_eq!(seen.collect::<Vec<_>>(), behind, "{loops:?}");

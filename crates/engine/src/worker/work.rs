@@ -169,7 +169,8 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
 fn has_due_instants(worker: &Assignment) -> bool {
     let plan = &*worker.plan;
     let replay = plan.work.workload.replay();
-    let pauses = replay.is_some_and(|replay| replay.trace.has_pauses()) || worker.mix.has_delays();
+    let pauses =
+        replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
     plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
 }
 

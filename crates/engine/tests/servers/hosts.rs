@@ -47,7 +47,7 @@ fn plan_of(profile: &Profile, options: &RunOptions, server: &EmbeddedServer) -> 
 fn replay() -> Profile {
     let trace = loadfile::parse("my.txt", LOADFILE.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
     }
 }

@@ -187,7 +187,7 @@ fn what_was_recorded_and_never_sent_is_counted() {
     }
     let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
     let profile = Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
     };
     let options = RunOptions {

@@ -21,7 +21,7 @@ use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
 use smbench_model::target::Target;
-use smbench_model::trace::Verb;
+use smbench_model::trace::{Recording, Verb};
 
 use crate::support::target;
 
@@ -34,7 +34,7 @@ const LINES: usize = 12_000;
 pub(crate) fn profile_of(loadfile: &str) -> Profile {
     let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
     }
 }
@@ -97,7 +97,7 @@ fn debians_client_txt_goes_as_recorded_on_samba() {
     let file = BufReader::new(std::fs::File::open(CLIENT_TXT).unwrap());
     let lines = file.lines().take(LINES).map(|line| line.unwrap() + "\n");
     let profile = profile_of(&lines.collect::<String>());
-    let trace = Arc::clone(profile.trace.as_ref().unwrap());
+    let trace = Arc::clone(profile.recording.as_ref().unwrap());
     let summary = trace.summary();
     let record = run(&plan(&profile, &options("1", 1), &samba));
     let point = &record.load_points[0];
@@ -175,7 +175,7 @@ fn every_verb_goes_as_recorded_for_clients_side_by_side_over_and_over() {
         return;
     };
     let profile = profile_of(TIDY);
-    let trace = profile.trace.as_ref().unwrap();
+    let trace = profile.recording.as_ref().unwrap();
     for oplock in [None, Some("batch"), Some("lease-rwh")] {
         let options = RunOptions {
             sessions: SessionsSpec {
@@ -272,6 +272,50 @@ Close 1 NT_STATUS_OK
             assert_eq!(point.ops.differences(), &BTreeMap::new());
         }
     }
+}
+
+/// Three clients of two tracks: the first and the third replay the first track.
+#[test]
+fn each_client_replays_its_track_of_a_recording() {
+    let parse = |text: &str| loadfile::parse("my.txt", text.as_bytes(), Unknown::Refuse).unwrap();
+    let tracks = [
+        r#"
+NTCreateX "\clients\client1.dat" 0x40 0x1 1 NT_STATUS_OK
+ReadX 1 0 4096 4096 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+"#,
+        r#"
+Mkdir "\clients\client1" NT_STATUS_OK
+NTCreateX "\clients\client1\a" 0x40 0x2 1 NT_STATUS_OK
+NTCreateX "\clients\client1\b" 0x40 0x2 2 NT_STATUS_OK
+WriteX 2 0 65536 65536 NT_STATUS_OK
+Close 1 NT_STATUS_OK
+Close 2 NT_STATUS_OK
+Deltree "\clients\client1" NT_STATUS_OK
+"#,
+    ];
+    let recording = Recording::new(tracks.map(parse).into()).unwrap();
+    let profile = Profile {
+        recording: Some(Arc::new(recording)),
+        ..Profile::from_spec("my", Spec::default())
+    };
+    let embedded = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&embedded.url(), embedded.password());
+    let options = options("3", 5);
+    let record = run(&Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap());
+    assert_eq!(embedded.memory().paths(), Vec::<String>::new());
+    let point = &record.load_points[0];
+    assert_eq!(point.invalid, None);
+    assert_eq!(point.ops.differences(), &BTreeMap::new());
+    let expected = [
+        (OpKind::Read, 10),
+        (OpKind::Write, 5),
+        (OpKind::Create, 20),
+        (OpKind::Close, 20),
+        (OpKind::Mkdir, 5),
+        (OpKind::Deltree, 5),
+    ];
+    assert_eq!(counts(point), expected.into());
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn handles_take_as_much_room_as_are_open_at_a_time() {
 
 fn replays(trace: Trace, loops: Option<u32>) -> Replays {
     let replay = Replay {
-        trace: Arc::new(trace),
+        recording: Arc::new(trace.into()),
         timing: Timing::Fast,
         loops,
     };
@@ -250,7 +250,10 @@ fn a_client_goes_through_the_file_in_its_order_as_often_as_asked() {
             .collect();
         assert_eq!(seen, kinds.repeat(3));
     }
-    let endless = Replays::new(Replay::new(Arc::new(read_text(EVERY_VERB).unwrap())), 1);
+    let endless = Replays::new(
+        Replay::new(Arc::new(read_text(EVERY_VERB).unwrap().into())),
+        1,
+    );
     assert_eq!(
         endless.of_client(0).take(records * 10).count(),
         records * 10
@@ -353,7 +356,7 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
     let with = |lines: &str| {
         let trace = parse("x", lines.as_bytes(), Unknown::Refuse).unwrap();
         Profile {
-            trace: Some(Arc::new(trace)),
+            recording: Some(Arc::new(trace.into())),
             ..Profile::from_spec("x", Spec::default())
         }
     };

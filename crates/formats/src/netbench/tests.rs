@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
 use smbench_model::operations::replay::Replays;
-use smbench_model::trace::{PreparedName, Record};
+use smbench_model::trace::{PreparedName, Record, Recording};
 use smbench_model::workload::Replay;
 
 use super::*;
@@ -69,8 +69,8 @@ fn published(capture: NetbenchCapture) -> ([(OpKind, f64); 11], u64, [u64; 2]) {
 }
 
 fn player(capture: NetbenchCapture, seed: u64, client: u32) -> impl Iterator<Item = Operation> {
-    let trace = Arc::new(generate(capture, seed));
-    Replays::new(Replay::new(trace), seed).of_client(client)
+    let recording = Arc::new(generate(capture, seed).into());
+    Replays::new(Replay::new(recording), seed).of_client(client)
 }
 
 /// All episodes together are the capture, except for rounding.
@@ -132,13 +132,14 @@ proptest! {
         seed in any::<u64>(),
         client in 0u32..1000,
     ) {
-        let trace = Arc::new(generate(capture, seed));
+        let recording = Arc::new(Recording::from(generate(capture, seed)));
+        let trace = recording.track(client);
         let population = trace.population.made.iter();
         let mut there: HashSet<_> = population.map(|(path, _)| *path).collect();
         let before = there.clone();
         let mut open = HashMap::new();
         let turns = trace.len() * 2;
-        for operation in Replays::new(Replay::new(Arc::clone(&trace)), seed).of_client(client).take(turns) {
+        for operation in Replays::new(Replay::new(Arc::clone(&recording)), seed).of_client(client).take(turns) {
             let went_well = trace.status(operation.action) == NtStatus::SUCCESS;
             match *trace.record(operation.action) {
                 Record::Create { path, disposition, handle, .. } => {

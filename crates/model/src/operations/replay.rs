@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::operations::Operation;
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::trace::{HandleNumber, Record, Trace};
+use crate::trace::{HandleNumber, Record, Recording, Trace};
 use crate::workload::{Replay, Timing};
 
 /// The operations of all clients of a replay.
@@ -23,7 +23,7 @@ impl Replays {
 
     /// Returns the player of `client` (from 0) at its first operation.
     pub fn player(&self, client: u32) -> TracePosition {
-        let trace = Arc::clone(&self.replay.trace);
+        let trace = Arc::clone(self.replay.recording.track(client));
         let key = finalise(finalise(self.seed.wrapping_add(GOLDEN_GAMMA)) ^ u64::from(client));
         let mut player = TracePosition {
             trace,
@@ -158,9 +158,9 @@ pub fn pause_before(trace: &Trace, at: u32) -> u64 {
 impl Replay {
     /// Makes an endless replay, as fast as possible.
     #[must_use]
-    pub const fn new(trace: Arc<Trace>) -> Self {
+    pub const fn new(recording: Arc<Recording>) -> Self {
         Self {
-            trace,
+            recording,
             timing: Timing::Fast,
             loops: None,
         }

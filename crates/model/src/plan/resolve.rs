@@ -154,8 +154,8 @@ impl PlanSources<'_> {
 
     fn workload(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
         let spec = &self.profile.spec;
-        if let Some(trace) = self.trace(merged)? {
-            return self.replay(trace, merged);
+        if let Some(recording) = self.recording(merged)? {
+            return self.replay(recording, merged);
         }
         let replays = [
             ("timing", merged.timing.is_some()),

@@ -117,7 +117,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             files: workload.files,
             operations,
             pattern: workload.pattern(),
-            trace: workload.replay().map(|replay| replay.trace.digest()),
+            trace: workload.replay().map(|replay| replay.recording.digest()),
             loops: workload.replay().and_then(|replay| replay.loops),
             fileio: workload.fileio().map(Tested::from),
         }

@@ -165,11 +165,11 @@ impl From<&Workload> for WorkloadDoc {
 
 impl From<&Replay> for ReplayDoc {
     fn from(replay: &Replay) -> Self {
-        let summary = replay.trace.summary();
+        let summary = replay.recording.summary();
         let operations = summary.operations.iter();
         Self {
             source: summary.source.clone(),
-            sha256: replay.trace.digest(),
+            sha256: replay.recording.digest(),
             lines: summary.lines,
             operations: operations
                 .map(|(verb, &count)| (verb.name().to_owned(), count))

@@ -297,7 +297,7 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
     let mut record = run(vec![replayed]);
     record.plan.work.workload.sizes.clear();
     record.plan.work.workload.requests = Requests::Replay(Replay {
-        trace: Arc::new(trace),
+        recording: Arc::new(trace.into()),
         timing: Timing::Fast,
         loops: Some(1),
     });

@@ -28,7 +28,7 @@ use super::to::CifsTo;
 use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::replaying::{Deletion, Following, Names, Replaying};
+use crate::drivers::replaying::{Deletion, Following, Names, Replaying, places};
 use crate::drivers::requests::recorded::{is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
@@ -56,7 +56,8 @@ impl CifsEncode for CifsTrace {
         _: &mut CifsClient,
     ) -> Result<Vec<CifsPlace>, SessionError> {
         self.populate(site, client, session).await?;
-        self.add(client, vec![FileNumber::default(); self.handles()])?;
+        let trace = site.track(client);
+        self.add(client, trace, vec![FileNumber::default(); places(trace)])?;
         let slots = 0..site.plan.work.outstanding;
         Ok(slots.map(|_| CifsPlace::default()).collect())
     }

@@ -24,7 +24,7 @@ use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
-use crate::drivers::replaying::{Deletion, Following, Names, Replaying, root_of};
+use crate::drivers::replaying::{Deletion, Following, Names, Replaying, places, root_of};
 use crate::drivers::requests::info::{self, ANSWER_LEN};
 use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
@@ -56,7 +56,8 @@ impl Encode for TraceEncoder {
     ) -> Result<Vec<SlotObjects>, SessionError> {
         self.populate(site, client, session).await?;
         held.directory = open_directory(session, &root_of(site)).await?;
-        self.add(client, vec![TracedOpen::default(); self.handles()])?;
+        let trace = site.track(client);
+        self.add(client, trace, vec![TracedOpen::default(); places(trace)])?;
         let slots = 0..site.plan.work.outstanding;
         Ok(slots.map(|_| SlotObjects::default()).collect())
     }

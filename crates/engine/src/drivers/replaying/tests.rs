@@ -12,8 +12,8 @@ NTCreateX "\c" 0x40 0x1 8 NT_STATUS_OBJECT_NAME_NOT_FOUND
 /// Two clients with two slots each.
 fn two_clients() -> Replaying<u8> {
     let trace = loadfile::parse("my.txt", TEXT.as_bytes(), Unknown::Refuse).unwrap();
+    let trace = Arc::new(trace);
     let mut replaying = Replaying {
-        trace: Arc::new(trace),
         root: wire_name("r\\").unwrap(),
         clients: Vec::new(),
         slots: Vec::new(),
@@ -22,8 +22,9 @@ fn two_clients() -> Replaying<u8> {
         other: WireName::default(),
     };
     for client in [4, 5] {
-        let handles = vec![0; replaying.handles()];
-        replaying.add(client, handles).unwrap();
+        replaying
+            .add(client, &trace, vec![0; places(&trace)])
+            .unwrap();
     }
     replaying
 }

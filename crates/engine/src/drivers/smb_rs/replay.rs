@@ -25,7 +25,7 @@ use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
 use crate::drivers::driver::Call;
-use crate::drivers::replaying::{Replaying, root_of};
+use crate::drivers::replaying::{Replaying, places, root_of};
 use crate::drivers::requests::recorded::{recorded, set_class};
 use crate::drivers::site::Site;
 use crate::smb::session::{Session, SessionError};
@@ -73,17 +73,17 @@ impl Caller for TraceCaller {
         client: u32,
         link: &Arc<Link>,
     ) -> Result<(), SessionError> {
-        let path = root_of(site);
+        let (path, trace) = (root_of(site), site.track(client));
         let root = link.open_directory(&site.endpoint, &path).await?;
         let mut handles = Vec::new();
-        for _ in 0..self.replaying.handles() {
+        for _ in 0..places(trace) {
             let closed = link.closed_directory(&site.endpoint, &path).await?;
             handles.push(TraceHandle {
                 file: unlimited(closed),
                 is_open: false,
             });
         }
-        self.replaying.add(client, handles)?;
+        self.replaying.add(client, trace, handles)?;
         self.clients.push(ClientRoot {
             link: Arc::clone(link),
             root: unlimited(root),

@@ -17,9 +17,9 @@ pub(crate) struct Instants {
 }
 
 impl Instants {
-    pub(crate) fn new(replay: &Replay, starts: Nanos) -> Self {
+    pub(crate) fn new(replay: &Replay, client: u32, starts: Nanos) -> Self {
         Self {
-            trace: Arc::clone(&replay.trace),
+            trace: Arc::clone(replay.recording.track(client)),
             began: starts,
             at: 0,
             left: replay.loops,
@@ -107,9 +107,9 @@ mod tests {
         let trace = loadfile::parse("my.txt", text.as_bytes(), Unknown::Refuse).unwrap();
         let replay = Replay {
             loops,
-            ..Replay::new(Arc::new(trace))
+            ..Replay::new(Arc::new(trace.into()))
         };
-        Instants::new(&replay, Nanos(1000))
+        Instants::new(&replay, 0, Nanos(1000))
     }
 
     /// The number left is the same as when taking one after the other.

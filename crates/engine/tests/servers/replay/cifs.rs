@@ -26,7 +26,7 @@ fn replays_as_recorded(profile: &Profile, samba: &ScratchSamba, clients: u32) {
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None);
     assert_eq!(point.ops.differences(), &BTreeMap::new());
-    let trace = Arc::clone(profile.trace.as_ref().unwrap());
+    let trace = Arc::clone(profile.recording.as_ref().unwrap());
     let (summary, times) = (trace.summary(), u64::from(clients));
     let mut expected = recorded(&summary.operations, times);
     *expected.get_mut(&OpKind::Close).unwrap() += summary.closed * times;

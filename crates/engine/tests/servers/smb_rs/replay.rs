@@ -74,7 +74,7 @@ Close 1 NT_STATUS_OK
 fn profile_of(loadfile: &str) -> Profile {
     let trace = loadfile::parse("my.txt", loadfile.as_bytes(), Unknown::Refuse).unwrap();
     Profile {
-        trace: Some(Arc::new(trace)),
+        recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
     }
 }

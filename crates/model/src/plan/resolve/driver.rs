@@ -56,7 +56,10 @@ impl PlanSources<'_> {
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
     let missing = match plan.work.workload.replay() {
-        Some(replay) => replay.trace.records.iter().find_map(not_replayed),
+        Some(replay) => {
+            let mut tracks = replay.recording.tracks();
+            tracks.find_map(|track| track.records.iter().find_map(not_replayed))
+        }
         None => {
             let actions = plan.work.workload.actions();
             let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
@@ -289,7 +292,9 @@ mod tests {
             trace.push(step, NtStatus::SUCCESS, None).unwrap();
         }
         let profile = Profile {
-            trace: Some(Arc::new(trace.finish("my.txt".to_owned(), 1, [0; 32]))),
+            recording: Some(Arc::new(
+                trace.finish("my.txt".to_owned(), 1, [0; 32]).into(),
+            )),
             ..Profile::from_spec("my", Spec::default())
         };
         let (target, _) = Target::parse("smb://ann@host/share").unwrap();

@@ -10,16 +10,16 @@ use crate::contents::Verify;
 use crate::files::{FileSet, Scope};
 use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError, Problem};
-use crate::trace::Trace;
+use crate::trace::Recording;
 use crate::work::WorkSpec;
 use crate::workload::{Replay, Requests, Timing, Workload};
 
 impl PlanSources<'_> {
     /// Returns the recording of the profile, if it has one.
-    pub(super) fn trace(&self, merged: &WorkSpec) -> Result<Option<Arc<Trace>>, PlanError> {
+    pub(super) fn recording(&self, merged: &WorkSpec) -> Result<Option<Arc<Recording>>, PlanError> {
         let profile = self.profile;
         let Some(capture) = profile.spec.netbench else {
-            return Ok(profile.trace.clone());
+            return Ok(profile.recording.clone());
         };
         let spec = &profile.spec;
         for (name, is_given) in [
@@ -42,13 +42,14 @@ impl PlanSources<'_> {
             let problem = Problem::Without("netbench", "a generator of its trace");
             return Err(self.in_profile(problem));
         };
-        Ok(Some(Arc::new(generate(capture, merged.seed.unwrap_or(1)))))
+        let trace = generate(capture, merged.seed.unwrap_or(1));
+        Ok(Some(Arc::new(trace.into())))
     }
 
     /// Resolves a replay of this recording with the options given.
     pub(super) fn replay(
         &self,
-        trace: Arc<Trace>,
+        recording: Arc<Recording>,
         merged: &WorkSpec,
     ) -> Result<Workload, PlanError> {
         if merged.loops == Some(0) {
@@ -58,19 +59,19 @@ impl PlanSources<'_> {
             return Err(self.not_in_replay("file_size", "files are as large as recorded"));
         }
         let timing = merged.timing.unwrap_or_default();
-        if timing == Timing::Recorded && !trace.has_times() {
-            let problem = Problem::NoTimes(trace.summary().source.clone());
+        if timing == Timing::Recorded && !recording.has_times() {
+            let problem = Problem::NoTimes(recording.summary().source.clone());
             return Err(self.in_option("timing", problem));
         }
         Ok(Workload {
             sizes: Vec::new(),
             files: FileSet {
                 scope: Scope::Private,
-                count: trace.files_per_client(),
+                count: recording.files_per_client(),
                 size: 0,
             },
             requests: Requests::Replay(Replay {
-                trace,
+                recording,
                 timing,
                 loops: merged.loops,
             }),
@@ -92,7 +93,7 @@ impl PlanSources<'_> {
     /// the waits of the recorded clients, and either option would silently replace
     /// them.
     pub(super) fn check_pauses(&self, replay: &Replay, merged: &WorkSpec) -> Result<(), PlanError> {
-        if !replay.trace.has_pauses() {
+        if !replay.recording.has_pauses() {
             return Ok(());
         }
         let name = match (&merged.rate, merged.think_time) {

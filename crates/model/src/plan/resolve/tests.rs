@@ -34,7 +34,9 @@ pub(in crate::plan) fn recorded() -> Profile {
     let step = Step::Mkdir(r"\made");
     trace.push(&step, NtStatus::SUCCESS, None).unwrap();
     Profile {
-        trace: Some(Arc::new(trace.finish("my.txt".to_owned(), 1, [0; 32]))),
+        recording: Some(Arc::new(
+            trace.finish("my.txt".to_owned(), 1, [0; 32]).into(),
+        )),
         ..Profile::from_spec("my", Spec::default())
     }
 }

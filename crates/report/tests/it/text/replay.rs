@@ -37,7 +37,7 @@ fn replay(differ: &[(OpKind, OperationFailure, u32)]) -> RunRecord {
     let mut record = run(vec![replayed]);
     record.plan.work.workload.sizes.clear();
     record.plan.work.workload.requests = Requests::Replay(Replay {
-        trace: Arc::new(trace),
+        recording: Arc::new(trace.into()),
         timing: Timing::Fast,
         loops: None,
     });

@@ -1,0 +1,204 @@
+//! A recording: the traces of the clients that were recorded, each a track.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+
+use super::{Summary, Trace};
+use crate::digest::hex;
+use crate::kind::OpKind;
+
+/// The tracks of a recording. Client c replays track c modulo their number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// At least one, each with records.
+    tracks: Box<[Arc<Trace>]>,
+    summary: Summary,
+}
+
+impl From<Trace> for Recording {
+    fn from(trace: Trace) -> Self {
+        Self {
+            summary: trace.summary.clone(),
+            tracks: Box::new([Arc::new(trace)]),
+        }
+    }
+}
+
+impl Recording {
+    /// Makes a recording of these tracks. Those without records are left out. Returns
+    /// `None` if none is left.
+    #[must_use]
+    pub fn new(tracks: Vec<Trace>) -> Option<Self> {
+        let mut tracks = tracks.into_iter().filter(|track| !track.is_empty());
+        let mut recording = Self::from(tracks.next()?);
+        let mut all = recording.tracks.into_vec();
+        for track in tracks {
+            recording.summary.add(&track.summary);
+            all.push(Arc::new(track));
+        }
+        recording.tracks = all.into_boxed_slice();
+        Some(recording)
+    }
+
+    /// Returns the track of the client with this number, from 0.
+    #[must_use]
+    pub fn track(&self, client: u32) -> &Arc<Trace> {
+        &self.tracks[client as usize % self.tracks.len()]
+    }
+
+    /// Returns all tracks.
+    pub fn tracks(&self) -> impl Iterator<Item = &Trace> {
+        self.tracks.iter().map(|track| &**track)
+    }
+
+    /// Returns the summary of all tracks together.
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Returns the digest of the track; of several tracks, the SHA-256 of their
+    /// digests.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        match &*self.tracks {
+            [track] => track.digest(),
+            tracks => {
+                let digests: Vec<_> = tracks.iter().flat_map(|track| track.digest).collect();
+                hex(digest(&SHA256, &digests).as_ref())
+            }
+        }
+    }
+
+    /// Returns the kinds of operations that occur, each once.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<OpKind> {
+        let mut kinds: Vec<_> = self.tracks().flat_map(Trace::kinds).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Whether clients pause.
+    #[must_use]
+    pub fn has_pauses(&self) -> bool {
+        self.tracks().any(Trace::has_pauses)
+    }
+
+    /// Whether the time of each operation is known.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        self.tracks().all(Trace::has_times)
+    }
+
+    /// Returns the bytes of the files that the replays of the first `clients` clients
+    /// need to exist.
+    #[must_use]
+    pub fn bytes_of(&self, clients: u32) -> u64 {
+        let (tracks, clients) = (self.tracks.len() as u64, u64::from(clients));
+        let sums = (0..).zip(self.tracks()).map(|(at, track)| {
+            let replays = (clients + tracks - 1 - at) / tracks;
+            track.bytes_per_client().saturating_mul(replays)
+        });
+        sums.fold(0, u64::saturating_add)
+    }
+
+    /// Returns the largest number of files that a client's replay needs to exist.
+    #[must_use]
+    pub fn files_per_client(&self) -> u32 {
+        let files = self.tracks().map(Trace::files_per_client);
+        files.max().unwrap_or(0)
+    }
+}
+
+impl Summary {
+    /// Adds the summary of a further track.
+    fn add(&mut self, other: &Self) {
+        for (verb, count) in &other.operations {
+            *self.operations.entry(*verb).or_default() += count;
+        }
+        for (text, count) in &other.skipped {
+            *self.skipped.entry(text.clone()).or_default() += count;
+        }
+        self.lines += other.lines;
+        self.closed += other.closed;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+        self.largest = self.largest.max(other.largest);
+        let lengths = self.length.zip(other.length);
+        self.length = lengths.map(|(one, other)| one.max(other));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use smbench_protocol::NtStatus;
+
+    use super::*;
+    use crate::operations::replay::Replays;
+    use crate::trace::{Builder, Step, Verb};
+    use crate::workload::Replay;
+
+    /// Makes a track of these steps, with a file of `bytes` before them.
+    fn track(name: u8, steps: &[Step<'_>], bytes: u64) -> Trace {
+        let mut builder = Builder::default();
+        builder.expect_file("a", bytes);
+        for (at, step) in (0..).zip(steps) {
+            let at = Duration::from_secs(at);
+            builder.push(step, NtStatus::SUCCESS, Some(at)).unwrap();
+        }
+        builder.finish(format!("{name}.txt"), 3, [name; 32])
+    }
+
+    fn two() -> [Trace; 2] {
+        [
+            track(1, &[Step::Unlink("a"), Step::Mkdir("b")], 10),
+            track(2, &[Step::Rmdir("b")], 100),
+        ]
+    }
+
+    #[test]
+    fn one_track_is_a_recording_like_itself() {
+        let [track, _] = two();
+        let recording = Recording::from(track.clone());
+        assert_eq!(recording.digest(), track.digest());
+        assert_eq!(recording.summary(), track.summary());
+        assert_eq!(recording.bytes_of(7), 70);
+        assert_eq!(Recording::new(vec![track]), Some(recording));
+    }
+
+    #[test]
+    fn clients_take_the_tracks_in_turns() {
+        let [one, other] = two();
+        let empty = track(3, &[], 0);
+        assert_eq!(Recording::new(vec![empty.clone()]), None);
+        let recording = Recording::new(vec![one, empty, other]).unwrap();
+        let summary = recording.summary();
+        assert_eq!((summary.source.as_str(), summary.lines), ("1.txt", 6));
+        let expected = [Verb::Unlink, Verb::Mkdir, Verb::Rmdir].map(|verb| (verb, 1));
+        assert_eq!(summary.operations, expected.into());
+        assert_eq!(summary.length, Some(Duration::from_secs(1)));
+        let bytes = [0, 1, 2, 3].map(|clients| recording.bytes_of(clients));
+        assert_eq!(bytes, [0, 10, 110, 120]);
+        let digests = recording.tracks().map(Trace::digest);
+        let digests: BTreeSet<_> = digests.chain([recording.digest()]).collect();
+        assert_eq!(digests.len(), 3);
+        let replays = Replays::new(Replay::new(Arc::new(recording)), 1);
+        for client in 0..4 {
+            let kinds: Vec<_> = replays
+                .of_client(client)
+                .map(|op| op.kind)
+                .take(2)
+                .collect();
+            let expected = match client % 2 {
+                0 => [OpKind::Unlink, OpKind::Mkdir],
+                _ => [OpKind::Rmdir; 2],
+            };
+            assert_eq!(kinds, expected, "{client}");
+        }
+    }
+}
