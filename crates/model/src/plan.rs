@@ -89,7 +89,7 @@ impl Plan {
     pub fn largest_of(&self, direction: Direction) -> u32 {
         let sizes = self.work.workload.request_sizes_of(direction);
         let replay = self.work.workload.replay();
-        let recorded = replay.map(|replay| replay.trace.largest_of(direction));
+        let recorded = replay.map(|replay| replay.recording.largest_of(direction));
         sizes.chain(recorded).max().unwrap_or(0)
     }
 

@@ -109,8 +109,13 @@ impl Trace {
             Direction::Read => Verb::Read,
             Direction::Write => Verb::Write,
         };
-        let moved = self.records.iter().filter(|record| record.verb == verb);
-        moved.map(|record| record.length).max().unwrap_or(0)
+        let moved = self.records.iter().filter(|record| record.verb() == verb);
+        moved.map(|record| record.range().1).max().unwrap_or(0)
+    }
+
+    /// Returns the recorded paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Template> {
+        self.paths.iter()
     }
 
     /// Returns the number of records in one pass.

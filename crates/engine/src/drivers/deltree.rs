@@ -79,7 +79,7 @@ impl Deltree {
         let is_gone = match status {
             NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND => true,
             // Of a listing, this is the end. Of an open, some servers mean that there is no name.
-            NtStatus::NO_SUCH_FILE => !matches!(self.stage, DeltreeStage::Listing),
+            NtStatus::NO_SUCH_FILE => self.request != DeltreeRequest::Listing,
             _ => false,
         };
         let is_empty = matches!(status, NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE);

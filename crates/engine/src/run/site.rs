@@ -57,7 +57,7 @@ pub(super) async fn run(
     } = connect(plan, course.clients_for_certain(), cancel).await?;
     let mut workspace = claim(plan, &endpoint, session, observer).await?;
     if let Some(replay) = plan.work.workload.replay() {
-        workspace.note_recorded(&replay.trace).await;
+        workspace.note_recorded(&replay.recording).await;
     }
     let split = server.split;
     let mut record = RunRecord {

@@ -215,7 +215,7 @@ fn runs_and_replays_leave_nothing_where_case_is_folded() {
             }
             let trace = loadfile::parse("my.txt", TRACE.as_bytes(), Unknown::Refuse).unwrap();
             let profile = Profile {
-                trace: Some(Arc::new(trace)),
+                recording: Some(Arc::new(trace.into())),
                 ..Profile::from_spec("my", Spec::default())
             };
             let options = RunOptions {

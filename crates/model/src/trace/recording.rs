@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use super::{Summary, Trace};
 use crate::digest::hex;
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 
 /// The tracks of a recording. Client c replays track c modulo their number.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +69,12 @@ impl Recording {
                 hex(digest(&SHA256, &digests).as_ref())
             }
         }
+    }
+
+    /// Returns the bytes of the largest READ or WRITE.
+    pub(crate) fn largest_of(&self, direction: Direction) -> u32 {
+        let largest = self.tracks().map(|track| track.largest_of(direction));
+        largest.max().unwrap_or(0)
     }
 
     /// Returns the kinds of operations that occur, each once.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use smbench_model::trace::Trace;
+use smbench_model::trace::{Recording, Trace};
 use smbench_protocol::FileId;
 
 use crate::smb::calls::FileCalls;
@@ -17,10 +17,11 @@ const HEADING: &str = "smbench: names in the recorded workload of this run";
 const MARKER_BYTES_MAX: usize = 16 * 1024;
 
 impl Workspace {
-    /// Notes that replays of this trace make files of the recorded names.
-    pub(crate) async fn note_recorded(&mut self, trace: &Trace) {
+    /// Notes that replays of this recording make files of the recorded names.
+    pub(crate) async fn note_recorded(&mut self, recording: &Recording) {
         let leaf = |path: &str| path.rsplit('\\').next().unwrap_or_default().to_owned();
-        let names = trace.paths.iter().map(|path| leaf(&path.display(0)));
+        let paths = recording.tracks().flat_map(Trace::paths);
+        let names = paths.map(|path| leaf(&path.display(0)));
         let names: BTreeSet<_> = names.collect();
         let text = to_text(&names);
         self.seen.replayed(names);
