@@ -79,7 +79,7 @@ pub(super) struct Names<'a> {
 }
 
 /// A request of the deletion of a tree.
-pub(super) struct Deletion<'a> {
+pub(super) struct DeletionRequest<'a> {
     pub(super) request: DeltreeRequest,
     pub(super) name: &'a WireName,
 }
@@ -221,7 +221,7 @@ impl<H> Replaying<H> {
     }
 
     /// Begins the deletion of a tree, and returns its first request.
-    pub(super) fn begin_deletion(&mut self, slot: u32, listed: &str) -> Deletion<'_> {
+    pub(super) fn begin_deletion(&mut self, slot: u32, listed: &str) -> DeletionRequest<'_> {
         let deltree = Deltree::of(self.name.to_string());
         self.slots[slot as usize].deltree = Some(Box::new(deltree));
         self.deletion(slot, listed)
@@ -229,7 +229,7 @@ impl<H> Replaying<H> {
 
     /// Returns the next request of the deletion of a tree, and its name. `listed` is
     /// appended to the name of a directory to list.
-    pub(super) fn deletion(&mut self, slot: u32, listed: &str) -> Deletion<'_> {
+    pub(super) fn deletion(&mut self, slot: u32, listed: &str) -> DeletionRequest<'_> {
         let Some(deltree) = &self.slots[slot as usize].deltree else {
             unreachable!("a deletion has begun");
         };
@@ -240,7 +240,7 @@ impl<H> Replaying<H> {
             DeltreeRequest::Listing => self.name.set(&format!("{path}{listed}")),
             DeltreeRequest::File | DeltreeRequest::Directory => self.name.set(path),
         };
-        Deletion {
+        DeletionRequest {
             request,
             name: &self.name,
         }

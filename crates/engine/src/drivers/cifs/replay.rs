@@ -28,7 +28,7 @@ use super::to::CifsTo;
 use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::replaying::{Deletion, Following, Names, Replaying, places};
+use crate::drivers::replaying::{DeletionRequest, Following, Names, Replaying, places};
 use crate::drivers::requests::recorded::{is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
@@ -225,7 +225,10 @@ impl CifsTo<'_> {
     }
 
     /// Sends the next request of the deletion of a tree.
-    fn delete_from(self, Deletion { request, name }: Deletion<'_>) -> Result<(), NoCredit> {
+    fn delete_from(
+        self,
+        DeletionRequest { request, name }: DeletionRequest<'_>,
+    ) -> Result<(), NoCredit> {
         match request {
             DeltreeRequest::Listing => {
                 let level = find_level::SMB_FIND_FILE_BOTH_DIRECTORY_INFO;

@@ -24,7 +24,7 @@ use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
-use crate::drivers::replaying::{Deletion, Following, Names, Replaying, places, root_of};
+use crate::drivers::replaying::{DeletionRequest, Following, Names, Replaying, places, root_of};
 use crate::drivers::requests::info::{self, ANSWER_LEN};
 use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
@@ -248,7 +248,10 @@ impl To<'_> {
     }
 
     /// Sends the next frame of the deletion of a tree.
-    fn delete_from(self, Deletion { request, name }: Deletion<'_>) -> Result<u8, NoCredit> {
+    fn delete_from(
+        self,
+        DeletionRequest { request, name }: DeletionRequest<'_>,
+    ) -> Result<u8, NoCredit> {
         match request {
             DeltreeRequest::File => self.touch(&deletion(name, options::FILE_NON_DIRECTORY_FILE)),
             DeltreeRequest::Directory => self.touch(&deletion(name, options::FILE_DIRECTORY_FILE)),
