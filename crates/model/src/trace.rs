@@ -25,7 +25,8 @@ use crate::kind::{Direction, OpKind};
 pub use builder::Builder;
 pub use path::Template;
 pub use population::{Population, PreparedName};
-pub use record::{HandleNumber, PathNumber, Record};
+use record::DetailNumber;
+pub use record::{CreateDetail, HandleNumber, PathNumber, Record};
 pub use recording::Recording;
 pub use step::{Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
@@ -39,6 +40,8 @@ pub struct Trace {
     #[doc(hidden)]
     pub records: Box<[Record]>,
     paths: Box<[Template]>,
+    /// What some CREATEs have beside their records.
+    details: Box<[CreateDetail]>,
     /// The index of the recorded status of each record.
     ends: Box<[u16]>,
     statuses: Box<[NtStatus]>,
@@ -188,6 +191,18 @@ impl Trace {
     #[must_use]
     pub fn path(&self, PathNumber(number): PathNumber) -> &Template {
         &self.paths[number as usize]
+    }
+
+    /// Returns what a CREATE has beside its record.
+    #[must_use]
+    pub fn detail(&self, record: &Record) -> Option<&CreateDetail> {
+        match *record {
+            Record::Create {
+                detail: Some(DetailNumber(number)),
+                ..
+            } => self.details.get(number.get() as usize - 1),
+            _ => None,
+        }
     }
 
     /// Describes record number `at` in the syntax of a loadfile, as the client with

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
-use smbench_model::trace::{Record, Trace};
+use smbench_model::trace::{CreateDetail, Record, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
@@ -76,6 +76,8 @@ pub(super) struct Names<'a> {
     pub(super) name: &'a mut WireName,
     /// The new path of a rename, or the pattern of a listing.
     pub(super) other: &'a WireName,
+    /// What a CREATE has beside its record.
+    pub(super) detail: Option<&'a CreateDetail>,
 }
 
 /// A request of the deletion of a tree.
@@ -217,7 +219,11 @@ impl<H> Replaying<H> {
             }
             _ => {}
         }
-        Names { name, other }
+        Names {
+            name,
+            other,
+            detail: trace.detail(record),
+        }
     }
 
     /// Begins the deletion of a tree, and returns its first request.

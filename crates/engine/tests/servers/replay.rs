@@ -2,6 +2,7 @@
 //! out, differences are counted and end nothing, and nothing is left on the share.
 
 mod cifs;
+mod details;
 mod differences;
 mod remains;
 

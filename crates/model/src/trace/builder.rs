@@ -8,13 +8,15 @@ mod handles;
 mod paths;
 mod record;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
 use super::population::{Names, PreparedName};
+use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
-use super::{PathNumber, RECORDS_MAX, Record, Summary, Trace, Verb};
+use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, Summary, Trace, Verb};
 use handles::Handles;
 use paths::Paths;
 
@@ -23,6 +25,7 @@ use paths::Paths;
 #[derive(Default)]
 pub struct Builder {
     records: Vec<Record>,
+    details: Vec<CreateDetail>,
     /// The index of the status of each record.
     ends: Vec<u16>,
     paths: Paths,
@@ -73,6 +76,16 @@ impl Builder {
             self.ends.push(end);
         }
         Ok(())
+    }
+
+    /// Adds to the last record, a CREATE, what its record does not have.
+    pub fn detail(&mut self, of_create: CreateDetail) {
+        if let Some(Record::Create { detail, .. }) = self.records.last_mut() {
+            // The number fits, because there are at most as many as records.
+            let number = NonZeroU32::MIN.saturating_add(self.details.len() as u32);
+            *detail = Some(DetailNumber(number));
+            self.details.push(of_create);
+        }
     }
 
     /// Counts a line that is left out.
@@ -139,6 +152,7 @@ impl Builder {
                 false => Box::default(),
             },
             records: self.records.into_boxed_slice(),
+            details: self.details.into_boxed_slice(),
             ends: self.ends.into_boxed_slice(),
             paths: self.paths.templates.into_boxed_slice(),
             statuses: self.statuses.into_boxed_slice(),

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use smbench_protocol::command::create_context::CreateContext;
+
 use super::step::HANDLES_MAX;
 use super::{InfoLevel, Verb};
 
@@ -30,6 +32,20 @@ impl HandleNumber {
     }
 }
 
+/// The number of what a CREATE has beside its record.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DetailNumber(pub(super) NonZeroU32);
+
+/// What a CREATE of SMB2 has, and one of a loadfile has not (MS-SMB2 2.2.13).
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateDetail {
+    pub desired_access: u32,
+    pub share_access: u32,
+    pub contexts: Box<[CreateContext]>,
+}
+
 /// One operation. A handle is `None` if the recording did not open it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +56,7 @@ pub enum Record {
         disposition: u8,
         /// The handle that it opens; `None` if it failed.
         handle: Option<HandleNumber>,
+        detail: Option<DetailNumber>,
     },
     Close(Option<HandleNumber>),
     Read {

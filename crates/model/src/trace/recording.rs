@@ -143,10 +143,11 @@ mod tests {
     use std::time::Duration;
 
     use smbench_protocol::NtStatus;
+    use smbench_protocol::command::create_context::CreateContext;
 
     use super::*;
     use crate::operations::replay::Replays;
-    use crate::trace::{Builder, Step, Verb};
+    use crate::trace::{Builder, CreateDetail, Step, Verb};
     use crate::workload::Replay;
 
     /// Makes a track of these steps, with a file of `bytes` before them.
@@ -165,6 +166,33 @@ mod tests {
             track(1, &[Step::Unlink("a"), Step::Mkdir("b")], 10),
             track(2, &[Step::Rmdir("b")], 100),
         ]
+    }
+
+    #[test]
+    fn a_create_may_have_a_detail_beside_its_record() {
+        let mut builder = Builder::default();
+        let create = |handle| Step::Create {
+            path: "a",
+            options: 0,
+            disposition: 2,
+            handle,
+        };
+        let detail = |desired_access| CreateDetail {
+            desired_access,
+            share_access: 7,
+            contexts: Box::new([CreateContext::QueryOnDiskId]),
+        };
+        for handle in 0..3 {
+            let status = NtStatus::SUCCESS;
+            builder.push(&create(handle), status, None).unwrap();
+            if handle > 0 {
+                builder.detail(detail(handle as u32));
+            }
+        }
+        let trace = builder.finish("x".to_owned(), 3, [0; 32]);
+        let details = trace.records.iter().map(|record| trace.detail(record));
+        let expected = [None, Some(&detail(1)), Some(&detail(2)), None, None, None];
+        assert_eq!(details.collect::<Vec<_>>(), expected);
     }
 
     #[test]

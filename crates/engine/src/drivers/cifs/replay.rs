@@ -148,7 +148,11 @@ impl CifsGroup<CifsTrace> {
     /// Encodes an operation by name.
     fn by_name(&mut self, call: &Call, record: Record, to: CifsTo<'_>) -> Result<(), NoCredit> {
         let encoder = &mut self.encoder;
-        let Names { name, other } = encoder.names(call.member, &record);
+        let Names {
+            name,
+            other,
+            detail,
+        } = encoder.names(call.member, &record);
         let place = &mut self.places[call.slot as usize];
         match record {
             Record::Create {
@@ -164,7 +168,7 @@ impl CifsGroup<CifsTrace> {
                 place.asks_to_cache = oplock != OplockLevel::None;
                 to.create(&CreateRequest {
                     oplock,
-                    ..recorded(name, options, disposition)
+                    ..recorded(name, options, disposition, detail)
                 })
             }
             Record::QueryPath { level, .. } => {

@@ -160,7 +160,11 @@ impl GroupState<TraceEncoder> {
     /// in one frame. A CREATE of the trace is alone.
     fn by_name(&mut self, call: &Call, record: Record, to: To<'_>) -> Result<(), NoCredit> {
         let encoder = &mut self.encoder;
-        let Names { name, other } = encoder.names(call.member, &record);
+        let Names {
+            name,
+            other,
+            detail,
+        } = encoder.names(call.member, &record);
         let name = &*name;
         let place = &mut self.places[call.slot as usize];
         let negotiated = to.connection.negotiated();
@@ -170,6 +174,7 @@ impl GroupState<TraceEncoder> {
                 options,
                 disposition,
                 handle,
+                ..
             } => {
                 let (oplock, lease) = match is_file(options) && handle.is_some() {
                     true => self.cache.request(call.member, Object::File(path.0)),
@@ -179,7 +184,7 @@ impl GroupState<TraceEncoder> {
                 return to.create(&CreateRequest {
                     oplock,
                     contexts: lease.as_slice(),
-                    ..recorded(name, options, disposition)
+                    ..recorded(name, options, disposition, detail)
                 });
             }
             Record::QueryPath { level, .. } => {

@@ -1,7 +1,7 @@
 //! The requests of traces, and their names.
 
 use smbench_model::action::SetClass;
-use smbench_model::trace::InfoLevel;
+use smbench_model::trace::{CreateDetail, InfoLevel};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -15,13 +15,15 @@ pub(in crate::drivers) const fn existing<N: ?Sized>(name: &N, rights: u32) -> Cr
     CreateRequest::open(name, rights | access::SYNCHRONIZE)
 }
 
-/// Returns the CREATE of a trace. The trace does not record the requested rights.
-/// It requests those to read and write, as the clients of dbench do.
-pub(in crate::drivers) fn recorded<N: ?Sized>(
-    name: &N,
+/// Returns the CREATE of a trace, without its contexts. If the trace does not record
+/// the requested rights, they are those to read and write, as the clients of dbench
+/// request.
+pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
+    name: &'a N,
     options: u32,
     disposition: u8,
-) -> CreateRequest<'_, N> {
+    detail: Option<&CreateDetail>,
+) -> CreateRequest<'a, N> {
     /// FILE_OPEN_BY_FILE_ID, with which the server would read the name as a number.
     const BY_ID: u32 = 0x2000;
     let mut rights = access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES;
@@ -32,7 +34,10 @@ pub(in crate::drivers) fn recorded<N: ?Sized>(
     if options & options::FILE_DELETE_ON_CLOSE != 0 {
         rights |= access::DELETE;
     }
+    let of_loadfile = existing(name, rights);
     CreateRequest {
+        desired_access: detail.map_or(of_loadfile.desired_access, |has| has.desired_access),
+        share_access: detail.map_or(of_loadfile.share_access, |has| has.share_access),
         disposition: match disposition {
             0 => Disposition::Supersede,
             1 => Disposition::Open,
@@ -42,7 +47,7 @@ pub(in crate::drivers) fn recorded<N: ?Sized>(
             _ => Disposition::OverwriteIf,
         },
         options: options & !BY_ID,
-        ..existing(name, rights)
+        ..of_loadfile
     }
 }
 

@@ -140,6 +140,7 @@ impl Builder {
             options,
             disposition,
             handle,
+            detail: None,
         })
     }
 

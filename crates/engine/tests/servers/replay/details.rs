@@ -1,0 +1,75 @@
+//! CREATEs with recorded rights and share access, which loadfiles do not have.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_model::profile::Profile;
+use smbench_model::record::OpKind;
+use smbench_model::spec::{RunOptions, SessionsSpec, Spec};
+use smbench_model::trace::{Builder, CreateDetail, Step};
+use smbench_protocol::command::create::{access, options::FILE_NON_DIRECTORY_FILE};
+use smbench_protocol::{Dialect, NtStatus};
+
+use super::{counts, is_clean, options, plan, run};
+
+/// A client that opens a file to read it alone.
+fn profile() -> Profile {
+    let create = |disposition, handle| Step::Create {
+        path: r"clients\client1\a",
+        options: FILE_NON_DIRECTORY_FILE,
+        disposition,
+        handle,
+    };
+    let mut trace = Builder::default();
+    let mut push = |step: &Step<'_>, status| trace.push(step, status, None).unwrap();
+    push(&Step::Mkdir(r"clients\client1"), NtStatus::SUCCESS);
+    push(&create(2, 1), NtStatus::SUCCESS);
+    push(&Step::Close(1), NtStatus::SUCCESS);
+    push(&create(1, 1), NtStatus::SUCCESS);
+    trace.detail(CreateDetail {
+        desired_access: access::FILE_READ_DATA,
+        share_access: 0,
+        contexts: Box::default(),
+    });
+    let mut push = |step: &Step<'_>, status| trace.push(step, status, None).unwrap();
+    push(&create(1, 2), NtStatus::SHARING_VIOLATION);
+    let write = Step::Write {
+        handle: 1,
+        offset: 0,
+        length: 10,
+        written: 0,
+    };
+    push(&write, NtStatus::ACCESS_DENIED);
+    push(&Step::Close(1), NtStatus::SUCCESS);
+    push(&Step::Deltree(r"clients\client1"), NtStatus::SUCCESS);
+    let recording = trace.finish("captured".to_owned(), 8, [7; 32]).into();
+    Profile {
+        recording: Some(Arc::new(recording)),
+        ..Profile::from_spec("captured", Spec::default())
+    }
+}
+
+#[test]
+fn a_create_has_its_recorded_rights_and_share_access() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    for dialect in [Dialect::Smb311, Dialect::Cifs] {
+        let options = RunOptions {
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                ..options("2", 3).sessions
+            },
+            ..options("2", 3)
+        };
+        let record = run(&plan(&profile(), &options, &samba));
+        let point = &record.load_points[0];
+        assert_eq!(point.ops.differences(), &BTreeMap::new(), "{dialect:?}");
+        assert_eq!(counts(point)[&OpKind::Create], 18);
+        assert!(is_clean(&samba));
+    }
+}
