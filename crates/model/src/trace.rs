@@ -34,6 +34,19 @@ pub use verb::Verb;
 /// The largest number of records in a trace: 440 MB.
 pub const RECORDS_MAX: usize = 1 << 24;
 
+/// What a record waits for in a replay.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordOrder {
+    /// The record before it: a loadfile does not show what was in flight together.
+    #[default]
+    Strict,
+    /// Earlier records with the same handle. READs do not wait for READs, and WRITEs
+    /// not for WRITEs. Records that open, close or use a name also wait for each
+    /// other.
+    ByHandle,
+}
+
 /// The recorded operations of a client, in their order.
 #[derive(Clone)]
 pub struct Trace {
@@ -60,6 +73,7 @@ pub struct Trace {
     /// The first records of the episodes: stretches that may run in any order. A
     /// loadfile is one episode.
     pub(crate) episodes: Box<[u32]>,
+    pub(crate) order: RecordOrder,
     #[doc(hidden)]
     pub population: Population,
     #[doc(hidden)]

@@ -159,6 +159,9 @@ pub enum Busy {
     Room,
     /// The session of the client has expired and is being reauthenticated.
     Session,
+    /// An earlier call of the client must be answered first. The call is submitted again
+    /// when something has been received.
+    Earlier,
 }
 
 /// A driver with sessions set up and files open.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Operation;
+use smbench_model::operations::replay::waits_for;
 use smbench_model::trace::{CreateDetail, Record, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
@@ -157,15 +158,27 @@ impl<H> Replaying<H> {
         }
     }
 
+    /// Returns whether a call waits for an earlier one of its client.
+    pub(super) fn waits(&self, call: &Call) -> bool {
+        if self.outstanding == 1 {
+            return false;
+        }
+        let of_client = call.member * self.outstanding..(call.member + 1) * self.outstanding;
+        of_client
+            .filter(|slot| *slot != call.slot as usize)
+            .filter_map(|slot| self.slots[slot].current.as_ref())
+            .any(|earlier| waits_for(&call.operation, &earlier.operation))
+    }
+
     /// Returns the place of the handle of a call.
     pub(super) fn handle(&mut self, call: &Call) -> &mut H {
         &mut self.clients[call.member].handles[call.operation.file as usize]
     }
 
-    /// Returns the place of the handle of the call in flight in a slot.
+    /// Ends the call of a slot, and returns the place of its handle.
     #[cfg(feature = "smb-rs")]
-    pub(super) fn handle_in_flight(&mut self, slot: u32) -> &mut H {
-        let Some(call) = &self.slots[slot as usize].current else {
+    pub(super) fn end(&mut self, slot: u32) -> &mut H {
+        let Some(call) = self.slots[slot as usize].current.take() else {
             unreachable!("a call is in flight");
         };
         let client = &mut self.clients[call.member];

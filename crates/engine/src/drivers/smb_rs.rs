@@ -86,6 +86,11 @@ pub(crate) trait Caller: Sized + 'static {
         link: &Arc<Link>,
     ) -> Result<(), SessionError>;
 
+    /// Returns whether a call waits for an earlier one of its client.
+    fn waits(&self, _: &Call) -> bool {
+        false
+    }
+
     /// Begins a call. `buffers` has buffers for READs. `data` appends the bytes of a
     /// WRITE.
     fn begin(
@@ -166,6 +171,9 @@ impl<C: Caller> Driver for SmbRs<C> {
         _: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
+        if self.caller.waits(call) {
+            return Err(Busy::Earlier);
+        }
         // It is sent when it is polled, so that there is nothing to flush.
         let running = self.caller.begin(call, &mut self.spare, data);
         self.running.push(running);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::kind::OpKind;
 use crate::operations::Operation;
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
 use crate::trace::{HandleNumber, Record, Recording, Trace};
@@ -142,6 +143,29 @@ fn operation(trace: &Trace, at: u32) -> Option<Operation> {
         offset,
         length,
     })
+}
+
+/// Returns whether an operation of a client waits for an earlier one in flight, in a
+/// trace in the order of handles.
+#[must_use]
+pub fn waits_for(later: &Operation, earlier: &Operation) -> bool {
+    let uses_name = |operation: &Operation| {
+        let has_handle = matches!(
+            operation.kind,
+            OpKind::Read
+                | OpKind::Write
+                | OpKind::Flush
+                | OpKind::Lock
+                | OpKind::Unlock
+                | OpKind::QueryFile
+                | OpKind::SetFile
+        );
+        !has_handle
+    };
+    let moves_alike =
+        later.kind == earlier.kind && matches!(later.kind, OpKind::Read | OpKind::Write);
+    // Operations without a handle have the same place.
+    (later.file == earlier.file && !moves_alike) || (uses_name(later) && uses_name(earlier))
 }
 
 /// Returns the pause before record number `at` in nanoseconds. The number after the

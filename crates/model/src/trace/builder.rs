@@ -16,7 +16,7 @@ use smbench_protocol::NtStatus;
 use super::population::{Names, PreparedName};
 use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
-use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, Summary, Trace, Verb};
+use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
 use handles::Handles;
 use paths::Paths;
 
@@ -38,6 +38,7 @@ pub struct Builder {
     times: Vec<u64>,
     pauses: Vec<(u32, u64)>,
     episodes: Vec<u32>,
+    order: RecordOrder,
     first: Option<Duration>,
     summary: Summary,
 }
@@ -113,6 +114,11 @@ impl Builder {
         self.episodes.push(self.records.len() as u32);
     }
 
+    /// Sets what the records wait for; without it, each waits for the one before.
+    pub const fn order(&mut self, order: RecordOrder) {
+        self.order = order;
+    }
+
     /// Builds the trace of all operations added. They come from `lines` lines of
     /// `source`.
     pub fn finish(mut self, source: String, lines: u64, digest: [u8; 32]) -> Trace {
@@ -159,6 +165,7 @@ impl Builder {
             handles: self.handles.most,
             pauses: self.pauses.into_boxed_slice(),
             episodes: self.episodes.into_boxed_slice(),
+            order: self.order,
             population,
             summary,
             digest,

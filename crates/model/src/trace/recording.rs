@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::{Summary, Trace};
+use super::{RecordOrder, Summary, Trace};
 use crate::digest::hex;
 use crate::kind::{Direction, OpKind};
 
@@ -90,6 +90,14 @@ impl Recording {
     #[must_use]
     pub fn has_pauses(&self) -> bool {
         self.tracks().any(Trace::has_pauses)
+    }
+
+    /// Whether each operation of a client waits for the one before. Pauses are between
+    /// two operations, so a recording with pauses is strict.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        let mut tracks = self.tracks();
+        self.has_pauses() || tracks.any(|track| track.order == RecordOrder::Strict)
     }
 
     /// Whether the time of each operation is known.

@@ -79,6 +79,41 @@ fn slots_of_a_client_share_its_handles_and_nothing_else() {
 }
 
 #[test]
+fn a_call_waits_for_those_that_it_depends_on() {
+    use OpKind::{Close, Create, Mkdir, QueryFile, Read, Unlink, Write};
+    let no_handle = 1;
+    for (earlier, later, waits) in [
+        // Of one handle, only READs go with READs, and WRITEs with WRITEs.
+        ((Read, 0), (Read, 0), false),
+        ((Write, 0), (Write, 0), false),
+        ((Write, 0), (Read, 0), true),
+        ((Create, 0), (Read, 0), true),
+        ((Read, 0), (Close, 0), true),
+        ((QueryFile, 0), (QueryFile, 0), true),
+        // Of different handles, only those that use names wait.
+        ((Write, 0), (Read, 2), false),
+        ((Create, 0), (Read, 2), false),
+        ((Close, 0), (Create, 2), true),
+        ((Close, 0), (Unlink, no_handle), true),
+        ((Mkdir, no_handle), (Create, 0), true),
+        ((Mkdir, no_handle), (Unlink, no_handle), true),
+        ((Read, 0), (Unlink, no_handle), false),
+    ] {
+        let mut replaying = two_clients();
+        let call = |slot, (kind, file)| call(slot, kind, 0, file);
+        replaying.begin(&call(0, earlier), false);
+        assert_eq!(
+            replaying.waits(&call(1, later)),
+            waits,
+            "{earlier:?} {later:?}"
+        );
+        // Another client does not wait, nor a call that is submitted again.
+        assert!(!replaying.waits(&call(2, later)));
+        assert!(!replaying.waits(&call(0, later)));
+    }
+}
+
+#[test]
 fn a_close_that_was_left_undone_is_sent_once_more() {
     let mut replaying = two_clients();
     replaying.begin(&call(0, OpKind::RenamePath, 1, 1), true);

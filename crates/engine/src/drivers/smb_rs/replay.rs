@@ -91,6 +91,10 @@ impl Caller for TraceCaller {
         Ok(())
     }
 
+    fn waits(&self, call: &Call) -> bool {
+        self.replaying.waits(call)
+    }
+
     fn begin(
         &mut self,
         call: &Call,
@@ -143,10 +147,10 @@ impl Caller for TraceCaller {
     }
 
     fn keep(&mut self, slot: u32, made: Made) {
+        let TraceHandle { file, is_open } = self.replaying.end(slot);
         let Made::Resource(mut made) = made else {
             return;
         };
-        let TraceHandle { file, is_open } = self.replaying.handle_in_flight(slot);
         let Some(file) = Arc::get_mut(file) else {
             unreachable!("a client has one call at a time");
         };

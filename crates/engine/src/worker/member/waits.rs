@@ -28,7 +28,7 @@ impl Waits {
     /// Records why a due operation could not be sent at `now`.
     pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, control: &LoadControl) {
         match busy {
-            Busy::Room => self.end(now, control),
+            Busy::Room | Busy::Earlier => self.end(now, control),
             Busy::Credits => {
                 self.starved_since.get_or_insert(now);
                 self.shut_out_since = None;

@@ -1,4 +1,5 @@
-//! CREATEs with recorded rights and share access, which loadfiles do not have.
+//! What captures have and loadfiles do not: rights and share access of CREATEs, and
+//! several operations in flight.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +7,8 @@ use std::sync::Arc;
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::profile::Profile;
 use smbench_model::record::OpKind;
-use smbench_model::spec::{RunOptions, SessionsSpec, Spec};
-use smbench_model::trace::{Builder, CreateDetail, Step};
+use smbench_model::spec::{RunOptions, SessionsSpec, Spec, WorkSpec};
+use smbench_model::trace::{Builder, CreateDetail, RecordOrder, Step};
 use smbench_protocol::command::create::{access, options::FILE_NON_DIRECTORY_FILE};
 use smbench_protocol::{Dialect, NtStatus};
 
@@ -70,6 +71,78 @@ fn a_create_has_its_recorded_rights_and_share_access() {
         let point = &record.load_points[0];
         assert_eq!(point.ops.differences(), &BTreeMap::new(), "{dialect:?}");
         assert_eq!(counts(point)[&OpKind::Create], 18);
+        assert!(is_clean(&samba));
+    }
+}
+
+/// A client that reads and writes two files at the same time.
+fn side_by_side() -> Profile {
+    let mut trace = Builder::default();
+    trace.order(RecordOrder::ByHandle);
+    let mut push = |step: &Step<'_>| trace.push(step, NtStatus::SUCCESS, None).unwrap();
+    push(&Step::Mkdir(r"clients\client1"));
+    for (path, handle) in [(r"clients\client1\a", 1), (r"clients\client1\b", 2)] {
+        push(&Step::Create {
+            path,
+            options: FILE_NON_DIRECTORY_FILE,
+            disposition: 2,
+            handle,
+        });
+    }
+    let ranges = || (0..8).map(|at| (1 + at % 2, (at as u64 / 2) * 4096));
+    for (handle, offset) in ranges() {
+        push(&Step::Write {
+            handle,
+            offset,
+            length: 4096,
+            written: 4096,
+        });
+    }
+    for (handle, offset) in ranges() {
+        push(&Step::Read {
+            handle,
+            offset,
+            length: 4096,
+            returned: 4096,
+        });
+    }
+    push(&Step::Close(1));
+    push(&Step::Close(2));
+    push(&Step::Unlink(r"clients\client1\a"));
+    push(&Step::Deltree(r"clients\client1"));
+    let recording = trace.finish("captured".to_owned(), 23, [8; 32]).into();
+    Profile {
+        recording: Some(Arc::new(recording)),
+        ..Profile::from_spec("captured", Spec::default())
+    }
+}
+
+#[test]
+fn operations_in_flight_together_wait_for_those_that_they_depend_on() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    for dialect in [Dialect::Smb311, Dialect::Cifs] {
+        let options = RunOptions {
+            work: WorkSpec {
+                outstanding: Some(6),
+                ..options("3", 5).work
+            },
+            sessions: SessionsSpec {
+                dialect: Some(dialect.into()),
+                ..options("3", 5).sessions
+            },
+            ..options("3", 5)
+        };
+        let record = run(&plan(&side_by_side(), &options, &samba));
+        let point = &record.load_points[0];
+        assert_eq!(point.invalid, None);
+        assert_eq!(point.ops.differences(), &BTreeMap::new(), "{dialect:?}");
+        let counts = counts(point);
+        assert_eq!((counts[&OpKind::Create], counts[&OpKind::Read]), (30, 120));
         assert!(is_clean(&samba));
     }
 }
