@@ -72,7 +72,7 @@ struct ReplayedCall {
 }
 
 /// The names of an operation by name.
-pub(super) struct Names<'a> {
+pub(super) struct RecordNames<'a> {
     /// Its path.
     pub(super) name: &'a mut WireName,
     /// The new path of a rename, or the pattern of a listing.
@@ -202,7 +202,7 @@ impl<H> Replaying<H> {
     }
 
     /// Composes the names of an operation by name.
-    pub(super) fn names(&mut self, member: usize, record: &Record) -> Names<'_> {
+    pub(super) fn names(&mut self, member: usize, record: &Record) -> RecordNames<'_> {
         let Self {
             root,
             clients,
@@ -232,7 +232,7 @@ impl<H> Replaying<H> {
             }
             _ => {}
         }
-        Names {
+        RecordNames {
             name,
             other,
             detail: trace.detail(record),

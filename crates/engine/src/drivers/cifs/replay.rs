@@ -28,7 +28,7 @@ use super::to::CifsTo;
 use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::replaying::{DeletionRequest, Following, Names, Replaying, places};
+use crate::drivers::replaying::{DeletionRequest, Following, RecordNames, Replaying, places};
 use crate::drivers::requests::recorded::{is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::SessionError;
@@ -151,7 +151,7 @@ impl CifsGroup<CifsTrace> {
     /// Encodes an operation by name.
     fn by_name(&mut self, call: &Call, record: Record, to: CifsTo<'_>) -> Result<(), NoCredit> {
         let encoder = &mut self.encoder;
-        let Names {
+        let RecordNames {
             name,
             other,
             detail,

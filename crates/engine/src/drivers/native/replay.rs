@@ -24,7 +24,9 @@ use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::drivers::prepare::open_directory;
-use crate::drivers::replaying::{DeletionRequest, Following, Names, Replaying, places, root_of};
+use crate::drivers::replaying::{
+    DeletionRequest, Following, RecordNames, Replaying, places, root_of,
+};
 use crate::drivers::requests::info::{self, ANSWER_LEN};
 use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
@@ -163,7 +165,7 @@ impl GroupState<TraceEncoder> {
     /// in one frame. A CREATE of the trace is alone.
     fn by_name(&mut self, call: &Call, record: Record, to: To<'_>) -> Result<(), NoCredit> {
         let encoder = &mut self.encoder;
-        let Names {
+        let RecordNames {
             name,
             other,
             detail,

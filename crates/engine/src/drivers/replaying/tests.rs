@@ -135,7 +135,7 @@ fn a_close_that_was_left_undone_is_sent_once_more() {
 fn names_are_those_of_the_client_and_a_stray_file_is_closed() {
     let mut replaying = two_clients();
     let record = replaying.record(&call(3, OpKind::RenamePath, 1, 1));
-    let Names { name, other, .. } = replaying.names(1, &record);
+    let RecordNames { name, other, .. } = replaying.names(1, &record);
     let names = (name.to_string(), other.to_string());
     let expected = (r"r\clients\client6\a".to_owned(), r"r\b".to_owned());
     assert_eq!(names, expected);

@@ -25,7 +25,7 @@ use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
 use crate::drivers::driver::Call;
-use crate::drivers::replaying::{Names, Replaying, places, root_of};
+use crate::drivers::replaying::{RecordNames, Replaying, places, root_of};
 use crate::drivers::requests::recorded::{recorded, set_class};
 use crate::drivers::site::Site;
 use crate::smb::session::{Session, SessionError};
@@ -111,7 +111,7 @@ impl Caller for TraceCaller {
                 disposition,
                 ..
             } => {
-                let Names { name, detail, .. } = replaying.names(call.member, &record);
+                let RecordNames { name, detail, .. } = replaying.names(call.member, &record);
                 let arguments = arguments(&recorded("", options, disposition, detail));
                 let name = name.to_string();
                 return calls::create(slot, &client.link, name.into(), arguments);
