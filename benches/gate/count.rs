@@ -145,9 +145,10 @@ fn collected_events(
     let counts: Vec<u64> = counts
         .and_then(|counts| counts.map(|count| count.parse().ok()).collect())
         .unwrap_or_default();
-    match counts.is_empty() {
-        false => Ok(counts),
-        true => Err(format!("no count in what valgrind said: {said}")),
+    if counts.is_empty() {
+        Err(format!("no count in what valgrind said: {said}"))
+    } else {
+        Ok(counts)
     }
 }
 
@@ -165,13 +166,14 @@ fn valgrind(
         .envs(variable)
         .output()
         .map_err(|error| format!("valgrind (Debian package valgrind): {error}"))?;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(format!(
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(format!(
             "`{}` failed under valgrind: {}{}",
             arguments.join(" "),
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
-        )),
+        ))
     }
 }

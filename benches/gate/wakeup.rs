@@ -76,9 +76,10 @@ fn counted(answers: u64) -> Result<count::CacheEvents, String> {
         &["wake-ups", &port.to_string()],
         (PASSWORD, server.password()),
     )?;
-    match relay.is_out_of_turn.load(Ordering::Relaxed) {
-        true => Err("a client sent no request in time: the machine is too busy".to_owned()),
-        false => Ok(events),
+    if relay.is_out_of_turn.load(Ordering::Relaxed) {
+        Err("a client sent no request in time: the machine is too busy".to_owned())
+    } else {
+        Ok(events)
     }
 }
 

@@ -235,9 +235,10 @@ impl Yardstick {
 
     /// Returns iperf3's result for the direction that a load point uses more.
     fn busier(&self, point: &PointResult) -> &iperf::Goodput {
-        match point.link.up_mbps > point.link.down_mbps {
-            true => &self.up,
-            false => &self.down,
+        if point.link.up_mbps > point.link.down_mbps {
+            &self.up
+        } else {
+            &self.down
         }
     }
 

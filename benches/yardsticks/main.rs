@@ -169,9 +169,10 @@ fn bars(rounds: &Rounds) -> Result<Vec<Requirement>, String> {
 
 impl Requirement {
     fn holds(&self) -> bool {
-        match self.at_least {
-            true => self.value >= self.limit,
-            false => self.value <= self.limit,
+        if self.at_least {
+            self.value >= self.limit
+        } else {
+            self.value <= self.limit
         }
     }
 

@@ -60,9 +60,10 @@ impl Rounds {
                 None => {}
             }
         }
-        match samples.is_empty() {
-            true => Err(format!("{folder} has no round-<number>-<program>.json")),
-            false => Ok(Self { samples, counts }),
+        if samples.is_empty() {
+            Err(format!("{folder} has no round-<number>-<program>.json"))
+        } else {
+            Ok(Self { samples, counts })
         }
     }
 
@@ -91,9 +92,10 @@ impl Rounds {
             Some(sample.figure(figure) / other.figure(figure))
         });
         let ratios: Vec<f64> = ratios.collect();
-        match ratios.is_empty() {
-            true => Err(format!("no round has both {of} and {to}")),
-            false => Ok(SortedValues::new(ratios)),
+        if ratios.is_empty() {
+            Err(format!("no round has both {of} and {to}"))
+        } else {
+            Ok(SortedValues::new(ratios))
         }
     }
 

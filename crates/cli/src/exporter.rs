@@ -140,17 +140,17 @@ fn respond(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     }
     let is_metrics = |end: &str| request.starts_with(format!("GET /metrics{end}").as_bytes());
     let asked = String::from_utf8_lossy(&request).to_ascii_lowercase();
-    let (format, is_open) = match asked.contains("application/openmetrics-text") {
-        true => ("application/openmetrics-text; version=1.0.0", true),
-        false => ("text/plain; version=0.0.4", false),
+    let (format, is_open) = if asked.contains("application/openmetrics-text") {
+        ("application/openmetrics-text; version=1.0.0", true)
+    } else {
+        ("text/plain; version=0.0.4", false)
     };
-    let (status, body) = match is_metrics(" ") || is_metrics("?") {
-        true => {
-            let mut text = String::new();
-            encode(&mut text, registry).map_err(io::Error::other)?;
-            ("200 OK", if is_open { text } else { classic(&text) })
-        }
-        false => ("404 Not Found", "see /metrics\n".to_owned()),
+    let (status, body) = if is_metrics(" ") || is_metrics("?") {
+        let mut text = String::new();
+        encode(&mut text, registry).map_err(io::Error::other)?;
+        ("200 OK", if is_open { text } else { classic(&text) })
+    } else {
+        ("404 Not Found", "see /metrics\n".to_owned())
     };
     let length = body.len();
     let head = format!(

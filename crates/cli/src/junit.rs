@@ -79,9 +79,12 @@ fn junit(suite: &str, cases: &[JunitCase], (started, took): (&str, Duration)) ->
     let suite = plain(suite);
     let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
     let all = seconds(took);
-    let time = |case: &JunitCase| match case.name == VALID {
-        true => all.clone(),
-        false => seconds(Duration::ZERO),
+    let time = |case: &JunitCase| {
+        if case.name == VALID {
+            all.clone()
+        } else {
+            seconds(Duration::ZERO)
+        }
     };
     let document = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))

@@ -36,12 +36,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// or if the variable `NO_COLOR` is set.
 pub(crate) fn print_coloured(passages: &[Passage]) -> Result<(), Failure> {
     let is_coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let text = passages.iter().map(|passage| match is_coloured {
-        true => {
+    let text = passages.iter().map(|passage| {
+        if is_coloured {
             let style = style(passage.tone);
             format!("{style}{}{style:#}", passage.text)
+        } else {
+            passage.text.clone()
         }
-        false => passage.text.clone(),
     });
     print(&text.collect::<String>())
 }

@@ -20,10 +20,7 @@ pub(crate) enum Visibility {
 impl Visibility {
     /// Shows progress, unless the user asked for silence.
     pub(crate) const fn unless(quiet: bool) -> Self {
-        match quiet {
-            true => Self::Hidden,
-            false => Self::Terminal,
-        }
+        if quiet { Self::Hidden } else { Self::Terminal }
     }
 }
 
@@ -212,9 +209,10 @@ fn describe(progress: &Progress) -> String {
 
 /// Formats the throughput, or operations per second if they move no data.
 fn height(live: &Live) -> String {
-    match live.throughput_mbps == 0.0 && live.ops_per_s > 0.0 {
-        true => format!("{} ops/s", units::rate(live.ops_per_s)),
-        false => format!("{} Mbit/s", units::throughput(live.throughput_mbps)),
+    if live.throughput_mbps == 0.0 && live.ops_per_s > 0.0 {
+        format!("{} ops/s", units::rate(live.ops_per_s))
+    } else {
+        format!("{} Mbit/s", units::throughput(live.throughput_mbps))
     }
 }
 

@@ -239,9 +239,10 @@ impl ServerAccess {
 
 /// Returns how to treat lines of loadfiles that have no meaning here.
 pub(crate) fn unknown(is_skipped: bool) -> Unknown {
-    match is_skipped {
-        true => Unknown::Skip,
-        false => Unknown::Refuse,
+    if is_skipped {
+        Unknown::Skip
+    } else {
+        Unknown::Refuse
     }
 }
 

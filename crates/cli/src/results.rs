@@ -155,9 +155,10 @@ pub(crate) fn save_csv_iometer(docs: &[RunDoc], path: &Path) -> Result<(), Failu
 /// Writes a copy of the document. A pipe or a device is written to; only a file may
 /// be replaced.
 fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
-    match is_special(path) {
-        true => fs::write(path, doc.to_json()).map_err(Failure::write(path)),
-        false => Ok(doc.save(path)?),
+    if is_special(path) {
+        fs::write(path, doc.to_json()).map_err(Failure::write(path))
+    } else {
+        Ok(doc.save(path)?)
     }
 }
 
@@ -168,9 +169,10 @@ pub(crate) fn is_special(path: &Path) -> bool {
 
 /// Fails if a file at `path` could not be written later.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    match is_special(path) {
-        true => Ok(()),
-        false => try_writing(path).map_err(Failure::write(path)),
+    if is_special(path) {
+        Ok(())
+    } else {
+        try_writing(path).map_err(Failure::write(path))
     }
 }
 
@@ -188,9 +190,12 @@ fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
 
 /// Makes the folder of `--out`.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder).map_err(|error| match folder.is_file() {
-        true => io::Error::other("this is a file; --out takes a folder: give another name"),
-        false => error,
+    fs::create_dir_all(folder).map_err(|error| {
+        if folder.is_file() {
+            io::Error::other("this is a file; --out takes a folder: give another name")
+        } else {
+            error
+        }
     })
 }
 

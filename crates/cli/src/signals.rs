@@ -59,9 +59,10 @@ pub(crate) fn on_interrupt(mut react: impl FnMut(u32) + Send + 'static) -> Resul
         (
             catch(SignalKind::interrupt())?,
             catch(SignalKind::terminate())?,
-            match is_hang_up_ignored() {
-                true => None,
-                false => Some(catch(SignalKind::hangup())?),
+            if is_hang_up_ignored() {
+                None
+            } else {
+                Some(catch(SignalKind::hangup())?)
             },
         )
     };
@@ -155,9 +156,10 @@ pub(crate) fn left_behind(url: &str, dialects: DialectRange) -> String {
 
 /// Returns the command that removes left-over files from a share.
 pub(crate) fn cleanup_command(url: &str, dialects: DialectRange) -> String {
-    match dialects.has_cifs() {
-        true => format!("smbench cleanup '{url}' --dialect {dialects}"),
-        false => format!("smbench cleanup '{url}'"),
+    if dialects.has_cifs() {
+        format!("smbench cleanup '{url}' --dialect {dialects}")
+    } else {
+        format!("smbench cleanup '{url}'")
     }
 }
 

@@ -94,9 +94,10 @@ fn reached(study: &Study) -> Option<[String; 2]> {
     });
     let (name, profile, reached) =
         reached.max_by(|one, other| one.2.percent.total_cmp(&other.2.percent))?;
-    let place = match reached.is_usable() {
-        true => format!("closest to the generator's limit: {profile} on {name}"),
-        false => format!("the generator's limit is not known: {profile} on {name}"),
+    let place = if reached.is_usable() {
+        format!("closest to the generator's limit: {profile} on {name}")
+    } else {
+        format!("the generator's limit is not known: {profile} on {name}")
     };
     Some([plain(&place), plain(&reached.text)])
 }

@@ -145,9 +145,12 @@ pub(crate) fn suites(command: Option<SuitesCommand>) -> Result<Exit, Failure> {
 /// Returns the default folder. It is the same for the same command, so that the
 /// command finds the study that it began.
 fn default_folder(suite: &Suite, args: &SuiteArgs) -> PathBuf {
-    let plain = |c: char| match c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
-        true => c,
-        false => '-',
+    let plain = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+            c
+        } else {
+            '-'
+        }
     };
     let name: String = suite.study.name.chars().take(100).map(plain).collect();
     let quick = if args.load.quick { "-quick" } else { "" };

@@ -61,9 +61,10 @@ impl TimeLeft {
                 || workload.fileio().is_some_and(|test| test.time.is_none())
                 || plan.work.until_steady.is_some()
         };
-        let end = match plans.clone().any(by_work) {
-            true => PlannedEnd::Work,
-            false => PlannedEnd::Time,
+        let end = if plans.clone().any(by_work) {
+            PlannedEnd::Work
+        } else {
+            PlannedEnd::Time
         };
         Self::of(plans.map(of_plan).sum(), end)
     }
@@ -121,9 +122,10 @@ impl TimeLeft {
 /// Setting up sessions takes time that no plan contains.
 fn estimate(planned: Duration, done: Duration, needed: Duration) -> Duration {
     let left = planned.saturating_sub(done);
-    match done.is_zero() {
-        true => left,
-        false => left.mul_f64((needed.as_secs_f64() / done.as_secs_f64()).max(1.0)),
+    if done.is_zero() {
+        left
+    } else {
+        left.mul_f64((needed.as_secs_f64() / done.as_secs_f64()).max(1.0))
     }
 }
 

@@ -154,11 +154,12 @@ pub fn parse(
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
     let trace = builder.finish(path.to_owned(), number, digest);
-    match trace.is_empty() {
-        true => Err(LoadfileError::Empty {
+    if trace.is_empty() {
+        Err(LoadfileError::Empty {
             path: path.to_owned(),
-        }),
-        false => Ok(trace),
+        })
+    } else {
+        Ok(trace)
     }
 }
 

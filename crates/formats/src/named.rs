@@ -20,9 +20,10 @@ pub fn suggestion(written: &str, names: &[&str]) -> String {
     let far = letters.div_ceil(3).min(3).min(letters.saturating_sub(1));
     let distance = |name: &str| {
         let name = bare(name);
-        match name.starts_with(&wanted) && wanted.len() >= PREFIX_MIN {
-            true => 0,
-            false => strsim::osa_distance(&wanted, &name),
+        if name.starts_with(&wanted) && wanted.len() >= PREFIX_MIN {
+            0
+        } else {
+            strsim::osa_distance(&wanted, &name)
         }
     };
     let distances = names.iter().map(|name| (distance(name), name));

@@ -354,9 +354,10 @@ impl OfficeClient {
 /// Returns where a request starts that follows another one. It is the beginning of
 /// the file if the request would not fit before the end.
 const fn fitting(offset: u64, length: u32, size: u64) -> u64 {
-    match offset + length as u64 <= size {
-        true => offset,
-        false => 0,
+    if offset + length as u64 <= size {
+        offset
+    } else {
+        0
     }
 }
 

@@ -89,9 +89,10 @@ pub(super) fn kdc_request(message: u8, preauth: &[(i64, Vec<u8>)], body: &[u8]) 
             ])
         })
         .collect();
-    let data = match data.is_empty() {
-        true => Vec::new(),
-        false => der::context(3, &der::sequence(&data)),
+    let data = if data.is_empty() {
+        Vec::new()
+    } else {
+        der::context(3, &der::sequence(&data))
     };
     let request = der::sequence(&[
         der::context(1, &der::integer(VERSION)),

@@ -125,9 +125,10 @@ impl TicketRequest {
         if !keys.is_empty() {
             return Ok(Self::as_user(user, UserProof::Keys(keys), service, now));
         }
-        Err(match keytab.principals().contains(&&user) {
-            true => KerberosError::NoUsableKey(user),
-            false => KerberosError::NotInKeytab(user),
+        Err(if keytab.principals().contains(&&user) {
+            KerberosError::NoUsableKey(user)
+        } else {
+            KerberosError::NotInKeytab(user)
         })
     }
 
@@ -326,9 +327,10 @@ impl TicketRequest {
     fn ask_for_service(&mut self, granting: Ticket, referrals: u32, now: SystemTime) -> TicketStep {
         self.nonce = nonce();
         let realm = granting.service.grants_for().unwrap_or_default().to_owned();
-        let service = match self.service.realm() == realm {
-            true => self.service.clone(),
-            false => Principal::ticket_granting(&realm, self.service.realm()),
+        let service = if self.service.realm() == realm {
+            self.service.clone()
+        } else {
+            Principal::ticket_granting(&realm, self.service.realm())
         };
         let body = KdcRequest {
             options: CANONICALIZE,

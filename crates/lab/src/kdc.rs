@@ -217,12 +217,13 @@ impl ScratchKdc {
         self.administer(&["ktadd", "-norandkey", "-k", &shown, principal], "")?;
         // For an unknown principal kadmin makes no file, but its exit status is
         // success.
-        match path.exists() {
-            true => Ok(path),
-            false => Err(LabError::Kerberos {
+        if path.exists() {
+            Ok(path)
+        } else {
+            Err(LabError::Kerberos {
                 program: "kadmin.local",
                 output: format!("there is no principal {principal}"),
-            }),
+            })
         }
     }
 

@@ -168,9 +168,12 @@ fn used_rooms(
             names.extend(path.get(up).cloned());
         }
     }
-    let room = |name: String| match rooms.contains_key(&name) {
-        true => Some(name),
-        false => faces.get(&name).cloned(),
+    let room = |name: String| {
+        if rooms.contains_key(&name) {
+            Some(name)
+        } else {
+            faces.get(&name).cloned()
+        }
     };
     names.into_iter().filter_map(room).collect()
 }

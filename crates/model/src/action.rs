@@ -253,10 +253,13 @@ impl Action {
             | Self::WriteFlush
             | Self::CopyChunk
             | Self::CreateReadClose => Range::Request,
-            Self::Lock { past_end, .. } => match past_end {
-                true => Range::PastEnd,
-                false => Range::Request,
-            },
+            Self::Lock { past_end, .. } => {
+                if *past_end {
+                    Range::PastEnd
+                } else {
+                    Range::Request
+                }
+            }
             _ => Range::None,
         }
     }

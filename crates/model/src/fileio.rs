@@ -229,9 +229,10 @@ impl Fileio {
             return Err(("file_total_size", problem));
         }
         if self.request().0 > OPERATION_BYTES_MAX {
-            let field = match self.block.0 > OPERATION_BYTES_MAX {
-                true => "file_block_size",
-                false => "file_merged_requests",
+            let field = if self.block.0 > OPERATION_BYTES_MAX {
+                "file_block_size"
+            } else {
+                "file_merged_requests"
             };
             return Err((field, P::RequestTooLarge(self.request())));
         }

@@ -41,9 +41,10 @@ options! {
 }
 
 fn pinning<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Pinning>, D::Error> {
-    Ok(Some(match bool::deserialize(deserializer)? {
-        true => Pinning::Pinned,
-        false => Pinning::Free,
+    Ok(Some(if bool::deserialize(deserializer)? {
+        Pinning::Pinned
+    } else {
+        Pinning::Free
     }))
 }
 

@@ -75,9 +75,10 @@ impl FromStr for ClientRange {
         let number = |text: &str| parse_whole::<u32>(text).map_err(|_| UnknownRange);
         let (from, to, step) = (number(from)?, number(to)?, number(step)?);
         let of = number(of)?;
-        match from < to && to <= of && step > 0 {
-            true => Ok(Self { from, to, step, of }),
-            false => Err(UnknownRange),
+        if from < to && to <= of && step > 0 {
+            Ok(Self { from, to, step, of })
+        } else {
+            Err(UnknownRange)
         }
     }
 }

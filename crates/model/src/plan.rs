@@ -108,9 +108,10 @@ impl Plan {
     #[must_use]
     pub fn largest_unsplit(&self) -> u32 {
         let mut directions = [Direction::Read, Direction::Write].into_iter();
-        match directions.any(|direction| self.has_unsplit(direction)) {
-            true => self.largest_request(),
-            false => 0,
+        if directions.any(|direction| self.has_unsplit(direction)) {
+            self.largest_request()
+        } else {
+            0
         }
     }
 
@@ -173,9 +174,10 @@ impl Plan {
         if let Some(replay) = self.work.workload.replay() {
             return replay.recording.bytes_of(clients);
         }
-        match self.work.workload.uses_files() {
-            true => self.work.workload.files.bytes(clients),
-            false => 0,
+        if self.work.workload.uses_files() {
+            self.work.workload.files.bytes(clients)
+        } else {
+            0
         }
     }
 
@@ -187,9 +189,10 @@ impl Plan {
     /// Returns the files that these clients work on, and no client before them.
     pub fn files_of(&self, clients: Range<u32>) -> impl Iterator<Item = WorkFile> + use<> {
         let files = self.work.workload.files;
-        let there = match self.work.workload.uses_files() {
-            true => clients,
-            false => 0..0,
+        let there = if self.work.workload.uses_files() {
+            clients
+        } else {
+            0..0
         };
         let before = files.iter(there.start).count();
         files.iter(there.end).skip(before)

@@ -131,10 +131,13 @@ impl SearchSpec {
         let bounds = self.bounds(probes);
         let next = match (bounds.held, bounds.broke) {
             (None, None) => self.start,
-            (None, Some(broke)) if broke <= self.min => match self.is_certain(probes, broke) {
-                false => broke,
-                true => return SearchStep::End(SearchEnd::NeverHeld),
-            },
+            (None, Some(broke)) if broke <= self.min => {
+                if self.is_certain(probes, broke) {
+                    return SearchStep::End(SearchEnd::NeverHeld);
+                } else {
+                    broke
+                }
+            }
             (None, Some(broke)) => self.guess(probes, 0.0, broke).unwrap_or(broke / 2.0),
             (Some(held), broke) if self.is_close(held, broke) => {
                 let is_confirmed = self.tries(probes, held).held >= self.confirmations.held;
@@ -151,9 +154,10 @@ impl SearchSpec {
                 self.guess(probes, held, broke).unwrap_or(middle)
             }
         };
-        match self.are_used_up(probes) {
-            false => SearchStep::Probe(self.rounded(next, bounds)),
-            true => SearchStep::End(SearchEnd::ProbesUsedUp),
+        if self.are_used_up(probes) {
+            SearchStep::End(SearchEnd::ProbesUsedUp)
+        } else {
+            SearchStep::Probe(self.rounded(next, bounds))
         }
     }
 

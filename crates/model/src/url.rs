@@ -9,9 +9,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 /// Returns a UNC path with slashes; any other text as it is.
 pub(super) fn slashed(text: &str) -> Cow<'_, str> {
-    match text.starts_with(r"\\") {
-        true => text.replace('\\', "/").into(),
-        false => text.into(),
+    if text.starts_with(r"\\") {
+        text.replace('\\', "/").into()
+    } else {
+        text.into()
     }
 }
 
@@ -91,9 +92,10 @@ pub(super) fn parse_server(server: &str) -> Result<(String, u16), TargetError> {
     if host.is_empty() {
         return Err(TargetError::NoHost);
     }
-    let (host, zone) = match server.starts_with('[') {
-        true => split_zone(host),
-        false => (host, None),
+    let (host, zone) = if server.starts_with('[') {
+        split_zone(host)
+    } else {
+        (host, None)
     };
     if !host.chars().all(is_of_host) {
         return Err(TargetError::BadHost);

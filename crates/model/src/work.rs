@@ -94,9 +94,10 @@ options! {
 }
 
 fn verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Verify>, D::Error> {
-    Ok(Some(match bool::deserialize(deserializer)? {
-        true => Verify::ReadBack,
-        false => Verify::Off,
+    Ok(Some(if bool::deserialize(deserializer)? {
+        Verify::ReadBack
+    } else {
+        Verify::Off
     }))
 }
 
@@ -225,13 +226,14 @@ impl Work {
         // A counted replay and a `fileio` test end when their work is done; the
         // duration is only a limit.
         let (ramp_up, duration, ramp_down) =
-            match written.loops.is_some() || workload.fileio().is_some() {
-                true => (Duration::ZERO, LIMIT, Duration::ZERO),
-                false => (
+            if written.loops.is_some() || workload.fileio().is_some() {
+                (Duration::ZERO, LIMIT, Duration::ZERO)
+            } else {
+                (
                     Duration::from_secs(1),
                     Duration::from_secs(3),
                     Duration::from_millis(500),
-                ),
+                )
             };
         Self {
             profile,
@@ -304,9 +306,10 @@ impl Work {
         }
         // Intervals are a second long, unless the window has many.
         let least = Duration::from_secs(ROUNDS as u64).max(self.duration);
-        match most < least {
-            true => Err(WorkProblem::UntilSteadyShort { most, least }),
-            false => Ok(()),
+        if most < least {
+            Err(WorkProblem::UntilSteadyShort { most, least })
+        } else {
+            Ok(())
         }
     }
 

@@ -26,9 +26,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// When a plot cannot be drawn.
 pub fn to_html(report: &Report) -> Result<String, SvgError> {
     let title = plain(&report.title);
-    let when = match report.day.is_empty() {
-        true => String::new(),
-        false => format!(", {}", plain(&report.day)),
+    let when = if report.day.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", plain(&report.day))
     };
     let ToolDoc { name, version } = ToolDoc::this();
     let sections: Result<Vec<_>, _> = report.sections.iter().enumerate().map(section).collect();

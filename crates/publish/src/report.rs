@@ -82,9 +82,10 @@ impl Section {
 
     /// Adds a plot, or a text that there is nothing to draw.
     pub(crate) fn plot(&mut self, plot: Plot) {
-        match plot.is_empty() {
-            true => self.text(format!("{}: nothing was measured.", plot.title)),
-            false => self.blocks.push(ReportBlock::Plot(plot)),
+        if plot.is_empty() {
+            self.text(format!("{}: nothing was measured.", plot.title));
+        } else {
+            self.blocks.push(ReportBlock::Plot(plot));
         }
     }
 

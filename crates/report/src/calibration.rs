@@ -142,9 +142,10 @@ impl CalibrationDoc {
         }
         let ceiling = like.ops_per_s.filter(|ops_per_s| *ops_per_s > 0.0)?;
         let machine = run.machine.as_ref();
-        let elsewhere = match machine.is_some_and(|machine| machine.is_same(&self.machine)) {
-            true => "",
-            false => " (calibrated on another machine, or before it changed)",
+        let elsewhere = if machine.is_some_and(|machine| machine.is_same(&self.machine)) {
+            ""
+        } else {
+            " (calibrated on another machine, or before it changed)"
         };
         let most = format!(
             "at most {} {}s of {} per second with {}",

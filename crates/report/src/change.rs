@@ -310,9 +310,12 @@ impl Uncertainty {
     pub(crate) fn around(&self, log_ratio: f64, confidence: f64) -> ConfidenceInterval {
         let percent = |log: f64| log.clamp(-LOG_RATIO_MAX, LOG_RATIO_MAX).exp_m1() * 100.0;
         // Values that do not vary at all have no degrees of freedom to divide by.
-        let half = |probability| match self.standard_error > 0.0 {
-            true => student_t(probability, self.degrees) * self.standard_error,
-            false => 0.0,
+        let half = |probability| {
+            if self.standard_error > 0.0 {
+                student_t(probability, self.degrees) * self.standard_error
+            } else {
+                0.0
+            }
         };
         let bound = half((1.0 + confidence) / 2.0) + self.resolution.ln_1p();
         ConfidenceInterval {

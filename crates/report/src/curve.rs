@@ -223,9 +223,10 @@ impl<'a> Curve<'a> {
     /// row moved any data.
     #[must_use]
     pub fn metric(&self) -> Metric {
-        match self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
-            true => Metric::Throughput,
-            false => Metric::Operations,
+        if self.rows.iter().any(|row| row.throughput_mbps > 0.0) {
+            Metric::Throughput
+        } else {
+            Metric::Operations
         }
     }
 
@@ -248,9 +249,10 @@ impl<'a> Curve<'a> {
 fn row<'a>(points: &[&'a LoadPointDoc]) -> CurveRow<'a> {
     let (valid, invalid): (Vec<&'a LoadPointDoc>, Vec<_>) =
         points.iter().partition(|point| point.valid);
-    let passes = match valid.is_empty() {
-        true => invalid.clone(),
-        false => valid,
+    let passes = if valid.is_empty() {
+        invalid.clone()
+    } else {
+        valid
     };
     let throughput = estimate(&passes, |pass| Some(pass.throughput_mbps));
     let ops_per_s = estimate(&passes, |pass| Some(pass.ops_per_s));

@@ -32,9 +32,10 @@ impl Doubt {
     /// Returns the doubt about throughput. One client-limited pass is enough.
     #[must_use]
     pub fn of_throughput(row: &CurveRow<'_>) -> Self {
-        match row.is_generator_limited() {
-            true => Self::ClientLimited,
-            false => Self::None,
+        if row.is_generator_limited() {
+            Self::ClientLimited
+        } else {
+            Self::None
         }
     }
 

@@ -119,13 +119,14 @@ fn options(doc: &RunDoc, test: &FileioDoc, point: &LoadPointDoc) -> String {
     if test.fsync_all {
         line("Calling fsync() after each write operation.".to_owned());
     }
-    let spread = match is_random {
-        true => format!(
+    let spread = if is_random {
+        format!(
             ", offsets {}, seed {}",
             plain(&test.rand_type),
             doc.plan.seed
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     line(format!("Doing {} test{spread}", mode(&test.test_mode)));
     text
@@ -161,9 +162,10 @@ fn counted_s(point: &LoadPointDoc) -> f64 {
 /// Returns the number of events: requests, and flushes unless each write has its
 /// own.
 fn events(test: &FileioDoc, point: &LoadPointDoc) -> u64 {
-    let flushes = match test.fsync_all {
-        true => 0,
-        false => count(point, OpKind::Flush),
+    let flushes = if test.fsync_all {
+        0
+    } else {
+        count(point, OpKind::Flush)
     };
     count(point, OpKind::Read) + count(point, OpKind::Write) + flushes
 }

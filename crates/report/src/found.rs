@@ -51,9 +51,10 @@ pub(crate) fn contradiction(doc: &FindDoc) -> Option<String> {
         doc.kind.print(found.held_at),
         doc.kind.print(found.broke_at),
     );
-    let told = match found.held_at == found.broke_at {
-        true => format!("{held_at} held in {held} and broke in {broke}"),
-        false => format!("{held_at} held in {held}, but {broke_at} broke in {broke}"),
+    let told = if found.held_at == found.broke_at {
+        format!("{held_at} held in {held} and broke in {broke}")
+    } else {
+        format!("{held_at} held in {held}, but {broke_at} broke in {broke}")
     };
     let [least, most] = [found.at_least, found.below].map(|at| at.map(|at| doc.kind.print(at)));
     let range = match (least, most) {

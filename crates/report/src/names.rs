@@ -5,9 +5,10 @@ use itertools::Itertools as _;
 /// Joins names by commas, or by semicolons if a name has a comma itself.
 #[must_use]
 pub fn listed(names: &[&str]) -> String {
-    let separator = match names.iter().any(|name| name.contains(',')) {
-        true => "; ",
-        false => ", ",
+    let separator = if names.iter().any(|name| name.contains(',')) {
+        "; "
+    } else {
+        ", "
     };
     names.join(separator)
 }

@@ -67,13 +67,14 @@ pub fn of_search(plan: &PlanDoc, pacing: LoopDoc, kind: FindKind) -> String {
 #[must_use]
 pub fn in_brief(plan: &PlanDoc, pacing: LoopDoc) -> String {
     let load = load_parts(plan, load_model(plan, pacing), pacing, Vec::new());
-    let window = match plan.is_until_replayed() || plan.workload.fileio.is_some() {
-        true => window(plan),
-        false => format!(
+    let window = if plan.is_until_replayed() || plan.workload.fileio.is_some() {
+        window(plan)
+    } else {
+        format!(
             "{} per load point, {}",
             per_point(plan),
             passes(plan.repeat)
-        ),
+        )
     };
     format!("{load}; {window}")
 }
@@ -148,9 +149,10 @@ fn load_model(plan: &PlanDoc, pacing: LoopDoc) -> String {
         }
         (LoopDoc::Closed, ..) => "closed loop".to_owned(),
     };
-    match plan.is_joined_one_by_one() {
-        true => model + ", clients join one by one",
-        false => model,
+    if plan.is_joined_one_by_one() {
+        model + ", clients join one by one"
+    } else {
+        model
     }
 }
 
@@ -200,9 +202,10 @@ fn data(plan: &PlanDoc) -> String {
     }
     let workload = &plan.workload;
     let files = counted(workload.files.into(), "file");
-    let hint = match plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
-        true => " (cached by any server)",
-        false => "",
+    let hint = if plan.bytes_on_share < CACHED_ANYWHERE_BYTES {
+        " (cached by any server)"
+    } else {
+        ""
     };
     let on_share = bytes(plan.bytes_on_share);
     match (workload.replay.is_some(), plan.bytes_on_share) {

@@ -133,9 +133,10 @@ impl CurvePoint {
     /// Returns the doubt about the height.
     #[must_use]
     pub(crate) const fn height_doubt(&self) -> Doubt {
-        match self.is_generator_limited {
-            true => Doubt::ClientLimited,
-            false => Doubt::None,
+        if self.is_generator_limited {
+            Doubt::ClientLimited
+        } else {
+            Doubt::None
         }
     }
 

@@ -245,9 +245,10 @@ impl Study {
                 }
             }
         }
-        match study.results.is_empty() {
-            false => Ok(study),
-            true => Err(first.unwrap_or(LoadError::NotFound { path: missing })),
+        if study.results.is_empty() {
+            Err(first.unwrap_or(LoadError::NotFound { path: missing }))
+        } else {
+            Ok(study)
         }
     }
 

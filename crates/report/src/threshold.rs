@@ -235,9 +235,10 @@ impl Threshold {
         let judged = self.judge_value(doc).unwrap_or_else(unknown);
         let is_final = judged.failed && (self.value == ThresholdValue::Errors || self.is_placed());
         // Another load point might have been the peak, or the worst one.
-        match doc.outcome == OutcomeDoc::Complete || is_final {
-            true => judged,
-            false => self.skipped(),
+        if doc.outcome == OutcomeDoc::Complete || is_final {
+            judged
+        } else {
+            self.skipped()
         }
     }
 
@@ -291,9 +292,10 @@ impl Threshold {
             LimitSide::Below => found < self.limit,
             LimitSide::Above => found > self.limit,
         };
-        let outcome = match is_beyond {
-            true => ConditionOutcome::Failed,
-            false => ConditionOutcome::Passed,
+        let outcome = if is_beyond {
+            ConditionOutcome::Failed
+        } else {
+            ConditionOutcome::Passed
         };
         ConditionDoc {
             value: Some(found),

@@ -120,9 +120,10 @@ fn signed(percent: f64) -> String {
 /// 100 ms is in milliseconds, to the nanosecond: `1.5 ms`.
 #[must_use]
 pub fn seconds(value: f64) -> String {
-    match value > 0.0 && value < 0.1 {
-        true => format!("{} ms", (value * 1e9).round() / 1e6),
-        false => format!("{} s", (value * 1e3).round() / 1e3),
+    if value > 0.0 && value < 0.1 {
+        format!("{} ms", (value * 1e9).round() / 1e6)
+    } else {
+        format!("{} s", (value * 1e3).round() / 1e3)
     }
 }
 
@@ -153,9 +154,10 @@ pub fn amount(bytes: f64) -> String {
         _ => 4,
     };
     let text = format!("{value:.decimals$}");
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
     };
     format!("{text} {unit}")
 }
@@ -206,13 +208,12 @@ pub fn plain(text: &str) -> String {
 /// value that is not zero, there are enough decimals to show its first digit.
 fn at_least(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    match value > 0.0 && !text.contains(|digit| ('1'..='9').contains(&digit)) {
-        true => {
-            // No measured value needs more than nine decimals.
-            let first = (-value.log10().floor()).clamp(0.0, 9.0) as usize;
-            format!("{value:.first$}")
-        }
-        false => text,
+    if value > 0.0 && !text.contains(|digit| ('1'..='9').contains(&digit)) {
+        // No measured value needs more than nine decimals.
+        let first = (-value.log10().floor()).clamp(0.0, 9.0) as usize;
+        format!("{value:.first$}")
+    } else {
+        text
     }
 }
 

@@ -45,8 +45,11 @@ pub(crate) enum CalibrationSource {
 }
 
 pub(super) fn calibration_sources() -> impl TypedValueParser<Value = CalibrationSource> {
-    OsStringValueParser::new().try_map(|text: OsString| match text == "off" {
-        true => Ok(CalibrationSource::Off),
-        false => not_a_server(text).map(|text| CalibrationSource::File(text.into())),
+    OsStringValueParser::new().try_map(|text: OsString| {
+        if text == "off" {
+            Ok(CalibrationSource::Off)
+        } else {
+            not_a_server(text).map(|text| CalibrationSource::File(text.into()))
+        }
     })
 }

@@ -194,9 +194,10 @@ impl Default for SearchArgs {
 
 pub(crate) fn parse_precision(text: &str) -> Result<f64, &'static str> {
     let percent = parse_percent(text)?;
-    match percent > 0.0 {
-        true => Ok(percent / 100.0),
-        false => Err("the precision is more than 0 %"),
+    if percent > 0.0 {
+        Ok(percent / 100.0)
+    } else {
+        Err("the precision is more than 0 %")
     }
 }
 

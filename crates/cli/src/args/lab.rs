@@ -107,9 +107,10 @@ pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
     let name = line.split_once('=').map_or("", |(name, _)| name.trim());
     let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);
     let goes_on = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
-    match is_other || goes_on {
-        true => Err("expected one line NAME = VALUE"),
-        false => Ok(line.to_owned()),
+    if is_other || goes_on {
+        Err("expected one line NAME = VALUE")
+    } else {
+        Ok(line.to_owned())
     }
 }
 

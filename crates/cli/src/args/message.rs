@@ -148,9 +148,10 @@ fn url_at(word: &str) -> Option<usize> {
 fn scheme_at(word: &str, at: usize) -> usize {
     let begin = at.saturating_sub("smb:".len());
     let before = word.get(begin..at);
-    match before.is_some_and(|text| text.eq_ignore_ascii_case("smb:")) {
-        true => begin,
-        false => at,
+    if before.is_some_and(|text| text.eq_ignore_ascii_case("smb:")) {
+        begin
+    } else {
+        at
     }
 }
 

@@ -117,9 +117,12 @@ fn takes_a_value(word: &str) -> bool {
     let run = fileio.and_then(|fileio| fileio.find_subcommand("run"));
     let mut known = run.into_iter().flat_map(clap::Command::get_arguments);
     let name = word.trim_start_matches('-');
-    let is_it = |arg: &&clap::Arg| match word.starts_with("--") {
-        true => arg.get_long() == Some(name),
-        false => name.chars().eq(arg.get_short()),
+    let is_it = |arg: &&clap::Arg| {
+        if word.starts_with("--") {
+            arg.get_long() == Some(name)
+        } else {
+            name.chars().eq(arg.get_short())
+        }
     };
     let takes_one =
         |arg: &clap::Arg| arg.get_action().takes_values() && !arg.is_require_equals_set();

@@ -85,9 +85,12 @@ pub(crate) fn paths() -> impl TypedValueParser<Value = PathBuf> {
 /// Parses the path of a file that is written during the run, for which standard
 /// output cannot be used.
 pub(super) fn files() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text| match text == "-" {
-        true => Err("expected a file, not standard output"),
-        false => not_a_server(text).map(PathBuf::from),
+    OsStringValueParser::new().try_map(|text| {
+        if text == "-" {
+            Err("expected a file, not standard output")
+        } else {
+            not_a_server(text).map(PathBuf::from)
+        }
     })
 }
 
@@ -145,9 +148,10 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, &'static str> {
 pub(super) fn parse_time(text: &str) -> Result<SystemTime, &'static str> {
     let time = humantime::parse_rfc3339_weak(text);
     let time = time.map_err(|_| "expected a time in UTC, such as 2026-11-23T10:00:00Z")?;
-    match time > SystemTime::now() {
-        true => Ok(time),
-        false => Err("this time is over"),
+    if time > SystemTime::now() {
+        Ok(time)
+    } else {
+        Err("this time is over")
     }
 }
 
@@ -162,9 +166,10 @@ pub(super) fn not_a_server<T: AsRef<OsStr>>(text: T) -> Result<T, &'static str> 
     let word = lower.trim_start();
     let is_unc = word.starts_with("//") || word.starts_with(r"\\");
     let is_url = word.starts_with("smb:/") || word.starts_with(r"smb:\");
-    match is_url || is_unc && word.contains('@') || password_in(word).is_some() {
-        true => Err("expected a file, not the URL of a server"),
-        false => Ok(text),
+    if is_url || is_unc && word.contains('@') || password_in(word).is_some() {
+        Err("expected a file, not the URL of a server")
+    } else {
+        Ok(text)
     }
 }
 

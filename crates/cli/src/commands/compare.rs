@@ -42,9 +42,10 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
     ])?;
     let inputs = args.results.iter().map(|path| Input::load(path));
     let inputs = Input::by_label(inputs.collect::<Result<_, _>>()?);
-    let comparison = match args.force {
-        true => compare(&inputs)?,
-        false => compare(&inputs)?.of_same_work()?,
+    let comparison = if args.force {
+        compare(&inputs)?
+    } else {
+        compare(&inputs)?.of_same_work()?
     };
     let judgements = judge(args, &comparison)?;
     if let Some(to) = &args.json {
@@ -53,9 +54,10 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
     if let Some(to) = &args.csv {
         write(to, &csv(&comparison)?)?;
     }
-    let depth = match args.details {
-        true => Depth::Details,
-        false => Depth::Overview,
+    let depth = if args.details {
+        Depth::Details
+    } else {
+        Depth::Overview
     };
     if let Some(to) = &args.markdown {
         write(to, &to_markdown(&comparison, depth, &judgements))?;
@@ -70,9 +72,10 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
             .map(|judged| format!("{judged}\n"))
             .collect();
         let text = render(&comparison, depth);
-        print(&match lines.is_empty() {
-            true => text,
-            false => format!("{text}\n{}", lines.concat()),
+        print(&if lines.is_empty() {
+            text
+        } else {
+            format!("{text}\n{}", lines.concat())
         })?;
     }
     let not_passed = || judgements.iter().filter(|judged| !judged.passed());
@@ -81,9 +84,10 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
         not_passed().for_each(complain);
     }
     let fails = |judged: &Judgement| judged.failed || args.fail_if_inconclusive;
-    Ok(match not_passed().any(fails) {
-        true => Exit::Failed,
-        false => Exit::Done,
+    Ok(if not_passed().any(fails) {
+        Exit::Failed
+    } else {
+        Exit::Done
     })
 }
 

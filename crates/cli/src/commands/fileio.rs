@@ -68,12 +68,13 @@ fn test(args: &FileioArgs, mode: TestMode) -> Fileio {
         total: test.file_total_size,
         block: test.file_block_size,
         merged: test.file_merged_requests,
-        flushing: match test.file_fsync_all {
-            true => Flushing::EachWrite,
-            false => Flushing::Sets {
+        flushing: if test.file_fsync_all {
+            Flushing::EachWrite
+        } else {
+            Flushing::Sets {
                 every: (test.file_fsync_freq > 0).then_some(test.file_fsync_freq),
                 at_end: test.file_fsync_end,
-            },
+            }
         },
         rw_ratio: test.file_rw_ratio,
         spread: spread(random),

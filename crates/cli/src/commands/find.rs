@@ -63,9 +63,10 @@ fn carry_out_one(
         show: &show,
         gate: Gate::default(),
         find: Some(search),
-        next_steps: match details || output.quiet {
-            true => NextSteps::Hidden,
-            false => NextSteps::Shown,
+        next_steps: if details || output.quiet {
+            NextSteps::Hidden
+        } else {
+            NextSteps::Shown
         },
         points: Visibility::Hidden,
         screen: None,

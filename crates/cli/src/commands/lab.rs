@@ -91,9 +91,10 @@ fn embedded(
     }
     let server = EmbeddedServer::start(EmbeddedOptions {
         capacity_bytes: args.capacity.map(|size| size.0),
-        access: match args.read_only {
-            true => ShareAccess::ReadOnly,
-            false => ShareAccess::ReadWrite,
+        access: if args.read_only {
+            ShareAccess::ReadOnly
+        } else {
+            ShareAccess::ReadWrite
         },
         pace: match (args.service_time, args.max_rate) {
             (Some(time), _) => ServicePace::OneByOne(time),
@@ -131,13 +132,14 @@ fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Fail
         facts: LabFacts::of_samba(&server, &lines),
         url: server.url(),
     };
-    let still_runs = || match server.has_exited() {
-        false => Ok(()),
-        true => {
+    let still_runs = || {
+        if server.has_exited() {
             let said = server.log_tail();
             Err(Failure::io("keep the server running")(io::Error::other(
                 format!("smbd has ended by itself; the end of its log:\n{said}"),
             )))
+        } else {
+            Ok(())
         }
     };
     let ended = serve(&access, &args.command, stopped, still_runs)?;

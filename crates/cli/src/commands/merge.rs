@@ -26,9 +26,10 @@ pub(super) fn merge_parts(args: &MergeArgs) -> Result<Exit, Failure> {
     });
     let whole = merge(parts.collect::<Result<_, Failure>>()?)?;
     whole.save(&args.out)?;
-    match args.details {
-        true => print(&render(&whole))?,
-        false => print_coloured(&summary(&whole))?,
+    if args.details {
+        print(&render(&whole))?;
+    } else {
+        print_coloured(&summary(&whole))?;
     }
     print(&format!("\nSaved to {}\n", args.out.display()))?;
     Ok(judge(&whole))

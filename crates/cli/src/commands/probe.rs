@@ -135,9 +135,10 @@ fn table(lines: Vec<LabelledValue>) -> String {
 }
 
 const fn demand(is_signing_required: bool) -> &'static str {
-    match is_signing_required {
-        true => "the server requires it",
-        false => "the server does not require it",
+    if is_signing_required {
+        "the server requires it"
+    } else {
+        "the server does not require it"
     }
 }
 

@@ -109,9 +109,10 @@ fn run_requests(
         find: find.map(Search::Load),
         screen,
         hosts,
-        next_steps: match args.details || args.output.quiet || requests.len() > 1 {
-            true => NextSteps::Hidden,
-            false => NextSteps::Shown,
+        next_steps: if args.details || args.output.quiet || requests.len() > 1 {
+            NextSteps::Hidden
+        } else {
+            NextSteps::Shown
         },
     };
     carry_out(requests, &args.output, &presentation, interim)
@@ -217,9 +218,10 @@ pub(crate) fn carry_out(
             break;
         }
     }
-    match docs.is_empty() && worst == Exit::Interrupted {
-        true => Err(Failure::Interrupted),
-        false => Ok(worst),
+    if docs.is_empty() && worst == Exit::Interrupted {
+        Err(Failure::Interrupted)
+    } else {
+        Ok(worst)
     }
 }
 
@@ -324,9 +326,10 @@ fn run_one(
     let mut watch = watch.with_search(searching.clone());
     let record = match &searching {
         Some(searching) => {
-            let lines = match output.quiet {
-                true => ProbeLines::Hidden,
-                false => ProbeLines::Above(line, None),
+            let lines = if output.quiet {
+                ProbeLines::Hidden
+            } else {
+                ProbeLines::Above(line, None)
             };
             let mut course = SearchCourse::of(searching, &plan, request.disclosure(), lines);
             hosts.execute(&plan, &mut course, &mut watch, cancel)

@@ -23,9 +23,10 @@ pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         write(to, &to_markdown(&doc, None))?;
     }
     if !is_taken {
-        match args.details {
-            true => print(&render(&doc))?,
-            false => print_coloured(&summary(&doc))?,
+        if args.details {
+            print(&render(&doc))?;
+        } else {
+            print_coloured(&summary(&doc))?;
         }
     }
     if let Some(path) = &args.csv_iometer {

@@ -176,9 +176,10 @@ fn line(points: &[(f64, f64)]) -> Dataset<'_> {
 
 /// Returns the vertical axis from 0. Without a figure it has no labels.
 fn upright(top: f64, print: Print, inside: Rect) -> Axis<'static> {
-    let values = match inside.height >= WITH_MIDDLE {
-        true => &[0.0, 0.5, 1.0][..],
-        false => &[0.0, 1.0],
+    let values = if inside.height >= WITH_MIDDLE {
+        &[0.0, 0.5, 1.0][..]
+    } else {
+        &[0.0, 1.0]
     };
     let labels = values.iter().map(|share| {
         let text = match share * top {

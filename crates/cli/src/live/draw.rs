@@ -61,9 +61,10 @@ impl Colouring {
 pub(super) fn draw(view: &LiveView, colouring: Colouring, buffer: &mut Buffer) {
     let area = buffer.area;
     let is_wide = area.width >= WIDE;
-    let width = match is_wide {
-        true => (area.width - GAP) / 2,
-        false => area.width,
+    let width = if is_wide {
+        (area.width - GAP) / 2
+    } else {
+        area.width
     };
     let cautions = cautions(view, width.into());
     let sheet = Sheet::of(area, view.kinds.len(), cautions.len(), is_wide);
@@ -104,31 +105,26 @@ impl Sheet {
             ..rest
         };
         rest.height = rest.height.saturating_sub(FOOTER);
-        let charts = match rest.height >= WITH_CHARTS {
-            true => CHARTS.max(rest.height / 2),
-            false => 0,
+        let charts = if rest.height >= WITH_CHARTS {
+            CHARTS.max(rest.height / 2)
+        } else {
+            0
         };
-        let charts = match is_wide {
-            true => charts,
-            false => charts.min(CHARTS),
-        };
+        let charts = if is_wide { charts } else { charts.min(CHARTS) };
         let room = rest.height - charts;
         let kinds = u16::try_from(kinds).unwrap_or(u16::MAX).max(1);
         let operations = kinds.saturating_add(TABLE);
         let cautions = u16::try_from(cautions)
             .unwrap_or(u16::MAX)
             .saturating_add(1);
-        let (operations, cautions, below) = match is_wide {
-            true => {
-                let below = operations.max(cautions).min(room);
-                (below, below, below)
-            }
-            false => {
-                let least = cautions.clamp(PANEL, (room / 3).max(PANEL)).min(room);
-                let operations = operations.min(room - least);
-                let cautions = cautions.min(room - operations);
-                (operations, cautions, operations + cautions)
-            }
+        let (operations, cautions, below) = if is_wide {
+            let below = operations.max(cautions).min(room);
+            (below, below, below)
+        } else {
+            let least = cautions.clamp(PANEL, (room / 3).max(PANEL)).min(room);
+            let operations = operations.min(room - least);
+            let cautions = cautions.min(room - operations);
+            (operations, cautions, operations + cautions)
         };
         let height = match charts {
             0 => 0,
@@ -137,12 +133,11 @@ impl Sheet {
         let charts = cut(&mut rest, height);
         let (curve, mut right) = halves(charts);
         let throughput = cut(&mut right, charts.height / 2);
-        let (operations, cautions) = match is_wide {
-            true => halves(rest),
-            false => {
-                let operations = cut(&mut rest, operations);
-                (operations, cut(&mut rest, cautions))
-            }
+        let (operations, cautions) = if is_wide {
+            halves(rest)
+        } else {
+            let operations = cut(&mut rest, operations);
+            (operations, cut(&mut rest, cautions))
         };
         Self {
             header,
@@ -237,9 +232,10 @@ fn operations(view: &LiveView, colouring: Colouring, area: Rect, buffer: &mut Bu
         _ => format!("all, with {hidden} more"),
     };
     let columns = ["ops/s", "Mbit/s", "p50", "p99", "errors", "differ"].map(str::to_owned);
-    let cells = match view.title.is_replay {
-        true => cells_of_replay,
-        false => cells,
+    let cells = if view.title.is_replay {
+        cells_of_replay
+    } else {
+        cells
     };
     let faint = Style::new().add_modifier(Modifier::DIM);
     let mut lines = vec![Line::styled(cells("", columns), faint)];

@@ -55,10 +55,7 @@ impl TerminalGuard {
         let silent = || io::Error::other("stty does not tell the settings of the terminal");
         let mut ready = ready.ok_or_else(silent)?;
         let answered = is_readable(ready.as_fd(), START_LIMIT) && ready.read(&mut [0])? > 0;
-        match answered {
-            true => Ok(guard),
-            false => Err(silent()),
-        }
+        if answered { Ok(guard) } else { Err(silent()) }
     }
 
     /// Tells the guard that the settings have been changed, and that the screen follows.

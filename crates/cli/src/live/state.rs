@@ -112,9 +112,10 @@ impl LiveView {
         let curve = self.curve.iter();
         let mut known = known.chain(curve.map(|point| (point.throughput_mbps, point.ops_per_s)));
         let moves_data = known.clone().any(|(mbps, _)| mbps > 0.0);
-        match !moves_data && known.any(|(_, ops_per_s)| ops_per_s > 0.0) {
-            true => Metric::Operations,
-            false => Metric::Throughput,
+        if !moves_data && known.any(|(_, ops_per_s)| ops_per_s > 0.0) {
+            Metric::Operations
+        } else {
+            Metric::Throughput
         }
     }
 
@@ -277,9 +278,10 @@ impl LiveFigures {
         self.view.curve = points.collect();
         let invalid = doc.load_points.iter().rev().filter(|point| !point.valid);
         let invalid = invalid.map(|point| {
-            let pass = match self.view.title.passes > 1 {
-                true => format!(", pass {}", point.repeat),
-                false => String::new(),
+            let pass = if self.view.title.passes > 1 {
+                format!(", pass {}", point.repeat)
+            } else {
+                String::new()
             };
             let load = point.load();
             let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");

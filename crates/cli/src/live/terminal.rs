@@ -85,9 +85,10 @@ pub(super) fn next_key(limit: Duration) -> KeyPress {
 
 /// Returns the meaning of typed bytes. The other keys begin with an escape character.
 fn meaning(typed: &[u8]) -> KeyPress {
-    match typed.first() != Some(&b'\x1b') && typed.iter().any(|key| b"qQ".contains(key)) {
-        true => KeyPress::Leave,
-        false => KeyPress::None,
+    if typed.first() != Some(&b'\x1b') && typed.iter().any(|key| b"qQ".contains(key)) {
+        KeyPress::Leave
+    } else {
+        KeyPress::None
     }
 }
 

@@ -32,13 +32,12 @@ impl HeldSearch {
 
     /// Refuses options that make no sense together.
     pub(crate) fn check(&self, names: OptionNames) -> Result<(), Failure> {
-        match self.keep_alive.is_zero() {
-            false => Ok(()),
-            true => {
-                let keep_alive = names.of("keep_alive");
-                let message = format!("{keep_alive} is 0: give the interval of the ECHO requests");
-                Err(Failure::Usage(message))
-            }
+        if self.keep_alive.is_zero() {
+            let keep_alive = names.of("keep_alive");
+            let message = format!("{keep_alive} is 0: give the interval of the ECHO requests");
+            Err(Failure::Usage(message))
+        } else {
+            Ok(())
         }
     }
 

@@ -61,9 +61,10 @@ pub(super) fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, F
     let spec = &source.spec;
     let is_given = made.is_some() || !spec.profiles.is_empty() || !spec.find.is_empty();
     let made = made.unwrap_or_default();
-    let pace = match args.load.quick {
-        true => SearchTimes::Quick,
-        false => SearchTimes::AsWritten,
+    let pace = if args.load.quick {
+        SearchTimes::Quick
+    } else {
+        SearchTimes::AsWritten
     };
     let jobs = spec.find.iter();
     let jobs = jobs.map(|entry| SearchJob::of(source, entry, pace));
@@ -117,11 +118,12 @@ pub(super) fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Fa
         (false, true) => format!("suite {}: skip_unknown", source.origin),
         (false, false) => return Ok(()),
     };
-    match is_any_recorded {
-        true => Ok(()),
-        false => Err(Failure::Usage(format!(
+    if is_any_recorded {
+        Ok(())
+    } else {
+        Err(Failure::Usage(format!(
             "{said} means nothing without a loadfile among the profiles: give one, such as \
              client.txt, or drop it"
-        ))),
+        )))
     }
 }

@@ -15,9 +15,10 @@ const QUICK: [Duration; 3] = [
 
 /// Returns the options that `--quick` sets for every run.
 pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
-    let [duration, ramp_up, ramp_down] = match args.load.quick {
-        true => QUICK.map(Some),
-        false => [None; 3],
+    let [duration, ramp_up, ramp_down] = if args.load.quick {
+        QUICK.map(Some)
+    } else {
+        [None; 3]
     };
     RunOptions {
         work: WorkSpec {

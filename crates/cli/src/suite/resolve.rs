@@ -162,10 +162,7 @@ impl Suite {
             .to_string(),
             command: command_line(),
             profiles: names,
-            load_points: match has_points {
-                true => load_points,
-                false => Vec::new(),
-            },
+            load_points: if has_points { load_points } else { Vec::new() },
             passes,
             servers: hosts.iter().map(Host::doc).collect(),
             searches: jobs().map(|job| job.doc.clone()).collect(),

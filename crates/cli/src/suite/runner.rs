@@ -97,9 +97,10 @@ impl<'a> Runner<'a> {
         let passes = all_passes(&self.suite.study);
         let planned = passes.iter().map(|&pass| self.planned(pass)).sum();
         let has_searches = passes.iter().any(|&pass| self.suite.search(pass).is_some());
-        let end = match has_searches {
-            true => PlannedEnd::Work,
-            false => PlannedEnd::Time,
+        let end = if has_searches {
+            PlannedEnd::Work
+        } else {
+            PlannedEnd::Time
         };
         let mut left = TimeLeft::of(planned, end);
         self.check_exporters(&passes);
@@ -205,9 +206,10 @@ impl<'a> Runner<'a> {
     fn verdict(self, passes: &[PassId]) -> Result<Exit, Failure> {
         let is_measured = passes.iter().any(|&pass| self.folder.has_begun(pass));
         if self.cancel.is_cancelled() {
-            return match is_measured {
-                true => Ok(Exit::Interrupted),
-                false => Err(Failure::Interrupted),
+            return if is_measured {
+                Ok(Exit::Interrupted)
+            } else {
+                Err(Failure::Interrupted)
             };
         }
         let mut worst = Exit::Done;

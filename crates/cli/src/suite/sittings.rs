@@ -37,9 +37,10 @@ pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc
                 )
             };
             let (old, new) = (terms(&before), terms(&now));
-            let note = match old == new {
-                true => format!("this pass was interrupted and went on at {started}"),
-                false => format!("this pass was interrupted and went on at {started} with {new}"),
+            let note = if old == new {
+                format!("this pass was interrupted and went on at {started}")
+            } else {
+                format!("this pass was interrupted and went on at {started} with {new}")
             };
             before.server.notes.push(note);
             let (old, new) = (&before.server, &now.server);

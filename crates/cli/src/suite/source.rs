@@ -154,9 +154,12 @@ fn read(path: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = File::open(path)
         .and_then(|file| file.take(SUITE_BYTES_MAX + 1).read_to_string(&mut text))
-        .and_then(|len| match len as u64 > SUITE_BYTES_MAX {
-            true => Err(io::Error::other("larger than 1 MiB")),
-            false => Ok(()),
+        .and_then(|len| {
+            if len as u64 > SUITE_BYTES_MAX {
+                Err(io::Error::other("larger than 1 MiB"))
+            } else {
+                Ok(())
+            }
         });
     match read {
         Ok(()) => Ok(text),

@@ -148,9 +148,10 @@ async fn open_group<E: CifsEncode>(
             Verify::Off => Payload::Discard,
             Verify::ReadBack => Payload::Keep,
         },
-        payloads: match is_unseen && drops::is_worth_while(&site.plan) {
-            true => Payloads::Dropped,
-            false => Payloads::Received,
+        payloads: if is_unseen && drops::is_worth_while(&site.plan) {
+            Payloads::Dropped
+        } else {
+            Payloads::Received
         },
     };
     Ok(Opened {

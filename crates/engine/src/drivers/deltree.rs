@@ -106,9 +106,10 @@ impl Deltree {
             DeltreeRequest::File => self.files.pop(),
             DeltreeRequest::Listing | DeltreeRequest::Directory => self.directories.pop(),
         };
-        self.request = match self.files.is_empty() {
-            true => DeltreeRequest::Listing,
-            false => DeltreeRequest::File,
+        self.request = if self.files.is_empty() {
+            DeltreeRequest::Listing
+        } else {
+            DeltreeRequest::File
         };
     }
 
@@ -120,18 +121,18 @@ impl Deltree {
             return;
         };
         let listed = std::mem::take(&mut self.listed);
-        self.request = match listed.is_empty() {
-            true => DeltreeRequest::Directory,
-            false => DeltreeRequest::Listing,
+        self.request = if listed.is_empty() {
+            DeltreeRequest::Directory
+        } else {
+            DeltreeRequest::Listing
         };
         for entry in listed {
             let path = join(&directory, &entry.name);
-            match entry.is_directory {
-                true => self.directories.push(path),
-                false => {
-                    self.files.push(path);
-                    self.request = DeltreeRequest::File;
-                }
+            if entry.is_directory {
+                self.directories.push(path);
+            } else {
+                self.files.push(path);
+                self.request = DeltreeRequest::File;
             }
         }
     }

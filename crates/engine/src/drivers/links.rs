@@ -180,9 +180,10 @@ impl Links {
         let QueuedConnection {
             session, backlog, ..
         } = &mut self.links[self.chosen];
-        let out = match is_alone {
-            true => &mut scratch.output,
-            false => backlog.buffer(),
+        let out = if is_alone {
+            &mut scratch.output
+        } else {
+            backlog.buffer()
         };
         (&mut session.connection, out)
     }
@@ -197,9 +198,10 @@ impl Links {
         let QueuedConnection {
             session, backlog, ..
         } = &mut self.links[0];
-        let out = match is_alone {
-            true => &mut scratch.output,
-            false => backlog.buffer(),
+        let out = if is_alone {
+            &mut scratch.output
+        } else {
+            backlog.buffer()
         };
         (session, out)
     }
@@ -302,10 +304,7 @@ impl Links {
         Received {
             inbound: &mut session.stream.inbound,
             connection: &mut session.connection,
-            out: match is_alone {
-                true => output,
-                false => backlog.buffer(),
-            },
+            out: if is_alone { output } else { backlog.buffer() },
         }
     }
 

@@ -278,9 +278,10 @@ fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
     let is_unseen = plan.work.verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
-    match is_plain && drops::is_worth_while(plan) {
-        true => Payloads::Dropped,
-        false => Payloads::Received,
+    if is_plain && drops::is_worth_while(plan) {
+        Payloads::Dropped
+    } else {
+        Payloads::Received
     }
 }
 

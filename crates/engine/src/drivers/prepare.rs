@@ -20,9 +20,10 @@ pub(super) fn share(
     path: impl Fn(&str, &str) -> String,
 ) -> Result<WireName, SessionError> {
     let target = &site.endpoint.target;
-    let path = match site.mix.actions().contains(&Action::TreeConnect) {
-        true => path(target.server_name(), &target.share),
-        false => String::new(),
+    let path = if site.mix.actions().contains(&Action::TreeConnect) {
+        path(target.server_name(), &target.share)
+    } else {
+        String::new()
     };
     WireName::new(&path).map_err(|_| SessionError::Path {
         doing: format!("connect to '{path}'"),

@@ -102,9 +102,10 @@ impl Relating {
         self.best = Some(best);
         let trips = ping + 1;
         let is_long = now.since(self.began) > LONG;
-        match trips >= ROUND_TRIPS || is_long && trips >= ROUND_TRIPS_MIN {
-            true => RelatingStep::Done(best),
-            false => RelatingStep::More,
+        if trips >= ROUND_TRIPS || is_long && trips >= ROUND_TRIPS_MIN {
+            RelatingStep::Done(best)
+        } else {
+            RelatingStep::More
         }
     }
 }

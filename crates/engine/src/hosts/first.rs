@@ -264,9 +264,10 @@ impl FirstHost {
                 }
             };
             let is_new = !names.contains(&identity.name);
-            let name = match is_new {
-                true => identity.name.clone(),
-                false => format!("{}#{}", identity.name, other.number),
+            let name = if is_new {
+                identity.name.clone()
+            } else {
+                format!("{}#{}", identity.name, other.number)
             };
             names.push(name.clone());
             // A second run finds the same host.
@@ -303,9 +304,10 @@ impl FirstHost {
         let answer = timeout(READY_MAX, answer).await;
         let late = |_| lost("it did not connect to the server within 60 s".to_owned());
         let (identity, unable) = answer.map_err(late)??;
-        let host = match identity.name == self.identity.name {
-            true => format!("{}#{}", identity.name, other.number),
-            false => identity.name.clone(),
+        let host = if identity.name == self.identity.name {
+            format!("{}#{}", identity.name, other.number)
+        } else {
+            identity.name.clone()
         };
         if identity.build != self.identity.build {
             let (theirs, ours) = (identity.build, self.identity.build.clone());

@@ -256,9 +256,10 @@ where
 
     /// Describes a host that has not run for a while: this one, or else the other.
     fn stood_still(&self, own: Nanos, other: Nanos) -> Option<String> {
-        let (host, still) = match own > STILL_MAX.into() {
-            true => ("the first host".to_owned(), own),
-            false => (format!("host {}", self.assignment.host.name()), other),
+        let (host, still) = if own > STILL_MAX.into() {
+            ("the first host".to_owned(), own)
+        } else {
+            (format!("host {}", self.assignment.host.name()), other)
         };
         (still > STILL_MAX.into()).then(|| {
             let still = Duration::from_millis(still.0 / 1_000_000);
@@ -370,9 +371,10 @@ where
             let how = "it no longer answers";
             return Err(Stop::Lost(how.to_owned()));
         }
-        match silent > SILENCE_MAX.into() {
-            true => Err(Stop::Lost(silence())),
-            false => Ok(ProxyEvent::Tick),
+        if silent > SILENCE_MAX.into() {
+            Err(Stop::Lost(silence()))
+        } else {
+            Ok(ProxyEvent::Tick)
         }
     }
 

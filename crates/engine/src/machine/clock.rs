@@ -51,9 +51,10 @@ pub fn wall() -> SystemTime {
 /// Returns the time of the wall clock at an instant, as the wall clock counts now.
 pub(crate) fn wall_at(at: Nanos) -> SystemTime {
     let (now, wall) = (now(), wall());
-    match at > now {
-        true => wall + Duration::from(at - now),
-        false => wall - Duration::from(now - at),
+    if at > now {
+        wall + Duration::from(at - now)
+    } else {
+        wall - Duration::from(now - at)
     }
 }
 

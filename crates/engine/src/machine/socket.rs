@@ -151,9 +151,10 @@ fn attempt(
         // A short transfer has emptied or filled the socket. This error makes tokio clear its
         // flag until the system reports the socket ready again. Without it, a client with a
         // quick answer would continue at once, before the others.
-        match 0 < len && len < wanted {
-            true => Err(io::ErrorKind::WouldBlock.into()),
-            false => Ok(()),
+        if 0 < len && len < wanted {
+            Err(io::ErrorKind::WouldBlock.into())
+        } else {
+            Ok(())
         }
     });
     match (transferred, tried) {

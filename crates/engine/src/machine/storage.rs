@@ -89,9 +89,10 @@ impl Storage {
 
 impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.filesystem == self.source {
-            true => f.write_str(&self.filesystem),
-            false => write!(f, "{} of {}", self.filesystem, self.source),
+        if self.filesystem == self.source {
+            f.write_str(&self.filesystem)
+        } else {
+            write!(f, "{} of {}", self.filesystem, self.source)
         }
     }
 }

@@ -267,9 +267,10 @@ impl<'a, T> Tasks<'a, T> {
         }
         self.woken.take(&mut self.due);
         // A task that wakes itself each time must not keep the others from their events.
-        let patience = match self.due.is_empty() {
-            true => Patience::UntilEvent,
-            false => Patience::None,
+        let patience = if self.due.is_empty() {
+            Patience::UntilEvent
+        } else {
+            Patience::None
         };
         let waited = self
             .poller

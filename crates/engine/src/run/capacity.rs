@@ -235,9 +235,10 @@ impl Needed {
             }
             Carrier::Embedding { .. } => (0, 0),
         };
-        let histograms = match plan.work.load.is_paced() {
-            true => 2 * plan.work.workload.kinds().len() as u64,
-            false => plan.work.workload.kinds().len() as u64,
+        let histograms = if plan.work.load.is_paced() {
+            2 * plan.work.workload.kinds().len() as u64
+        } else {
+            plan.work.workload.kinds().len() as u64
         };
         let workers = workers(plan);
         let (ledgers, kept) = match plan.work.verify {

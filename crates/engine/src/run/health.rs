@@ -194,15 +194,16 @@ fn shortage(generator: &GeneratorRecord) -> Option<String> {
         .filter_map(|(thread, worker)| Some((thread, worker.cpu_share, worker.waiting_share?)))
         .filter(|(_, cpu, waiting)| *waiting > WAITED_MAX || cpu + waiting > BUSY_MAX)
         .max_by(|one, other| one.2.total_cmp(&other.2))?;
-    Some(match waiting > WAITED_MAX {
-        true => format!(
+    Some(if waiting > WAITED_MAX {
+        format!(
             "thread {thread} lacked a CPU {} of the time",
             percent(waiting)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "thread {thread} ran or lacked a CPU {} of the time",
             percent(cpu + waiting)
-        ),
+        )
     })
 }
 

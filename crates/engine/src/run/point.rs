@@ -176,9 +176,10 @@ impl PointMeasurements<'_> {
         let figures = outcome.figures;
         let clients_s = window.as_secs_f64() * f64::from(point.clients);
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        let steps = match context.plan.work.load.is_paced() {
-            true => LateSteps::RequestAndAnswer,
-            false => LateSteps::Answer,
+        let steps = if context.plan.work.load.is_paced() {
+            LateSteps::RequestAndAnswer
+        } else {
+            LateSteps::Answer
         };
         let generator = GeneratorRecord {
             workers: outcome.workers,

@@ -76,9 +76,12 @@ async fn run_one(
         Err(reason) => Err(Inability::Other(reason)),
         Ok(plan) => ready(order, &plan, upstream, cancel)
             .await
-            .map_err(|error| match error.is_of_log_on() {
-                true => Inability::NotLetIn(error.to_string()),
-                false => Inability::Other(error.to_string()),
+            .map_err(|error| {
+                if error.is_of_log_on() {
+                    Inability::NotLetIn(error.to_string())
+                } else {
+                    Inability::Other(error.to_string())
+                }
             }),
     };
     let (context, mut record) = match ready {

@@ -267,14 +267,13 @@ async fn claim_new(session: &mut ShareSession, directory: &str) -> Result<FileId
             access::FILE_READ_ATTRIBUTES | access::SYNCHRONIZE,
         )
     };
-    let made =
-        session
-            .open_file(&doing, &request)
-            .await
-            .map_err(|error| match error.is_undone() {
-                true => Unclaimed::NotMade(error),
-                false => Unclaimed::PerhapsMade(error),
-            })?;
+    let made = session.open_file(&doing, &request).await.map_err(|error| {
+        if error.is_undone() {
+            Unclaimed::NotMade(error)
+        } else {
+            Unclaimed::PerhapsMade(error)
+        }
+    })?;
     session.close_file(&doing, made).await?;
     let marker = join(directory, MARKER);
     let doing = format!("create file '{marker}'");

@@ -78,9 +78,12 @@ impl Gauge {
         let (opened_at, opened) = self.opened.unwrap_or(closed);
         let (closed_at, closed) = closed;
         let seconds = closed_at.since(opened_at).as_secs_f64();
-        let share = |later: Duration, earlier: Duration| match seconds > 0.0 {
-            true => (later.saturating_sub(earlier).as_secs_f64() / seconds).min(1.0),
-            false => 0.0,
+        let share = |later: Duration, earlier: Duration| {
+            if seconds > 0.0 {
+                (later.saturating_sub(earlier).as_secs_f64() / seconds).min(1.0)
+            } else {
+                0.0
+            }
         };
         WorkerRecord {
             cpu,

@@ -127,9 +127,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
         loop {
             // Most wake-ups are caused by an answer, so the time of answers is
             // taken first.
-            let polled = match filled_at.is_some() || self.clients.in_flight > 0 {
-                true => self.driver.poll_receive(context, &mut shared.scratch)?,
-                false => Poll::Pending,
+            let polled = if filled_at.is_some() || self.clients.in_flight > 0 {
+                self.driver.poll_receive(context, &mut shared.scratch)?
+            } else {
+                Poll::Pending
             };
             let mut now = match (polled, filled_at) {
                 (Poll::Ready(received), _) => self.book(received, shared, control)?,

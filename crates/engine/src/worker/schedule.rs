@@ -99,9 +99,10 @@ impl Schedule {
             let place = Position::Before;
             return Interval { from, to, place };
         }
-        let (start, end, is_window) = match done < self.close {
-            true => (self.open, self.close, true),
-            false => (self.close, Nanos::MAX, false),
+        let (start, end, is_window) = if done < self.close {
+            (self.open, self.close, true)
+        } else {
+            (self.close, Nanos::MAX, false)
         };
         let index = (done - start).0 / length;
         let from = start + Nanos(index * length);
@@ -123,9 +124,10 @@ impl Schedule {
 
     /// Returns the phase of an instant.
     pub(super) fn phase(&self, now: Nanos) -> Phase {
-        match self.open <= now && now < self.close {
-            true => Phase::Window,
-            false => Phase::Outside,
+        if self.open <= now && now < self.close {
+            Phase::Window
+        } else {
+            Phase::Outside
         }
     }
 

@@ -177,9 +177,10 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     let clients = &clients[..clients.len().saturating_sub(refused as usize)];
     let verified = match plan.work.verify {
         Verify::ReadBack if plan.work.workload.uses_files() => {
-            Some(match plan.work.workload.kinds().contains(&OpKind::Write) {
-                true => OtherWriters::Write,
-                false => OtherWriters::Read,
+            Some(if plan.work.workload.kinds().contains(&OpKind::Write) {
+                OtherWriters::Write
+            } else {
+                OtherWriters::Read
             })
         }
         _ => None,

@@ -128,9 +128,10 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
     let poller = Rc::clone(&shared.borrow().sockets.0);
-    let alarm = match has_due_instants(worker) {
-        true => Some(Rc::new(Alarm::new(&poller, groups.len())?)),
-        false => None,
+    let alarm = if has_due_instants(worker) {
+        Some(Rc::new(Alarm::new(&poller, groups.len())?))
+    } else {
+        None
     };
     let control = LoadControl::new(worker, schedule, schedules, alarm);
     let control = Rc::new(control);

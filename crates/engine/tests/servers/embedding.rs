@@ -113,9 +113,10 @@ impl Driver for Recorded {
 
 /// Makes a plan of a built-in profile, or of the text of a profile.
 fn plan(profile: &str, options: RunOptions) -> Plan {
-    let mut profile = match profile.contains('\n') {
-        true => Profile::parse("written", profile).unwrap(),
-        false => profile::load(profile).unwrap(),
+    let mut profile = if profile.contains('\n') {
+        Profile::parse("written", profile).unwrap()
+    } else {
+        profile::load(profile).unwrap()
     };
     profile.spec.run = options;
     Plan::of(&profile, Target::none()).unwrap()

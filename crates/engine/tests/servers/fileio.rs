@@ -172,9 +172,12 @@ const ANSWERED: u64 = 2;
 /// measurements, and leaves nothing on the share.
 #[test]
 fn a_cancel_while_files_are_flushed_in_the_end_loses_nothing() {
-    let script: Script = |answer| match answer.nth < ANSWERED {
-        true => Reaction::send(&answer.message),
-        false => Reaction::raw(Vec::new()),
+    let script: Script = |answer| {
+        if answer.nth < ANSWERED {
+            Reaction::send(&answer.message)
+        } else {
+            Reaction::raw(Vec::new())
+        }
     };
     let server = embedded();
     let relay = Relay::start(server.address(), Of::Command(Command::Flush), script);

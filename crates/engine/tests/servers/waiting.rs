@@ -260,9 +260,12 @@ fn waiting_counts_until_the_run_is_cancelled() {
 #[test]
 fn nothing_measured_is_lost_with_clients_that_are_broken_off() {
     const GENUINE: u64 = 200;
-    let script: Script = |answer| match answer.nth < GENUINE {
-        true => Reaction::send(&answer.message),
-        false => Reaction::raw(Vec::new()),
+    let script: Script = |answer| {
+        if answer.nth < GENUINE {
+            Reaction::send(&answer.message)
+        } else {
+            Reaction::raw(Vec::new())
+        }
     };
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let relay = Relay::start(server.address(), Of::Command(Command::Read), script);

@@ -64,9 +64,10 @@ impl Cycle {
 fn step_kind(text: &str) -> StepKind {
     // Old versions write it as a number.
     let kind = text.split([' ', '\t']).next_back().unwrap_or_default();
-    match kind.eq_ignore_ascii_case("EXPONENTIAL") || kind == "1" && !text.contains("LINEAR") {
-        true => StepKind::Exponential,
-        false => StepKind::Linear,
+    if kind.eq_ignore_ascii_case("EXPONENTIAL") || kind == "1" && !text.contains("LINEAR") {
+        StepKind::Exponential
+    } else {
+        StepKind::Linear
     }
 }
 

@@ -154,9 +154,12 @@ pub(super) fn parse<'a>(
 }
 
 fn verb(name: &str) -> Result<Verb, LineError> {
-    Verb::of(name).ok_or_else(|| match name.starts_with("SMB2_") {
-        true => LineError::OtherFormat,
-        false => LineError::Unknown(shown(name)),
+    Verb::of(name).ok_or_else(|| {
+        if name.starts_with("SMB2_") {
+            LineError::OtherFormat
+        } else {
+            LineError::Unknown(shown(name))
+        }
     })
 }
 
@@ -168,9 +171,10 @@ fn unknown_verb(text: &str) -> Option<LineError> {
         time if is_time(time) => words.next()?,
         name => name,
     };
-    match name.starts_with('"') {
-        true => None,
-        false => verb(name).err(),
+    if name.starts_with('"') {
+        None
+    } else {
+        verb(name).err()
     }
 }
 
@@ -213,17 +217,20 @@ fn status(verb: Verb, word: &str) -> Result<NtStatus, LineError> {
         name => NtStatus::from_name(name),
     };
     let status = by_number().or_else(by_name);
-    status.ok_or_else(|| match name.starts_with("STATUS_") {
-        true => LineError::Status {
-            verb,
-            word: shown(word),
-        },
-        false => LineError::Word {
-            verb,
-            what: "status",
-            word: shown(word),
-            expected: STATUSES,
-        },
+    status.ok_or_else(|| {
+        if name.starts_with("STATUS_") {
+            LineError::Status {
+                verb,
+                word: shown(word),
+            }
+        } else {
+            LineError::Word {
+                verb,
+                what: "status",
+                word: shown(word),
+                expected: STATUSES,
+            }
+        }
     })
 }
 
@@ -272,12 +279,13 @@ impl<'a> Arguments<'a, '_> {
     /// Returns the name of one file or directory; a search pattern is an error.
     fn no_pattern(&self, at: usize) -> Result<&'a str, LineError> {
         let name = self.words[at];
-        match name.contains(WILDCARDS) {
-            true => Err(LineError::Wildcards {
+        if name.contains(WILDCARDS) {
+            Err(LineError::Wildcards {
                 verb: self.verb,
                 name: shown(name),
-            }),
-            false => Ok(name),
+            })
+        } else {
+            Ok(name)
         }
     }
 

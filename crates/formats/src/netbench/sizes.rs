@@ -59,9 +59,10 @@ impl Sizes {
     pub(super) fn next(&mut self, random: &mut Random) -> u32 {
         self.made += 1;
         let due = u128::from(self.bytes) * u128::from(self.made) / u128::from(self.requests);
-        let size = match due >= u128::from(self.moved) + u128::from(self.large) {
-            true => self.large,
-            false => self.small(random),
+        let size = if due >= u128::from(self.moved) + u128::from(self.large) {
+            self.large
+        } else {
+            self.small(random)
         };
         self.moved += u64::from(size);
         size

@@ -371,10 +371,11 @@ proptest! {
         let reply = Reply::with_ticket(&parts(&message, TGS_REQ).1, files());
         for mut bytes in [reply.encode(), preauth_required()] {
             let at = at.index(bytes.len());
-            match cut {
-                true => bytes.truncate(at),
-                false => bytes[at] = byte,
-            }
+            if cut {
+bytes.truncate(at);
+} else {
+bytes[at] = byte;
+}
             let _ = request.receive(&bytes, now());
         }
         let (mut request, _) = password(PASSWORD);

@@ -136,8 +136,9 @@ fn name(operation: &Table) -> String {
         })
         .collect();
     let op = operation.get("op").map(text).unwrap_or_default();
-    match parameters.is_empty() {
-        true => op,
-        false => format!("{op} ({})", parameters.join(", ")),
+    if parameters.is_empty() {
+        op
+    } else {
+        format!("{op} ({})", parameters.join(", "))
     }
 }

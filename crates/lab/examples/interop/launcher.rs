@@ -98,15 +98,14 @@ impl Launched {
             url: String::new(),
             password: String::new(),
         };
-        match lines.is_some_and(|lines| server.read(&lines)) {
-            true => Ok(server),
-            false => {
-                // Its last words may come after the end of its output.
-                server.stop();
-                let said = fs::read_to_string(&errors).unwrap_or_default();
-                let last = said.lines().rfind(|line| !line.trim().is_empty());
-                Err(last.unwrap_or("it did not serve in time").to_owned())
-            }
+        if lines.is_some_and(|lines| server.read(&lines)) {
+            Ok(server)
+        } else {
+            // Its last words may come after the end of its output.
+            server.stop();
+            let said = fs::read_to_string(&errors).unwrap_or_default();
+            let last = said.lines().rfind(|line| !line.trim().is_empty());
+            Err(last.unwrap_or("it did not serve in time").to_owned())
         }
     }
 

@@ -12,13 +12,16 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 
 /// Returns the page. A server without a row here keeps what the page before says of it.
 pub(crate) fn text(rows: &[ServerRow], before: &str) -> String {
-    let settings = |row: &ServerRow| match row.settings.is_empty() {
-        true => Vec::new(),
-        false => vec![format!(
-            "| {} | `{}` |",
-            row.name,
-            row.settings.replace(", ", "`, `")
-        )],
+    let settings = |row: &ServerRow| {
+        if row.settings.is_empty() {
+            Vec::new()
+        } else {
+            vec![format!(
+                "| {} | `{}` |",
+                row.name,
+                row.settings.replace(", ", "`, `")
+            )]
+        }
     };
     let mut page = INTRODUCTION.to_owned();
     let mut add = |heading: &str, head: &str, lines: &dyn Fn(&ServerRow) -> Vec<String>| {
@@ -119,9 +122,10 @@ fn whats(tried: &Tried, aspect: Aspect) -> String {
 }
 
 fn or_none(text: String) -> String {
-    match text.is_empty() {
-        true => "none".to_owned(),
-        false => text,
+    if text.is_empty() {
+        "none".to_owned()
+    } else {
+        text
     }
 }
 
@@ -145,9 +149,12 @@ fn ranges(dialects: &[&str]) -> String {
             _ => parts.push((dialect, dialect)),
         }
     }
-    let parts = parts.into_iter().map(|(first, last)| match first == last {
-        true => first.to_uppercase(),
-        false => format!("{first} to {last}"),
+    let parts = parts.into_iter().map(|(first, last)| {
+        if first == last {
+            first.to_uppercase()
+        } else {
+            format!("{first} to {last}")
+        }
     });
     parts.collect::<Vec<_>>().join(", ")
 }

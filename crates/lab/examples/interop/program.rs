@@ -207,17 +207,19 @@ impl Said {
         let (mut statuses, mut others) = (Vec::new(), Vec::new());
         for failure in failures {
             let status = failure["status"].as_str().unwrap_or_default().to_owned();
-            let list = match failure["code"].is_null() {
-                true => &mut others,
-                false => &mut statuses,
+            let list = if failure["code"].is_null() {
+                &mut others
+            } else {
+                &mut statuses
             };
             if !list.contains(&status) {
                 list.push(status);
             }
         }
-        match others.is_empty() {
-            true => TrialResult::Refused(statuses.join(", ")),
-            false => TrialResult::Fails(others.join(", ")),
+        if others.is_empty() {
+            TrialResult::Refused(statuses.join(", "))
+        } else {
+            TrialResult::Fails(others.join(", "))
         }
     }
 
@@ -251,9 +253,10 @@ impl Said {
             let (permits, _) = said[at..].split_once(';').unwrap_or((&said[at..], ""));
             return TrialResult::Beyond(format!("the server {permits}"));
         }
-        match NOT_OFFERED.iter().any(|words| said.contains(words)) {
-            true => TrialResult::NotOffered,
-            false => TrialResult::Fails(said.clone()),
+        if NOT_OFFERED.iter().any(|words| said.contains(words)) {
+            TrialResult::NotOffered
+        } else {
+            TrialResult::Fails(said.clone())
         }
     }
 }

@@ -192,13 +192,15 @@ impl<'a> Trier<'a> {
             self.record(Aspect::Dialect, dialect, "", verdict);
             return Ok(());
         }
-        let working = match said.verdict().works() {
-            true => entries.clone(),
-            false => self.apart(&terms, &entries)?,
+        let working = if said.verdict().works() {
+            entries.clone()
+        } else {
+            self.apart(&terms, &entries)?
         };
-        let verdict = match working.is_empty() {
-            true => said.verdict(),
-            false => TrialResult::Works,
+        let verdict = if working.is_empty() {
+            said.verdict()
+        } else {
+            TrialResult::Works
         };
         self.record(Aspect::Dialect, dialect, "", verdict);
         for entry in &working {
@@ -362,9 +364,10 @@ impl<'a> Trier<'a> {
             _ if said.verdict().works() => format!("at least {}", count("result")),
             _ => "none".to_owned(),
         };
-        let verdict = match is_busy {
-            true => TrialResult::Works,
-            false => said.verdict(),
+        let verdict = if is_busy {
+            TrialResult::Works
+        } else {
+            said.verdict()
         };
         self.record(Aspect::Sessions, "find sessions", "", verdict);
         Ok(())

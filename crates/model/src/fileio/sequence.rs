@@ -119,9 +119,10 @@ impl Sequence {
             TestMode::SeqWr | TestMode::SeqReWr | TestMode::RndWr => true,
             TestMode::RndRw => self.mixing.is_write(number),
         };
-        match is_write {
-            true => SequenceStep::Write(place),
-            false => SequenceStep::Read(place),
+        if is_write {
+            SequenceStep::Write(place)
+        } else {
+            SequenceStep::Read(place)
         }
     }
 

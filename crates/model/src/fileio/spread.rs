@@ -175,10 +175,13 @@ impl Picker {
                 iterations,
                 hits,
                 middle: (first, count),
-            } => match draws.unit() < *hits {
-                true => first + below(draws.next(), *count),
-                false => self.scaled(mean(&mut draws, *iterations)),
-            },
+            } => {
+                if draws.unit() < *hits {
+                    first + below(draws.next(), *count)
+                } else {
+                    self.scaled(mean(&mut draws, *iterations))
+                }
+            }
             SpreadShape::Pareto { power } => self.scaled(draws.unit().powf(*power)),
             SpreadShape::Zipf(zipf) => zipf.pick(&mut draws),
         }
@@ -233,9 +236,10 @@ impl Zipf {
     /// The integral of x^-q from 1.
     fn area(&self, x: f64) -> f64 {
         let slope = 1.0 - self.exponent;
-        match slope.abs() < 1e-9 {
-            true => x.ln(),
-            false => (slope * x.ln()).exp_m1() / slope,
+        if slope.abs() < 1e-9 {
+            x.ln()
+        } else {
+            (slope * x.ln()).exp_m1() / slope
         }
     }
 

@@ -31,9 +31,12 @@ impl RateList {
     /// Returns the highest rate.
     #[must_use]
     pub fn highest(&self) -> Rate {
-        let highest = |one: Rate, other: Rate| match other.per_second > one.per_second {
-            true => other,
-            false => one,
+        let highest = |one: Rate, other: Rate| {
+            if other.per_second > one.per_second {
+                other
+            } else {
+                one
+            }
         };
         self.0[1..].iter().copied().fold(self.0[0], highest)
     }

@@ -65,12 +65,13 @@ impl FromStr for SourceIp {
         let mut zone = [0; ZONE_MAX];
         let room = zone.get_mut(..name.len()).ok_or(())?;
         room.copy_from_slice(name.as_bytes());
-        match ip.is_unicast_link_local() && is_zone(name) {
-            true => Ok(Self {
+        if ip.is_unicast_link_local() && is_zone(name) {
+            Ok(Self {
                 ip: ip.into(),
                 zone,
-            }),
-            false => Err(()),
+            })
+        } else {
+            Err(())
         }
     }
 }
@@ -122,11 +123,12 @@ impl Value for SourceIp {
                 "range `{element}` in the address list mixes IPv4 and IPv6"
             )));
         }
-        match first.zone == last.zone {
-            true => Ok((first, last, 1)),
-            false => Err(ListError(format!(
+        if first.zone == last.zone {
+            Ok((first, last, 1))
+        } else {
+            Err(ListError(format!(
                 "range `{element}` in the address list has two interfaces"
-            ))),
+            )))
         }
     }
 
@@ -136,11 +138,12 @@ impl Value for SourceIp {
     fn check(element: &str, first: Self, last: Self) -> Result<(), ListError> {
         let (first, last) = (first.ip, last.ip);
         let is_broadcast = matches!(last, IpAddr::V4(last) if last.is_broadcast());
-        match first.is_unspecified() || last.is_multicast() || is_broadcast {
-            true => Err(ListError(format!(
+        if first.is_unspecified() || last.is_multicast() || is_broadcast {
+            Err(ListError(format!(
                 "`{element}` in the address list has an address that no connection can come from"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

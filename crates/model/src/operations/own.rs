@@ -70,9 +70,10 @@ impl Streams for Drawn {
     }
 
     fn origin(&self, plan: &Plan) -> Origin {
-        match self.seed == plan.work.seed && self.mix == Mix::new(&plan.work.workload) {
-            true => Origin::Plan,
-            false => Origin::Own,
+        if self.seed == plan.work.seed && self.mix == Mix::new(&plan.work.workload) {
+            Origin::Plan
+        } else {
+            Origin::Own
         }
     }
 }

@@ -145,9 +145,10 @@ impl PatternLines {
         if line.reply > 0 {
             walk.owes = Owes::Reply;
         }
-        match begins {
-            true => PatternStep::Begins(line.delay),
-            false => PatternStep::GoesOn,
+        if begins {
+            PatternStep::Begins(line.delay)
+        } else {
+            PatternStep::GoesOn
         }
     }
 

@@ -146,9 +146,10 @@ impl PlanSources<'_> {
     /// Makes an error about an option. Its place is the command line if that gives
     /// the option, otherwise the profile. Built-in defaults cause no errors.
     pub(super) fn in_option(&self, option: &'static str, problem: Problem) -> PlanError {
-        match self.options.gives(option) {
-            true => on_command_line(option, problem),
-            false => self.in_profile(problem),
+        if self.options.gives(option) {
+            on_command_line(option, problem)
+        } else {
+            self.in_profile(problem)
         }
     }
 
@@ -273,9 +274,10 @@ impl PlanSources<'_> {
             });
         }
         let sum: f64 = sizes.iter().map(|size| size.weight).sum();
-        match is_all(sum) {
-            true => Ok(sizes),
-            false => fail(Problem::WeightSum(sum)),
+        if is_all(sum) {
+            Ok(sizes)
+        } else {
+            fail(Problem::WeightSum(sum))
         }
     }
 

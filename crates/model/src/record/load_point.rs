@@ -74,9 +74,10 @@ impl SetupAttempts {
     /// Counts failed attempts.
     pub fn fail(&mut self, phase: SetupPhase, cause: String, sessions: u32) {
         let is_known = self.failures.contains_key(&(phase, cause.clone()));
-        let cause = match is_known || self.failures.len() < SETUP_CAUSES_MAX {
-            true => cause,
-            false => "other causes".to_owned(),
+        let cause = if is_known || self.failures.len() < SETUP_CAUSES_MAX {
+            cause
+        } else {
+            "other causes".to_owned()
         };
         *self.failures.entry((phase, cause)).or_default() += sessions;
         self.ended += sessions;

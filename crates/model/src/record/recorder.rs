@@ -231,9 +231,12 @@ impl Recorder {
     pub fn expecting(kinds: impl IntoIterator<Item = OpKind>, load: &LoadModel) -> Self {
         let mut new = Self::default();
         for kind in kinds {
-            new.ops[kind.index()].get_or_insert_with(|| match load.is_paced() {
-                true => OpRecord::paced(),
-                false => OpRecord::default(),
+            new.ops[kind.index()].get_or_insert_with(|| {
+                if load.is_paced() {
+                    OpRecord::paced()
+                } else {
+                    OpRecord::default()
+                }
             });
         }
         new

@@ -211,80 +211,81 @@ mod tests {
     }
 
     proptest! {
-        // Each case has a few dozen histograms of a quarter of a megabyte.
-        #![proptest_config(ProptestConfig::with_cases(32))]
+            // Each case has a few dozen histograms of a quarter of a megabyte.
+            #![proptest_config(ProptestConfig::with_cases(32))]
 
-        /// The sum of several recorders equals one recorder of all their
-        /// operations, however these are distributed over workers and intervals.
-        #[test]
-        fn merged_recorders_equal_one(
-            operations in proptest::collection::vec(
-                (
-                    0usize..3,
-                    prop_oneof![9 => (0u32..100_000).prop_map(Some), 1 => Just(None)],
-                    (1u64..10_000_000_000, 0u64..10_000_000_000),
-                    0usize..5,
-                    0usize..4,
+            /// The sum of several recorders equals one recorder of all their
+            /// operations, however these are distributed over workers and intervals.
+            #[test]
+            fn merged_recorders_equal_one(
+                operations in proptest::collection::vec(
+                    (
+                        0usize..3,
+                        prop_oneof![9 => (0u32..100_000).prop_map(Some), 1 => Just(None)],
+                        (1u64..10_000_000_000, 0u64..10_000_000_000),
+                        0usize..5,
+                        0usize..4,
+                    ),
+                    0..200,
                 ),
-                0..200,
-            ),
-            is_paced: bool,
-        ) {
-            // A paced load has response times in addition to service times.
-            let load = match is_paced {
-                true => LoadModel::Rate {
-                    rate: "1000".parse().unwrap(),
-                    arrivals: Spacing::Fixed,
-                },
-                false => LoadModel::default(),
-            };
-            let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
-            let empty = Recorder::expecting(kinds, &load);
-            // The ramps are the first and the last interval.
-            let phase = |interval| match interval {
-                0 | 4 => Phase::Outside,
-                _ => Phase::Window,
-            };
-            let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, times| match bytes {
-                Some(bytes) => recorder.success(kind, bytes, times),
-                None => recorder.failure(kind, OperationFailure::Short),
-            };
-            let mut alone = [empty.clone(), empty.clone()];
-            let mut parts = vec![vec![empty.clone(); 4]; 5];
-            for (kind, bytes, (service, late), interval, worker) in operations {
-                let kind = kinds[kind];
-                let times = Times {
-                    service: Nanos(service),
-                    response: Nanos(service + late),
+                is_paced: bool,
+            ) {
+                // A paced load has response times in addition to service times.
+                let load = if is_paced {
+    LoadModel::Rate {
+                        rate: "1000".parse().unwrap(),
+                        arrivals: Spacing::Fixed,
+                    }
+    } else {
+    LoadModel::default()
+    };
+                let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
+                let empty = Recorder::expecting(kinds, &load);
+                // The ramps are the first and the last interval.
+                let phase = |interval| match interval {
+                    0 | 4 => Phase::Outside,
+                    _ => Phase::Window,
                 };
-                let window = usize::from(phase(interval) == Phase::Window);
-                book(&mut alone[window], kind, bytes, times);
-                book(&mut parts[interval][worker], kind, bytes, times);
-            }
-            let mut expected = Tally::default();
-            expected.add(&alone[0], Phase::Outside);
-            expected.add(&alone[1], Phase::Window);
-            let mut tally = Tally::default();
-            // The recorder is reused, as workers reuse theirs.
-            let mut merged = empty;
-            for (interval, workers) in parts.iter().enumerate() {
-                merged.clear();
-                for worker in workers {
-                    merged.merge(worker);
+                let book = |recorder: &mut Recorder, kind, bytes: Option<u32>, times| match bytes {
+                    Some(bytes) => recorder.success(kind, bytes, times),
+                    None => recorder.failure(kind, OperationFailure::Short),
+                };
+                let mut alone = [empty.clone(), empty.clone()];
+                let mut parts = vec![vec![empty.clone(); 4]; 5];
+                for (kind, bytes, (service, late), interval, worker) in operations {
+                    let kind = kinds[kind];
+                    let times = Times {
+                        service: Nanos(service),
+                        response: Nanos(service + late),
+                    };
+                    let window = usize::from(phase(interval) == Phase::Window);
+                    book(&mut alone[window], kind, bytes, times);
+                    book(&mut parts[interval][worker], kind, bytes, times);
                 }
-                tally.add(&merged, phase(interval));
-            }
-            prop_assert_eq!(tally.failures(), expected.failures());
-            for kind in [OpKind::Read, OpKind::Write, OpKind::Flush, OpKind::Echo] {
-                prop_assert_eq!(tally.whole(kind), expected.whole(kind));
-                let (one, other) = (tally.window(kind), expected.window(kind));
-                prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
-                for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
-                    let (one, other) = (of(one), of(other));
-                    prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
-                    prop_assert_eq!(one, other);
+                let mut expected = Tally::default();
+                expected.add(&alone[0], Phase::Outside);
+                expected.add(&alone[1], Phase::Window);
+                let mut tally = Tally::default();
+                // The recorder is reused, as workers reuse theirs.
+                let mut merged = empty;
+                for (interval, workers) in parts.iter().enumerate() {
+                    merged.clear();
+                    for worker in workers {
+                        merged.merge(worker);
+                    }
+                    tally.add(&merged, phase(interval));
+                }
+                prop_assert_eq!(tally.failures(), expected.failures());
+                for kind in [OpKind::Read, OpKind::Write, OpKind::Flush, OpKind::Echo] {
+                    prop_assert_eq!(tally.whole(kind), expected.whole(kind));
+                    let (one, other) = (tally.window(kind), expected.window(kind));
+                    prop_assert_eq!((one.bytes, one.errors), (other.bytes, other.errors));
+                    for of in [|op: &OpRecord| op.service.clone(), |op: &OpRecord| op.latency().clone()] {
+                        let (one, other) = (of(one), of(other));
+                        prop_assert_eq!((one.min(), one.max()), (other.min(), other.max()));
+                        prop_assert_eq!(one, other);
+                    }
                 }
             }
         }
-    }
 }

@@ -36,19 +36,25 @@ fn search(
 
 /// A server with a capacity.
 fn capacity(limit: f64) -> impl Fn(f64) -> ProbeVerdict {
-    move |load| match load <= limit {
-        true => ProbeVerdict::Held,
-        false => ProbeVerdict::Broke {
-            achieved: Some(limit),
-        },
+    move |load| {
+        if load <= limit {
+            ProbeVerdict::Held
+        } else {
+            ProbeVerdict::Broke {
+                achieved: Some(limit),
+            }
+        }
     }
 }
 
 /// A limit that says nothing about the load that was achieved.
 fn silent(limit: f64) -> impl Fn(f64) -> ProbeVerdict {
-    move |load| match load <= limit {
-        true => ProbeVerdict::Held,
-        false => ProbeVerdict::Broke { achieved: None },
+    move |load| {
+        if load <= limit {
+            ProbeVerdict::Held
+        } else {
+            ProbeVerdict::Broke { achieved: None }
+        }
     }
 }
 
@@ -108,9 +114,12 @@ fn the_ends_of_the_range_end_the_search() {
 
 #[test]
 fn a_generator_at_its_limit_ends_the_search() {
-    let (probes, end) = search(RATE, |load| match load < 5000.0 {
-        true => ProbeVerdict::Held,
-        false => ProbeVerdict::ClientLimited,
+    let (probes, end) = search(RATE, |load| {
+        if load < 5000.0 {
+            ProbeVerdict::Held
+        } else {
+            ProbeVerdict::ClientLimited
+        }
     });
     assert_eq!(end, SearchEnd::ClientLimited);
     let limited: Vec<_> = probes.iter().filter(|probe| probe.load > 5000.0).collect();
@@ -126,12 +135,13 @@ fn a_generator_at_its_limit_ends_the_search() {
 #[test]
 fn a_generator_that_was_at_its_limit_for_a_while_does_not_end_the_search() {
     let mut disturbed = CLIENT_LIMITED_MAX - 1;
-    let (probes, end) = search(RATE, |load| match load > 5000.0 && disturbed > 0 {
-        true => {
+    let (probes, end) = search(RATE, |load| {
+        if load > 5000.0 && disturbed > 0 {
             disturbed -= 1;
             ProbeVerdict::ClientLimited
+        } else {
+            capacity(20_000.0)(load)
         }
-        false => capacity(20_000.0)(load),
     });
     assert_eq!(end, SearchEnd::Found);
     let held = RATE.bounds(&probes).held.unwrap();

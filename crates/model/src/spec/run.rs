@@ -106,15 +106,14 @@ impl<'de> Deserialize<'de> for PartKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = String::deserialize(deserializer)?;
         let known = [WorkSpec::KEYS, GeneratorSpec::KEYS, SessionsSpec::KEYS].concat();
-        match known.contains(&&key[..]) {
-            true => Ok(Self(key)),
-            false => {
-                let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
-                Err(D::Error::custom(format_args!(
-                    "unknown field `{key}`, expected one of {}",
-                    known.join(", ")
-                )))
-            }
+        if known.contains(&&key[..]) {
+            Ok(Self(key))
+        } else {
+            let known: Vec<_> = known.iter().map(|known| format!("`{known}`")).collect();
+            Err(D::Error::custom(format_args!(
+                "unknown field `{key}`, expected one of {}",
+                known.join(", ")
+            )))
         }
     }
 }

@@ -94,9 +94,10 @@ impl Builder {
         /// Limit of different texts, because a file could have thousands.
         const TOLD_MAX: usize = 100;
         let skipped = &mut self.summary.skipped;
-        let what = match skipped.len() < TOLD_MAX || skipped.contains_key(what) {
-            true => what,
-            false => "others",
+        let what = if skipped.len() < TOLD_MAX || skipped.contains_key(what) {
+            what
+        } else {
+            "others"
         };
         *skipped.entry(what.to_owned()).or_default() += 1;
     }
@@ -153,9 +154,10 @@ impl Builder {
         let last = self.times.last().filter(|_| has_times);
         summary.length = last.map(|&last| Duration::from_nanos(last));
         Trace {
-            times: match has_times {
-                true => self.times.into_boxed_slice(),
-                false => Box::default(),
+            times: if has_times {
+                self.times.into_boxed_slice()
+            } else {
+                Box::default()
             },
             records: self.records.into_boxed_slice(),
             details: self.details.into_boxed_slice(),
@@ -195,9 +197,10 @@ impl Builder {
     fn pass_to(&mut self, at: Duration) -> Result<(), StepError> {
         let first = *self.first.get_or_insert(at);
         let last = self.times.last().copied().unwrap_or(0);
-        match at >= first && self.elapsed(Some(at)) >= last {
-            true => Ok(()),
-            false => Err(StepError::Backwards),
+        if at >= first && self.elapsed(Some(at)) >= last {
+            Ok(())
+        } else {
+            Err(StepError::Backwards)
         }
     }
 

@@ -88,9 +88,10 @@ pub(super) fn clean(name: &str) -> Result<String, &'static str> {
         return Err("has a control character in it");
     }
     let clean = parts.join("\\");
-    match clean.encode_utf16().count() <= UNITS_MAX {
-        true => Ok(clean),
-        false => Err("is too long for a name"),
+    if clean.encode_utf16().count() <= UNITS_MAX {
+        Ok(clean)
+    } else {
+        Err("is too long for a name")
     }
 }
 

@@ -84,9 +84,10 @@ impl Ntlm {
             Some(password) => NtlmProof::answer(names, password, &challenge, self.now),
             None => NtlmProof::of_nobody(),
         };
-        let (session_key, sealed_key) = match challenge.exchanges_key() {
-            true => seal_key(&proof.session_key),
-            false => (proof.session_key, Vec::new()),
+        let (session_key, sealed_key) = if challenge.exchanges_key() {
+            seal_key(&proof.session_key)
+        } else {
+            (proof.session_key, Vec::new())
         };
         let mut message = authenticate(&challenge, names, &proof, &sealed_key);
         if challenge.needs_mic() {

@@ -88,14 +88,15 @@ impl CreateContext {
     /// Asks for a lease, in the version of the dialect.
     #[must_use]
     pub fn lease(dialect: Dialect, key: LeaseKey, state: LeaseState) -> Self {
-        match dialect >= Dialect::Smb30 {
-            false => Self::Lease { key, state },
-            true => Self::LeaseV2 {
+        if dialect >= Dialect::Smb30 {
+            Self::LeaseV2 {
                 key,
                 state,
                 parent: None,
                 epoch: 0,
-            },
+            }
+        } else {
+            Self::Lease { key, state }
         }
     }
 

@@ -130,9 +130,10 @@ pub(super) fn height_plot(
 }
 
 fn height(profile: &ProfileContent<'_>) -> PointMetric {
-    match profile.moves_data() {
-        true => THROUGHPUT,
-        false => RATE,
+    if profile.moves_data() {
+        THROUGHPUT
+    } else {
+        RATE
     }
 }
 
@@ -193,12 +194,11 @@ fn point(row: &CurveRow<'_>, measure: &PointMetric) -> Option<PlotPoint> {
         };
         label += &format!("; {} to {} {how}", shown(low), shown(high));
     }
-    let validity = match row.is_valid() {
-        true => PointValidity::Valid,
-        false => {
-            label += &format!("; not valid: {}", reasons(row));
-            PointValidity::Invalid
-        }
+    let validity = if row.is_valid() {
+        PointValidity::Valid
+    } else {
+        label += &format!("; not valid: {}", reasons(row));
+        PointValidity::Invalid
     };
     let doubt = (measure.doubt)(row);
     label += &match (doubt.meaning(), limits(row)) {
@@ -267,9 +267,10 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     let invalid = invalid.collect_vec();
     let invalid = invalid.iter();
     let invalid = invalid.map(|(place, reason)| (place.as_str(), reason.clone()));
-    let how = match profile.has_one_point() {
-        true => "Not valid, !",
-        false => "Hollow, not valid, !",
+    let how = if profile.has_one_point() {
+        "Not valid, !"
+    } else {
+        "Hollow, not valid, !"
     };
     let invalid = said_once(invalid, 0).into_iter();
     lines.extend(invalid.map(|line| format!("{how}: {line}")));
@@ -311,9 +312,10 @@ fn doubtful(profile: &ProfileContent<'_>, doubt: Doubt) -> Option<String> {
 /// Returns the cell of a measure at a load point, with its mark.
 fn cell(row: &CurveRow<'_>, measure: &PointMetric) -> Cell {
     let cell = Cell::of((measure.of_row)(row), measure.print);
-    match row.is_valid() {
-        true => (measure.doubt)(row).at(cell),
-        false => cell.marked("! "),
+    if row.is_valid() {
+        (measure.doubt)(row).at(cell)
+    } else {
+        cell.marked("! ")
     }
 }
 

@@ -12,9 +12,10 @@ const IN_LINES: usize = 10;
 
 /// Returns the title: that of the suite, else the profiles and the servers.
 pub(super) fn title(study: &Study) -> String {
-    match has_title(study) {
-        true => study.doc.title.clone(),
-        false => of_places(study),
+    if has_title(study) {
+        study.doc.title.clone()
+    } else {
+        of_places(study)
     }
 }
 
@@ -60,10 +61,7 @@ fn subject<'a>(study: &Study, servers: impl Iterator<Item = &'a str>, names_max:
         _ => listed(&names),
     };
     let profiles = study.doc.profiles.iter().map(String::as_str);
-    let what = match is_suite(study) {
-        true => "server",
-        false => "result",
-    };
+    let what = if is_suite(study) { "server" } else { "result" };
     format!(
         "{}: {}",
         in_brief(profiles.collect(), "profile"),
@@ -80,12 +78,13 @@ fn started(study: &Study) -> Option<String> {
     let all = || runs.clone().chain([study.doc.started.as_str()]);
     let (first, last) = (all().filter(|at| !at.is_empty()).min()?, all().max()?);
     let (from, to) = (day_and_time(first), day_and_time(last));
-    Some(match from.0 == to.0 {
-        true => format!("Measured on {}, from {} UTC on.", from.0, from.1),
-        false => format!(
+    Some(if from.0 == to.0 {
+        format!("Measured on {}, from {} UTC on.", from.0, from.1)
+    } else {
+        format!(
             "Measured from {}, {} UTC on. The last result is of {}, {} UTC.",
             from.0, from.1, to.0, to.1
-        ),
+        )
     })
 }
 

@@ -68,12 +68,11 @@ fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
     let mut points: Vec<_> = known
         .map(|(part, all)| {
             let latency = quantile(&histogram, part, all) as f64;
-            let share = match part > 0.0 {
-                true => {
-                    let percent = units::tick(part * 100.0 / all, 100.0 / all);
-                    format!("{percent} % of operations within")
-                }
-                false => "fastest operation".to_owned(),
+            let share = if part > 0.0 {
+                let percent = units::tick(part * 100.0 / all, 100.0 / all);
+                format!("{percent} % of operations within")
+            } else {
+                "fastest operation".to_owned()
             };
             PlotPoint {
                 x: all / (all - part),
@@ -103,9 +102,10 @@ fn distribution(row: &CurveRow<'_>) -> Vec<PlotPoint> {
 
 /// Returns whether the points of a row may be quoted.
 fn validity(row: &CurveRow<'_>) -> PointValidity {
-    match row.is_valid() {
-        true => PointValidity::Valid,
-        false => PointValidity::Invalid,
+    if row.is_valid() {
+        PointValidity::Valid
+    } else {
+        PointValidity::Invalid
     }
 }
 
@@ -128,9 +128,10 @@ fn percentile_table(level: &Level<'_>) -> Table {
         let counts = row.asked_for().map(|op| op.count);
         let latency = |percent, of: fn(&LatencyDoc) -> f64| {
             let cell = Cell::latency(row.latency_ns.as_ref().map(of));
-            match row.is_valid() {
-                true => Doubt::of_time(&row.passes, percent).at(cell),
-                false => cell.marked("! "),
+            if row.is_valid() {
+                Doubt::of_time(&row.passes, percent).at(cell)
+            } else {
+                cell.marked("! ")
             }
         };
         let mark = if row.is_valid() { "" } else { "! " };

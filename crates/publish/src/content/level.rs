@@ -53,9 +53,10 @@ impl<'a> Level<'a> {
     /// Returns the name of a line: the server, and its clients if they differ
     /// between servers.
     pub(super) fn line(&self, server: &MeasuredServer<'_>, row: &CurveRow<'_>) -> String {
-        match self.is_common {
-            true => server.name.to_owned(),
-            false => format!("{} ({})", server.name, row.load()),
+        if self.is_common {
+            server.name.to_owned()
+        } else {
+            format!("{} ({})", server.name, row.load())
         }
     }
 

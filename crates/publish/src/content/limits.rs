@@ -69,9 +69,10 @@ fn latency(
     let (op, metric) = shown;
     let first = servers.first()?;
     let is_rate = kind(first)?.is_rate();
-    let (axis, quantity) = match is_rate {
-        true => ("achieved rate", Quantity::Rate),
-        false => ("clients", Quantity::Clients),
+    let (axis, quantity) = if is_rate {
+        ("achieved rate", Quantity::Rate)
+    } else {
+        ("clients", Quantity::Clients)
     };
     let alike =
         |server: &&&MeasuredServer<'_>| kind(server).is_some_and(|kind| kind.is_rate() == is_rate);
@@ -82,10 +83,7 @@ fn latency(
             let find = server.run.find.as_ref()?;
             let points = find.probes.iter().zip(&server.run.load_points);
             let points = points.filter_map(|(probe, point)| {
-                let x = match is_rate {
-                    true => probe.ops_per_s,
-                    false => probe.load,
-                };
+                let x = if is_rate { probe.ops_per_s } else { probe.load };
                 let time = metric.measured(&[point], op.as_deref())?.value;
                 Some(plotted(find, probe, x, time))
             });
@@ -116,9 +114,10 @@ fn latency(
         x: Axis::new(axis, quantity),
         y: Axis::new(format!("{time} response time"), Quantity::WideLatency),
         lines,
-        notes: match limits.is_empty() {
-            true => vec!["limit: the rate is reached".to_owned()],
-            false => vec![format!("limit: {}", limits.iter().join(", "))],
+        notes: if limits.is_empty() {
+            vec!["limit: the rate is reached".to_owned()]
+        } else {
+            vec![format!("limit: {}", limits.iter().join(", "))]
         },
     })
 }

@@ -87,9 +87,12 @@ fn ramps(profiles: &[ProfileContent<'_>]) -> Vec<String> {
     }
     let differ = told.len() > 1;
     let told = told.into_iter();
-    told.map(|(text, names)| match differ {
-        true => format!("{}: {text}", names.join(", ")),
-        false => text.to_owned(),
+    told.map(|(text, names)| {
+        if differ {
+            format!("{}: {text}", names.join(", "))
+        } else {
+            text.to_owned()
+        }
     })
     .collect()
 }

@@ -124,9 +124,10 @@ fn plot(study: &Study, mode: TransferMode, measure: &SizeMetric, all: &[SizeResu
         let whose = whose_cpu(found().map(|found| &found.row)).into_iter();
         let whose = whose.map(CpuOf::name).join(" and ");
         Some(Line {
-            name: match is_mixed && !whose.is_empty() {
-                true => format!("{} (CPU of {whose})", first.name),
-                false => first.name.to_owned(),
+            name: if is_mixed && !whose.is_empty() {
+                format!("{} (CPU of {whose})", first.name)
+            } else {
+                first.name.to_owned()
             },
             style: server,
             points,

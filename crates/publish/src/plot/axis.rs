@@ -140,9 +140,10 @@ impl Axis {
     fn logarithmic(&self, low: f64, high: f64, unit: &str, scale: f64) -> AxisRange {
         let from = low.log10().floor();
         let to = high.log10().ceil().max(from + 1.0);
-        let within: &[f64] = match to - from < 3.0 {
-            true => &[1.0, 2.0, 5.0],
-            false => &[1.0],
+        let within: &[f64] = if to - from < 3.0 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
         };
         let decades = (0..=(to - from) as u32).map(|decade| 10_f64.powf(from + f64::from(decade)));
         let ticks = decades.flat_map(|decade| within.iter().map(move |&part| (decade, part)));
@@ -207,9 +208,10 @@ impl Ranged for AxisRange {
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         // There are no fine lines between those with labels.
-        match hint.weight().allow_light_points() {
-            true => Vec::new(),
-            false => self.ticks.iter().map(|(value, _)| *value).collect(),
+        if hint.weight().allow_light_points() {
+            Vec::new()
+        } else {
+            self.ticks.iter().map(|(value, _)| *value).collect()
         }
     }
 
@@ -227,9 +229,10 @@ impl ValueFormatter<f64> for AxisRange {
 
 /// Replaces a value that no axis can show by one that it can.
 fn tame(value: f64) -> f64 {
-    match value.is_nan() {
-        true => 0.0,
-        false => value.clamp(0.0, HIGHEST),
+    if value.is_nan() {
+        0.0
+    } else {
+        value.clamp(0.0, HIGHEST)
     }
 }
 

@@ -141,9 +141,10 @@ fn chart(plot: &Plot, area: &Area<'_>) -> Result<Vec<Vec<(i32, i32)>>, DrawError
     for line in &plot.lines {
         let colour = palette::line(line.style);
         for point in marked(line) {
-            let filling = match point.validity.is_hollow() {
-                true => Filling::Hollow,
-                false => Filling::Solid,
+            let filling = if point.validity.is_hollow() {
+                Filling::Hollow
+            } else {
+                Filling::Solid
             };
             let marker = Marker {
                 style: line.style,

@@ -127,9 +127,10 @@ impl<'a> Phrase<'a> {
             op,
             name,
             place,
-            side: match text[at..].starts_with('<') {
-                true => LimitSide::Below,
-                false => LimitSide::Above,
+            side: if text[at..].starts_with('<') {
+                LimitSide::Below
+            } else {
+                LimitSide::Above
             },
             limit: &text[at + 1..],
         })

@@ -290,9 +290,10 @@ fn within(study: &Input, unmatched: &mut Vec<String>) -> Result<Found, CompareEr
     }
     if found.is_empty() {
         let missing: Vec<_> = study.missing().collect();
-        return Err(match missing.is_empty() {
-            true => CompareError::Alone { path: study.name() },
-            false => not_measured(&missing),
+        return Err(if missing.is_empty() {
+            CompareError::Alone { path: study.name() }
+        } else {
+            not_measured(&missing)
         });
     }
     let sentence = |of: &InputResult| {
@@ -369,12 +370,13 @@ fn matches<'a>(
     }
     if matched.is_empty() {
         let missing: Vec<_> = baseline.missing().chain(other.missing()).collect();
-        return Err(match missing.is_empty() {
-            true => CompareError::NoPair {
+        return Err(if missing.is_empty() {
+            CompareError::NoPair {
                 baseline: baseline.name(),
                 other: other.name(),
-            },
-            false => not_measured(&missing),
+            }
+        } else {
+            not_measured(&missing)
         });
     }
     let sentence =

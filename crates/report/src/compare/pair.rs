@@ -128,9 +128,12 @@ impl FoundComparison {
         let change = one.change_to(two);
         let interval = change.as_ref().and_then(|change| change.interval);
         let interval = interval.filter(|interval| interval.noise == Noise::Passes);
-        let told = |find: &FindDoc| match find.limit.is_empty() {
-            true => "rate reached".to_owned(),
-            false => find.limit.join(", "),
+        let told = |find: &FindDoc| {
+            if find.limit.is_empty() {
+                "rate reached".to_owned()
+            } else {
+                find.limit.join(", ")
+            }
         };
         let because = match one.is_for_same_limit_as(two) {
             true => {
@@ -140,9 +143,10 @@ impl FoundComparison {
                     end => Some(format!("{name} did not find the limit: {}", ended(end))),
                 });
                 let open = open.collect_vec();
-                match open.is_empty() {
-                    true => "an answer is 0".to_owned(),
-                    false => open.join(", "),
+                if open.is_empty() {
+                    "an answer is 0".to_owned()
+                } else {
+                    open.join(", ")
                 }
             }
             false if one.has_same_limit_as(two) => {
@@ -295,8 +299,9 @@ fn left_out(subject: &ComparedRun, curve: &Curve<'_>, opposite: &Curve<'_>) -> V
 /// Returns a run and its load points, for a message.
 fn with_clients(subject: &ComparedRun, curve: &Curve<'_>) -> String {
     let points = curve.rows.iter().map(CurveRow::load).collect_vec();
-    match points.is_empty() {
-        true => format!("{} has none", subject.name),
-        false => format!("{} has {}", subject.name, loads(&points)),
+    if points.is_empty() {
+        format!("{} has none", subject.name)
+    } else {
+        format!("{} has {}", subject.name, loads(&points))
     }
 }

@@ -188,12 +188,13 @@ fn told(subject: &ComparedRun) -> String {
 
 fn at_the_peak(pair: &Pair, peak: &PointComparison) -> String {
     let (one, other) = (peak.baseline.load, peak.other.load);
-    let place = match one == other {
-        true => one.to_string(),
-        false => format!(
+    let place = if one == other {
+        one.to_string()
+    } else {
+        format!(
             "{} at {}, {} at {}",
             pair.baseline.label, one, pair.other.label, other
-        ),
+        )
     };
     format!(
         "{} against {} at the peak, {place}{}",

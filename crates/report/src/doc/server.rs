@@ -117,9 +117,10 @@ impl ServerDoc {
     /// Returns the protocol with its dialect: `SMB 3.1.1` or `CIFS`.
     #[must_use]
     pub fn protocol(&self) -> String {
-        match self.is_cifs() {
-            true => "CIFS".to_owned(),
-            false => format!("SMB {}", self.dialect),
+        if self.is_cifs() {
+            "CIFS".to_owned()
+        } else {
+            format!("SMB {}", self.dialect)
         }
     }
 
@@ -152,9 +153,10 @@ impl ServerDoc {
     pub fn idle_flushes(&self) -> Option<String> {
         let known = || self.grounds().filter_map(|ground| ground.storage);
         let in_memory = known().find(|storage| storage.in_memory)?;
-        let is_in_memory = match known().all(|storage| storage.in_memory) {
-            true => "is in memory",
-            false => "was in memory in some passes",
+        let is_in_memory = if known().all(|storage| storage.in_memory) {
+            "is in memory"
+        } else {
+            "was in memory in some passes"
         };
         (self.flush == Some(FlushDoc::Honours)).then(|| {
             format!(

@@ -57,15 +57,14 @@ pub(super) enum Latencies {
 
 impl Latencies {
     pub(super) fn of(test: &FileioDoc, point: &LoadPointDoc) -> Self {
-        match test.fsync_all {
-            true => Self::Parts {
+        if test.fsync_all {
+            Self::Parts {
                 requests: pooled(point, &[OpKind::Read, OpKind::Write]),
                 flushes: pooled(point, &[OpKind::Flush]),
-            },
-            false => {
-                let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
-                Self::Events(pooled(point, &kinds))
             }
+        } else {
+            let kinds = [OpKind::Read, OpKind::Write, OpKind::Flush];
+            Self::Events(pooled(point, &kinds))
         }
     }
 

@@ -152,15 +152,16 @@ impl Find {
             return None;
         }
         let is_enough = limit.failures_allowed(point) >= ENOUGH_FAILURES;
-        Some(match is_enough {
-            true => ProbeJudgement::of(
+        Some(if is_enough {
+            ProbeJudgement::of(
                 ProbeOutcome::Broke,
                 format!("{found}, and one more would be too many"),
-            ),
-            false => ProbeJudgement::of(
+            )
+        } else {
+            ProbeJudgement::of(
                 ProbeOutcome::Unknown,
                 format!("{found}: too few log-ons to judge {limit}, give a longer {HOLD}"),
-            ),
+            )
         })
     }
 

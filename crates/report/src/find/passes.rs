@@ -145,17 +145,20 @@ impl RunDoc {
             FindKind::Logons => ("log-ons", Some("logons")),
             FindKind::Sessions => ("sessions", Some("sessions")),
         };
-        let of_profile = match own_profile == Some(profile.as_str()) {
-            true => String::new(),
-            false => format!("{profile}: "),
+        let of_profile = if own_profile == Some(profile.as_str()) {
+            String::new()
+        } else {
+            format!("{profile}: ")
         };
-        let with_clients = match find.has_given_clients() {
-            true => format!(" with {}", counted(self.most_clients().into(), "client")),
-            false => String::new(),
+        let with_clients = if find.has_given_clients() {
+            format!(" with {}", counted(self.most_clients().into(), "client"))
+        } else {
+            String::new()
         };
-        let limit = match find.limit.is_empty() {
-            true => "rate reached".to_owned(),
-            false => find.limit.join(", "),
+        let limit = if find.limit.is_empty() {
+            "rate reached".to_owned()
+        } else {
+            find.limit.join(", ")
         };
         format!("{of_profile}{kind}{with_clients}, {limit}")
     }

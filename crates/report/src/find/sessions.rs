@@ -121,9 +121,10 @@ impl Held {
         let attempts = counted(self.tried.into(), "attempt");
         let share = percent(self.failed_share() * 100.0);
         let all = format!("{} of {attempts} failed ({share})", self.failed());
-        let all = match causes.is_empty() {
-            true => all,
-            false => format!("{all}: {}", causes.join(", ")),
+        let all = if causes.is_empty() {
+            all
+        } else {
+            format!("{all}: {}", causes.join(", "))
         };
         match self.echoes_failed {
             0 => all,

@@ -67,14 +67,15 @@ fn part(path: String, doc: RunDoc) -> Result<Part, MergeError> {
     }
     let is_measured =
         !doc.load_points.is_empty() && doc.load_points.iter().all(|point| point.window_s > 0.0);
-    match is_measured {
-        true => Ok(Part {
+    if is_measured {
+        Ok(Part {
             path,
             name: String::new(),
             range,
             doc,
-        }),
-        false => Err(MergeError::NotMeasured { path }),
+        })
+    } else {
+        Err(MergeError::NotMeasured { path })
     }
 }
 
@@ -111,9 +112,12 @@ fn cover(parts: &[Part]) -> Result<(), MergeError> {
 /// Joins consecutive numbers, which are sorted.
 fn ranges(numbers: &[u32]) -> Vec<Range<u32>> {
     let each = numbers.iter().map(|&number| number..number + 1);
-    let joined = each.coalesce(|one, next| match one.end == next.start {
-        true => Ok(one.start..next.end),
-        false => Err((one, next)),
+    let joined = each.coalesce(|one, next| {
+        if one.end == next.start {
+            Ok(one.start..next.end)
+        } else {
+            Err((one, next))
+        }
     });
     joined.collect()
 }

@@ -155,12 +155,13 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
     let seconds =
         |of: fn(&LoadPointDoc) -> f64| parts.iter().map(|part| of(part.point)).sum::<f64>();
-    let end = match parts
+    let end = if parts
         .iter()
         .all(|part| part.part.doc.plan.is_until_replayed())
     {
-        true => WindowEnd::Clients,
-        false => WindowEnd::Clock,
+        WindowEnd::Clients
+    } else {
+        WindowEnd::Clock
     };
     let asked_for = || parts.iter().flat_map(|part| part.point.asked_for());
     let service = pool(asked_for().map(|op| &op.hdr));

@@ -65,9 +65,10 @@ fn time(plan: &PlanDoc) -> String {
     let window_s = plan.until_steady_s.unwrap_or(plan.duration_s);
     let per_point = plan.ramp_up_s + window_s + plan.ramp_down_s;
     let all = Duration::try_from_secs_f64(per_point * points as f64).unwrap_or(Duration::MAX);
-    let most = match plan.is_until_replayed() || plan.until_steady_s.is_some() {
-        true => "at most ",
-        false => "",
+    let most = if plan.is_until_replayed() || plan.until_steady_s.is_some() {
+        "at most "
+    } else {
+        ""
     };
     format!(
         "{most}{} for {}, without set-up",

@@ -43,9 +43,10 @@ fn pattern(lines: &[PatternDoc]) -> Option<String> {
     let span = |of: fn(&PatternDoc) -> f64, print: fn(f64) -> String| {
         let ends = lines.iter().map(of).minmax_by(f64::total_cmp);
         let (least, most) = ends.into_option()?;
-        Some(match least == most {
-            true => print(least),
-            false => format!("{} to {}", print(least), print(most)),
+        Some(if least == most {
+            print(least)
+        } else {
+            format!("{} to {}", print(least), print(most))
         })
     };
     let mut text = format!(

@@ -67,9 +67,10 @@ pub fn adapter(study: &Study) -> Option<Table> {
 /// Explains how servers are ranked.
 fn rule(patterns: &[PatternResults<'_>]) -> String {
     let mut merits = patterns.iter().map(|of| RankedBy::of(&of.measured));
-    let otherwise = match merits.contains(&RankedBy::Operations) {
-        true => " (by operations per second for each percent where no data is moved)",
-        false => "",
+    let otherwise = if merits.contains(&RankedBy::Operations) {
+        " (by operations per second for each percent where no data is moved)"
+    } else {
+        ""
     };
     format!(
         "rank: by P/E{otherwise}, among servers whose CPU was measured, in each pattern for itself; \
@@ -108,9 +109,12 @@ impl<'a> PatternResults<'a> {
     fn rows(&self, columns: &[&str]) -> Vec<Vec<Cell>> {
         let merit = RankedBy::of(&self.measured);
         let found = ranked(&self.measured).into_iter().map(|ranked| {
-            let cell = |column: &&str| match merit.has(column) {
-                true => self.cell(column, &ranked),
-                false => Cell::or_dash(None),
+            let cell = |column: &&str| {
+                if merit.has(column) {
+                    self.cell(column, &ranked)
+                } else {
+                    Cell::or_dash(None)
+                }
             };
             columns.iter().map(cell).collect()
         });

@@ -97,9 +97,10 @@ impl RankedBy {
     #[must_use]
     pub fn of(rows: &[Efficiency]) -> Self {
         let moves_data = |row: &Efficiency| row.throughput_mbps > 0.0;
-        match rows.is_empty() || rows.iter().any(moves_data) {
-            true => Self::Index,
-            false => Self::Operations,
+        if rows.is_empty() || rows.iter().any(moves_data) {
+            Self::Index
+        } else {
+            Self::Operations
         }
     }
 
@@ -166,10 +167,13 @@ pub fn ranked(rows: &[Efficiency]) -> Vec<Ranked<'_>> {
     for (at, of) in sorted.into_iter().enumerate() {
         let shown = |of: &Efficiency| figure(of).map(|figure| merit.print(figure));
         let rank = match ranked.last() {
-            Some(last) if last.of.cpu_of == of.cpu_of => match shown(last.of) == shown(of) {
-                true => last.rank,
-                false => Some((at - begin) as u64 + 1),
-            },
+            Some(last) if last.of.cpu_of == of.cpu_of => {
+                if shown(last.of) == shown(of) {
+                    last.rank
+                } else {
+                    Some((at - begin) as u64 + 1)
+                }
+            }
             _ => {
                 begin = at;
                 Some(1)

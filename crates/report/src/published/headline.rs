@@ -115,18 +115,19 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
         ));
     }
     let found = Change::between(&from.height, &to.height, CONFIDENCE)?;
-    let values = match from.clients == to.clients {
-        true => format!(
+    let values = if from.clients == to.clients {
+        format!(
             "{} against {} at {}",
             height(other.contender, to),
             height(baseline.contender, from),
             counted(to.clients.into(), "client")
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{} against {}",
             placed(other.contender, to),
             placed(baseline.contender, from)
-        ),
+        )
     };
     let values = format!("{values}, {}", change(found.percent));
     let interval = found.interval.filter(|of| of.noise == Noise::Passes);
@@ -258,9 +259,10 @@ fn alone(contender: &Contender) -> Option<String> {
     let peak = contender.peak()?;
     let p99 = peak.response_p99_ns.map(|ns| latency(ns as f64));
     let p99 = p99.map_or_else(String::new, |p99| format!(", p99 {p99}"));
-    let limited = match peak.is_generator_limited {
-        true => format!(" It was client-limited: its server may be faster. {MORE_CPUS}"),
-        false => String::new(),
+    let limited = if peak.is_generator_limited {
+        format!(" It was client-limited: its server may be faster. {MORE_CPUS}")
+    } else {
+        String::new()
     };
     let (name, place) = (plain(&contender.name), placed(contender, peak));
     Some(format!("{name} reaches {place}{p99}.{limited}"))
@@ -274,9 +276,10 @@ fn at_a_rate(of: &Answering<'_>) -> Option<String> {
         let offered = pass.offered.as_ref();
         offered.and_then(|offered| offered.rate_missed) == Some(true)
     });
-    let missed = match is_missed {
-        true => ", but the rate was not reached",
-        false => "",
+    let missed = if is_missed {
+        ", but the rate was not reached"
+    } else {
+        ""
     };
     Some(format!(
         "{} has a p99 of {} at {} and {} operations/s{missed}.",

@@ -152,9 +152,10 @@ fn reason(find: &FindDoc) -> String {
         ([], Some(reason)) if find.end == FindEnd::Found && find.passes.is_empty() => plain(reason),
         ([], _) => ended(find.end).to_owned(),
         ([first, ..], _) if odd.iter().all(|pass| pass.end == first.end) => {
-            let of = match odd.len() == find.passes.len() {
-                true => String::new(),
-                false => format!(" in {} of {} passes", odd.len(), find.passes.len()),
+            let of = if odd.len() == find.passes.len() {
+                String::new()
+            } else {
+                format!(" in {} of {} passes", odd.len(), find.passes.len())
             };
             format!("{}{of}", ended(first.end))
         }

@@ -163,9 +163,12 @@ pub fn peaks(contenders: &[Contender]) -> Table {
             mean_response(peak),
             p99(peak),
             Cell::count(peak.passes as u64),
-            Cell::or_dash(contender.plateau.map(|(from, to)| match from == to {
-                true => from.to_string().into(),
-                false => format!("{from} to {to}").into(),
+            Cell::or_dash(contender.plateau.map(|(from, to)| {
+                if from == to {
+                    from.to_string().into()
+                } else {
+                    format!("{from} to {to}").into()
+                }
             })),
         ]
     };

@@ -317,9 +317,12 @@ impl StudyDoc {
 /// `.`, `_` and `-`.
 #[must_use]
 pub fn slug(name: &str) -> String {
-    let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
-        true => c.to_ascii_lowercase(),
-        false => '-',
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
     };
     name.chars().take(SLUG_CHARS_MAX).map(plain).collect()
 }

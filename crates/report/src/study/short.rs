@@ -32,14 +32,16 @@ fn brief_name(runs: &[&RunDoc]) -> impl Fn(&RunDoc) -> String + use<> {
     let is_one_day = runs.iter().map(|run| day(&run.started)).all_equal();
     let form = move |run: &RunDoc, clock: usize| {
         let whole = whole_place(run);
-        let place = match is_clear {
-            true => share(whole),
-            false => whole.to_owned(),
+        let place = if is_clear {
+            share(whole)
+        } else {
+            whole.to_owned()
         };
         let (day, time) = (day(&run.started), time(&run.started, clock));
-        match is_one_day {
-            true => format!("{place} ({time})"),
-            false => format!("{place} ({day} {time})"),
+        if is_one_day {
+            format!("{place} ({time})")
+        } else {
+            format!("{place} ({day} {time})")
         }
     };
     let (minutes, seconds) = ("00:00".len(), "00:00:00".len());

@@ -97,9 +97,10 @@ fn found(doc: &RunDoc) -> Vec<Caution> {
         Some(Caution {
             name,
             places: places(&points, &doc.load_points),
-            text: match are_several {
-                true => format!("at {}, {}", worst.load().print(), finding.text),
-                false => finding.text,
+            text: if are_several {
+                format!("at {}, {}", worst.load().print(), finding.text)
+            } else {
+                finding.text
             },
         })
     };
@@ -217,15 +218,16 @@ fn latency_noise(point: &LoadPointDoc, doc: &RunDoc) -> Option<Finding> {
         return Some(Finding { weight: 0.0, text });
     };
     let by = |late: u64| latency(late as f64);
-    let text = match first == last {
-        true => format!("{} may be {} too high", name(first), by(**least)),
-        false => format!(
+    let text = if first == last {
+        format!("{} may be {} too high", name(first), by(**least))
+    } else {
+        format!(
             "{} may be {} too high, {} {}",
             name(first),
             by(**least),
             name(last),
             by(**most)
-        ),
+        )
     };
     let pass = match doc.plan.repeat {
         0 | 1 => String::new(),
@@ -308,9 +310,10 @@ fn held_back(point: &LoadPointDoc) -> Option<Finding> {
     };
     let has_cpus =
         generator.is_none_or(|generator| !generator.limited && generator.shared_cpus.is_none());
-    let who = match has_cpus {
-        true => "; network or server was slow",
-        false => "",
+    let who = if has_cpus {
+        "; network or server was slow"
+    } else {
+        ""
     };
     Some(Finding {
         weight: share,

@@ -94,9 +94,10 @@ pub(super) fn session(server: &ServerDoc) -> String {
         algorithm => format!("{done} ({})", plain(algorithm)),
     };
     // Nothing in CIFS shows whether someone changed the NEGOTIATE.
-    let negotiation = match server.is_cifs() {
-        true => ", negotiation not protected",
-        false => "",
+    let negotiation = if server.is_cifs() {
+        ", negotiation not protected"
+    } else {
+        ""
     };
     format!(
         "{}{}, {}, {}{negotiation}",

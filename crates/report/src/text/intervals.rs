@@ -61,9 +61,10 @@ impl Intervals {
 /// Returns the interval of the mean of a row's height over its passes.
 pub(super) fn interval(row: &CurveRow<'_>, has_data: bool) -> Option<PassInterval> {
     let repeats = row.repeats?;
-    match has_data {
-        true => repeats.throughput_mbps.interval(),
-        false => repeats.ops_per_s.interval(),
+    if has_data {
+        repeats.throughput_mbps.interval()
+    } else {
+        repeats.ops_per_s.interval()
     }
 }
 

@@ -43,12 +43,11 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     }
     let all = total(row.asked_for().map(|op| op.count));
     let columns = [Column::text("op")].into_iter();
-    let mut notes = match row.is_valid() {
-        true => {
-            let of_times = Doubt::of_time(&row.passes, 100.0);
-            Doubt::notes([Doubt::of_throughput(row), of_times]).collect()
-        }
-        false => vec!["!: not valid".to_owned()],
+    let mut notes = if row.is_valid() {
+        let of_times = Doubt::of_time(&row.passes, 100.0);
+        Doubt::notes([Doubt::of_throughput(row), of_times]).collect()
+    } else {
+        vec!["!: not valid".to_owned()]
     };
     // The settings tell the shares of actions.
     if !workload.operations.is_empty() {
@@ -88,10 +87,7 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
     let mbps = mbps.map(|bytes| bytes * 8.0 / 1e6);
     let share = (all > 0 && is_asked_for(name)).then(|| count as f64 / all as f64 * 100.0);
     let latencies = LatencyDoc::of(&pool(ops().map(OpDoc::response)));
-    let mark = |doubt: Doubt| match row.is_valid() {
-        true => doubt.mark(),
-        false => "! ",
-    };
+    let mark = |doubt: Doubt| if row.is_valid() { doubt.mark() } else { "! " };
     let latency = |percent, of: fn(&LatencyDoc) -> f64| {
         let doubt = Doubt::of_time(&row.passes, percent);
         Cell::latency(latencies.as_ref().map(of)).marked(mark(doubt))

@@ -66,9 +66,10 @@ impl OptionalColumns {
         columns.push("ops/s");
         columns.extend(interval.filter(|_| !self.has_data));
         columns.extend(self.has_rate.then_some("reached"));
-        columns.extend_from_slice(match self.is_paced {
-            true => &["resp p50", "serv p50", "resp p99", "serv p99"],
-            false => &["mean", "p50", "p95", "p99"],
+        columns.extend_from_slice(if self.is_paced {
+            &["resp p50", "serv p50", "resp p99", "serv p99"]
+        } else {
+            &["mean", "p50", "p95", "p99"]
         });
         let is_full = self.extent == ColumnSet::Full;
         columns.extend_from_slice(match self.is_paced {
@@ -140,17 +141,19 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.push(of_throughput.at(mbps));
     }
     let interval = shape.intervals.map(|_| {
-        let number = match shape.has_data {
-            true => units::throughput,
-            false => units::rate,
+        let number = if shape.has_data {
+            units::throughput
+        } else {
+            units::rate
         };
         let interval = interval(row, shape.has_data);
         Cell::or_dash(interval.map(|interval| interval.print(number).into()))
     });
     let rate = of_throughput.at(Cell::of(Some(row.ops_per_s), units::rate));
-    match shape.has_data {
-        true => cells.extend(interval.into_iter().chain([rate])),
-        false => cells.extend([rate].into_iter().chain(interval)),
+    if shape.has_data {
+        cells.extend(interval.into_iter().chain([rate]));
+    } else {
+        cells.extend([rate].into_iter().chain(interval));
     }
     if shape.has_rate {
         let reached = row.reached_share().map(|share| share * 100.0);
@@ -162,19 +165,20 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
     };
     let latency = |percent, of| time(row.latency_ns.as_ref(), percent, of);
     let service = |percent, of| time(row.service_ns.as_ref(), percent, of);
-    match shape.is_paced {
-        true => cells.extend([
+    if shape.is_paced {
+        cells.extend([
             latency(50.0, |doc| doc.p50 as f64),
             service(50.0, |doc| doc.p50 as f64),
             latency(99.0, |doc| doc.p99 as f64),
             service(99.0, |doc| doc.p99 as f64),
-        ]),
-        false => cells.extend([
+        ]);
+    } else {
+        cells.extend([
             latency(50.0, |doc| doc.mean),
             latency(50.0, |doc| doc.p50 as f64),
             latency(95.0, |doc| doc.p95 as f64),
             latency(99.0, |doc| doc.p99 as f64),
-        ]),
+        ]);
     }
     let is_full = shape.extent == ColumnSet::Full;
     if is_full {
@@ -182,9 +186,12 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
         cells.extend((!shape.is_paced).then(|| latency(100.0, |doc| doc.max as f64)));
     }
     cells.push(Cell::count(row.errors));
-    cells.extend(shape.is_replay.then(|| match is_full {
-        true => row.replayed.cell(),
-        false => row.replayed.cell_in_brief(),
+    cells.extend(shape.is_replay.then(|| {
+        if is_full {
+            row.replayed.cell()
+        } else {
+            row.replayed.cell_in_brief()
+        }
     }));
     if is_full && !shape.is_paced {
         cells.push(Cell::of(row.cpu_us_per_op, units::cpu_us));
@@ -195,10 +202,7 @@ fn cells(row: &CurveRow<'_>, shape: OptionalColumns) -> Vec<Cell> {
 /// Returns the doubt about a value of a row; none if the row is not valid, which its load
 /// says.
 fn if_valid(row: &CurveRow<'_>, doubt: Doubt) -> Doubt {
-    match row.is_valid() {
-        true => doubt,
-        false => Doubt::None,
-    }
+    if row.is_valid() { doubt } else { Doubt::None }
 }
 
 /// Describes the set-up of sessions at the load point with the most clients, over
@@ -214,13 +218,14 @@ pub fn setup_lines(curve: &Curve<'_>) -> Option<String> {
     let each = LatencyDoc::of(&pool(kept?))?;
     let sessions: u64 = setups().map(|setup| setup.sessions).sum();
     let elapsed_s: f64 = setups().map(|setup| setup.elapsed_s).sum();
-    let rate = match elapsed_s > 0.0 {
-        true => format!(
+    let rate = if elapsed_s > 0.0 {
+        format!(
             "session setup: {}, {} per second (with opening files)\n",
             units::counted(sessions, "session"),
             units::rate(sessions as f64 / elapsed_s)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     Some(format!(
         "{rate}connect and log on: p50 {}, p99 {}, max {}\n",

@@ -27,9 +27,10 @@ pub fn footnotes(curve: &Curve<'_>) -> String {
 }
 
 fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
-    let verdict = match row.is_valid() {
-        true => "left out of the averages",
-        false => "not valid",
+    let verdict = if row.is_valid() {
+        "left out of the averages"
+    } else {
+        "not valid"
     };
     let reason = pass.invalid_reason.as_deref().unwrap_or("no reason given");
     let mut text = format!(

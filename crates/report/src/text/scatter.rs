@@ -75,9 +75,10 @@ fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
     let probes = find.probes.iter().zip(&doc.load_points);
     let points = probes.filter_map(|(probe, point)| {
         let time = metric.measured(&[point], op)?.value;
-        let load = match find.kind.is_rate() {
-            true => probe.ops_per_s,
-            false => probe.load,
+        let load = if find.kind.is_rate() {
+            probe.ops_per_s
+        } else {
+            probe.load
         };
         let mark = match probe.verdict {
             ProbeOutcome::Held => HELD,
@@ -89,9 +90,10 @@ fn times(doc: &RunDoc, find: &FindDoc) -> Scatter {
     let points: Vec<_> = points.collect();
     let last = points.iter().map(|(load, ..)| *load).fold(0.0, f64::max);
     let of_op = op.map(|op| format!("{op} ")).unwrap_or_default();
-    let axis = match find.kind.is_rate() {
-        true => "achieved rate",
-        false => "clients",
+    let axis = if find.kind.is_rate() {
+        "achieved rate"
+    } else {
+        "clients"
     };
     Scatter {
         title: format!(
@@ -136,9 +138,10 @@ impl Scatter {
         };
         let last = self.points.iter().map(|(at, ..)| *at).fold(0.0, f64::max);
         let place = |value: f64, from: f64, to: f64, cells: usize| {
-            let share = match to > from {
-                true => (value - from) / (to - from),
-                false => 0.0,
+            let share = if to > from {
+                (value - from) / (to - from)
+            } else {
+                0.0
             };
             (share * (cells - 1) as f64).round() as usize
         };

@@ -138,9 +138,10 @@ pub fn verdict_of_one(doc: &RunDoc) -> Vec<Passage> {
 pub fn verdict(doc: &RunDoc) -> Vec<Passage> {
     let mut all: Vec<Passage> = verdict_facts(doc).into_iter().map(Passage::from).collect();
     for line in remarks_with("", doc).lines() {
-        let tone = match line.starts_with("failed:") || line.starts_with("left on ") {
-            true => Tone::Problem,
-            false => Tone::Plain,
+        let tone = if line.starts_with("failed:") || line.starts_with("left on ") {
+            Tone::Problem
+        } else {
+            Tone::Plain
         };
         all.push(Passage::new(tone, wrapped_to(COLUMNS, 2, line)));
     }
@@ -280,9 +281,10 @@ fn with_written_data(doc: &RunDoc) -> PlanDoc {
 fn settings(doc: &RunDoc) -> Vec<Fact> {
     let [profile, _, data, _] = plan::facts(&with_written_data(doc), doc.pacing);
     let is_embedded = doc.server.place == ServerLocation::Embedded;
-    let server = match is_embedded {
-        true => "built-in test server on this machine, files in memory: not for quoting".to_owned(),
-        false => plain(&doc.server.url),
+    let server = if is_embedded {
+        "built-in test server on this machine, files in memory: not for quoting".to_owned()
+    } else {
+        plain(&doc.server.url)
     };
     let capital = |label: &str| label[..1].to_uppercase() + &label[1..];
     let names = names(doc).map(|(label, text)| Fact::plain(capital(label), text));

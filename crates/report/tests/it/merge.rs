@@ -79,12 +79,13 @@ fn booked(clients: u32) -> impl Strategy<Value = Booked> {
 }
 
 fn load(is_paced: bool) -> LoadModel {
-    match is_paced {
-        true => LoadModel::Rate {
+    if is_paced {
+        LoadModel::Rate {
             rate: "1000".parse().unwrap(),
             arrivals: Spacing::Fixed,
-        },
-        false => LoadModel::default(),
+        }
+    } else {
+        LoadModel::default()
     }
 }
 

@@ -200,9 +200,12 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport> {
             let text = interim.line(end_s, &percentiles);
             interim = Interim::new(flushing);
             // An error here means that the reader is gone, so it is ignored.
-            line.suspended(|| match is_taken {
-                true => drop(io::stderr().lock().write_all(text.as_bytes())),
-                false => drop(print(&text)),
+            line.suspended(|| {
+                if is_taken {
+                    drop(io::stderr().lock().write_all(text.as_bytes()));
+                } else {
+                    drop(print(&text));
+                }
             });
         },
     ))

@@ -32,10 +32,7 @@ const CAPABILITIES: [(u32, &str); 20] = [
 pub(super) fn describe(url: &str, probe: &CifsProbe) -> String {
     let size = |bytes: u32| format!("{:#}", Size(bytes.into()));
     let negotiated = &probe.negotiated;
-    let signing = match probe.is_signed {
-        true => "on",
-        false => "off",
-    };
+    let signing = if probe.is_signed { "on" } else { "off" };
     let (read, write) = probe.largest;
     let mut lines = vec![
         ("server", url.to_owned()),

@@ -236,9 +236,10 @@ impl Runner<'_> {
     ) -> Result<(), Failure> {
         let Ok(doc) = doc else { return closed };
         self.unsaved.begin();
-        let saved = match doc.is_measured() {
-            true => self.folder.save(pass, self.suite.plan(pass), doc.clone()),
-            false => closed,
+        let saved = if doc.is_measured() {
+            self.folder.save(pass, self.suite.plan(pass), doc.clone())
+        } else {
+            closed
         };
         self.unsaved.end();
         if saved.is_err() {

@@ -114,9 +114,10 @@ pub(super) fn at_server(line: &str, laboratory: &Laboratory) -> String {
 /// Returns the line with less work.
 pub(super) fn changed(line: &str, laboratory: &Laboratory) -> String {
     let line = line.replace("cargo run --release --", "smbench");
-    let line = match line.contains("smbench run") {
-        true => line.replace("--quick", "--quick -c 1"),
-        false => line,
+    let line = if line.contains("smbench run") {
+        line.replace("--quick", "--quick -c 1")
+    } else {
+        line
     };
     let words = words(&line);
     let commands = words.split_inclusive(|word| BETWEEN.contains(&word.as_str()));

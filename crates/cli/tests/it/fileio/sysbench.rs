@@ -84,9 +84,10 @@ impl Sysbench {
             line.split_whitespace().last().unwrap().parse().unwrap()
         };
         let writes = rate("writes/s:");
-        match writes > 0.0 {
-            true => (rate("fsyncs/s:") * self.count(2) as f64 / writes).round() as u64,
-            false => 0,
+        if writes > 0.0 {
+            (rate("fsyncs/s:") * self.count(2) as f64 / writes).round() as u64
+        } else {
+            0
         }
     }
 }
@@ -196,14 +197,15 @@ fn told(sysbench: &Sysbench, mode: &str) -> Vec<Request> {
 }
 
 fn placed(request: Request, is_random: bool) -> Request {
-    match is_random && request.operation != 3 {
-        true => Request {
+    if is_random && request.operation != 3 {
+        Request {
             operation: request.operation,
             file: 0,
             offset: 0,
             length: 0,
-        },
-        false => request,
+        }
+    } else {
+        request
     }
 }
 
@@ -269,10 +271,13 @@ fn layout(report: &str) -> Vec<String> {
             // Latency figures of any length end in the same column.
             let label = line.trim_end_matches(|c: char| c.is_ascii_digit() || "./s".contains(c));
             match line.split_whitespace().next_back() {
-                Some(last) if is_number(last) => match line.starts_with("        ") {
-                    true => format!("{} at {}", label.trim_end(), line.len()),
-                    false => label.to_owned(),
-                },
+                Some(last) if is_number(last) => {
+                    if line.starts_with("        ") {
+                        format!("{} at {}", label.trim_end(), line.len())
+                    } else {
+                        label.to_owned()
+                    }
+                }
                 _ => line.to_owned(),
             }
         })

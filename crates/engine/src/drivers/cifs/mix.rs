@@ -235,12 +235,11 @@ impl CifsGroup<CifsMix> {
         match self.action(call) {
             Action::QueryInfo { class } => query(*class, call, self, to),
             Action::SetInfo { class } => {
-                let renamed = match class.is_chain() {
-                    true => {
-                        let place = &self.places[call.slot as usize];
-                        Some(&place.renamed)
-                    }
-                    false => None,
+                let renamed = if class.is_chain() {
+                    let place = &self.places[call.slot as usize];
+                    Some(&place.renamed)
+                } else {
+                    None
                 };
                 let set = info::set(*class, FileId::default(), self.encoder.file_size, renamed);
                 to.set(file, &set.info, None)
@@ -277,9 +276,10 @@ impl CifsGroup<CifsMix> {
                 let watch = NotifyChangeRequest {
                     fid: self.held[call.member].directory.0,
                     completion_filter: info::changes(filter),
-                    watched: match recursive {
-                        true => WatchScope::Tree,
-                        false => WatchScope::Directory,
+                    watched: if *recursive {
+                        WatchScope::Tree
+                    } else {
+                        WatchScope::Directory
                     },
                     max_parameters: CHANGES_LEN,
                 };

@@ -51,13 +51,15 @@ pub(super) async fn hold(
     Ok(CifsClient {
         session: session.current,
         files: files.into_boxed_slice(),
-        paths: match actions.iter().any(Action::opens_file) {
-            true => wire_names(&paths)?,
-            false => Box::default(),
+        paths: if actions.iter().any(Action::opens_file) {
+            wire_names(&paths)?
+        } else {
+            Box::default()
         },
-        directory: match actions.iter().any(Action::holds_directory) {
-            true => number_of(open_directory(session, &site.directory).await?),
-            false => FileNumber::default(),
+        directory: if actions.iter().any(Action::holds_directory) {
+            number_of(open_directory(session, &site.directory).await?)
+        } else {
+            FileNumber::default()
         },
     })
 }

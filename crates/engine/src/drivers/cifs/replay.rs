@@ -164,9 +164,10 @@ impl CifsGroup<CifsTrace> {
                 handle,
                 ..
             } => {
-                let oplock = match is_file(options) && handle.is_some() {
-                    true => self.asked,
-                    false => OplockLevel::None,
+                let oplock = if is_file(options) && handle.is_some() {
+                    self.asked
+                } else {
+                    OplockLevel::None
                 };
                 place.asks_to_cache = oplock != OplockLevel::None;
                 to.create(&CreateRequest {

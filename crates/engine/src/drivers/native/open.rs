@@ -67,9 +67,10 @@ pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
         _ => String::new(),
     };
     let patterns: Vec<_> = actions.iter().map(pattern).collect();
-    match patterns.iter().all(String::is_empty) {
-        true => Ok(Box::default()),
-        false => wire_names(&patterns),
+    if patterns.iter().all(String::is_empty) {
+        Ok(Box::default())
+    } else {
+        wire_names(&patterns)
     }
 }
 

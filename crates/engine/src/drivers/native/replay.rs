@@ -181,9 +181,10 @@ impl GroupState<TraceEncoder> {
                 handle,
                 ..
             } => {
-                let (oplock, lease) = match is_file(options) && handle.is_some() {
-                    true => self.cache.request(call.member, Object::File(path.0)),
-                    false => (OplockLevel::None, None),
+                let (oplock, lease) = if is_file(options) && handle.is_some() {
+                    self.cache.request(call.member, Object::File(path.0))
+                } else {
+                    (OplockLevel::None, None)
                 };
                 place.asks_to_cache = oplock != OplockLevel::None;
                 return to.create(&CreateRequest {

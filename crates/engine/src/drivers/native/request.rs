@@ -239,9 +239,10 @@ impl GroupState<MixEncoder> {
                 (path, Object::Scratch(call.slot, name))
             }
         };
-        let (oplock, lease) = match create::may_cache(action) {
-            true => self.cache.request(call.member, object),
-            false => (OplockLevel::None, None),
+        let (oplock, lease) = if create::may_cache(action) {
+            self.cache.request(call.member, object)
+        } else {
+            (OplockLevel::None, None)
         };
         if let Some(lease) = lease {
             contexts[len] = lease;
@@ -282,13 +283,12 @@ impl GroupState<MixEncoder> {
                 to.query(&query)
             }
             Action::SetInfo { class } => {
-                let (file, renamed) = match class.is_chain() {
-                    true => {
-                        let place = &self.places[call.slot as usize];
-                        let renamed = &place.paths[ScratchName::Renamed as usize];
-                        (place.open, Some(renamed))
-                    }
-                    false => (self.held_file(call), None),
+                let (file, renamed) = if class.is_chain() {
+                    let place = &self.places[call.slot as usize];
+                    let renamed = &place.paths[ScratchName::Renamed as usize];
+                    (place.open, Some(renamed))
+                } else {
+                    (self.held_file(call), None)
                 };
                 to.set(&info::set(*class, file, self.encoder.file_size, renamed))
             }

@@ -106,9 +106,10 @@ fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateReque
     if disposition != Disposition::Open && !is_directory {
         rights |= access::FILE_WRITE_DATA;
     }
-    let mut flags = match is_directory {
-        true => options::FILE_DIRECTORY_FILE,
-        false => options::FILE_NON_DIRECTORY_FILE,
+    let mut flags = if is_directory {
+        options::FILE_DIRECTORY_FILE
+    } else {
+        options::FILE_NON_DIRECTORY_FILE
     };
     if opening.delete_on_close {
         rights |= access::DELETE;
@@ -126,9 +127,10 @@ fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateReque
         options: flags,
         file_attributes: file_attributes(&opening.attributes),
         // A durable handle needs a batch oplock (MS-SMB2 3.3.5.9.6).
-        oplock: match opening.durable {
-            true => OplockLevel::Batch,
-            false => OplockLevel::None,
+        oplock: if opening.durable {
+            OplockLevel::Batch
+        } else {
+            OplockLevel::None
         },
         ..existing(name, rights)
     }
@@ -147,13 +149,14 @@ pub(in crate::drivers) fn contexts(
     };
     let mut len = usize::from(opening.query_on_disk_id);
     if opening.durable {
-        contexts[len] = match dialect >= Dialect::Smb30 {
-            false => CreateContext::Durable,
-            true => CreateContext::DurableV2 {
+        contexts[len] = if dialect >= Dialect::Smb30 {
+            CreateContext::DurableV2 {
                 timeout_ms: 0,
                 flags: 0,
                 create_guid: unique(),
-            },
+            }
+        } else {
+            CreateContext::Durable
         };
         len += 1;
     }

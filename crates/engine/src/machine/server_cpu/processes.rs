@@ -79,15 +79,16 @@ impl Listeners {
         }
         let Some(name) = found.values().next().cloned() else {
             let port = server.port();
-            return Err(match refused {
-                true => format!(
+            return Err(if refused {
+                format!(
                     "the processes of the server on port {port} belong to another user; run as \
                      that user or as root, or give {SERVER_METRICS}"
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "no process has port {port}: the server is in the kernel or a container; \
                      give {SERVER_METRICS}"
-                ),
+                )
             });
         };
         // One forwarder among several listeners is enough: their CPU time is then
@@ -116,12 +117,13 @@ impl Listeners {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let stats = stats()?;
         let is_among = family(&stats, &self.pids).any(|pid| pid == own);
-        match is_among {
-            true => Err(format!(
+        if is_among {
+            Err(format!(
                 "smbench is part of {} or was started by it; give {SERVER_METRICS}",
                 self.name()
-            )),
-            false => Ok(self),
+            ))
+        } else {
+            Ok(self)
         }
     }
 

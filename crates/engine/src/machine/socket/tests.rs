@@ -31,9 +31,10 @@ fn everywhere(test: impl AsyncFnOnce(ConnectionSocket, Peer, Rc<Poller>) + Send 
             }
             let mut tasks = Tasks::new(&poller).unwrap();
             let test = test(socket, peer, Rc::clone(&poller));
-            match is_on_tokio {
-                true => tasks.push(on_tokio(test)),
-                false => tasks.push(test),
+            if is_on_tokio {
+                tasks.push(on_tokio(test));
+            } else {
+                tasks.push(test);
             }
             assert_eq!(tasks.next().await.unwrap(), Some(()));
         });
@@ -52,9 +53,10 @@ async fn send_all(socket: &ConnectionSocket, bytes: &[u8]) -> io::Result<()> {
     let mut sent = 0;
     poll_fn(|context| {
         sent += socket.send_some(context, &bytes[sent..])?;
-        match sent < bytes.len() {
-            true => Poll::Pending,
-            false => Poll::Ready(Ok(())),
+        if sent < bytes.len() {
+            Poll::Pending
+        } else {
+            Poll::Ready(Ok(()))
         }
     })
     .await
@@ -179,15 +181,14 @@ fn a_full_socket_takes_no_more_and_wakes_when_it_does() {
         let mut sent = 0;
         poll_fn(|context| {
             sent += socket.send_some(context, &bytes[sent..]).unwrap();
-            match sent < BYTES {
-                true => {
-                    // Tokio learns at the first pause that the socket can be written to.
-                    if sent > 0 {
-                        full.send(()).unwrap();
-                    }
-                    Poll::Pending
+            if sent < BYTES {
+                // Tokio learns at the first pause that the socket can be written to.
+                if sent > 0 {
+                    full.send(()).unwrap();
                 }
-                false => Poll::Ready(()),
+                Poll::Pending
+            } else {
+                Poll::Ready(())
             }
         })
         .await;

@@ -133,9 +133,10 @@ fn another_thread_ends_the_wait() {
                     if !std::mem::replace(&mut is_sent, true) {
                         wakers.send(context.waker().clone()).unwrap();
                     }
-                    match reached.load(Ordering::SeqCst) > round {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
+                    if reached.load(Ordering::SeqCst) > round {
+                        Poll::Ready(())
+                    } else {
+                        Poll::Pending
                     }
                 })
                 .await;
@@ -170,9 +171,10 @@ fn a_busy_task_leaves_events_to_the_others() {
         tasks.push(poll_fn(|context| {
             context.waker().wake_by_ref();
             context.waker().wake_by_ref();
-            match is_done.get() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if is_done.get() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         }));
         tasks.push(async {

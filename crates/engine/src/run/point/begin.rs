@@ -73,9 +73,10 @@ pub(super) async fn begin_of_load(context: &Context<'_>) -> Result<Nanos, RunErr
         () = context.cancel.cancelled() => return Err(SessionError::Interrupted.into()),
     }
     let now = clock::now();
-    match now > begin {
-        true => Err(late(now.since(begin).into())),
-        false => Ok(begin),
+    if now > begin {
+        Err(late(now.since(begin).into()))
+    } else {
+        Ok(begin)
     }
 }
 

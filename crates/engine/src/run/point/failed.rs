@@ -84,9 +84,10 @@ fn first_of(names: impl ExactSizeIterator<Item = String>) -> String {
 
 /// Formats a share so that one just above the limit does not look like it.
 fn percent(share: f64) -> String {
-    match share < 0.1 {
-        true => format!("{:.2} %", share * 100.0),
-        false => format!("{:.1} %", share * 100.0),
+    if share < 0.1 {
+        format!("{:.2} %", share * 100.0)
+    } else {
+        format!("{:.1} %", share * 100.0)
     }
 }
 

@@ -73,9 +73,10 @@ impl Workers {
 /// flushes and log-offs.
 fn ends_within(context: &Context<'_>) -> Duration {
     let plan = &context.plan;
-    let flushes = match plan.work.workload.closes() {
-        true => PERIOD_MAX,
-        false => Duration::ZERO,
+    let flushes = if plan.work.workload.closes() {
+        PERIOD_MAX
+    } else {
+        Duration::ZERO
     };
     2 * plan.limits.operation + Duration::from_secs(120) + flushes
 }

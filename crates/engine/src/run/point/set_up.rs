@@ -129,9 +129,10 @@ impl Workers {
             }
             Some(WorkerMessage::Refused { clients, error }) => {
                 let attempts = &mut so_far.attempts;
-                match error.is_of_this_machine() {
-                    true => attempts.own_limit = Some(error.to_string()),
-                    false => attempts.fail(error.phase(), error.cause(), clients),
+                if error.is_of_this_machine() {
+                    attempts.own_limit = Some(error.to_string());
+                } else {
+                    attempts.fail(error.phase(), error.cause(), clients);
                 }
                 so_far.failed = Some(error);
             }

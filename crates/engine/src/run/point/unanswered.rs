@@ -37,9 +37,10 @@ fn in_flight(ops: &Tally) -> Option<String> {
     let others: u64 = kinds.iter().skip(NAMED_MAX).map(|(_, of)| of.count).sum();
     named.extend((others > 0).then(|| format!("{others} of other kinds")));
     let last = named.pop()?;
-    let mut named = match named.is_empty() {
-        true => last,
-        false => format!("{} and {last}", named.join(", ")),
+    let mut named = if named.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", named.join(", "))
     };
     if !parts.is_empty() {
         let parts = parts.iter();

@@ -321,9 +321,10 @@ impl Workers {
                 shown = now;
             }
         }
-        let load_end = match ended == self.threads.len() {
-            true => last_end,
-            false => Nanos::MAX,
+        let load_end = if ended == self.threads.len() {
+            last_end
+        } else {
+            Nanos::MAX
         };
         let closed = schedule.close.min(context.cancel.at()).min(load_end);
         (schedule, closed)

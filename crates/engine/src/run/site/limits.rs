@@ -118,12 +118,13 @@ pub(super) fn check_in_flight(
         .any(|action| matches!(action, Action::ChangeNotify { .. }));
     let sessions = u64::from(sessions.min(plan.max_clients_here()));
     let wanted = u64::from(plan.work.outstanding) * sessions + u64::from(echo);
-    match wanted > u64::from(limit) {
-        true => Err(SessionError::TooManyInFlight {
+    if wanted > u64::from(limit) {
+        Err(SessionError::TooManyInFlight {
             wanted,
             at: endpoint.at(),
             limit,
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }

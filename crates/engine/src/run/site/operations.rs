@@ -78,16 +78,19 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
             connector,
             supplies: Indirect::new(supplies),
         }),
-        DriverKind::Native if let Some(sizes) = site.split => match is_cifs {
-            true => worker_maker(WorkerParts {
-                connector: cifs::CifsConnect(site, T::CifsEncoder::new),
-                supplies: supplies.split(sizes),
-            }),
-            false => worker_maker(WorkerParts {
-                connector: native::NativeConnect(site, T::Encoder::new),
-                supplies: supplies.split(sizes),
-            }),
-        },
+        DriverKind::Native if let Some(sizes) = site.split => {
+            if is_cifs {
+                worker_maker(WorkerParts {
+                    connector: cifs::CifsConnect(site, T::CifsEncoder::new),
+                    supplies: supplies.split(sizes),
+                })
+            } else {
+                worker_maker(WorkerParts {
+                    connector: native::NativeConnect(site, T::Encoder::new),
+                    supplies: supplies.split(sizes),
+                })
+            }
+        }
         DriverKind::Native if is_cifs => worker_maker(WorkerParts {
             connector: cifs::CifsConnect(site, T::CifsEncoder::new),
             supplies: Indirect::new(supplies),

@@ -106,15 +106,16 @@ pub(super) fn allocations_with<T: OperationSource>(
     mix: &Arc<Mix>,
     supplies: T,
 ) -> (u64, u64) {
-    match plan.sessions.options.dialects.has_cifs() {
-        true => allocations_of(plan, mix, |site| WorkerParts {
+    if plan.sessions.options.dialects.has_cifs() {
+        allocations_of(plan, mix, |site| WorkerParts {
             connector: cifs::CifsConnect(site, T::CifsEncoder::new),
             supplies: Indirect::new(supplies),
-        }),
-        false => allocations_of(plan, mix, |site| WorkerParts {
+        })
+    } else {
+        allocations_of(plan, mix, |site| WorkerParts {
             connector: native::NativeConnect(site, T::Encoder::new),
             supplies: supplies.native(),
-        }),
+        })
     }
 }
 
@@ -260,9 +261,10 @@ fn count<G>(
                 return Poll::Ready(Err("the load ended by itself"));
             }
             let (of_operations, of_intervals) = seen.now();
-            match of_operations >= operations && of_intervals >= intervals {
-                true => Poll::Ready(Ok(())),
-                false => Poll::Pending,
+            if of_operations >= operations && of_intervals >= intervals {
+                Poll::Ready(Ok(()))
+            } else {
+                Poll::Pending
             }
         });
         runtime.block_on(reached)

@@ -192,19 +192,20 @@ impl CifsSession {
         let is_transaction = matches!(command, CifsCommand::Transaction2 | CifsCommand::NtTransact);
         let reply = self
             .exchange(doing, out, |_, event, _| match event {
-                CifsEvent::Completed(done) if done.tag == TAG => Some(match is_transaction {
-                    true => done.transaction().map(|(parameters, data)| CifsReply {
+                CifsEvent::Completed(done) if done.tag == TAG => Some(if is_transaction {
+                    done.transaction().map(|(parameters, data)| CifsReply {
                         status: done.status,
                         message: done.message().to_vec(),
                         parameters: parameters.to_vec(),
                         data: data.to_vec(),
-                    }),
-                    false => Ok(CifsReply {
+                    })
+                } else {
+                    Ok(CifsReply {
                         status: done.status,
                         message: done.message().to_vec(),
                         parameters: Vec::new(),
                         data: Vec::new(),
-                    }),
+                    })
                 }),
                 _ => None,
             })

@@ -270,9 +270,10 @@ impl Endpoint {
     }
 
     pub(crate) fn timed_out(&self, doing: &str) -> SessionError {
-        let remedy = Advice(match self.limits.setup == self.given_setup {
-            true => "; @setup_timeout sets the limit",
-            false => "",
+        let remedy = Advice(if self.limits.setup == self.given_setup {
+            "; @setup_timeout sets the limit"
+        } else {
+            ""
         });
         let limit = self.limits.setup;
         self.failed(doing, StepFailure::Timeout { limit, remedy })

@@ -74,9 +74,10 @@ pub(crate) async fn prepare_kept(
     let found = sizes(&mut session, &directory).await?.unwrap_or_default();
     let mut missing = missing(&files, &found, &directory, endpoint)?;
     // Refuses files of another test before writing to them.
-    let manifest = match found.keys().any(|name| name != MARKER) {
-        true => Some(manifest(&mut session, &directory, &found, test).await?),
-        false => None,
+    let manifest = if found.keys().any(|name| name != MARKER) {
+        Some(manifest(&mut session, &directory, &found, test).await?)
+    } else {
+        None
     };
     let contents = manifest.as_ref().map_or(Contents::Whole, |it| it.contents);
     let salt = manifest.map_or_else(new_salt, |manifest| manifest.salt());
@@ -110,9 +111,10 @@ pub(crate) async fn prepare_kept(
     }
     workspace.remove().await?;
     filled?;
-    match cancel.is_cancelled() {
-        true => Err(SessionError::Interrupted),
-        false => Ok(prepared),
+    if cancel.is_cancelled() {
+        Err(SessionError::Interrupted)
+    } else {
+        Ok(prepared)
     }
 }
 

@@ -103,9 +103,10 @@ impl Workspace {
             }
         }
         // The writers may have noticed the cancel first and ended without an error.
-        match cancel.is_cancelled() {
-            true => Err(SessionError::Interrupted),
-            false => Ok(()),
+        if cancel.is_cancelled() {
+            Err(SessionError::Interrupted)
+        } else {
+            Ok(())
         }
     }
 }
@@ -232,12 +233,11 @@ pub(super) async fn write_some(
         .await?;
     // A server that cannot take all of the data must answer with an error status.
     // Accepting a partial write could mean one byte per request, without end.
-    match written == length {
-        true => Ok(written),
-        false => {
-            let taken = written;
-            let failure = StepFailure::ShortWrite { taken, length };
-            Err(session.failed_call(doing, failure))
-        }
+    if written == length {
+        Ok(written)
+    } else {
+        let taken = written;
+        let failure = StepFailure::ShortWrite { taken, length };
+        Err(session.failed_call(doing, failure))
     }
 }

@@ -70,16 +70,15 @@ pub(crate) async fn remove_remains(
     let mut session = ShareSession::open(endpoint).await?;
     let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let name = directory.rsplit('\\').next().unwrap_or_default();
-    match is_run_directory(name) {
-        true => {
-            let path = directory.to_owned();
-            found.look_into(&mut session, path, &mut seen).await?;
-            if found.in_use.is_empty() && found.foreign.is_empty() {
-                let removed = Removed::One(directory);
-                found.bins = empty_bins(&mut session, endpoint, &seen, removed).await;
-            }
+    if is_run_directory(name) {
+        let path = directory.to_owned();
+        found.look_into(&mut session, path, &mut seen).await?;
+        if found.in_use.is_empty() && found.foreign.is_empty() {
+            let removed = Removed::One(directory);
+            found.bins = empty_bins(&mut session, endpoint, &seen, removed).await;
         }
-        false => found.foreign.push(directory.to_owned()),
+    } else {
+        found.foreign.push(directory.to_owned());
     }
     session.log_off().await;
     Ok(found)

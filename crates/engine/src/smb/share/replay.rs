@@ -123,9 +123,10 @@ pub(super) async fn delete_tree(
         let mut below = Vec::new();
         for entry in &entries {
             found(entry);
-            match entry.is_directory {
-                true => below.push((inside(&entry.name), Visit::Empty)),
-                false => delete(session, &inside(&entry.name), EntryKind::File).await?,
+            if entry.is_directory {
+                below.push((inside(&entry.name), Visit::Empty));
+            } else {
+                delete(session, &inside(&entry.name), EntryKind::File).await?;
             }
         }
         visits.push((path, Visit::Leave));

@@ -66,9 +66,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
         now: Nanos,
         limit: Nanos,
     ) -> Poll<Result<(), Dropped>> {
-        match now < self.timer_at {
-            true => Poll::Pending,
-            false => self.set_timer(context, now, limit),
+        if now < self.timer_at {
+            Poll::Pending
+        } else {
+            self.set_timer(context, now, limit)
         }
     }
 

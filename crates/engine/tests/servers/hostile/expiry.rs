@@ -247,9 +247,10 @@ const CASES: &[Case] = &[
         |message| {
             // IS_GUEST, in the last answer.
             let is_last = message[STATUS..STATUS + 4] == [0; 4];
-            match is_last {
-                true => Reaction::send(&with(message, BODY + 2, [1, 0])),
-                false => Reaction::send(&message),
+            if is_last {
+                Reaction::send(&with(message, BODY + 2, [1, 0]))
+            } else {
+                Reaction::send(&message)
             }
         },
         End::Dropped("a SESSION_SETUP answer whose signature is missing or wrong")

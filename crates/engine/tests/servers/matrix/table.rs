@@ -100,9 +100,10 @@ impl Display for Table {
         for cells in &lines {
             let mut line = String::new();
             for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
-                line += &match at < TEXTS {
-                    true => format!("{cell:<width$}  "),
-                    false => format!("{cell:>width$}  "),
+                line += &if at < TEXTS {
+                    format!("{cell:<width$}  ")
+                } else {
+                    format!("{cell:>width$}  ")
                 };
             }
             writeln!(f, "{}", line.trim_end())?;

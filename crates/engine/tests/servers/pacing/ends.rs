@@ -75,9 +75,10 @@ fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
             cancel.cancel();
         }
         let record = ended.recv_timeout(HANG).expect("it ends").unwrap();
-        let expected = match cancelled {
-            true => Outcome::Interrupted,
-            false => Outcome::Complete,
+        let expected = if cancelled {
+            Outcome::Interrupted
+        } else {
+            Outcome::Complete
         };
         assert_eq!(record.outcome, expected);
         assert_eq!(server.memory().paths(), Vec::<String>::new());

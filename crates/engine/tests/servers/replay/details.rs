@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_model::plan::DriverKind;
 use smbench_model::profile::Profile;
 use smbench_model::record::OpKind;
-use smbench_model::spec::{RunOptions, SessionsSpec, Spec, WorkSpec};
+use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::trace::{Builder, CreateDetail, RecordOrder, Step};
-use smbench_protocol::command::create::{access, options::FILE_NON_DIRECTORY_FILE};
+use smbench_protocol::command::create::access;
+use smbench_protocol::command::create::options::{FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE};
 use smbench_protocol::{Dialect, NtStatus};
 
 use super::{counts, is_clean, options, plan, run};
@@ -75,17 +77,29 @@ fn a_create_has_its_recorded_rights_and_share_access() {
     }
 }
 
-/// A client that reads and writes two files at the same time.
-fn side_by_side() -> Profile {
+/// A client that reads and writes two files at the same time. smb-rs has no calls for
+/// operations by name.
+fn side_by_side(driver: DriverKind) -> Profile {
+    let has_names = driver == DriverKind::Native;
     let mut trace = Builder::default();
     trace.order(RecordOrder::ByHandle);
     let mut push = |step: &Step<'_>| trace.push(step, NtStatus::SUCCESS, None).unwrap();
-    push(&Step::Mkdir(r"clients\client1"));
+    if has_names {
+        push(&Step::Mkdir(r"clients\client1"));
+    } else {
+        push(&Step::Create {
+            path: r"clients\client1",
+            options: FILE_DIRECTORY_FILE,
+            disposition: 3,
+            handle: 1,
+        });
+        push(&Step::Close(1));
+    }
     for (path, handle) in [(r"clients\client1\a", 1), (r"clients\client1\b", 2)] {
         push(&Step::Create {
             path,
             options: FILE_NON_DIRECTORY_FILE,
-            disposition: 2,
+            disposition: 5,
             handle,
         });
     }
@@ -108,8 +122,10 @@ fn side_by_side() -> Profile {
     }
     push(&Step::Close(1));
     push(&Step::Close(2));
-    push(&Step::Unlink(r"clients\client1\a"));
-    push(&Step::Deltree(r"clients\client1"));
+    if has_names {
+        push(&Step::Unlink(r"clients\client1\a"));
+        push(&Step::Deltree(r"clients\client1"));
+    }
     let recording = trace.finish("captured".to_owned(), 23, [8; 32]).into();
     Profile {
         recording: Some(Arc::new(recording)),
@@ -125,8 +141,17 @@ fn operations_in_flight_together_wait_for_those_that_they_depend_on() {
     }) else {
         return;
     };
-    for dialect in [Dialect::Smb311, Dialect::Cifs] {
+    for (driver, dialect) in [
+        (DriverKind::Native, Dialect::Smb311),
+        (DriverKind::Native, Dialect::Cifs),
+        #[cfg(feature = "smb-rs")]
+        (DriverKind::SmbRs, Dialect::Smb311),
+    ] {
         let options = RunOptions {
+            generator: GeneratorSpec {
+                driver: Some(driver),
+                ..options("3", 5).generator
+            },
             work: WorkSpec {
                 outstanding: Some(6),
                 ..options("3", 5).work
@@ -137,12 +162,12 @@ fn operations_in_flight_together_wait_for_those_that_they_depend_on() {
             },
             ..options("3", 5)
         };
-        let record = run(&plan(&side_by_side(), &options, &samba));
+        let record = run(&plan(&side_by_side(driver), &options, &samba));
         let point = &record.load_points[0];
         assert_eq!(point.invalid, None);
         assert_eq!(point.ops.differences(), &BTreeMap::new(), "{dialect:?}");
         let counts = counts(point);
-        assert_eq!((counts[&OpKind::Create], counts[&OpKind::Read]), (30, 120));
+        assert_eq!((counts[&OpKind::Write], counts[&OpKind::Read]), (120, 120));
         assert!(is_clean(&samba));
     }
 }

@@ -91,9 +91,10 @@ impl<'a> Walk<'a> {
         };
         self.requests += 1;
         self.is_dirty |= is_write;
-        match is_write {
-            true => self.writes += 1,
-            false => self.reads += 1,
+        if is_write {
+            self.writes += 1;
+        } else {
+            self.reads += 1;
         }
         if self.file == self.test.files {
             (self.file, self.position) = (0, 0);
@@ -110,9 +111,10 @@ impl<'a> Walk<'a> {
             offset,
             length: length as u32,
         };
-        let step = match is_write {
-            true => SequenceStep::Write(place),
-            false => SequenceStep::Read(place),
+        let step = if is_write {
+            SequenceStep::Write(place)
+        } else {
+            SequenceStep::Read(place)
         };
         (step, self.test.mode.access() == Access::Sequential)
     }

@@ -82,9 +82,12 @@ fn what_is_opened_is_closed_whatever_fails_in_between() {
         };
         assert_eq!(steps(&action, as_it_should), all);
         for failing in all {
-            let seen = steps(&action, |kind| match kind == *failing {
-                true => RequestResult::Wrong,
-                false => as_it_should(kind),
+            let seen = steps(&action, |kind| {
+                if kind == *failing {
+                    RequestResult::Wrong
+                } else {
+                    as_it_should(kind)
+                }
             });
             assert_eq!(seen[0], all[0]);
             let opened = seen[0] == OpKind::Create && *failing != OpKind::Create;

@@ -32,9 +32,10 @@ fn pattern(lines: &[AccessLine], file: u64) -> Workload {
     Workload {
         sizes: Vec::new(),
         requests: Requests::Pattern(lines.to_vec()),
-        access: match all_random {
-            true => Access::Random,
-            false => Access::Sequential,
+        access: if all_random {
+            Access::Random
+        } else {
+            Access::Sequential
         },
         files: FileSet {
             scope: Scope::Private,
@@ -118,9 +119,10 @@ fn sequential_places_go_on_where_any_line_ended() {
     let mut end = 0_u64;
     for operation in take(&mut stream(&[small, large], 20_000), 1000) {
         let aligned = end.next_multiple_of(512);
-        let expected = match aligned + u64::from(operation.length) > 20_000 {
-            true => 0,
-            false => aligned,
+        let expected = if aligned + u64::from(operation.length) > 20_000 {
+            0
+        } else {
+            aligned
         };
         assert_eq!(operation.offset, expected);
         end = operation.offset + u64::from(operation.length);

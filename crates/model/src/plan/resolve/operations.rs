@@ -33,9 +33,10 @@ impl PlanSources<'_> {
             return fail(Problem::SessionNotAlone);
         }
         let sum: f64 = operations.iter().map(|entry| entry.weight).sum();
-        match is_all(sum) {
-            true => Ok(Requests::Mix(operations.to_vec())),
-            false => fail(Problem::OperationWeightSum(sum)),
+        if is_all(sum) {
+            Ok(Requests::Mix(operations.to_vec()))
+        } else {
+            fail(Problem::OperationWeightSum(sum))
         }
     }
 

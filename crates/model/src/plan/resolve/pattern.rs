@@ -49,9 +49,10 @@ impl PlanSources<'_> {
             sizes: Vec::new(),
             // Only the lines determine the access: random if all lines are fully
             // random.
-            access: match lines.iter().all(|line| line.random_percent == 100.0) {
-                true => Access::Random,
-                false => Access::Sequential,
+            access: if lines.iter().all(|line| line.random_percent == 100.0) {
+                Access::Random
+            } else {
+                Access::Sequential
             },
             requests: Requests::Pattern(lines),
             files,

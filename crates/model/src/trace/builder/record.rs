@@ -343,8 +343,9 @@ impl Builder {
 }
 
 fn check_size(length: u32) -> Result<(), StepError> {
-    match u64::from(length) > REQUEST_BYTES_MAX {
-        true => Err(StepError::TooLarge(length)),
-        false => Ok(()),
+    if u64::from(length) > REQUEST_BYTES_MAX {
+        Err(StepError::TooLarge(length))
+    } else {
+        Ok(())
     }
 }

@@ -185,9 +185,10 @@ pub(super) fn authenticate(
         message.extend_from_slice(&len);
         message.extend_from_slice(&((AUTHENTICATE_LEN + before) as u32).to_le_bytes());
     }
-    let anonymous = match proof.nt_response.is_empty() {
-        true => ANONYMOUS,
-        false => 0,
+    let anonymous = if proof.nt_response.is_empty() {
+        ANONYMOUS
+    } else {
+        0
     };
     // VERSION says that Version and MIC precede the payload.
     let flags = (CHOICE & challenge.flags) | VERSION | anonymous;

@@ -112,12 +112,11 @@ impl NtlmProof {
         temp.extend(challenge.attributes_of_proof(&names.service));
         temp.extend_from_slice(&[0; 4]);
         let proof = hmac_md5(&key, &[&challenge.challenge, &temp]);
-        let lm_response = match challenge.needs_mic() {
-            true => vec![0; 24],
-            false => {
-                let lm = hmac_md5(&key, &[&challenge.challenge, &own_challenge]);
-                [&lm[..], &own_challenge].concat()
-            }
+        let lm_response = if challenge.needs_mic() {
+            vec![0; 24]
+        } else {
+            let lm = hmac_md5(&key, &[&challenge.challenge, &own_challenge]);
+            [&lm[..], &own_challenge].concat()
         };
         Self {
             user: names.user.clone(),

@@ -109,9 +109,10 @@ impl CifsNegotiateResponse {
         let mut bytes = body.bytes;
         let has_challenge =
             capabilities & cifs_capabilities::EXTENDED_SECURITY == 0 && challenge_len == 8;
-        let challenge = match has_challenge {
-            true => Some(bytes.array("challenge")?),
-            false => None,
+        let challenge = if has_challenge {
+            Some(bytes.array("challenge")?)
+        } else {
+            None
         };
         Ok(Self {
             dialect,

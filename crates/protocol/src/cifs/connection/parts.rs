@@ -24,13 +24,14 @@ pub(super) struct Joining {
 impl Joining {
     pub(super) fn new(mid: u16, part: &TransactionPart<'_>) -> Result<Self, DecodeError> {
         let totals = (part.total_parameters, part.total_data);
-        match totals.0.saturating_add(totals.1) <= TOTAL_MAX {
-            true => Ok(Self {
+        if totals.0.saturating_add(totals.1) <= TOTAL_MAX {
+            Ok(Self {
                 mid,
                 totals,
                 joined: Box::default(),
-            }),
-            false => Err(wrong("transaction total")),
+            })
+        } else {
+            Err(wrong("transaction total"))
         }
     }
 

@@ -106,9 +106,10 @@ impl CifsConnection {
             }
         };
         self.joining[at].add(&part)?;
-        Ok(match self.joining[at].is_whole() {
-            true => Collected::Joined(self.joining.swap_remove(at).into_joined()),
-            false => Collected::More,
+        Ok(if self.joining[at].is_whole() {
+            Collected::Joined(self.joining.swap_remove(at).into_joined())
+        } else {
+            Collected::More
         })
     }
 

@@ -61,9 +61,10 @@ impl CifsConnection {
     /// 3.2.4.15).
     #[must_use]
     pub const fn max_write(&self) -> u32 {
-        match self.is_signed() {
-            true => self.max_data(0),
-            false => self.max_data(cifs_capabilities::LARGE_WRITE),
+        if self.is_signed() {
+            self.max_data(0)
+        } else {
+            self.max_data(cifs_capabilities::LARGE_WRITE)
         }
     }
 

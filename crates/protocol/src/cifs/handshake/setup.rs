@@ -196,9 +196,10 @@ impl CifsSetup {
             }
             (CifsStep::TreeConnect, NtStatus::SUCCESS) => {
                 connection.user_mut(self.session).tid = header.tid;
-                match decode_is_disk(done.message())? {
-                    true => Ok(CifsSetupProgress::Ready(self.session)),
-                    false => self.end(connection, HandshakeError::NotADisk, out),
+                if decode_is_disk(done.message())? {
+                    Ok(CifsSetupProgress::Ready(self.session))
+                } else {
+                    self.end(connection, HandshakeError::NotADisk, out)
                 }
             }
             (CifsStep::TreeConnect, _) => self.end(connection, refused, out),
@@ -282,9 +283,10 @@ impl CifsSetup {
         done: &CifsCompletion<'_>,
         response: &CifsSetupResponse<'_>,
     ) -> Result<(), HandshakeError> {
-        let rights = match response.is_guest {
-            true => LogonRights::Guest,
-            false => LogonRights::User,
+        let rights = if response.is_guest {
+            LogonRights::Guest
+        } else {
+            LogonRights::User
         };
         let logon = judge_logon(&self.config.credentials, rights)?;
         connection.user_mut(self.session).logon = Some(logon);

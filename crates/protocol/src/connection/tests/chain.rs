@@ -110,9 +110,10 @@ fn answers_come_together_or_one_by_one_and_late_for_any() {
     let status = NtStatus::SUCCESS;
     for signed in [false, true] {
         for together in [false, true] {
-            let protection = match signed {
-                true => Protection::Signed(signer()),
-                false => Protection::None,
+            let protection = if signed {
+                Protection::Signed(signer())
+            } else {
+                Protection::None
             };
             let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
             let mut out = Vec::new();

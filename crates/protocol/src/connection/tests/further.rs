@@ -81,9 +81,10 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
         assert_eq!(header.flags.contains(Flags::SIGNED), is_signed);
         assert_eq!(signer().verify(&mut message), is_signed);
         let plain = told(&mut connection, &connected(NtStatus::SUCCESS, false));
-        match is_signed {
-            true => assert_eq!(plain, Err(ProtocolError::Signature("TREE_CONNECT"))),
-            false => assert_eq!(plain.unwrap().0, 77),
+        if is_signed {
+            assert_eq!(plain, Err(ProtocolError::Signature("TREE_CONNECT")));
+        } else {
+            assert_eq!(plain.unwrap().0, 77);
         }
     }
     let mut connection = further(Dialect::Smb311, Protection::None);

@@ -52,10 +52,11 @@ proptest! {
         yes in any::<bool>(),
     ) {
         let to = WireName::new(&name).expect("short");
-        let (existing, deletion) = match yes {
-            true => (Existing::Replace, Deletion::Pending),
-            false => (Existing::Keep, Deletion::Revoked),
-        };
+        let (existing, deletion) = if yes {
+(Existing::Replace, Deletion::Pending)
+} else {
+(Existing::Keep, Deletion::Revoked)
+};
         for (info, expected) in [
             (
                 SetInfo::Basic { times, file_attributes },

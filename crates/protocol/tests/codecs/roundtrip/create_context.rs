@@ -46,9 +46,10 @@ fn context(next: u32, name: &[u8], data: &[u8]) -> Vec<u8> {
 fn area(contexts: &[(&[u8], Vec<u8>)]) -> Vec<u8> {
     let mut area = Vec::new();
     for (n, (name, data)) in contexts.iter().enumerate() {
-        let next = match n + 1 == contexts.len() {
-            true => 0,
-            false => context(0, name, data).len() as u32,
+        let next = if n + 1 == contexts.len() {
+            0
+        } else {
+            context(0, name, data).len() as u32
         };
         area.extend(context(next, name, data));
     }

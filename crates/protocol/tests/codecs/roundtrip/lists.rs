@@ -51,10 +51,11 @@ proptest! {
     ) {
         let mut list = Vec::new();
         for (n, (name, gap)) in entries.iter().enumerate() {
-            let next = match n + 1 == entries.len() {
-                true => 0,
-                false => 12 + name.len() + gap,
-            };
+            let next = if n + 1 == entries.len() {
+0
+} else {
+12 + name.len() + gap
+};
             list.extend(named(next as u32, name));
             list.resize(list.len() + gap, 0xEE);
         }

@@ -29,9 +29,10 @@ impl Input {
         for (at, input) in all.iter_mut().enumerate() {
             let Some(label) = &labels[at] else { continue };
             let is_only = labels.iter().filter(|other| *other == &labels[at]).count() == 1;
-            input.title = Some(match is_only {
-                true => label.clone(),
-                false => format!("{label} ({})", input.name()),
+            input.title = Some(if is_only {
+                label.clone()
+            } else {
+                format!("{label} ({})", input.name())
             });
         }
         all

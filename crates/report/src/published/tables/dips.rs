@@ -93,9 +93,10 @@ fn verdict(dip: &Dip) -> String {
             is_generator_limited,
         } => {
             let places = places(stretches, *lasts);
-            match is_generator_limited {
-                true => format!("{places}, client-limited"),
-                false => places,
+            if *is_generator_limited {
+                format!("{places}, client-limited")
+            } else {
+                places
             }
         }
     }
@@ -109,9 +110,12 @@ fn places(stretches: &[(u32, u32)], lasts: bool) -> String {
     // one.
     let named = if lasts { 0 } else { end };
     let place = |(at, &(from, to)): (usize, &(u32, u32))| {
-        let clients = |number: u32| match at == named {
-            true => units::counted(number.into(), "client"),
-            false => number.to_string(),
+        let clients = |number: u32| {
+            if at == named {
+                units::counted(number.into(), "client")
+            } else {
+                number.to_string()
+            }
         };
         match from == to {
             _ if lasts && at == end => format!("from {} on", clients(from)),

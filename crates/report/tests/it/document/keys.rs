@@ -104,9 +104,12 @@ fn at<'a>(root: &'a Value, path: &str) -> Vec<&'a Value> {
                         .unwrap_or_else(|| panic!("{path}: no {name}")),
                 ],
             })
-            .flat_map(|value| match each {
-                true => value.as_array().unwrap().iter().collect(),
-                false => vec![value],
+            .flat_map(|value| {
+                if each {
+                    value.as_array().unwrap().iter().collect()
+                } else {
+                    vec![value]
+                }
             })
             .collect();
     }

@@ -21,13 +21,14 @@ pub(super) async fn manifest(
     let at = session.share();
     let path = join(directory, MANIFEST);
     if !found.contains_key(MANIFEST) {
-        return match found.keys().all(|name| name == MARKER) {
-            true => Err(FileioError::NotPrepared {
+        return if found.keys().all(|name| name == MARKER) {
+            Err(FileioError::NotPrepared {
                 directory: directory.to_owned(),
                 at,
             }
-            .into()),
-            false => Err(FileioError::Manifest { path, at }.into()),
+            .into())
+        } else {
+            Err(FileioError::Manifest { path, at }.into())
         };
     }
     let json = read_manifest(session, &path).await?;

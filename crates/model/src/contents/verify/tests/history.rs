@@ -118,9 +118,10 @@ impl History {
         }
         match self.flying.swap_remove(at) {
             Request::Write { span, .. } => {
-                match fails {
-                    true => failed(&mut self.ledger, span),
-                    false => done(&mut self.ledger, span),
+                if fails {
+                    failed(&mut self.ledger, span);
+                } else {
+                    done(&mut self.ledger, span);
                 }
                 Ok(())
             }
