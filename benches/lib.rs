@@ -3,10 +3,12 @@
 use std::hint::black_box;
 
 use smbench_formats::profile;
-use smbench_model::plan::{Limits, Plan, Workload};
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::spec::RunOptions;
 use smbench_model::target::{Secret, Target};
+use smbench_model::workload::Workload;
 use smbench_protocol::command::read::ReadResponse;
 use smbench_protocol::frame::{Inbound, Payload};
 use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};

@@ -9,9 +9,10 @@ use smbench_benches::{READ_LEN, builtin_workload, read_response, receive_read_re
 use smbench_model::Nanos;
 use smbench_model::contents::block;
 use smbench_model::contents::block::{Salt, Stamp};
+use smbench_model::kind::OpKind;
+use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::operations::{Mix, OpStream};
-use smbench_model::plan::{LoadModel, Spacing};
-use smbench_model::record::{OpKind, Recorder, Times};
+use smbench_model::record::{Recorder, Times};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::FileId;
 use smbench_protocol::command::close::CloseRequest;

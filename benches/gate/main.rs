@@ -20,9 +20,10 @@ mod worker_loop;
 
 use std::process::ExitCode;
 
+use smbench_protocol::fuzzing::FuzzProtection;
+
 use baseline::Baselines;
 use exchange::{CountedPart, Exchange};
-use smbench_protocol::fuzzing::FuzzProtection;
 
 /// Growth that fails a check, in percent.
 const TOLERANCE_PERCENT: f64 = 3.0;

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use smbench_benches::plan_for;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Stage, execute};
-use smbench_model::plan::Mode;
-use smbench_model::record::{Direction, RunRecord};
+use smbench_model::kind::Direction;
+use smbench_model::record::RunRecord;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 
 use crate::sample::{CounterPlace, LinkRates, Sample};

@@ -5,10 +5,11 @@ use std::str::FromStr;
 
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::{iometer, loadfile, profile};
+use smbench_model::limits::Limits;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::lists::sources::{SOURCES_MAX, SourceList};
 use smbench_model::login::KdcAddress;
-use smbench_model::plan::{Limits, Plan, PlanError};
+use smbench_model::plan::{Plan, PlanError};
 use smbench_model::profile::Profile;
 use smbench_model::spec::RunOptions;
 use smbench_model::target::Target;

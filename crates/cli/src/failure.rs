@@ -216,7 +216,7 @@ fn chain(error: &dyn Error) -> String {
 mod tests {
     use smbench_engine::run::MetricsError;
     use smbench_model::fileio::FileioError;
-    use smbench_model::plan::WorkProblem;
+    use smbench_model::work::WorkProblem;
 
     use super::*;
 

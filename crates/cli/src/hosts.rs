@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
 use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
-use smbench_model::plan::{ClientPart, PartRecords};
+use smbench_model::part::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
 
 use crate::HostsEnd;

@@ -13,8 +13,9 @@ use smbench_engine::run::{SessionError, execute_on};
 use smbench_engine::{Cancel, Plan, RunOptions, Target, Unobserved};
 use smbench_formats::profile;
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation};
-use smbench_model::record::{OpKind, Outcome, ServerFacts};
+use smbench_model::record::{Outcome, ServerFacts};
 use smbench_model::spec::WorkSpec;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

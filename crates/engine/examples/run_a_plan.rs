@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use smbench_engine::{Cancel, Plan, Profile, RunOptions, Target, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::plan::{Mode, Scope};
-use smbench_model::record::{OpKind, Outcome};
+use smbench_model::files::Scope;
+use smbench_model::kind::OpKind;
+use smbench_model::record::Outcome;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{FilesSpec, SizeSpec, Spec};
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::units::Size;

@@ -13,8 +13,9 @@ use smbench_lab::{Tool, require};
 use smbench_model::files::Scope;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, OpStream};
-use smbench_model::plan::{Plan, Workload};
+use smbench_model::plan::Plan;
 use smbench_model::target::Target;
+use smbench_model::workload::Workload;
 
 const CHAPTER: &str = include_str!("../../../docs/from/fio.md");
 const FIO: Tool = Tool::new("fio", "fio");

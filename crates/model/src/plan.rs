@@ -13,28 +13,14 @@ use std::ops::Range;
 
 use smbench_protocol::credit::charge_for;
 
-pub use crate::access::{Access, AccessLine, SizeWeight, Split};
-pub use crate::action::{self, Action, WeightedAction};
-pub use crate::bounds::{
-    FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX,
-    REQUEST_BYTES_MAX, SETUP_RATE_MAX, SIZES_MAX, THREADS_MAX,
-};
-pub use crate::contents::Verify;
-pub use crate::files::{FileSet, Scope, ScratchName, WorkFile};
-pub use crate::generator::{DriverKind, Generator, GeneratorProblem, Pinning, UnknownDriver};
+use crate::action::Action;
+use crate::files::{Scope, WorkFile};
+use crate::generator::Generator;
 use crate::kind::{Direction, OpKind};
-pub use crate::limits::Limits;
-pub use crate::load::{
-    LoadModel, RATE_MAX, RATE_MIN, Ramp, Rate, RateError, RateScope, Spacing, THINK_TIME_MAX,
-    ThinkTime,
-};
-pub use crate::part::{ClientPart, ClientRange, PartRecords, UnknownRange};
-pub use crate::sessions::{
-    CONNECTIONS_PER_SESSION_MAX, Caching, Connections, ConnectionsProblem, Mode,
-    SESSIONS_PER_CONNECTION_MAX, SessionOptions, Sessions, UnknownCaching,
-};
-pub use crate::work::{Work, WorkProblem};
-pub use crate::workload::{Replay, Requests, Timing, Workload, is_reader};
+use crate::limits::Limits;
+use crate::part::{ClientPart, ClientRange};
+use crate::sessions::Sessions;
+use crate::work::Work;
 pub use problem::{Place, PlanError, Problem};
 
 /// Credits of the costliest frame of a replay: CREATE, one other request, CLOSE.

@@ -22,7 +22,6 @@ mod tally;
 pub mod transfer;
 mod verification;
 
-pub use crate::kind::{Direction, OpKind};
 pub use caching::CachingRecord;
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};

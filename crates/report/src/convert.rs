@@ -15,10 +15,12 @@ mod setup;
 
 use std::time::SystemTime;
 
-use smbench_model::plan::{Caching, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::kind::Direction;
 use smbench_model::record::{
-    ClientUsage, Direction, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
+    ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
 };
+use smbench_model::sessions::Caching;
 
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,

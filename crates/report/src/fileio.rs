@@ -19,7 +19,7 @@ mod latency;
 
 use std::fmt::Write as _;
 
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 
 use crate::curve::Curve;
 use crate::doc::{FileioDoc, LoadPointDoc, RunDoc};

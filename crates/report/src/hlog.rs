@@ -20,8 +20,9 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
+use smbench_model::kind::OpKind;
 use smbench_model::progress::{MeasuredInterval, PointNumber};
-use smbench_model::record::{OpKind, OpRecord};
+use smbench_model::record::OpRecord;
 
 use crate::load::Load;
 

@@ -17,7 +17,7 @@ mod row;
 
 use std::io::{self, Write};
 
-use smbench_model::plan::Access;
+use smbench_model::access::Access;
 
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::replayed::Replayed;

@@ -12,7 +12,8 @@ use std::fmt;
 pub use sample::PassSample;
 
 use serde::{Serialize, Serializer};
-use smbench_model::record::{LATENCY_DIGITS, OpKind};
+use smbench_model::kind::OpKind;
+use smbench_model::record::LATENCY_DIGITS;
 
 use crate::change::Measured;
 use crate::doc::{ColumnsDoc, LoadPointDoc, OpDoc, SeriesDoc, is_of_window};

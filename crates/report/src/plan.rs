@@ -8,7 +8,9 @@ mod workload;
 
 pub use details::{details, session, waits};
 
-use smbench_model::plan::{RateScope, Scope, Spacing, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::files::Scope;
+use smbench_model::load::{RateScope, Spacing};
 
 use crate::doc::{ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc};
 use crate::units::{self, bytes, counted, plain, seconds};

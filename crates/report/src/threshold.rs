@@ -9,8 +9,8 @@ mod unfinished;
 
 use std::fmt;
 
+use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
-use smbench_model::record::OpKind;
 use smbench_model::setting::Advice;
 
 pub use self::required::TimeLimit;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use smbench_model::lists::clients::CLIENTS_MAX;
 use smbench_model::lists::sources::SourceList;
-use smbench_model::plan::Spacing;
+use smbench_model::load::Spacing;
 use smbench_model::search::Confirmations;
 use smbench_model::units::{parse_count, parse_duration};
 use smbench_report::Threshold;

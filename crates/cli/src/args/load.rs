@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use smbench_model::generator::{DriverKind, Pinning};
 use smbench_model::lists::clients::ClientList;
 use smbench_model::lists::rates::RateList;
-use smbench_model::plan::{Caching, DriverKind, Pinning, Ramp, Spacing};
+use smbench_model::load::{Ramp, Spacing};
+use smbench_model::sessions::Caching;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 

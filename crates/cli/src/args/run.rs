@@ -6,11 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use smbench_model::access::Access;
+use smbench_model::contents::Verify;
 use smbench_model::lists::sources::SourceList;
-use smbench_model::plan::{ClientRange, Timing, Verify};
+use smbench_model::part::ClientRange;
 use smbench_model::profile::{SizeMix, WorkloadChange};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::{Size, parse_duration};
+use smbench_model::workload::Timing;
 use smbench_report::Threshold;
 
 use super::COMMON;

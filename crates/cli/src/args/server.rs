@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use smbench_model::login::KdcAddress;
-use smbench_model::plan::Mode;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::{FlushDoc, WritePolicyDoc};

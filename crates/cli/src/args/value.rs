@@ -11,9 +11,10 @@ use clap::builder::{
     TypedValueParser,
 };
 use smbench_model::access::Access;
-use smbench_model::plan::{Mode, Timing};
 use smbench_model::profile;
+use smbench_model::sessions::Mode;
 use smbench_model::units::{parse_duration, parse_number, parse_whole};
+use smbench_model::workload::Timing;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::{FlushDoc, WritePolicyDoc};
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use smbench_engine::run::{RunError, most_clients};
-use smbench_model::plan::{Plan, Ramp};
+use smbench_model::load::Ramp;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::spec::WorkSpec;
 use smbench_report::find::HeldMost;

@@ -1,7 +1,8 @@
 //! Searches for a rate or for clients: their range, and the work of their probes.
 
 use smbench_model::lists::clients::{CLIENTS_MAX, ClientList};
-use smbench_model::plan::{Plan, RATE_MAX, RATE_MIN};
+use smbench_model::load::{RATE_MAX, RATE_MIN};
+use smbench_model::plan::Plan;
 use smbench_model::search::{Grain, SearchSpec};
 use smbench_model::spec::WorkSpec;
 use smbench_report::Threshold;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use smbench_formats::profile::{self, ProfileError};
-use smbench_model::plan::Spacing;
+use smbench_model::load::Spacing;
 use smbench_model::profile::Profile;
 use smbench_model::search::SearchSpec;
 use smbench_model::spec::WorkSpec;

@@ -28,7 +28,7 @@ pub(super) fn clash(one: &SessionsSpec, other: &SessionsSpec) -> Option<&'static
 
 #[cfg(test)]
 mod tests {
-    use smbench_model::plan::Mode;
+    use smbench_model::sessions::Mode;
 
     use super::*;
 

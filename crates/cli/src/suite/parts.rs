@@ -1,6 +1,8 @@
 //! The parts of a pass, each measured as a whole: its load points, or its search.
 
-use smbench_model::plan::{Plan, Rate, Work};
+use smbench_model::load::Rate;
+use smbench_model::plan::Plan;
+use smbench_model::work::Work;
 use smbench_report::units::counted;
 use smbench_report::{Load, RunDoc};
 

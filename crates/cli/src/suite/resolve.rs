@@ -4,8 +4,9 @@ use std::thread;
 use std::time::SystemTime;
 
 use smbench_engine::hosts::SendPassword;
+use smbench_model::limits::Limits;
 use smbench_model::lists::clients::ClientList;
-use smbench_model::plan::{Limits, Place, Plan, PlanError};
+use smbench_model::plan::{Place, Plan, PlanError};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::StudyDoc;

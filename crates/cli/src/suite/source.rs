@@ -195,7 +195,7 @@ pub(super) fn show(name: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use smbench_model::plan::Mode;
+    use smbench_model::sessions::Mode;
 
     use super::*;
 

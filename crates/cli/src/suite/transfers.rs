@@ -6,7 +6,8 @@
 //! client do. So a load point still counts clients, and each client has two
 //! generators.
 
-use smbench_model::plan::{Access, Scope, Split};
+use smbench_model::access::{Access, Split};
+use smbench_model::files::Scope;
 use smbench_model::profile::Profile;
 use smbench_model::spec::{FilesSpec, RunOptions, SessionsSpec, SizeSpec, Spec};
 use smbench_model::units::Size;

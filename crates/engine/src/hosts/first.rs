@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use smbench_model::Nanos;
-use smbench_model::plan::ClientPart;
+use smbench_model::part::ClientPart;
 use smbench_model::record::HostFacts;
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, mpsc};

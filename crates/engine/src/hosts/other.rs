@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use smbench_model::plan::ClientPart;
+use smbench_model::part::ClientPart;
 use smbench_model::record::{HostRecord, LoadPointRecord};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;

@@ -1,8 +1,9 @@
 //! The load points of a run, one after another: those of its plan, or those that the
 //! earlier ones lead to.
 
+use smbench_model::load::Rate;
 use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::{Plan, Rate};
+use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 
 /// Chooses the load points of a run. [`PlannedCourse`] has those of a plan; a search

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::PartRecords;
+use smbench_model::part::PartRecords;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     GeneratorRecord, HostRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord,

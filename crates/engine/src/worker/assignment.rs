@@ -10,8 +10,9 @@ use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::load::{Rate, SetupFailures};
 use smbench_model::operations::Mix;
-use smbench_model::plan::{Plan, Work};
+use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, HostRecord, WorkerRecord, latency_histogram};
+use smbench_model::work::Work;
 
 use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;

@@ -6,8 +6,10 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, execute};
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
-use smbench_model::plan::{Mode, Plan};
-use smbench_model::record::{OpKind, Outcome, RunRecord};
+use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
+use smbench_model::record::{Outcome, RunRecord};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 

@@ -17,16 +17,19 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use relay::{Of, Relay, Script};
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::plan::{Limits, Mode, Plan};
-use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::record::{OperationFailure, Outcome, RunRecord};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::WorkSpec;
 use smbench_model::target::Target;
 
+use relay::{Of, Relay, Script};
 use crate::support::{plan, target};
 
 /// Number of clients of a run.

@@ -13,9 +13,11 @@ use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, ServicePace};
-use smbench_model::plan::{Limits, Plan};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{LoadPointRecord, OpKind, OpTotals, Outcome, RunRecord};
+use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::target::Secret;
 

@@ -9,9 +9,12 @@ use std::sync::LazyLock;
 use smbench_engine::Cancel;
 use smbench_engine::probe::{Probed, cleanup, probe};
 use smbench_lab::{Tool, require};
-use smbench_model::plan::{Limits, Plan, SessionOptions, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::OpKind;
+use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 use smbench_protocol::{Dialect, Logon};
 

@@ -9,10 +9,14 @@ use smbench_formats::profile;
 use smbench_lab::{
     KdcOptions, Password, SambaOptions, ScratchKdc, ScratchSamba, Skip, Tool, require,
 };
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
 use smbench_model::login::{KerberosLogin, Login, Proof};
-use smbench_model::plan::{Limits, Mode, Plan, Verify};
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{OpKind, RunRecord};
+use smbench_model::record::RunRecord;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::{Secret, Target};

@@ -11,8 +11,10 @@ use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing, Tool, require,
 };
-use smbench_model::plan::{Mode, Verify};
-use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord, ServerFacts};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::record::{LoadPointRecord, Outcome, RunRecord, ServerFacts};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;

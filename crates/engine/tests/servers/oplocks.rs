@@ -9,8 +9,10 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
-use smbench_model::plan::{Caching, Plan};
-use smbench_model::record::{LoadPointRecord, OpKind};
+use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
+use smbench_model::record::LoadPointRecord;
+use smbench_model::sessions::Caching;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::Dialect;
@@ -142,7 +144,7 @@ fn two_clients_fight_over_one_file() {
 
 #[test]
 fn breaks_are_answered_under_signatures_and_ciphers() {
-    use smbench_model::plan::Mode;
+    use smbench_model::sessions::Mode;
     let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
         return;
     };

@@ -16,11 +16,15 @@ use smbench_formats::loadfile;
 use smbench_formats::loadfile::Unknown;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
-use smbench_model::plan::{Limits, Plan, Ramp, Spacing, Timing};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::load::{Ramp, Spacing};
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::record::{LoadPointRecord, Outcome};
 use smbench_model::spec::{GeneratorSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
+use smbench_model::workload::Timing;
 use smbench_protocol::header::Command;
 
 use crate::hostile::relay::{Of, Reaction, Relay, Script};

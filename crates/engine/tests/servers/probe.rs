@@ -10,7 +10,8 @@ use smbench_engine::storage::{Disks, Storage};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess, Tool, require,
 };
-use smbench_model::plan::{Limits, SessionOptions};
+use smbench_model::limits::Limits;
+use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::lease::LeaseState;

@@ -4,8 +4,9 @@ use smbench_engine::Cancel;
 use smbench_engine::probe::{Cleanup, cleanup};
 use smbench_engine::run::{Observer, Progress, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
-use smbench_model::plan::{Limits, SessionOptions};
+use smbench_model::limits::Limits;
 use smbench_model::record::{RecycleBin, RunRecord};
+use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
 
 use crate::support::{plan, short, target};

@@ -16,13 +16,16 @@ use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::{loadfile, profile};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
-use smbench_model::plan::{Limits, Plan, Timing};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{LoadPointRecord, OpKind, Outcome, RunRecord};
+use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::spec::{RunOptions, Spec};
 use smbench_model::target::Target;
 use smbench_model::trace::{Recording, Verb};
+use smbench_model::workload::Timing;
 
 use crate::support::target;
 

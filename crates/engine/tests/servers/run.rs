@@ -5,9 +5,11 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{MeasuredInterval, Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, Signing};
-use smbench_model::plan::{Mode, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
 use smbench_model::record;
-use smbench_model::record::{IntervalSummary, OpKind, Outcome};
+use smbench_model::record::{IntervalSummary, Outcome};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::{Dialect, SigningAlgorithm};
 

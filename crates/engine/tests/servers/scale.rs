@@ -5,8 +5,10 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
-use smbench_model::plan::{Pinning, Verify};
-use smbench_model::record::{OpKind, Outcome};
+use smbench_model::contents::Verify;
+use smbench_model::generator::Pinning;
+use smbench_model::kind::OpKind;
+use smbench_model::record::Outcome;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 
 use crate::support::{plan, short, target};

@@ -5,7 +5,8 @@ use smbench_engine::probe::Cleanup;
 use smbench_engine::probe::{cleanup, probe};
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
-use smbench_model::plan::{Limits, Mode, SessionOptions};
+use smbench_model::limits::Limits;
+use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, NtStatus, SigningAlgorithm};
 

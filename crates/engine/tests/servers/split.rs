@@ -3,9 +3,13 @@
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::plan::{Limits, Mode, Plan, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{OpKind, RunRecord};
+use smbench_model::record::RunRecord;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 
 use crate::support::{short, target};

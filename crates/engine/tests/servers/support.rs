@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use smbench_formats::profile;
-use smbench_model::plan::{Limits, Plan};
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::{Secret, Target};
 

@@ -8,8 +8,12 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Observer, Progress, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba};
-use smbench_model::plan::{Limits, Mode, Plan, Verify};
-use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::record::{OperationFailure, Outcome, RunRecord};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Nanos;
-use crate::record::{ClientUsage, Direction, GeneratorRecord, LoadPointRecord};
+use crate::kind::Direction;
+use crate::record::{ClientUsage, GeneratorRecord, LoadPointRecord};
 
 /// A host in the window of a load point.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

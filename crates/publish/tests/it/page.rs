@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use smbench_model::plan::{Ramp, Timing};
+use smbench_model::load::Ramp;
+use smbench_model::workload::Timing;
 use smbench_publish::{report, to_html, to_markdown};
 use smbench_report::doc::{LoopDoc, MachineDoc, Named, OfferedDoc, ReplayDoc, StorageDoc};
 use smbench_report::study::{ComparisonKind, Study};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use smbench_model::plan::{LoadModel, Plan};
+use smbench_model::load::LoadModel;
+use smbench_model::plan::Plan;
 use smbench_model::record::{GeneratorRecord, LatencyNoise, LoadPointRecord, Series};
 
 use crate::doc::{ConcurrencyDoc, OfferedDoc};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use smbench_model::kind::OpKind;
 use smbench_model::record::{
-    CachingRecord, ClosingWaits, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference,
-    Tally,
+    CachingRecord, ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
 };
 
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};

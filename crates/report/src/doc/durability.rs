@@ -7,7 +7,7 @@ use std::fmt;
 use itertools::Itertools as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 use smbench_model::setting::SERVER_WRITE;
 
 use super::run::RunDoc;

@@ -50,7 +50,9 @@ impl<T: Serialize> fmt::Display for Named<T> {
 
 #[cfg(test)]
 mod tests {
-    use smbench_model::plan::{Caching, Ramp, Timing};
+    use smbench_model::load::Ramp;
+    use smbench_model::sessions::Caching;
+    use smbench_model::workload::Timing;
 
     use super::*;
 

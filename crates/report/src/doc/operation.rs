@@ -1,7 +1,7 @@
 //! The part of a document that is one kind of operation of a load point.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 
 use crate::latency::{Hdr, LatencyDoc};
 

@@ -1,7 +1,7 @@
 //! Lines of an access pattern.
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::plan::AccessLine;
+use smbench_model::access::AccessLine;
 
 /// A line of an access pattern, as in Iometer's access specifications.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

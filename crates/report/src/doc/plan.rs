@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::plan::{
-    Caching, Generator, Limits, LoadModel, Mode, Pinning, Plan, Ramp, RateScope, SessionOptions,
-    Sessions, Spacing, Verify,
-};
+use smbench_model::contents::Verify;
+use smbench_model::generator::{Generator, Pinning};
+use smbench_model::limits::Limits;
+use smbench_model::load::{LoadModel, Ramp, RateScope, Spacing};
+use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
+use smbench_model::sessions::{Caching, Mode, SessionOptions, Sessions};
 
 use super::named::Named;
 use super::workload::WorkloadDoc;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::plan::{ClientPart, LoadModel};
+use smbench_model::load::LoadModel;
+use smbench_model::part::ClientPart;
 use smbench_model::record::RecycleBin;
 
 use super::calibration::CalibrationDoc;

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smbench_model::plan::{Access, Replay, Requests, Scope, Timing, WeightedAction, Workload};
-use smbench_model::record::Direction;
+use smbench_model::access::Access;
+use smbench_model::action::WeightedAction;
+use smbench_model::files::Scope;
+use smbench_model::kind::Direction;
+use smbench_model::workload::{Replay, Requests, Timing, Workload};
 
 use super::fileio::FileioDoc;
 use super::named::Named;

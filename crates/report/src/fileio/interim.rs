@@ -2,7 +2,8 @@
 
 use itertools::Itertools as _;
 use smbench_model::fileio::Flushing;
-use smbench_model::record::{Direction, OpKind, OpRecord, Recorder};
+use smbench_model::kind::{Direction, OpKind};
+use smbench_model::record::{OpRecord, Recorder};
 
 use super::latency::quantile;
 use super::{MIB, NS_PER_MS};

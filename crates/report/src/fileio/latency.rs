@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use hdrhistogram::Histogram;
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 
 use super::NS_PER_MS;
 use crate::doc::{FileioDoc, LoadPointDoc, OpDoc};

@@ -1,6 +1,6 @@
 //! A row of a result file, in the order of its columns.
 
-use smbench_model::record::{Direction, OpKind};
+use smbench_model::kind::{Direction, OpKind};
 
 use crate::curve::total;
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};

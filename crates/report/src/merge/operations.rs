@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use smbench_model::record::{
-    ClosingWaits, OpKind, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
+    ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
 };
 
 use super::error::MergeError;

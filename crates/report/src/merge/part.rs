@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use itertools::Itertools as _;
-use smbench_model::plan::ClientRange;
+use smbench_model::part::ClientRange;
 
 use super::error::MergeError;
 use super::matching;

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
-use smbench_model::plan::RateScope;
+use smbench_model::load::RateScope;
 use smbench_model::record::{Dropout, Fairness, SetupRecord};
 
 use super::error::MergeError;

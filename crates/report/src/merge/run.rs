@@ -1,7 +1,7 @@
 //! The merged document around its load points.
 
 use itertools::Itertools as _;
-use smbench_model::plan::Scope;
+use smbench_model::files::Scope;
 
 use super::error::MergeError;
 use super::hosts::hosts;

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use smbench_model::record::{IntervalSummary, OpKind, Series};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{IntervalSummary, Series};
 
 use super::point::PartPoint;
 use crate::curve::total;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use itertools::Itertools as _;
 use serde_json::Value;
 use smbench_model::lists::clients::ClientList;
-use smbench_model::plan::{Mode, SessionOptions};
+use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::units::{Size, format_duration};
 
 use crate::doc::{DriverDoc, Named, OperationDoc, PatternDoc, PlanDoc, ReplayDoc};

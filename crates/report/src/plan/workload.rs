@@ -1,7 +1,8 @@
 //! The workload of a plan in one line.
 
 use itertools::Itertools as _;
-use smbench_model::plan::{Access, Timing};
+use smbench_model::access::Access;
+use smbench_model::workload::Timing;
 
 use crate::doc::{FileioDoc, Named, PatternDoc, PlanDoc, ReplayDoc, WorkloadDoc};
 use crate::units::{self, bytes, counted, percent, plain, seconds};

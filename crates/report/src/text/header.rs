@@ -1,7 +1,8 @@
 //! Settings of a run, in a few labelled lines.
 
 use itertools::Itertools as _;
-use smbench_model::record::{Direction, OpKind, SplitSizes};
+use smbench_model::kind::{Direction, OpKind};
+use smbench_model::record::SplitSizes;
 use smbench_model::setting::{SERVER_FLUSH, SERVER_WRITE};
 
 use crate::doc::{

@@ -2,7 +2,7 @@
 //! row if no row may be quoted.
 
 use itertools::Itertools as _;
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 
 use super::in_flight::waiting;
 use crate::curve::{Curve, CurveRow, total};

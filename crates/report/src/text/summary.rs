@@ -2,7 +2,7 @@
 //! and what a reader must know before quoting it. [`super::render`] prints everything.
 
 use itertools::Itertools as _;
-use smbench_model::plan::Scope;
+use smbench_model::files::Scope;
 use smbench_model::setting::SERVER_METRICS;
 
 use super::cautions::brief_cautions;

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json as value};
 use smbench_model::Nanos;
+use smbench_model::contents::Verify;
 use smbench_model::contents::block::Mismatch;
 use smbench_model::contents::verify::ReadVerdict;
-use smbench_model::plan::Verify;
-use smbench_model::record::{OpKind, OperationFailure, Outcome, Phase, RunRecord};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use smbench_model::Nanos;
 use smbench_model::fileio::{FileOrigin, Fileio, Flushing, RequestSpread, TestMode};
-use smbench_model::plan::Requests;
-use smbench_model::record::{Fairness, OpKind, Phase, Recorder, RunRecord, Tally};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{Fairness, Phase, Recorder, RunRecord, Tally};
 use smbench_model::units::Size;
+use smbench_model::workload::Requests;
 use smbench_report::fileio::{Interim, Shown, report};
 
 use crate::samples::{book, document, on_a_busy_server, point, run};

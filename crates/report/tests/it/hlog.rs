@@ -6,8 +6,9 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use smbench_model::progress::{MeasuredInterval, PointNumber};
-use smbench_model::record::{OpKind, Recorder};
+use smbench_model::record::Recorder;
 use smbench_report::IntervalLog;
 
 /// Returns the interval log of a run of `of` load points in all passes. Each

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use smbench_model::plan::{AccessLine, Requests};
-use smbench_model::record::{OpKind, OperationFailure, Phase, ReplayDifference};
+use smbench_model::access::AccessLine;
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Phase, ReplayDifference};
+use smbench_model::workload::Requests;
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::write_iometer_csv;

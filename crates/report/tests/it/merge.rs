@@ -10,13 +10,16 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 use serde_json::Value;
 use smbench_model::Nanos;
+use smbench_model::contents::Verify;
 use smbench_model::contents::verify::ReadVerdict;
-use smbench_model::plan::{Caching, ClientPart, ClientRange, LoadModel, Spacing, Verify};
+use smbench_model::kind::OpKind;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::part::{ClientPart, ClientRange};
 use smbench_model::record::{
-    ClientUsage, Fairness, GeneratorRecord, LoadPointRecord, OpKind, OperationFailure, Phase,
-    Punctuality, Recorder, ReplayDifference, RunRecord, Series, SeriesDetail, Tally, Times,
-    latency_histogram,
+    ClientUsage, Fairness, GeneratorRecord, LoadPointRecord, OperationFailure, Phase, Punctuality,
+    Recorder, ReplayDifference, RunRecord, Series, SeriesDetail, Tally, Times, latency_histogram,
 };
+use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 use smbench_report::RunDoc;
 use smbench_report::merge::merge;
@@ -462,7 +465,7 @@ fn a_stall_is_judged_against_the_operations_of_all_parts() {
 fn shared_files_of_parts_are_told() {
     let mut parts = two_parts();
     for (_, doc) in &mut parts {
-        doc.plan.workload.scope = smbench_model::plan::Scope::Shared;
+        doc.plan.workload.scope = smbench_model::files::Scope::Shared;
     }
     let notes = merge(parts).unwrap().server.notes;
     assert_eq!(notes.len(), 2, "{notes:?}");

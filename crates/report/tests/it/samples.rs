@@ -5,20 +5,27 @@ mod study;
 use std::time::{Duration, SystemTime};
 
 use smbench_model::Nanos;
+use smbench_model::access::{Access, SizeWeight};
+use smbench_model::action::QueryClass;
+use smbench_model::action::{Action, WeightedAction};
+use smbench_model::contents::Verify;
 use smbench_model::cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
+use smbench_model::files::{FileSet, Scope};
+use smbench_model::generator::{DriverKind, Generator, Pinning};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::load::{LoadModel, Ramp};
 use smbench_model::login::Login;
-use smbench_model::plan::action::QueryClass;
-use smbench_model::plan::{
-    Access, Action, Connections, DriverKind, FileSet, Generator, Limits, LoadModel, Mode, Pinning,
-    Plan, Ramp, Requests, Scope, SessionOptions, Sessions, SizeWeight, Verify, WeightedAction,
-    Work, Workload,
-};
+use smbench_model::plan::Plan;
 use smbench_model::record::{
-    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, OpKind, Origin, Outcome,
-    Phase, Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, Origin, Outcome, Phase,
+    Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
     latency_histogram, lateness_histogram,
 };
+use smbench_model::sessions::{Connections, Mode, SessionOptions, Sessions};
 use smbench_model::target::{Secret, Target};
+use smbench_model::work::Work;
+use smbench_model::workload::{Requests, Workload};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, RunDoc};
 pub(crate) use study::{comparison, result, study_doc, transfer};
@@ -82,7 +89,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
                 ..SessionOptions::default()
             },
             connections: Connections::default(),
-            caching: smbench_model::plan::Caching::None,
+            caching: smbench_model::sessions::Caching::None,
         },
         generator: Generator {
             threads: 2,
@@ -90,8 +97,8 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             setup_rate: Some(500),
             server_cpu: CpuSource::Processes,
             driver: DriverKind::Native,
-            part: smbench_model::plan::ClientPart::All,
-            parts: smbench_model::plan::PartRecords::Merged,
+            part: smbench_model::part::ClientPart::All,
+            parts: smbench_model::part::PartRecords::Merged,
             begin_at: None,
         },
         limits: Limits::default(),

@@ -5,8 +5,9 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use smbench_model::Nanos;
-use smbench_model::plan::{LoadModel, Spacing};
-use smbench_model::record::{Fairness, OpKind, Phase, Punctuality, Recorder, Tally, Times};
+use smbench_model::kind::OpKind;
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::record::{Fairness, Phase, Punctuality, Recorder, Tally, Times};
 use smbench_report::doc::LoadPointDoc;
 use smbench_report::{RunDoc, render, text, write_csv};
 

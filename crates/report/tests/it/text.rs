@@ -14,11 +14,11 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_model::Nanos;
-use smbench_model::plan::{Replay, Requests, Timing};
+use smbench_model::kind::OpKind;
 use smbench_model::record::{
-    OpKind, OperationFailure, Origin, Outcome, Phase, RecycleBin, ReplayDifference, RunRecord,
-    ServerFacts,
+    OperationFailure, Origin, Outcome, Phase, RecycleBin, ReplayDifference, RunRecord, ServerFacts,
 };
+use smbench_model::workload::{Replay, Requests, Timing};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::{LoopDoc, RunDoc};
 use smbench_report::text::{height, recycled};

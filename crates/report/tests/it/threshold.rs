@@ -1,6 +1,7 @@
 //! Conditions on the values of one run.
 
-use smbench_model::record::{OpKind, OperationFailure, Phase};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Phase};
 use smbench_protocol::NtStatus;
 use smbench_report::Threshold;
 use smbench_report::doc::{LoopDoc, OutcomeDoc, RunDoc};

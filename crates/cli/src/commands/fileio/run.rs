@@ -5,14 +5,15 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use smbench_engine::run::MeasuredInterval;
+use smbench_model::contents::Verify;
 use smbench_model::fileio::{FileOrigin, Fileio};
-use smbench_model::plan::{
-    Place, PlanError, Problem, Rate, RateScope, Spacing, Verify, WorkProblem,
-};
+use smbench_model::load::{Rate, RateScope, Spacing};
+use smbench_model::plan::{Place, PlanError, Problem};
 use smbench_model::profile::Profile;
 use smbench_model::record::Series;
 use smbench_model::spec::{RunOptions, Spec, WorkSpec};
 use smbench_model::units::Size;
+use smbench_model::work::WorkProblem;
 use smbench_report::fileio::{Interim, Shown, report};
 use smbench_report::{RunDoc, render};
 

@@ -3,9 +3,10 @@
 
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{self, PlannedCourse, RunError};
+use smbench_model::generator::Generator;
 use smbench_model::plan::Plan;
-use smbench_model::plan::{Generator, Sessions};
 use smbench_model::record::RunRecord;
+use smbench_model::sessions::Sessions;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::answer;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use smbench_model::bounds::PERIOD_MAX;
 use smbench_model::load::PointLoad;
-use smbench_model::plan::{ClientPart, PERIOD_MAX};
+use smbench_model::part::ClientPart;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
     ClientUsage, GeneratorRecord, HostRecord, LatencyNoise, LoadPointRecord,

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use smbench_model::record::{ClosingWaits, OpKind, Tally};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{ClosingWaits, Tally};
 
 use super::seconds;
 

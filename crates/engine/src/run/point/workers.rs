@@ -11,7 +11,7 @@ use std::time::Duration;
 use smbench_model::Nanos;
 use smbench_model::generator::Pinning;
 use smbench_model::load::{PointLoad, SetupFailures};
-use smbench_model::plan::ClientPart;
+use smbench_model::part::ClientPart;
 use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};

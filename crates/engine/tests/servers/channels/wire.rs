@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use smbench_lab::{ScratchSamba, require};
-use smbench_model::plan::{Mode, Plan};
+use smbench_model::plan::Plan;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_protocol::Dialect;
 

@@ -12,8 +12,9 @@ use smbench_engine::driver::{
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{RunError, Unobserved, execute_on};
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation};
-use smbench_model::record::{OpKind, ServerFacts};
+use smbench_model::record::ServerFacts;
 use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{drawn, plan, run};

@@ -11,10 +11,11 @@ use smbench_engine::loopback::{self, Loopback, LoopbackDriver};
 use smbench_engine::run::SessionError;
 use smbench_formats::profile;
 use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
 use smbench_model::operations::{Drawn, Mix};
-use smbench_model::plan::{Limits, Plan};
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::OpKind;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::plan::Mode;
-use smbench_model::record::{OpKind, OperationFailure};
+use smbench_model::kind::OpKind;
+use smbench_model::record::OperationFailure;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_model::target::Target;
 use smbench_protocol::cifs::FileNumber;

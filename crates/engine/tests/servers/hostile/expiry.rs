@@ -5,8 +5,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::plan::{Limits, Mode, Verify};
-use smbench_model::record::{LoadPointRecord, OpKind, Outcome};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::record::{LoadPointRecord, Outcome};
+use smbench_model::sessions::Mode;
 use smbench_model::spec::RunOptions;
 use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;

@@ -1,6 +1,7 @@
 //! False answers under load, on sessions without any protection.
 
-use smbench_model::record::{OpKind, OperationFailure};
+use smbench_model::kind::OpKind;
+use smbench_model::record::OperationFailure;
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;

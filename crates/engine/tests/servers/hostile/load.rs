@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use smbench_model::plan::Mode;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::header::Command;
 

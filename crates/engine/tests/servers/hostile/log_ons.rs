@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use smbench_model::record::{OpKind, OperationFailure};
+use smbench_model::kind::OpKind;
+use smbench_model::record::OperationFailure;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::NtStatus;

@@ -1,7 +1,8 @@
 //! Tampering with signed or encrypted messages: it is always detected, and a
 //! tampered answer never counts as a completed operation.
 
-use smbench_model::plan::{Mode, Verify};
+use smbench_model::contents::Verify;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Cipher, CipherList, Dialect, NtStatus};

@@ -4,7 +4,7 @@ mod negotiate;
 
 use std::time::Duration;
 
-use smbench_model::plan::Mode;
+use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_protocol::NtStatus;
 use smbench_protocol::header::Command;

@@ -11,7 +11,8 @@ use smbench_engine::hosts::{
 };
 use smbench_engine::run::{Course, PlannedCourse, Unobserved, execute_on_hosts, serve};
 use smbench_engine::{Cancel, RunError};
-use smbench_model::plan::{ClientPart, Plan};
+use smbench_model::part::ClientPart;
+use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 
 /// The ways of all hosts.

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use smbench_model::record::{LoadPointRecord, OpKind};
+use smbench_model::kind::OpKind;
+use smbench_model::record::LoadPointRecord;
 use smbench_protocol::Dialect;
 
 use super::Protection;

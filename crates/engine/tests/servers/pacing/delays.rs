@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{options, relayed_by};

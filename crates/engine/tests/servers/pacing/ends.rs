@@ -7,7 +7,8 @@ use std::time::Duration;
 use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
-use smbench_model::record::{OpKind, Outcome};
+use smbench_model::kind::OpKind;
+use smbench_model::record::Outcome;
 use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{HANG, options, run};

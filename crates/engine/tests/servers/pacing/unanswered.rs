@@ -9,8 +9,10 @@ use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::Nanos;
-use smbench_model::plan::{Limits, Plan};
-use smbench_model::record::{LoadPointRecord, OpKind};
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::record::LoadPointRecord;
 use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::cifs::header::CifsCommand;
@@ -115,7 +117,7 @@ fn a_read_that_missed_the_window_is_named_with_its_wait() {
 #[cfg(feature = "smb-rs")]
 #[test]
 fn a_read_of_smb_rs_that_missed_the_window_is_named_with_its_wait() {
-    use smbench_model::plan::DriverKind;
+    use smbench_model::generator::DriverKind;
     use smbench_model::spec::GeneratorSpec;
 
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();

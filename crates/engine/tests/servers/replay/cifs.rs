@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
 
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
+use smbench_model::kind::OpKind;
 use smbench_model::profile::Profile;
-use smbench_model::record::OpKind;
 use smbench_model::spec::{RunOptions, SessionsSpec};
 use smbench_protocol::Dialect;
 

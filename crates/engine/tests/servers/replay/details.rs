@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::plan::DriverKind;
+use smbench_model::generator::DriverKind;
+use smbench_model::kind::OpKind;
 use smbench_model::profile::Profile;
-use smbench_model::record::OpKind;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::trace::{Builder, CreateDetail, RecordOrder, Step};
 use smbench_protocol::command::create::access;
@@ -160,7 +160,6 @@ fn operations_in_flight_together_wait_for_those_that_they_depend_on() {
                 dialect: Some(dialect.into()),
                 ..options("3", 5).sessions
             },
-            ..options("3", 5)
         };
         let record = run(&plan(&side_by_side(driver), &options, &samba));
         let point = &record.load_points[0];

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use smbench_lab::{SambaOptions, ScratchSamba, Tool, require};
-use smbench_model::record::{OpKind, OperationFailure, ReplayDifference};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, ReplayDifference};
 use smbench_protocol::NtStatus;
 
 use super::{counts, is_clean, options, plan, profile_of, run};

@@ -7,8 +7,9 @@ use smbench_engine::probe::cleanup;
 use smbench_engine::run::{Observer, Progress, execute};
 use smbench_formats::profile;
 use smbench_lab::{SambaOptions, ScratchSamba};
-use smbench_model::plan::{Limits, SessionOptions};
+use smbench_model::limits::Limits;
 use smbench_model::record::{Outcome, RunRecord};
+use smbench_model::sessions::SessionOptions;
 use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{TIDY, is_clean, options, plan, profile_of};

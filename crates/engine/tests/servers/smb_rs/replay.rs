@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
-use smbench_model::plan::{DriverKind, Limits, Plan};
+use smbench_model::generator::DriverKind;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
-use smbench_model::record::{LoadPointRecord, OpKind, OperationFailure};
+use smbench_model::record::{LoadPointRecord, OperationFailure};
 use smbench_model::spec::{GeneratorSpec, RunOptions, Spec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::NtStatus;

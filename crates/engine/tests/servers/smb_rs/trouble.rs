@@ -7,8 +7,10 @@ use smbench_engine::run::{Observer, Progress, execute};
 use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, Tool, require,
 };
-use smbench_model::plan::{Limits, Verify};
-use smbench_model::record::{OpKind, OperationFailure, Outcome, RunRecord};
+use smbench_model::contents::Verify;
+use smbench_model::kind::OpKind;
+use smbench_model::limits::Limits;
+use smbench_model::record::{OperationFailure, Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_protocol::NtStatus;
 

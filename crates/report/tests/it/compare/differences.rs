@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use smbench_model::plan::Mode;
+use smbench_model::sessions::Mode;
 use smbench_report::RunDoc;
 use smbench_report::compare::{Depth, Input, PointComparison, Verdict, compare, render};
 use smbench_report::doc::{DifferenceDoc, MachineDoc, OutcomeDoc};

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use smbench_model::Nanos;
-use smbench_model::record::{LoadPointRecord, OpKind, Phase, Tally};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{LoadPointRecord, Phase, Tally};
 use smbench_report::RunDoc;
 use smbench_report::compare::{Depth, Verdict, render};
 use smbench_report::metric::Metric;

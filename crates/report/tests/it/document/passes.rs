@@ -1,6 +1,6 @@
 //! Several passes: means, the peak, and notes on how they differ.
 
-use smbench_model::record::OpKind;
+use smbench_model::kind::OpKind;
 use smbench_report::RunDoc;
 use smbench_report::doc::MachineDoc;
 use smbench_report::latency::{LatencyDoc, pool};

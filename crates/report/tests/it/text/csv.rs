@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use smbench_model::Nanos;
-use smbench_model::record::{OpKind, OperationFailure, Phase};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Phase};
 use smbench_report::doc::MachineDoc;
 use smbench_report::metric::Metric;
 use smbench_report::write_csv;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_model::Nanos;
-use smbench_model::record::{LoadPointRecord, OpKind, Phase, Tally};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{LoadPointRecord, Phase, Tally};
 use smbench_report::{render, text};
 
 use crate::samples::{book, document, point, run};

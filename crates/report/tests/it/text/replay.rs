@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use smbench_formats::loadfile::{self, Unknown};
-use smbench_model::plan::{Replay, Requests, Timing};
-use smbench_model::record::{OpKind, OperationFailure, Phase, ReplayDifference, RunRecord};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Phase, ReplayDifference, RunRecord};
+use smbench_model::workload::{Replay, Requests, Timing};
 use smbench_protocol::NtStatus;
 use smbench_report::curve::Curve;
 use smbench_report::doc::{ReplayedDoc, RunDoc};

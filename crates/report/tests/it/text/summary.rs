@@ -1,7 +1,8 @@
 //! The text that a run ends with.
 
 use insta::assert_snapshot;
-use smbench_model::record::{OpKind, OperationFailure, Outcome, Phase, RunRecord, SplitSizes};
+use smbench_model::kind::OpKind;
+use smbench_model::record::{OperationFailure, Outcome, Phase, RunRecord, SplitSizes};
 use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::text::{Passage, Tone, summary, verdict};
