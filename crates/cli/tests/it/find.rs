@@ -166,7 +166,7 @@ fn options_that_contradict_a_search_are_refused() {
         (&["rate", "--confirm=3/2"], "write it as 2/3"),
         (&["rate", "--precision=0"], "the precision is more than 0 %"),
         (&["sessions", "--until=failed > 5%"], "write 'failed >= N%'"),
-        (&["sessions", "--max=1"], "1 is not in 2..=100000"),
+        (&["sessions", "--max=1"], "1 is not from 2 to 100000"),
         (
             &["rate", "--strict"],
             "--strict: a search ends where smbench is the limit",
