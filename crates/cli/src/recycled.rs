@@ -16,12 +16,8 @@ pub(crate) fn told(bins: &[RecycleBin]) -> String {
             let size = bytes(bin.bytes_removed);
             text += &format!("removed {files} ({size}) from the recycle bin {path}\n");
         }
-        if bin.files_unproven > 0 {
-            let files = counted(bin.files_unproven, "file");
-            text += &format!(
-                "left alone in the recycle bin {path}: {files} that smbench may have made, \
-                 but neither contents nor times prove it\n"
-            );
+        if let Some(unproven) = bin.unproven() {
+            text += &format!("left alone: {}\n", plain(&unproven));
         }
     }
     text

@@ -82,7 +82,7 @@ mod tests {
             "removed a\nremoved x\\b\nleft alone, a run is using it: c\n\
              left alone, not made by smbench: d\n\
              removed 2 files (4 KiB) from the recycle bin .recycle\n\
-             left alone in the recycle bin .recycle: 1 file that smbench may have made, but \
+             left alone: 1 file in the recycle bin '.recycle' that smbench may have made, but \
              neither contents nor times prove it\n\
              left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n"
         );

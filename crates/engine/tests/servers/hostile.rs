@@ -29,8 +29,8 @@ use smbench_model::spec::RunOptions;
 use smbench_model::spec::WorkSpec;
 use smbench_model::target::Target;
 
-use relay::{Of, Relay, Script};
 use crate::support::{plan, target};
+use relay::{Of, Relay, Script};
 
 /// Number of clients of a run.
 const CLIENTS: u64 = 2;

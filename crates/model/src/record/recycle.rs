@@ -19,7 +19,8 @@ pub struct RecycleBin {
     pub files_left: u64,
     /// Bytes in the files of `files_left`.
     pub bytes_left: u64,
-    /// Why the first file of `files_left` could not be deleted. Absent if there is none.
+    /// Why the first file of `files_left` could not be deleted, or why the search for files
+    /// ended early. Absent if there is no reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Files that smbench may have made, by their names or times. Their contents do not
@@ -34,13 +35,33 @@ impl RecycleBin {
         self.files_removed > 0 || self.files_left > 0
     }
 
+    /// Describes the files that smbench may have made, as a lower-case clause; `None` if
+    /// there are none.
+    #[must_use]
+    pub fn unproven(&self) -> Option<String> {
+        let files = match self.files_unproven {
+            0 => return None,
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        Some(format!(
+            "{files} in the recycle bin '{}' that smbench may have made, but neither contents nor \
+             times prove it",
+            self.path
+        ))
+    }
+
     /// Describes the files that are left, as a lower-case clause; `None` if there are none.
     #[must_use]
     pub fn leftover(&self) -> Option<String> {
-        if self.files_left == 0 {
-            return None;
-        }
         let count = self.files_left;
+        if count == 0 {
+            let reason = self.reason.as_ref()?;
+            return Some(format!(
+                "the recycle bin '{}' was not searched to its end: {reason}",
+                self.path
+            ));
+        }
         let files = if count == 1 {
             "1 file remains".to_owned()
         } else {

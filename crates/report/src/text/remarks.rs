@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools as _;
+use smbench_model::record::RecycleBin;
 
 use super::in_flight::in_words;
 use crate::curve::{Curve, CurveRow};
@@ -76,6 +77,9 @@ pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
     }
     if let Some(told) = recycled(doc) {
         text += &format!("deletions: {told}\n");
+    }
+    for unproven in doc.recycle_bins.iter().filter_map(RecycleBin::unproven) {
+        text += &format!("left alone: {}\n", plain(&unproven));
     }
     text
 }

@@ -320,8 +320,8 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
          16    16.4    501     40 %   1.00 ms   1.00 ms   2.00 ms   2.00 ms     30.0 ms       0
     resp: response time, from when an operation was due until its answer
     serv: service time, from when it was sent until its answer
-    rate not reached at 4, 16 clients: 9536 of 100000 operations/s (9.54 %) at 4 clients; lower rate,
-      or raise clients or outstanding
+    rate not reached at 4, 16 clients: 9536 of 100000 operations/s (9.54 %) at 4 clients; lower rate, or
+      raise clients or outstanding
     rate reached at 8 clients
     of the operations at 8 clients, 0.99 % were not sent
     ");

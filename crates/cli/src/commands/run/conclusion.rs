@@ -1,7 +1,7 @@
 //! The end of a run: its document with the outcomes of conditions, its files, its
 //! messages and its exit code.
 
-use smbench_model::record::RunRecord;
+use smbench_model::record::{RecycleBin, RunRecord};
 use smbench_report::doc::{ConditionDoc, OutcomeDoc};
 use smbench_report::{RunDoc, Threshold};
 
@@ -76,6 +76,11 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
     }
     match (&doc.leftover, &request.server) {
         (None, RunServer::Given(_)) if doc.space_kept.is_some() => Exit::Setup,
+        // The server has just refused what `cleanup` would do.
+        (Some(leftover), RunServer::Given(_)) if is_in_bin(leftover, doc) => {
+            context.complain(leftover);
+            Exit::Setup
+        }
         (Some(leftover), RunServer::Given(server)) => {
             context.complain(format_args!(
                 "{leftover}; remove it with: {}",
@@ -89,6 +94,12 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
         // Files on an embedded server are removed together with the server.
         _ => Exit::Done,
     }
+}
+
+/// Returns whether this is about files in a recycle bin.
+fn is_in_bin(leftover: &str, doc: &RunDoc) -> bool {
+    let left = doc.recycle_bins.iter().filter_map(RecycleBin::leftover);
+    left.into_iter().any(|bin| bin == leftover)
 }
 
 /// Returns the exit code of a run, and why it must not be quoted.

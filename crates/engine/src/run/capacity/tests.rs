@@ -147,7 +147,7 @@ fn address_space_that_cannot_do_is_refused() {
         format!(
             "64 clients on 64 threads need about {} of address space, but 100 MiB is left to \
              this process (ulimit -v); this machine is the limit: raise that, run fewer clients \
-             or give fewer --threads",
+             or give fewer threads",
             rounded(needed.address_space())
         )
     );
@@ -163,6 +163,6 @@ fn threads_that_cannot_start_are_refused() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "50 threads need more than this machine allows (57 more: pids.max of its control \
-         group); this machine is the limit: raise that, or give fewer --threads"
+         group); this machine is the limit: raise that, or give fewer threads"
     );
 }

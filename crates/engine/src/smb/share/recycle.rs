@@ -96,7 +96,7 @@ pub(super) async fn empty_bins(
             let swept = sweep.whole(removed, endpoint).await;
             let found = sweep.found;
             let is_broken = swept.is_err();
-            if found.is_used() || found.files_unproven > 0 {
+            if found.is_used() || found.files_unproven > 0 || is_broken {
                 all.push(with_reason(found, swept));
             }
             if is_broken {
@@ -111,7 +111,6 @@ pub(super) async fn empty_bins(
 /// Adds why the search ended early.
 fn with_reason(mut found: RecycleBin, swept: Result<(), SessionError>) -> RecycleBin {
     if let Err(error) = swept {
-        found.files_left = found.files_left.max(1);
         found.reason.get_or_insert(error.to_string());
     }
     found
@@ -174,8 +173,8 @@ impl Sweep<'_, '_> {
                     path => join(&place, path),
                 };
                 let is_ours = |entry: &Entry| {
-                    let name = entry.name.to_ascii_lowercase();
-                    entry.is_directory && (is_run_directory(&name) || name == FILEIO_DIRECTORY)
+                    let name = entry.name.as_str();
+                    entry.is_directory && (is_run_directory(name) || name == FILEIO_DIRECTORY)
                 };
                 let listing = list(self.workers.session, &folder, PART, is_ours).await?;
                 for entry in listing.into_iter().flat_map(|listing| listing.entries) {
@@ -216,8 +215,10 @@ impl Sweep<'_, '_> {
                     None => jobs.push((judge(&entry), entry)),
                     Some(&created) => {
                         if created == entry.created {
-                            self.found.files_removed -= 1;
-                            self.found.bytes_removed -= entry.end_of_file;
+                            let found = &mut self.found;
+                            found.files_removed = found.files_removed.saturating_sub(1);
+                            found.bytes_removed =
+                                found.bytes_removed.saturating_sub(entry.end_of_file);
                             self.leave(&entry, "the server accepted the deletion and kept it");
                         }
                         // Otherwise another client has deleted a file of that name just now.
@@ -230,7 +231,8 @@ impl Sweep<'_, '_> {
             if is_over || staying.len() > STAYING_MAX {
                 break;
             }
-            for (entry, settled) in self.workers.settle(folder, jobs).await? {
+            let (settled, ended) = self.workers.settle(folder, jobs).await;
+            for (entry, settled) in settled {
                 match settled {
                     Settled::Gone => {
                         self.found.files_removed += 1;
@@ -246,6 +248,7 @@ impl Sweep<'_, '_> {
                 }
                 staying.insert(entry.name, entry.created);
             }
+            ended?;
         }
         Ok(())
     }

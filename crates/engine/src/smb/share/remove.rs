@@ -228,7 +228,9 @@ async fn try_remove(
     };
     for entry in &entries {
         let path = join(directory, &entry.name);
-        seen.file(entry);
+        if entry.name == MARKER || own(entry).is_some() {
+            seen.file(entry);
+        }
         match own(entry) {
             Some(Own::One(kind)) => delete(session, &path, kind).await?,
             Some(Own::Tree) => {

@@ -7,7 +7,8 @@
 //! * It has the name, the size and the time of creation of a file that was deleted just
 //!   before.
 //! * It is empty, a run makes such names, and it was created after the marker of a
-//!   run whose directory was just removed. Both times are of the server's clock.
+//!   run whose directory was just removed. Both times are of the server's clock. Names of
+//!   a recording may be those of anybody. They count only for the run that has just ended.
 //! * Its contents are of smbench, and a run makes such names or, in a replay, it was
 //!   created after the marker.
 
@@ -107,21 +108,25 @@ impl RemovedNames {
     }
 
     pub(super) fn has_directory(&self, name: &str) -> bool {
-        self.directories.contains(&name.to_ascii_lowercase())
+        self.directories.contains(name)
     }
 
     /// Returns whether smbench makes files of this name. In a replay that it does not know
     /// well enough, a file of any name may be its own.
     pub(super) fn knows(&self, name: &str) -> bool {
         let name = original(name);
-        is_made_by_run(&name) || self.recorded.contains(&*name)
+        is_made_by_run(&respelled(name)) || self.recorded.contains(name)
     }
 
     /// Judges a file of a bin by its entry.
     pub(super) fn judge(&self, entry: &Entry, period: Period) -> Ownership {
-        let name = original(&entry.name);
+        let exact = original(&entry.name);
+        let name = respelled(exact);
         let FileTime(created) = entry.created;
-        let in_time = self.since.is_some_and(|since| created >= since);
+        // A server that keeps no times reports 0.
+        let in_time = self
+            .since
+            .is_some_and(|since| since > 0 && created >= since);
         if period == Period::OfThisRun && self.since.is_some() && !in_time {
             return Ownership::Foreign;
         }
@@ -131,8 +136,11 @@ impl RemovedNames {
             created,
         };
         match entry.end_of_file {
-            _ if self.files.contains(&seen) => Ownership::Certain,
-            0 if in_time && self.knows(&name) => Ownership::Certain,
+            _ if created > 0 && self.files.contains(&seen) => Ownership::Certain,
+            0 if in_time && is_made_by_run(exact) => Ownership::Certain,
+            0 if in_time && period == Period::OfThisRun && self.recorded.contains(exact) => {
+                Ownership::Certain
+            }
             // Without a directory that was removed just now, nothing shows that a file
             // without contents is ours.
             _ if is_made_by_run(&name) || (self.has_replay && in_time) => Ownership::ByContents,
@@ -142,15 +150,20 @@ impl RemovedNames {
 }
 
 /// Returns the name that a file had before it was moved to a bin that has another file
-/// of this name. Our names are in our spelling, because a server may change their case.
-pub(super) fn original(name: &str) -> Cow<'_, str> {
+/// of this name.
+pub(super) fn original(name: &str) -> &str {
     let numbered = name
         .strip_prefix("Copy #")
         .and_then(|rest| rest.split_once(" of "));
-    let name = match numbered {
+    match numbered {
         Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => name,
-    };
+    }
+}
+
+/// Returns a name of ours in our spelling, because a server may change its case. It may also
+/// be the name of somebody's file on a case-sensitive share, so it is no proof by itself.
+pub(super) fn respelled(name: &str) -> Cow<'_, str> {
     let ours = name.to_ascii_lowercase();
     if is_made_by_run(&ours) {
         ours.into()
@@ -166,7 +179,7 @@ pub(super) fn is_made_by_run(name: &str) -> bool {
 
 /// Returns whether the start of a file shows that smbench wrote it.
 pub(super) fn is_proof(name: &str, data: &[u8]) -> bool {
-    match &*original(name) {
+    match &*respelled(original(name)) {
         MANIFEST => Manifest::parse(data).is_some(),
         MARKER => is_marker(data),
         _ => is_of_smbench(data),

@@ -15,9 +15,11 @@ use crate::smb::share::files::free_bytes_in;
 /// Bytes of the smallest run that is watched. Less is lost among other clients.
 const WATCHED_BYTES_MIN: u64 = 256 << 20;
 /// Number of looks after the deletion, and the time between them. Some file systems give
-/// space back only some seconds later.
-const LOOKS: u32 = 15;
+/// space back only with their next commit, such as btrfs after 30 s.
+const LOOKS: u32 = 36;
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// A change of the free space that shows that space comes back, or that others write.
+const MOVED_BYTES: u64 = 64 << 20;
 
 /// The free space of a share over the life of a run.
 #[derive(Debug)]
@@ -100,7 +102,7 @@ impl SpaceWatch {
     /// Returns whether all looks say that nothing was given back, and that nobody else
     /// writes or deletes.
     fn is_kept(&self, looks: &[u64]) -> bool {
-        let little = self.bytes / 16;
+        let little = (self.bytes / 16).min(MOVED_BYTES);
         looks
             .iter()
             .all(|look| look.abs_diff(self.before) <= little)

@@ -1,12 +1,16 @@
 //! Our directories in a bin that keeps the paths of deleted files.
 
+use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 
-use super::owner::{Ownership, Period, is_made_by_run, original};
+use super::owner::{Ownership, Period, is_made_by_run, original, respelled};
 use super::{Sweep, list, remove_empty};
+use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::files::join;
+use crate::smb::share::hold_marker;
 use crate::smb::share::names::MARKER;
+use crate::smb::share::remove::is_run_directory;
 use crate::smb::share::replay::{REPLAY_DIRECTORY, delete_tree};
 
 impl Sweep<'_, '_> {
@@ -14,20 +18,33 @@ impl Sweep<'_, '_> {
     /// is empty. `is_removed` says whether the directory was removed from the share just
     /// now, so that no run uses it.
     pub(super) async fn tree(&mut self, path: &str, is_removed: bool) -> Result<(), SessionError> {
-        let is_marker = |entry: &Entry| !entry.is_directory && original(&entry.name) == MARKER;
+        let is_marker =
+            |entry: &Entry| !entry.is_directory && respelled(original(&entry.name)) == MARKER;
         let Some(markers) = list(self.workers.session, path, 0, is_marker).await? else {
             return Ok(());
         };
+        if let Some(marker) = markers.entries.first().filter(|_| !is_removed)
+            && self.is_held(&join(path, &marker.name)).await?
+        {
+            return Ok(());
+        }
         if is_removed || !markers.entries.is_empty() {
-            self.replays(&join(path, REPLAY_DIRECTORY)).await?;
+            let name = path.rsplit('\\').next().unwrap_or_default();
+            if is_run_directory(name) {
+                self.replays(&join(path, REPLAY_DIRECTORY)).await?;
+            }
+            let seen = self.seen;
             // The marker goes last, because it is the proof.
             for is_last in [false, true] {
                 self.files(path, |entry| {
-                    let name = original(&entry.name);
-                    if is_made_by_run(&name) && (name == MARKER) == is_last {
+                    let exact = original(&entry.name);
+                    let name = respelled(exact);
+                    if !is_made_by_run(&name) || (name == MARKER) != is_last {
+                        Ownership::Foreign
+                    } else if name == exact {
                         Ownership::Certain
                     } else {
-                        Ownership::Foreign
+                        seen.judge(entry, Period::Any)
                     }
                 })
                 .await?;
@@ -38,6 +55,21 @@ impl Sweep<'_, '_> {
                 .await?;
         }
         remove_empty(self.workers.session, path).await
+    }
+
+    /// Returns whether a run uses the directory of this marker: a target may lie in what
+    /// looks like a bin.
+    async fn is_held(&mut self, marker: &str) -> Result<bool, SessionError> {
+        let doing = format!("claim '{marker}'");
+        let session = &mut *self.workers.session;
+        match hold_marker(session, &doing, marker, Disposition::Open).await {
+            Ok(file) => {
+                session.close_file(&doing, file).await?;
+                Ok(false)
+            }
+            Err(error) if error.status().is_some() => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes everything that replays made.

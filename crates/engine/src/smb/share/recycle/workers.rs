@@ -51,37 +51,45 @@ impl<'a> Deleters<'a> {
         }
     }
 
-    /// Deletes the files in `folder` that are ours.
+    /// Deletes the files in `folder` that are ours. Returns what became of each file, and
+    /// the first failure, after which some files were not looked at.
     pub(super) async fn settle(
         &mut self,
         folder: &str,
         jobs: Vec<(Ownership, Entry)>,
-    ) -> Result<SettledFiles, SessionError> {
+    ) -> (SettledFiles, Result<(), SessionError>) {
         if jobs.len() >= MANY {
             self.get_help().await;
         }
         let jobs = Rc::new(RefCell::new(DeletionQueue::from(jobs)));
+        let mut all = SettledFiles::new();
         if self.helpers.is_empty() {
-            return settle_all(self.session, folder, &jobs).await;
+            let ended = settle_all(self.session, folder, &jobs, &mut all).await;
+            return (all, ended);
         }
         let mut running = JoinSet::new();
         for mut session in self.helpers.drain(..) {
             let (jobs, folder) = (Rc::clone(&jobs), folder.to_owned());
             running.spawn_local(async move {
-                let done = settle_all(&mut session, &folder, &jobs).await?;
-                Ok::<_, SessionError>((session, done))
+                let mut done = SettledFiles::new();
+                let ended = settle_all(&mut session, &folder, &jobs, &mut done).await;
+                (ended.map(|()| session), done)
             });
         }
-        let mut all = Vec::new();
+        let mut failed = Ok(());
         while let Some(ended) = running.join_next().await {
-            let ended = ended.map_err(|_| SessionError::Panicked {
-                doing: "empty the recycle bin",
-            })?;
-            let (session, done) = ended?;
-            self.helpers.push(session);
+            let doing = "empty the recycle bin";
+            let (ended, done) = ended.unwrap_or_else(|_| {
+                let failure = SessionError::Panicked { doing };
+                (Err(failure), SettledFiles::new())
+            });
             all.extend(done);
+            match ended {
+                Ok(session) => self.helpers.push(session),
+                Err(error) => failed = failed.and(Err(error)),
+            }
         }
-        Ok(all)
+        (all, failed)
     }
 
     /// Opens the further sessions, as many as the server accepts.
@@ -106,12 +114,12 @@ async fn settle_all(
     session: &mut ShareSession,
     folder: &str,
     jobs: &RefCell<DeletionQueue>,
-) -> Result<SettledFiles, SessionError> {
-    let mut done = SettledFiles::new();
+    done: &mut SettledFiles,
+) -> Result<(), SessionError> {
     loop {
         let next = jobs.borrow_mut().pop_front();
         let Some((ownership, entry)) = next else {
-            return Ok(done);
+            return Ok(());
         };
         let path = join(folder, &entry.name);
         let is_ours = match ownership {
