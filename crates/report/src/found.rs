@@ -290,6 +290,8 @@ fn load(doc: &FindDoc) -> (Tone, String) {
     }
 }
 
+/// Bytes of the longest reason that a table shows whole.
+const BRIEF_LEN: usize = 60;
 /// Explains a mark beside response times.
 const NOISE: &str = "latency noise: smbench or its machine delayed answers";
 
@@ -313,7 +315,7 @@ pub fn probes(doc: &FindDoc) -> Table {
         ];
         cells.extend(achieved.map(|_| Cell::of(Some(probe.ops_per_s), rate)));
         cells.push(outcome(probe.verdict).into());
-        cells.push(plain(&probe.reason).into());
+        cells.push(plain(brief(&probe.reason)).into());
         cells
     };
     let mut reasons = doc.probes.iter().map(|probe| &probe.reason);
@@ -327,6 +329,19 @@ pub fn probes(doc: &FindDoc) -> Table {
         rows: doc.probes.iter().zip(1..).map(row).collect(),
         notes: noisy.then(|| NOISE.to_owned()).into_iter().collect(),
     }
+}
+
+/// Returns the first part of a long reason, so that the table stays narrow. The answer of
+/// the search has the whole reason.
+fn brief(reason: &str) -> &str {
+    if reason.len() <= BRIEF_LEN {
+        return reason;
+    }
+    let first = reason.split("; ").next().unwrap_or(reason);
+    if first.len() <= BRIEF_LEN {
+        return first;
+    }
+    first.split_once(": ").map_or(first, |(what, _)| what)
 }
 
 /// Returns a word for a verdict.
