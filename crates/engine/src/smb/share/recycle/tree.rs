@@ -1,5 +1,6 @@
 //! Our directories in a bin that keeps the paths of deleted files.
 
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 
@@ -67,8 +68,10 @@ impl Sweep<'_, '_> {
                 session.close_file(&doing, file).await?;
                 Ok(false)
             }
-            Err(error) if error.status().is_some() => Ok(true),
-            Err(error) => Err(error),
+            Err(error) => match error.status() {
+                Some(status) => Ok(status == NtStatus::SHARING_VIOLATION),
+                None => Err(error),
+            },
         }
     }
 
