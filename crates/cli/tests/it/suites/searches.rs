@@ -46,6 +46,19 @@ fn pass(place: &Place, search: &str, number: u32) -> Value {
     read(&place.path(&format!("study/runs/01-nas/{search}/pass-{number}.json")))
 }
 
+/// Asserts that a search for the rate has an answer, and returns it. The server keeps up with
+/// the highest rate, a busy machine with less.
+fn rate_found(rate: &Value) -> f64 {
+    let found = &rate["find"];
+    let result = found["result"].as_f64().unwrap();
+    match found["end"].as_str() {
+        Some("never_broke") => assert_eq!(result, 400.0, "{found:#}"),
+        Some("found") => assert!(0.0 < result && result < 400.0, "{found:#}"),
+        _ => panic!("{found:#}"),
+    }
+    result
+}
+
 /// A search has an answer for each pass, and a suite that is given again searches no more.
 #[test]
 fn the_limits_of_a_server_are_found_in_each_pass() {
@@ -57,19 +70,22 @@ fn the_limits_of_a_server_are_found_in_each_pass() {
     let said = suite(&place, server.password(), &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     let mut answers = Vec::new();
+    let mut rates = Vec::new();
     for number in [1, 2] {
         let [sessions, rate] = ["01-sessions", "02-rate"].map(|name| pass(&place, name, number));
         assert_eq!(sessions["find"]["end"], "found", "{sessions:#}");
         assert_eq!(sessions["find"]["result"], 30.0);
         assert_eq!(sessions["plan"]["profile"], "sessions");
-        assert_eq!(rate["find"]["end"], "never_broke", "{rate:#}");
+        rates.push(rate_found(&rate));
         let probes = rate["find"]["probes"].as_array().unwrap().len();
         assert_eq!(rate["load_points"].as_array().unwrap().len(), probes);
         answers.push((sessions["started"].clone(), rate["started"].clone()));
     }
     assert!(said.stdout.contains("\nlimits\n"), "{said:?}");
     assert!(said.stdout.contains("30 ± 0"), "{said:?}");
-    assert!(said.stdout.contains("at least 400"), "{said:?}");
+    if rates == [400.0, 400.0] {
+        assert!(said.stdout.contains("at least 400"), "{said:?}");
+    }
     let again = suite(&place, server.password(), &args);
     assert_eq!(again.code(), Some(0), "{again:?}");
     assert_eq!(again.stdout, said.stdout);
@@ -108,7 +124,7 @@ fn a_search_of_a_suite_that_is_interrupted_begins_anew() {
     let said = suite(&place, server.password(), &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
     let doc = read(&document);
-    assert_eq!(doc["find"]["result"], 400.0);
+    rate_found(&doc);
     assert_eq!(doc["load_points"][0]["rate"], 100.0);
 }
 
