@@ -45,9 +45,9 @@ pub(crate) use find::{
 pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use merge::MergeArgs;
-pub(crate) use message::{command_line, without_urls};
 pub(crate) use run::{OutputArgs, RunArgs};
 pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
+pub(crate) use smbench_runner::command_line::{command_line, without_urls};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::{Destination, is_stdout_taken};
 

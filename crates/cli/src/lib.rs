@@ -10,14 +10,11 @@ mod calibrate;
 mod child;
 mod commands;
 mod embedded;
+mod exit;
 mod exporter;
-mod failure;
 mod hosts;
-mod junit;
-mod lab_facts;
 mod live;
 mod login;
-mod mounts;
 mod output;
 mod password;
 mod progress;
@@ -28,9 +25,7 @@ mod searching;
 mod signals;
 mod study;
 mod suite;
-mod time_left;
 mod unsaved;
-mod verdict;
 mod watch;
 
 use std::ffi::OsString;
@@ -38,6 +33,7 @@ use std::process::ExitCode;
 
 use smbench_engine::hosts::HostRole;
 use smbench_model::setting;
+use smbench_runner::{failure, junit, lab_facts, mounts, time_left, verdict};
 
 use crate::failure::{Exit, Failure};
 pub use crate::hosts::HostOptions;
@@ -56,7 +52,7 @@ pub fn main_with(words: Vec<OsString>) -> ExitCode {
     let outcome = signals::survive_file_size_limit()
         .and_then(|()| args::parse_words(words))
         .and_then(|command| commands::execute(command, &Hosts::Alone));
-    exit(outcome).into()
+    ExitCode::from(ended(outcome))
 }
 
 /// Returns the version of this program and the commit that it is built from. All hosts of a run
@@ -92,13 +88,13 @@ pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>)
                 .and_then(|()| args::parse_words(words))
                 .and_then(|command| options.prepare().map(|()| command))
                 .and_then(|command| commands::execute(command, &hosts));
-            (exit(outcome) as u8, hosts.end())
+            (ended(outcome), hosts.end())
         }
         HostRole::Other(other) => {
             let hosts = Hosts::Other(Follower::new(other, options));
             match follow(&hosts, words) {
-                Ok(exit) => (exit as u8, HostsEnd::Together),
-                failed => (exit(failed) as u8, HostsEnd::Apart),
+                Ok(exit) => (exit::code(exit), HostsEnd::Together),
+                failed => (ended(failed), HostsEnd::Apart),
             }
         }
     }
@@ -120,9 +116,9 @@ fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
 }
 
 /// Returns the exit code, after a message about a failure.
-fn exit(outcome: Result<Exit, Failure>) -> Exit {
-    outcome.unwrap_or_else(|failure| {
+fn ended(outcome: Result<Exit, Failure>) -> u8 {
+    exit::code(outcome.unwrap_or_else(|failure| {
         output::complain(args::without_urls(failure.to_string()));
         failure.exit()
-    })
+    }))
 }

@@ -15,6 +15,7 @@ use smbench_protocol::DialectRange;
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::exit::code;
 use crate::failure::{Exit, Failure};
 use crate::output::complain;
 use crate::progress::ProgressLine;
@@ -188,7 +189,7 @@ pub(crate) fn stop_on_interrupt(
             measured.wait(SAVING_LIMIT);
             line.clear();
             complain(format_args!("aborted at once{remedy}"));
-            std::process::exit(Exit::Interrupted as i32);
+            std::process::exit(code(Exit::Interrupted).into());
         }
     })?;
     Ok(unsaved)
@@ -201,7 +202,7 @@ pub(crate) fn leave_on_interrupt(line: &ProgressLine) -> Result<(), Failure> {
     on_interrupt(move |_| {
         line.clear();
         complain("interrupted: files may be left; the same command removes the rest");
-        std::process::exit(Exit::Interrupted as i32);
+        std::process::exit(code(Exit::Interrupted).into());
     })
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use smbench_model::plan::Plan;
 use smbench_model::units::format_duration;
+use smbench_runner::command_line::hide_urls;
 
-use super::message::hide_urls;
 use super::*;
 use crate::request::RunRequest;
 

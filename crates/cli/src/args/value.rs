@@ -17,8 +17,8 @@ use smbench_model::units::{parse_duration, parse_number, parse_whole};
 use smbench_model::workload::Timing;
 use smbench_protocol::SigningAlgorithm;
 use smbench_report::{FlushDoc, WritePolicyDoc};
+use smbench_runner::command_line::password_in;
 
-use super::message::password_in;
 use crate::failure::Failure;
 
 /// Destination of an output: a file, or standard output.

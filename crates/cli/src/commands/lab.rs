@@ -20,6 +20,7 @@ use smbench_lab::{
 
 use crate::args::{EmbeddedArgs, LabCommand, SambaArgs, TARGET_VARIABLE};
 use crate::calibrate;
+use crate::exit;
 use crate::failure::{Exit, Failure};
 use crate::lab_facts::{self, LabFacts};
 use crate::output::{complain, print};
@@ -48,7 +49,7 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
         _ => {
             kill_command();
             complain(format_args!("aborted at once{left}"));
-            process::exit(Exit::Interrupted as i32);
+            process::exit(exit::code(Exit::Interrupted).into());
         }
     })?;
     let ended = match command {
@@ -66,7 +67,10 @@ pub(super) fn lab(command: LabCommand) -> Result<Exit, Failure> {
 /// Returns the exit code of a command as a shell does.
 fn code(status: ExitStatus) -> i32 {
     let signal = status.signal().map(|signal| 128 + signal);
-    status.code().or(signal).unwrap_or(Exit::Setup as i32)
+    status
+        .code()
+        .or(signal)
+        .unwrap_or(exit::code(Exit::Setup).into())
 }
 
 fn request_stop(stop: &Sender<()>) {

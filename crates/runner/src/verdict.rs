@@ -9,7 +9,7 @@ use crate::failure::Exit;
 
 /// Returns the exit code and the reason of a run that is not valid. An interrupted
 /// run has no reason here, because the user knows it.
-pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+pub fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     match doc.outcome {
         OutcomeDoc::Interrupted => return Some((Exit::Interrupted, None)),
         OutcomeDoc::Aborted => {
@@ -32,7 +32,7 @@ pub(crate) fn judge(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
 
 /// Returns the exit code of a completed search without an answer, and briefly why: the
 /// output tells the rest. Probes that broke the limit are no failures.
-pub(crate) fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
+pub fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
     match find.end {
         FindEnd::Found | FindEnd::NeverBroke => None,
         _ => {
@@ -44,7 +44,7 @@ pub(crate) fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
 
 /// Effect of a missed rate on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MissedRate {
+pub enum MissedRate {
     /// The run fails.
     Fails,
     /// The missed rate is only reported.
@@ -53,13 +53,13 @@ pub(crate) enum MissedRate {
 
 impl MissedRate {
     /// Returns the effect for this value of `--allow-missed-rate`.
-    pub(crate) const fn given(allowed: bool) -> Self {
+    pub const fn given(allowed: bool) -> Self {
         if allowed { Self::Allowed } else { Self::Fails }
     }
 
     /// Returns the exit code and reason of a valid run that fails because of its
     /// rate.
-    pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+    pub fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         match self {
             Self::Fails => Some((Exit::Invalid, Some(missed_rate(doc)?))),
             Self::Allowed => None,
@@ -69,7 +69,7 @@ impl MissedRate {
 
 /// Effect of a client-limited load point on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClientLimited {
+pub enum ClientLimited {
     /// The run fails.
     Fails,
     /// The load point is only reported.
@@ -78,13 +78,13 @@ pub(crate) enum ClientLimited {
 
 impl ClientLimited {
     /// Returns the effect for this value of `--strict`.
-    pub(crate) const fn given(strict: bool) -> Self {
+    pub const fn given(strict: bool) -> Self {
         if strict { Self::Fails } else { Self::Allowed }
     }
 
     /// Returns the exit code and reason of a valid run that fails because it is
     /// client-limited.
-    pub(crate) fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
+    pub fn judge(self, doc: &RunDoc) -> Option<(Exit, Option<String>)> {
         match self {
             Self::Fails => client_limited(doc),
             Self::Allowed => None,

@@ -10,21 +10,25 @@ use smbench_report::units::plain;
 use crate::failure::Failure;
 
 /// Name of the case that the command did what was asked of it.
-pub(crate) const VALID: &str = "the result is valid";
+pub const VALID: &str = "the result is valid";
 
 /// A check of a result.
 #[derive(Clone, Debug)]
-pub(crate) struct JunitCase {
+pub struct JunitCase {
     /// The condition.
-    pub(crate) name: String,
-    pub(crate) outcome: JunitOutcome,
+    pub name: String,
+    /// How it ended.
+    pub outcome: JunitOutcome,
     /// What was found.
-    pub(crate) message: String,
+    pub message: String,
 }
 
+/// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum JunitOutcome {
+pub enum JunitOutcome {
+    /// The condition holds.
     Passed,
+    /// The condition does not hold.
     Failed,
     /// Neither passed nor failed.
     Skipped,
@@ -32,7 +36,7 @@ pub(crate) enum JunitOutcome {
 
 /// The file of `--junit`, and when its command began.
 #[derive(Debug)]
-pub(crate) struct Junit<'a> {
+pub struct Junit<'a> {
     path: &'a Path,
     /// Name of the test suite.
     suite: &'static str,
@@ -42,7 +46,7 @@ pub(crate) struct Junit<'a> {
 
 impl<'a> Junit<'a> {
     /// Begins a test suite now, if there is a file for it.
-    pub(crate) fn begin(path: Option<&'a Path>, suite: &'static str) -> Option<Self> {
+    pub fn begin(path: Option<&'a Path>, suite: &'static str) -> Option<Self> {
         path.map(|path| Self {
             path,
             suite,
@@ -52,7 +56,7 @@ impl<'a> Junit<'a> {
     }
 
     /// Writes the document of the test suite with these cases.
-    pub(crate) fn save(&self, cases: &[JunitCase]) -> Result<(), Failure> {
+    pub fn save(&self, cases: &[JunitCase]) -> Result<(), Failure> {
         let started = humantime::format_rfc3339_seconds(self.timestamp).to_string();
         let text = junit(self.suite, cases, (&started, self.began.elapsed()));
         fs::write(self.path, text).map_err(Failure::write(self.path))
@@ -60,7 +64,7 @@ impl<'a> Junit<'a> {
 
     /// Writes the document of a command that failed before it could judge anything. So no
     /// earlier document can be taken for its result.
-    pub(crate) fn save_failure<T>(&self, ended: &Result<T, Failure>) -> Result<(), Failure> {
+    pub fn save_failure<T>(&self, ended: &Result<T, Failure>) -> Result<(), Failure> {
         let Err(failure) = ended else {
             return Ok(());
         };

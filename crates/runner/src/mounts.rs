@@ -15,7 +15,7 @@ const SMB: [&str; 3] = ["cifs", "smb3", "smbfs"];
 
 /// Parses the URL of a server. If it is a path of this machine, the message says so, and
 /// names the share that is mounted there.
-pub(crate) fn parse_target(text: &str) -> Result<(Target, UrlPassword), Failure> {
+pub fn parse_target(text: &str) -> Result<(Target, UrlPassword), Failure> {
     Target::parse(text).map_err(|error| match error {
         TargetError::NoScheme if is_local(text) => Failure::Usage(not_measured(text)),
         error => error.into(),

@@ -1,10 +1,11 @@
-//! Exit codes of the command, and the one-line message of each failure.
+//! Reasons why a run, a search or a suite fails, each with its one-line message, and how
+//! a command ends because of them. Not here: the numbers of exit codes, which belong to the
+//! command.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use smbench_engine::run::RunError;
 use smbench_engine::run::{SessionError, TicketError};
@@ -18,62 +19,69 @@ use smbench_report::compare::CompareError;
 use smbench_report::merge::MergeError;
 use smbench_report::{LoadError, SaveError};
 
-/// The exit codes that scripts rely on. A greater code is a worse result.
+/// How a command has ended. A greater one is a worse result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// The command succeeded.
-    Done = 0,
+    Done,
     /// A condition of a run or of a comparison failed.
-    Failed = 1,
+    Failed,
     /// The command line, or a file that the user gave, is wrong, or the command
     /// would overwrite a file.
-    Usage = 2,
+    Usage,
     /// The set-up failed: server, account, share, space on the share, this machine,
     /// or an output that cannot be written. Or the run's directory remains on the
     /// share.
-    Setup = 3,
+    Setup,
     /// The run was aborted, or a load point must not be quoted.
-    Invalid = 4,
-    /// A signal stopped the command; this is the shell's convention for SIGINT.
-    Interrupted = 130,
+    Invalid,
+    /// A signal stopped the command.
+    Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
-
-/// Reason why a command failed. Each is one line.
+/// Reason why a command failed. Each is one line. Large ones are in a box.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
+    /// A profile cannot be read.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A file of another program cannot be read.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// The options and the profile make no valid plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// The URL of a server is wrong.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// A document cannot be read.
     #[error("failed to {0}")]
     Load(#[from] LoadError),
+    /// Results cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// Results are not the parts of one run.
     #[error(transparent)]
-    Merge(#[from] MergeError),
+    Merge(Box<MergeError>),
+    /// A document cannot be written.
     #[error("failed to {0}")]
     Save(#[from] SaveError),
+    /// A report cannot be written.
     #[error("failed to {0}")]
     Report(#[from] WriteError),
+    /// The user stopped the run before its first load point.
     #[error("interrupted before anything was measured")]
     Interrupted,
+    /// The run failed.
     #[error(transparent)]
-    Run(RunError),
+    Run(Box<RunError>),
+    /// Work on a server outside of a run failed.
     #[error(transparent)]
-    Session(#[from] SessionError),
+    Session(Box<SessionError>),
+    /// A server did not start.
     #[error("failed to start the server: {}", chain(.0))]
     Lab(#[from] LabError),
     /// The process of the embedded server did not start correctly.
@@ -81,16 +89,23 @@ pub(crate) enum Failure {
     Embedded(String),
     /// The operating system refused an operation.
     #[error("failed to {action}: {source}")]
-    Io { action: String, source: io::Error },
+    Io {
+        /// What was to be done.
+        action: String,
+        /// The answer of the operating system.
+        source: io::Error,
+    },
 }
 
 impl Failure {
-    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+    /// Returns the failure for an action that the operating system refused.
+    pub fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }
     }
 
-    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    /// Returns the failure for a file that cannot be written. A folder that is missing is named.
+    pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let failed = Self::io(format!("write {}", path.display()));
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.filter(|folder| !folder.is_dir());
@@ -102,14 +117,14 @@ impl Failure {
     }
 
     /// Returns the failure for a folder of results that cannot be written to.
-    pub(crate) fn write_results(folder: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn write_results(folder: &Path) -> impl FnOnce(io::Error) -> Self {
         Self::io(format!("write results to {}", folder.display()))
     }
 
     /// Returns whether another profile may still run. That is the case if the
     /// profile itself is the reason, and not the server, the account or this
     /// machine.
-    pub(crate) fn is_of_profile(&self) -> bool {
+    pub fn is_of_profile(&self) -> bool {
         let Self::Run(error) = self else { return false };
         match run_fails_for(error) {
             Some(error) => matches!(
@@ -119,13 +134,16 @@ impl Failure {
                     | SessionError::NotInDialect { .. }
                     | SessionError::Fileio(_)
             ),
-            None => matches!(error, RunError::Descriptors { .. } | RunError::Capacity(_)),
+            None => matches!(
+                **error,
+                RunError::Descriptors { .. } | RunError::Capacity(_)
+            ),
         }
     }
 
     /// Returns whether the log-on was refused. The next attempt would fail in the
     /// same way, and repeated attempts lock the account.
-    pub(crate) fn is_of_log_on(&self) -> bool {
+    pub fn is_of_log_on(&self) -> bool {
         match self {
             Self::Run(error) => error.is_of_log_on(),
             Self::Session(error) => error.is_of_log_on(),
@@ -135,13 +153,12 @@ impl Failure {
 
     /// Returns the exit code. A cause has the same code in all commands; see
     /// [`Exit`].
-    pub(crate) fn exit(&self) -> Exit {
+    pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_)
             | Self::Profile(_)
             | Self::Import(_)
             | Self::Plan(_)
-            | Self::Run(RunError::Plan(_))
             | Self::Target(_)
             | Self::Load(_)
             | Self::Compare(_)
@@ -153,7 +170,8 @@ impl Failure {
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
                 Exit::Interrupted
             }
-            Self::Run(RunError::HostLost(_)) => Exit::Invalid,
+            Self::Run(error) if matches!(**error, RunError::Plan(_)) => Exit::Usage,
+            Self::Run(error) if matches!(**error, RunError::HostLost(_)) => Exit::Invalid,
             Self::Run(error) if run_fails_for(error).is_some_and(is_asked_wrongly) => Exit::Usage,
             Self::Session(error) if is_asked_wrongly(error) => Exit::Usage,
             Self::Run(_)
@@ -171,8 +189,20 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Session(SessionError::Interrupted) => Self::Interrupted,
-            error => Self::Run(error),
+            error => Self::Run(Box::new(error)),
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        Self::Session(Box::new(error))
+    }
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        Self::Merge(Box::new(error))
     }
 }
 

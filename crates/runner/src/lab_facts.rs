@@ -12,19 +12,21 @@ use smbench_report::doc::{BUILT_IN_NOTE, StorageDoc};
 use smbench_report::{Disclosure, FactSource, FlushDoc, WriteDoc, WritePolicyDoc};
 
 /// The variable by which `lab` describes its server to a command.
-pub(crate) const VARIABLE: &str = "SMBENCH_LAB";
+pub const VARIABLE: &str = "SMBENCH_LAB";
 
 /// What a server does before it answers a FLUSH or a WRITE, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Durability {
-    pub(crate) flush: FlushDoc,
+pub struct Durability {
+    /// Whether a FLUSH writes to stable storage.
+    pub flush: FlushDoc,
+    /// Whether a WRITE waits for stable storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) write: Option<WriteDoc>,
+    pub write: Option<WriteDoc>,
 }
 
 impl Durability {
     /// The built-in server. Its files are in memory, so it just answers a FLUSH.
-    pub(crate) const EMBEDDED: Self = Self {
+    pub const EMBEDDED: Self = Self {
         flush: FlushDoc::Ignores,
         write: Some(WriteDoc {
             policy: WritePolicyDoc::Buffers,
@@ -33,7 +35,7 @@ impl Durability {
     };
 
     /// Returns the policies that the user has stated.
-    pub(crate) fn given(flush: Option<FlushDoc>, write: Option<WritePolicyDoc>) -> Self {
+    pub fn given(flush: Option<FlushDoc>, write: Option<WritePolicyDoc>) -> Self {
         Self {
             flush: flush.unwrap_or_default(),
             write: write.map(|policy| WriteDoc {
@@ -44,7 +46,7 @@ impl Durability {
     }
 
     /// Adds policies that the user has not stated.
-    pub(crate) fn or(self, other: Self) -> Self {
+    pub fn or(self, other: Self) -> Self {
         Self {
             flush: match self.flush {
                 FlushDoc::Unknown => other.flush,
@@ -57,7 +59,7 @@ impl Durability {
 
 /// Facts of a server that smbench has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LabFacts {
+pub struct LabFacts {
     /// The URL of the share, without a password.
     url: String,
     #[serde(flatten)]
@@ -69,7 +71,8 @@ pub(crate) struct LabFacts {
 }
 
 impl LabFacts {
-    pub(crate) fn of_samba(samba: &ScratchSamba, lines: &[String]) -> Self {
+    /// Returns the facts of a scratch Samba with these lines in its global section.
+    pub fn of_samba(samba: &ScratchSamba, lines: &[String]) -> Self {
         let storage = Storage::of(&samba.data_dir());
         Self {
             url: samba.url(),
@@ -84,7 +87,8 @@ impl LabFacts {
         }
     }
 
-    pub(crate) fn of_embedded(url: String) -> Self {
+    /// Returns the facts of the built-in server at this URL.
+    pub fn of_embedded(url: String) -> Self {
         Self {
             url,
             durability: Durability::EMBEDDED,
@@ -95,7 +99,7 @@ impl LabFacts {
     }
 
     /// Returns the facts of `target` if `lab` has started it for this command.
-    pub(crate) fn of_environment(target: &Target) -> Option<Self> {
+    pub fn of_environment(target: &Target) -> Option<Self> {
         Self::of_variable(&env::var(VARIABLE).ok()?, target)
     }
 
@@ -106,17 +110,18 @@ impl LabFacts {
         (share(&known) == share(target)).then_some(facts)
     }
 
-    pub(crate) fn durability(&self) -> Durability {
+    /// Returns what the server does before it answers.
+    pub fn durability(&self) -> Durability {
         self.durability
     }
 
     /// Returns the value of [`VARIABLE`].
-    pub(crate) fn to_variable(&self) -> io::Result<String> {
+    pub fn to_variable(&self) -> io::Result<String> {
         Ok(serde_json::to_string(self)?)
     }
 
     /// Adds the facts, but keeps policies that the user has stated.
-    pub(crate) fn add_to(self, disclosure: &mut Disclosure) {
+    pub fn add_to(self, disclosure: &mut Disclosure) {
         let Disclosure { flush, write, .. } = *disclosure;
         let known = Durability { flush, write }.or(self.durability);
         (disclosure.flush, disclosure.write) = (known.flush, known.write);
@@ -145,7 +150,7 @@ fn scratch_note(lines: &[String], storage: Option<&Storage>) -> String {
 /// Returns the policies of a Samba with these lines in the global section of its
 /// `smb.conf` (smb.conf(5), `strict sync` and `sync always`). They are unknown if a line
 /// can set any option.
-pub(crate) fn samba_policies(lines: &[String]) -> Durability {
+pub fn samba_policies(lines: &[String]) -> Durability {
     // The defaults since 4.7.
     let (mut strict_sync, mut sync_always) = (Some(true), Some(false));
     for line in lines {

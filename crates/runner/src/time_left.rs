@@ -8,7 +8,7 @@ use smbench_model::units::format_duration;
 
 /// Planned and elapsed time of all runs of a command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeLeft {
+pub struct TimeLeft {
     /// Instant at which the set-up of the present load point began.
     begun: Option<Instant>,
     planned: Duration,
@@ -23,7 +23,7 @@ pub(crate) struct TimeLeft {
 
 /// What ends the load points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlannedEnd {
+pub enum PlannedEnd {
     /// The planned time.
     Time,
     /// The work, or else the planned time.
@@ -31,13 +31,13 @@ pub(crate) enum PlannedEnd {
 }
 
 /// Returns the planned time of a load point at most: ramps and window.
-pub(crate) fn of_point(plan: &Plan) -> Duration {
+pub fn of_point(plan: &Plan) -> Duration {
     plan.work.ramp_up + plan.work.longest_window() + plan.work.ramp_down
 }
 
 impl TimeLeft {
     /// Starts the account of a command.
-    pub(crate) fn of(planned: Duration, end: PlannedEnd) -> Self {
+    pub fn of(planned: Duration, end: PlannedEnd) -> Self {
         Self {
             begun: None,
             planned,
@@ -49,7 +49,7 @@ impl TimeLeft {
     }
 
     /// Starts the account of runs of these plans.
-    pub(crate) fn of_plans<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Self {
+    pub fn of_plans<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Self {
         let of_plan = |plan: &Plan| {
             let points = plan.work.points_per_pass() as u32 * plan.work.repeat;
             of_point(plan) * points
@@ -70,22 +70,22 @@ impl TimeLeft {
     }
 
     /// Starts the account of a search with at most `probes` probes.
-    pub(crate) fn of_search(plan: &Plan, probes: u32) -> Self {
+    pub fn of_search(plan: &Plan, probes: u32) -> Self {
         Self::of(of_point(plan) * probes, PlannedEnd::Work)
     }
 
     /// Notes that the set-up of a load point begins now, unless it has begun.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.begun.get_or_insert_with(Instant::now);
     }
 
     /// Sets the time since the load of the present load point began.
-    pub(crate) fn running(&mut self, elapsed: Duration) {
+    pub fn running(&mut self, elapsed: Duration) {
         self.running = elapsed;
     }
 
     /// Counts a load point as measured.
-    pub(crate) fn measured(&mut self, plan: &Plan) {
+    pub fn measured(&mut self, plan: &Plan) {
         self.done += of_point(plan);
         let begun = self.begun.take();
         self.needed += begun.map_or(Duration::ZERO, |begun| begun.elapsed());
@@ -93,12 +93,12 @@ impl TimeLeft {
     }
 
     /// Removes load points that will not be measured.
-    pub(crate) fn forgo(&mut self, planned: Duration) {
+    pub fn forgo(&mut self, planned: Duration) {
         self.planned = self.planned.saturating_sub(planned);
     }
 
     /// Returns the completed share of all load points, 0 to 1.
-    pub(crate) fn share(&self) -> f64 {
+    pub fn share(&self) -> f64 {
         match self.planned.as_secs_f64() {
             0.0 => 0.0,
             planned => ((self.done + self.running).as_secs_f64() / planned).min(1.0),
@@ -106,7 +106,7 @@ impl TimeLeft {
     }
 
     /// Formats the remaining time to the second.
-    pub(crate) fn told(&self) -> String {
+    pub fn told(&self) -> String {
         let left = estimate(self.planned, self.done, self.needed);
         let left = left.saturating_sub(self.running);
         let at_most = match self.end {

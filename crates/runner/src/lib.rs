@@ -1,0 +1,14 @@
+//! The product without its command line: what makes, watches, saves, searches and repeats
+//! runs. The command `smbench` adds arguments, words, screens, signals, printing and exit
+//! codes. Other programs use this crate in its place.
+//!
+//! Not here: how a run is measured ([`smbench_engine`]), and how a result reads
+//! ([`smbench_report`]).
+
+pub mod command_line;
+pub mod failure;
+pub mod junit;
+pub mod lab_facts;
+pub mod mounts;
+pub mod time_left;
+pub mod verdict;
