@@ -35,7 +35,7 @@ use message::one_line;
 use sysbench::Translated;
 use value::{destinations, files, parse_profile, paths};
 
-pub(crate) use calibrate::{CalibrateArgs, CalibrationSource};
+pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use find::{
@@ -47,6 +47,7 @@ pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
 pub(crate) use merge::MergeArgs;
 pub(crate) use run::{OutputArgs, RunArgs};
 pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
+pub(crate) use smbench_runner::calibration::CalibrationSource;
 pub(crate) use smbench_runner::command_line::{command_line, without_urls};
 pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
 pub(crate) use value::{Destination, is_stdout_taken};

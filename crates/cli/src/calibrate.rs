@@ -40,7 +40,7 @@ use smbench_report::doc::{
     CalibrationDoc, CeilingDoc, CeilingTarget, MachineDoc, SCHEMA_VERSION, ToolDoc,
 };
 use smbench_report::units::{counted, plain};
-use smbench_report::{Disclosure, LoadError, RunDoc, ServerLocation};
+use smbench_report::{Disclosure, RunDoc, ServerLocation};
 
 use crate::args::{CalibrateArgs, CalibrationSource, Destination};
 use crate::embedded::{Embedded, Responder};
@@ -131,43 +131,6 @@ pub(crate) fn respond() -> Result<Exit, Failure> {
     // An unreadable input counts as ended.
     let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
     Ok(Exit::Done)
-}
-
-/// The calibration that a run is compared with.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RunCalibration {
-    pub(crate) calibration: Option<CalibrationDoc>,
-    /// Why the folder's calibration is not used, if that needs an explanation.
-    pub(crate) note: Option<String>,
-}
-
-/// Returns the calibration that a run is compared with. It is the given file, or
-/// the one in the folder of results if it is of this machine.
-pub(crate) fn found(
-    source: Option<&CalibrationSource>,
-    folder: &Path,
-) -> Result<RunCalibration, Failure> {
-    match source {
-        Some(CalibrationSource::Off) => Ok(RunCalibration::default()),
-        Some(CalibrationSource::File(path)) => Ok(RunCalibration {
-            calibration: Some(CalibrationDoc::load(path)?),
-            note: None,
-        }),
-        None => Ok(match CalibrationDoc::load(&folder.join(CALIBRATION_FILE)) {
-            Ok(found) => RunCalibration {
-                calibration: Some(found).filter(|found| found.machine.is_same(&MachineDoc::this())),
-                note: None,
-            },
-            Err(LoadError::NotFound { .. }) => RunCalibration::default(),
-            // The user did not ask for it, so an error must not stop the run.
-            Err(error) => RunCalibration {
-                calibration: None,
-                note: Some(format!(
-                    "not compared with a calibration: failed to {error}"
-                )),
-            },
-        }),
-    }
 }
 
 /// Saves the calibration that a study is compared with. A given file replaces the

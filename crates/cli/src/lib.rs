@@ -12,6 +12,7 @@ mod commands;
 mod embedded;
 mod exit;
 mod exporter;
+mod files;
 mod hosts;
 mod live;
 mod login;
@@ -20,10 +21,8 @@ mod password;
 mod progress;
 mod recycled;
 mod request;
-mod results;
 mod searching;
 mod signals;
-mod study;
 mod suite;
 mod unsaved;
 mod watch;
@@ -33,7 +32,9 @@ use std::process::ExitCode;
 
 use smbench_engine::hosts::HostRole;
 use smbench_model::setting;
-use smbench_runner::{failure, junit, lab_facts, mounts, time_left, verdict};
+use smbench_runner::{
+    calibration, failure, junit, lab_facts, mounts, results, study, time_left, verdict,
+};
 
 use crate::failure::{Exit, Failure};
 pub use crate::hosts::HostOptions;

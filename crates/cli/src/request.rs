@@ -21,7 +21,7 @@ use smbench_report::{Disclosure, RunDoc, ServerLocation};
 use crate::args::{
     ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
 };
-use crate::calibrate;
+use crate::calibration::{self, RunCalibration};
 use crate::failure::Failure;
 use crate::lab_facts::{Durability, LabFacts};
 use crate::login;
@@ -47,7 +47,7 @@ pub(crate) struct RunRequest {
     /// The server's policies as stated by the user.
     durability: Durability,
     /// The highest load of the generator.
-    ceilings: calibrate::RunCalibration,
+    ceilings: RunCalibration,
     /// The user's name for the result, and remark about it.
     label: Option<String>,
     note: Option<String>,
@@ -155,7 +155,7 @@ impl RunRequest {
             draft: Plan::resolve(profile, &options, target, limits(args), cores)?,
             server,
             durability: Durability::given(args.server_flush, args.server_write),
-            ceilings: calibrate::found(output.calibration.as_ref(), &output.out)?,
+            ceilings: calibration::found(output.calibration.as_ref(), &output.out)?,
             label: output.label.clone(),
             note: output.note.clone(),
         })
@@ -189,7 +189,7 @@ impl RunRequest {
                 told
             }
         };
-        let calibrate::RunCalibration { calibration, note } = self.ceilings.clone();
+        let RunCalibration { calibration, note } = self.ceilings.clone();
         told.calibration = calibration;
         (told.label, told.note) = (self.label.clone(), self.note.clone());
         told.notes.extend(note);

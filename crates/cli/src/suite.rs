@@ -39,6 +39,7 @@ mod transfers;
 use std::path::{Path, PathBuf};
 
 use smbench_engine::Cancel;
+use smbench_report::{LoadError, Study};
 
 use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
@@ -122,8 +123,8 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
 fn conclude(folder: &Path, calibration: Option<&CalibrationSource>) -> Result<(), Failure> {
     let found = match calibration {
         Some(CalibrationSource::Off) => study::uncalibrated(folder)?,
-        Some(CalibrationSource::File(_)) => study::load(folder, "")?,
-        None => study::load(folder, "; remove that file, and the suite measures anew")?,
+        Some(CalibrationSource::File(_)) => with_messages(folder, "")?,
+        None => with_messages(folder, "; remove that file, and the suite measures anew")?,
     };
     print(&format!(
         "{}\nstudy     {}\n",
@@ -131,6 +132,13 @@ fn conclude(folder: &Path, calibration: Option<&CalibrationSource>) -> Result<()
         folder.display()
     ))?;
     print(&study::publish(&found, &folder.join("report"))?)
+}
+
+/// Reads a study. Unreadable files that do not matter cause a message with `remedy`.
+fn with_messages(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
+    let study = Study::load(folder)?;
+    study::left_out(&study, remedy).iter().for_each(complain);
+    Ok(study)
 }
 
 /// Lists the built-in suites, or prints one.

@@ -17,7 +17,7 @@ pub fn spell(spelling: fn(&str) -> String) {
 
 /// Returns a setting as the users of this program write it: its key, unless the program
 /// has set another spelling.
-pub(crate) fn spelled(key: &str) -> String {
+pub fn spelled(key: &str) -> String {
     SPELLING.get().map_or(key.to_owned(), |spell| spell(key))
 }
 

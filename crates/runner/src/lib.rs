@@ -5,10 +5,13 @@
 //! Not here: how a run is measured ([`smbench_engine`]), and how a result reads
 //! ([`smbench_report`]).
 
+pub mod calibration;
 pub mod command_line;
 pub mod failure;
 pub mod junit;
 pub mod lab_facts;
 pub mod mounts;
+pub mod results;
+pub mod study;
 pub mod time_left;
 pub mod verdict;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use smbench_model::units::parse_duration;
+use smbench_runner::calibration::CalibrationSource;
 
 use super::value::{Destination, destinations, not_a_server, paths};
 
@@ -35,13 +36,6 @@ fn duration(text: &str) -> Result<Duration, String> {
         duration if duration > DURATION_MAX => Err("the longest is 10m".to_owned()),
         duration => Ok(duration),
     }
-}
-
-/// Source of a calibration, if not the folder of the results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CalibrationSource {
-    Off,
-    File(PathBuf),
 }
 
 pub(super) fn calibration_sources() -> impl TypedValueParser<Value = CalibrationSource> {

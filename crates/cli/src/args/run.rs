@@ -14,9 +14,11 @@ use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::{Size, parse_duration};
 use smbench_model::workload::Timing;
 use smbench_report::Threshold;
+use smbench_runner::calibration::CalibrationSource;
+use smbench_runner::results::ResultFiles;
 
 use super::COMMON;
-use super::calibrate::{CalibrationSource, calibration_sources};
+use super::calibrate::calibration_sources;
 use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{
@@ -247,6 +249,22 @@ impl OutputArgs {
         (self.csv_iometer, self.hlog) = (None, None);
         self.calibration = Some(CalibrationSource::Off);
         self.quiet = true;
+    }
+
+    /// Returns the files of a run.
+    pub(crate) fn files(&self) -> ResultFiles {
+        let file = |to: &Option<Destination>| match to {
+            Some(Destination::File(path)) => Some(path.clone()),
+            Some(Destination::Stdout) | None => None,
+        };
+        let texts = [file(&self.csv), file(&self.markdown)];
+        let others = texts.into_iter().flatten();
+        let others = others.chain(self.csv_iometer.clone());
+        ResultFiles {
+            folder: self.out.clone(),
+            copy: file(&self.json),
+            others: others.chain(self.hlog.clone()).collect(),
+        }
     }
 
     /// Returns whether a document has standard output instead of the text.

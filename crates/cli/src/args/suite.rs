@@ -6,8 +6,8 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 use smbench_model::lists::clients::ClientList;
 use smbench_report::{FlushDoc, WritePolicyDoc};
+use smbench_runner::calibration::CalibrationSource;
 
-use super::calibrate::CalibrationSource;
 use super::load::WindowArgs;
 use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths, whole};

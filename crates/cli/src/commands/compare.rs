@@ -9,9 +9,9 @@ use smbench_report::compare::{
 
 use crate::args::{CompareArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
+use crate::files::write;
 use crate::junit::{Junit, JunitCase, JunitOutcome};
 use crate::output::{complain, print};
-use crate::results::write;
 
 /// The document of `--json`.
 #[derive(Serialize)]

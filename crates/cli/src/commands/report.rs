@@ -6,12 +6,16 @@ use smbench_report::Study;
 
 use crate::args::ReportArgs;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::study;
 
 pub(super) fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let (study, default) = match &args.results[..] {
-        [folder] if !folder.is_file() => (study::load(folder, "")?, folder.join("report")),
+        [folder] if !folder.is_file() => {
+            let study = Study::load(folder)?;
+            study::left_out(&study, "").iter().for_each(complain);
+            (study, folder.join("report"))
+        }
         files => match files.iter().find(|path| path.is_dir()) {
             Some(folder) => {
                 return Err(Failure::Usage(format!(

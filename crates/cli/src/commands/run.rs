@@ -298,7 +298,12 @@ fn run_one(
         unsaved,
         ..
     } = context;
-    let mut results = Results::prepare(output, &request.draft.work.profile, SystemTime::now())?;
+    output.is_stdout_taken()?;
+    let mut results = Results::prepare(
+        &output.files(),
+        &request.draft.work.profile,
+        SystemTime::now(),
+    )?;
     run::check_server_cpu(&request.draft.generator.server_cpu)?;
     let (server, target) = match target {
         Some(target) => (None, target),

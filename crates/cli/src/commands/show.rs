@@ -1,12 +1,13 @@
 //! `smbench show`: prints a saved result, or the tables of a study.
 
 use smbench_report::text::{summary, to_markdown};
-use smbench_report::{RunDoc, render};
+use smbench_report::{RunDoc, Study, render};
 
 use crate::args::{Destination, ShowArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
-use crate::output::{print, print_coloured};
-use crate::results::{save_csv, save_csv_iometer, write};
+use crate::files::{save_csv, write};
+use crate::output::{complain, print, print_coloured};
+use crate::results::save_csv_iometer;
 use crate::study;
 
 pub(super) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
@@ -42,7 +43,8 @@ fn show_study(args: &ShowArgs) -> Result<Exit, Failure> {
             args.result.display()
         )));
     }
-    let study = study::load(&args.result, "")?;
+    let study = Study::load(&args.result)?;
+    study::left_out(&study, "").iter().for_each(complain);
     if let Some(to) = &args.markdown {
         write(to, &study::to_markdown(&study))?;
     }

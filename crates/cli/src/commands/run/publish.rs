@@ -9,8 +9,8 @@ use smbench_report::{RunDoc, ServerLocation};
 use super::{NextSteps, RunContext};
 use crate::args::Destination;
 use crate::failure::Failure;
+use crate::files::{save_csv, write};
 use crate::output::print;
-use crate::results::{save_csv, write};
 
 /// Writes the result to standard output and to files. Unknown conditions go to standard
 /// error, and failed ones if there is no text on standard output.

@@ -3,20 +3,10 @@ use std::time::Duration;
 
 use super::*;
 
-fn output(folder: &Path) -> OutputArgs {
-    OutputArgs {
-        calibration: None,
-        out: folder.join("a/b/results"),
-        label: None,
-        note: None,
-        json: None,
-        csv: None,
-        markdown: None,
-        csv_iometer: None,
-        hlog: None,
-        strict: false,
-        allow_missed_rate: false,
-        quiet: true,
+fn output(folder: &Path) -> ResultFiles {
+    ResultFiles {
+        folder: folder.join("a/b/results"),
+        ..ResultFiles::default()
     }
 }
 
@@ -51,7 +41,7 @@ fn names_tell_time_and_profile_and_are_never_reused() {
     }
     prepare().save(&doc()).unwrap();
     assert_eq!(
-        names(&output.out),
+        names(&output.folder),
         [
             "20260131T120000Z-my-mix-2.json",
             "20260131T120000Z-my-mix-3.json",
@@ -60,7 +50,7 @@ fn names_tell_time_and_profile_and_are_never_reused() {
     );
     assert_eq!(
         second.path(),
-        Some(&*output.out.join("20260131T120000Z-my-mix-2.json"))
+        Some(&*output.folder.join("20260131T120000Z-my-mix-2.json"))
     );
 }
 
@@ -86,7 +76,7 @@ fn a_folder_in_which_nothing_could_be_saved_goes_again() {
     fs::write(folder.path().join("a"), "in the way").unwrap();
     results.save(&doc()).unwrap_err();
     fs::remove_file(folder.path().join("a")).unwrap();
-    fs::create_dir_all(&output.out).unwrap();
+    fs::create_dir_all(&output.folder).unwrap();
     drop(results);
     assert_eq!(names(folder.path()), [""; 0]);
 }
@@ -135,31 +125,27 @@ fn places_that_cannot_be_written_are_found_out_at_once() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let missing = folder.path().join("missing/x.json");
-    let prepare = |output: &OutputArgs| Results::prepare(output, "x", SystemTime::now());
+    let prepare = |output: &ResultFiles| Results::prepare(output, "x", SystemTime::now());
     let good = output(folder.path());
-    let bad_folder = OutputArgs {
-        out: file.join("results"),
+    let bad_folder = ResultFiles {
+        folder: file.join("results"),
         ..output(folder.path())
     };
     let error = prepare(&bad_folder).unwrap_err().to_string();
     assert!(error.starts_with("failed to write results to "), "{error}");
-    let bad_json = OutputArgs {
-        json: Some(Destination::File(missing.clone())),
+    let bad_json = ResultFiles {
+        copy: Some(missing.clone()),
         ..output(folder.path())
     };
-    let bad_csv = OutputArgs {
-        csv: Some(Destination::File(missing.clone())),
+    let bad_csv = ResultFiles {
+        others: vec![missing.clone()],
         ..output(folder.path())
     };
-    let bad_hlog = OutputArgs {
-        hlog: Some(missing.clone()),
-        ..output(folder.path())
-    };
-    for output in [bad_json, bad_csv, bad_hlog] {
+    for output in [bad_json, bad_csv] {
         let error = prepare(&output).unwrap_err().to_string();
         let expected = format!("failed to write {}: ", missing.display());
         assert!(error.starts_with(&expected), "{error}");
-        assert!(!good.out.exists());
+        assert!(!good.folder.exists());
     }
 }
 
@@ -168,12 +154,12 @@ fn a_file_in_the_place_of_the_folder_is_named_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.json");
     fs::write(&file, "").unwrap();
-    let output = OutputArgs {
-        out: file.clone(),
+    let output = ResultFiles {
+        folder: file.clone(),
         ..output(folder.path())
     };
     let expected = format!(
-        "failed to write results to {}: this is a file; --out takes a folder: give another name",
+        "failed to write results to {}: this is a file; out takes a folder: give another name",
         file.display()
     );
     let refused = Results::prepare(&output, "x", SystemTime::now()).unwrap_err();
@@ -195,7 +181,7 @@ fn results_of_runs_at_once_do_not_mix() {
             });
         }
     });
-    assert_eq!(names(&output.out).len(), RUNS);
+    assert_eq!(names(&output.folder).len(), RUNS);
 }
 
 #[test]

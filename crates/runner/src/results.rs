@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::time::SystemTime;
 
-use smbench_report::{RunDoc, write_csv, write_iometer_csv};
+use smbench_model::setting;
+use smbench_report::{RunDoc, write_iometer_csv};
 
-use crate::args::{Destination, OutputArgs};
 use crate::failure::Failure;
-use crate::output::print;
 
 /// Highest number of bytes of a profile's name in a file name. File systems allow
 /// 143 to 255 bytes in total.
@@ -29,9 +28,20 @@ const NAMESAKES_MAX: u32 = 10_000;
 /// Highest number of attempts to make a folder that other runs make and remove.
 const FOLDER_ATTEMPTS: u32 = 5;
 
+/// Where the results of a run go.
+#[derive(Clone, Debug, Default)]
+pub struct ResultFiles {
+    /// Folder of the document; the run makes it, and chooses the name.
+    pub folder: PathBuf,
+    /// File for a copy of the document, which is replaced.
+    pub copy: Option<PathBuf>,
+    /// Files that are written besides. It is checked beforehand that they can be.
+    pub others: Vec<PathBuf>,
+}
+
 /// The files of one run's document.
 #[derive(Debug)]
-pub(crate) struct Results {
+pub struct Results {
     folder: PathBuf,
     /// Name of the document without its extension and number.
     stem: String,
@@ -45,18 +55,14 @@ pub(crate) struct Results {
 impl Results {
     /// Checks that a run of `profile` that starts at `now` can write all requested
     /// files. Leaves no file and no folder behind.
-    pub(crate) fn prepare(
-        output: &OutputArgs,
-        profile: &str,
-        now: SystemTime,
-    ) -> Result<Self, Failure> {
-        output.is_stdout_taken()?;
-        named(output).try_for_each(check_writable)?;
-        let copy = match &output.json {
-            Some(Destination::File(path)) => Some(path.clone()),
-            _ => None,
-        };
-        let folder = &output.out;
+    pub fn prepare(files: &ResultFiles, profile: &str, now: SystemTime) -> Result<Self, Failure> {
+        let ResultFiles {
+            folder,
+            copy,
+            others,
+        } = files;
+        let mut named = copy.iter().chain(others);
+        named.try_for_each(|path| check_writable(path))?;
         let stem = file_stem(profile, now);
         let made = MadeFolders::missing(folder);
         let _tried = MadeFolders::missing(folder);
@@ -66,19 +72,19 @@ impl Results {
             folder: folder.clone(),
             stem,
             document: None,
-            copy,
+            copy: copy.clone(),
             _made: made,
         })
     }
 
     /// Returns the document's path once it was saved.
-    pub(crate) fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Path> {
         self.document.as_deref()
     }
 
     /// Writes the document and its copy, and replaces their earlier versions.
     /// Creates the folder again if it was removed in the meantime.
-    pub(crate) fn save(&mut self, doc: &RunDoc) -> Result<(), Failure> {
+    pub fn save(&mut self, doc: &RunDoc) -> Result<(), Failure> {
         fs::create_dir_all(&self.folder).map_err(Failure::write(&self.folder))?;
         match &self.document {
             Some(path) if path.exists() => doc.save(path)?,
@@ -103,11 +109,11 @@ impl Results {
 /// Folders created for this command, the innermost first. Dropping this removes
 /// those that are still empty.
 #[derive(Debug)]
-pub(crate) struct MadeFolders(Vec<PathBuf>);
+pub struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
     /// Lists the folders that have to be created before `folder` exists.
-    pub(crate) fn missing(folder: &Path) -> Self {
+    pub fn missing(folder: &Path) -> Self {
         let ancestors = folder.ancestors();
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         Self(
@@ -128,24 +134,8 @@ impl Drop for MadeFolders {
     }
 }
 
-/// Writes a text to a file, or to standard output.
-pub(crate) fn write(to: &Destination, text: &str) -> Result<(), Failure> {
-    match to {
-        Destination::Stdout => print(text),
-        Destination::File(path) => fs::write(path, text).map_err(Failure::write(path)),
-    }
-}
-
-/// Writes the load points as CSV.
-pub(crate) fn save_csv(doc: &RunDoc, to: &Destination) -> Result<(), Failure> {
-    let mut csv = Vec::new();
-    let to_text = |error| Failure::io("write CSV")(io::Error::other(error));
-    write_csv(doc, &mut csv).map_err(to_text)?;
-    write(to, &String::from_utf8_lossy(&csv))
-}
-
 /// Writes the load points as Iometer's result file.
-pub(crate) fn save_csv_iometer(docs: &[RunDoc], path: &Path) -> Result<(), Failure> {
+pub fn save_csv_iometer(docs: &[RunDoc], path: &Path) -> Result<(), Failure> {
     let mut csv = Vec::new();
     write_iometer_csv(docs, &mut csv)
         .and_then(|()| fs::write(path, csv))
@@ -163,12 +153,12 @@ fn save_copy(doc: &RunDoc, path: &Path) -> Result<(), Failure> {
 }
 
 /// Returns whether `path` is neither a file nor a folder.
-pub(crate) fn is_special(path: &Path) -> bool {
+pub fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Fails if a file at `path` could not be written later.
-pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if is_special(path) {
         Ok(())
     } else {
@@ -176,23 +166,14 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns the files that the user named.
-fn named(output: &OutputArgs) -> impl Iterator<Item = &Path> {
-    let destinations = [&output.json, &output.csv, &output.markdown].into_iter();
-    let destinations = destinations.flatten();
-    let files = destinations.filter_map(|to| match to {
-        Destination::Stdout => None,
-        Destination::File(path) => Some(path),
-    });
-    let files = files.chain(&output.csv_iometer).chain(&output.hlog);
-    files.map(PathBuf::as_path)
-}
-
-/// Makes the folder of `--out`.
-pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+/// Makes the folder of results.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(|error| {
         if folder.is_file() {
-            io::Error::other("this is a file; --out takes a folder: give another name")
+            io::Error::other(format!(
+                "this is a file; {} takes a folder: give another name",
+                setting::OUT
+            ))
         } else {
             error
         }

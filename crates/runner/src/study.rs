@@ -10,24 +10,18 @@ use smbench_report::text::{interrupted, wrapped};
 use smbench_report::units::{counted, plain};
 
 use crate::failure::Failure;
-use crate::output::complain;
 
-/// Reads a study. Unreadable files that do not matter cause a message with
-/// `remedy`.
-pub(crate) fn load(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
-    let study = Study::load(folder)?;
-    study.set_aside.iter().for_each(complain);
-    for line in &study.unread {
-        complain(format_args!(
-            "{line}; the study is shown without it{remedy}"
-        ));
-    }
-    Ok(study)
+/// Returns a line for each file that a study is shown without, with `remedy` for those that
+/// cannot be read.
+pub fn left_out(study: &Study, remedy: &str) -> Vec<String> {
+    let unread = study.unread.iter();
+    let unread = unread.map(|line| format!("{line}; the study is shown without it{remedy}"));
+    study.set_aside.iter().cloned().chain(unread).collect()
 }
 
 /// Reads a study without the calibration in its folder, and without a message if
 /// that calibration is unreadable.
-pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
+pub fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
     Ok(Study {
         calibration: None,
         unread: Vec::new(),
@@ -36,14 +30,14 @@ pub(crate) fn uncalibrated(folder: &Path) -> Result<Study, LoadError> {
 }
 
 /// Formats the whole study. Ends with a newline.
-pub(crate) fn text(study: &Study) -> String {
+pub fn text(study: &Study) -> String {
     block::to_text(&blocks(study, |text| {
         wrapped(text).lines().map(str::to_owned).collect()
     }))
 }
 
 /// Formats the whole study as GitHub's Markdown.
-pub(crate) fn to_markdown(study: &Study) -> String {
+pub fn to_markdown(study: &Study) -> String {
     let heading = format!("smbench: {}", study.doc.title);
     block::to_markdown(&heading, &blocks(study, |text| vec![text.to_owned()]))
 }
@@ -104,7 +98,7 @@ fn reached(study: &Study) -> Option<[String; 2]> {
 
 /// Writes the report of a study to `folder`. Returns a text with the paths of its
 /// parts.
-pub(crate) fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
+pub fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
     let written = smbench_publish::save(study, folder)?;
     Ok(format!(
         "page      {}\nmarkdown  {}\ncsv       {}\nplots     {}, {} as SVG, PNG and CSV\n",
