@@ -1,7 +1,7 @@
 //! The command line as it was written.
 //!
 //! Only the syntax is checked here. One place decides what the options mean:
-//! [`crate::request`].
+//! [`crate::requests`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,18 +38,15 @@ use value::{destinations, files, parse_profile, paths};
 pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
-pub(crate) use find::{
-    FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs, HOLD, KEEP_ALIVE, LOGON_CLIENTS,
-    SearchArgs, UNTIL, parse_confirmations, parse_precision,
-};
+pub(crate) use find::{FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs};
 pub(crate) use import::{ImportArgs, ImportCommand};
-pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs, parse_option};
+pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use run::{OutputArgs, RunArgs};
 pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
 pub(crate) use smbench_runner::calibration::CalibrationSource;
-pub(crate) use smbench_runner::command_line::{command_line, without_urls};
-pub(crate) use suite::{NamedServerArgs, SuiteArgs, SuiteLoadArgs, SuitesCommand};
+pub(crate) use smbench_runner::command_line::without_urls;
+pub(crate) use suite::{SuiteArgs, SuitesCommand};
 pub(crate) use value::{Destination, is_stdout_taken};
 
 /// What a report of a bug needs.

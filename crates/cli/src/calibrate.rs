@@ -176,7 +176,7 @@ fn measured(
             }
             for &threads in &threads {
                 let op = if read_percent > 0.0 { "read" } else { "write" };
-                line.within(format!(
+                line.show_within(format!(
                     "calibration: {}, {op} {}, {}",
                     answers.name(),
                     Size(bytes),
@@ -205,7 +205,7 @@ fn measured(
             }
         }
     }
-    line.within("calibration: sysbench".to_owned());
+    line.show_within("calibration: sysbench".to_owned());
     let sysbench = sysbench::measured(cores);
     Ok(CalibrationDoc {
         schema_version: SCHEMA_VERSION,

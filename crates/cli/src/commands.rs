@@ -18,8 +18,8 @@ mod show;
 use crate::args::{CliCommand, FileioCommand, completions, man_pages};
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::output::print;
-use crate::{calibrate, suite};
+use crate::output::{MessageLines, print};
+use crate::{calibrate, signals, suite};
 
 /// Follows the first host with the plans of the command. Commands without a run do nothing.
 pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure> {
@@ -28,9 +28,10 @@ pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure
         | CliCommand::Find(_)
         | CliCommand::Suite(_)
         | CliCommand::Fileio(FileioCommand::Run(_))) => execute(command, hosts),
-        _ => hosts
-            .follower()
-            .map_or(Ok(Exit::Done), |follower| follower.follow(Vec::new())),
+        _ => hosts.follower().map_or(Ok(Exit::Done), |follower| {
+            let cancel = signals::cancel_on_interrupt()?;
+            follower.follow(Vec::new(), &MessageLines, &cancel)
+        }),
     }
 }
 

@@ -24,7 +24,7 @@ use smbench_engine::run::MeasuredInterval;
 use smbench_model::record::OpRecord;
 
 use crate::failure::Failure;
-use crate::watch::IntervalReport;
+use crate::progress::LineReport;
 
 /// Time that a scraper has to send its request and to take the answer.
 const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ impl Exporter {
     }
 
     /// Returns the function that adds the operations of each interval.
-    pub(crate) fn into_report(self) -> IntervalReport {
+    pub(crate) fn into_report(self) -> LineReport {
         Box::new(move |interval, _| self.add(interval))
     }
 

@@ -13,32 +13,30 @@ mod embedded;
 mod exit;
 mod exporter;
 mod files;
-mod hosts;
 mod live;
 mod login;
 mod output;
 mod password;
 mod progress;
 mod recycled;
-mod request;
-mod searching;
+mod requests;
 mod signals;
 mod suite;
-mod unsaved;
-mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use smbench_engine::hosts::HostRole;
 use smbench_model::setting;
+pub use smbench_runner::hosts::{HostOptions, HostsEnd};
 use smbench_runner::{
-    calibration, failure, junit, lab_facts, mounts, results, study, time_left, verdict,
+    account, calibration, command_line, conditions, failure, hosts, junit, lab_facts, mounts,
+    observer, request, results, searching, study, time_left, unsaved, verdict, watch,
 };
 
 use crate::failure::{Exit, Failure};
-pub use crate::hosts::HostOptions;
 use crate::hosts::{Follower, Hosts};
+use crate::output::MessageLines;
 
 /// Executes the command line of this process.
 #[must_use]
@@ -65,15 +63,6 @@ pub fn build() -> String {
         env!("CARGO_PKG_VERSION"),
         env!("SMBENCH_BUILT_FROM")
     )
-}
-
-/// How the hosts of a command have ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostsEnd {
-    /// All of them know it.
-    Together,
-    /// One was lost, and may never know.
-    Apart,
 }
 
 /// Executes the command line of this process as one of several hosts, with the words that
@@ -112,7 +101,10 @@ fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
     match outcome {
         Ok(exit) => Ok(exit),
         Err(failure @ Failure::Run(_)) => Err(failure),
-        Err(failure) => follower.excuse(&failure),
+        Err(failure) => {
+            let cancel = signals::cancel_on_interrupt()?;
+            follower.excuse(&failure, &MessageLines, &cancel)
+        }
     }
 }
 

@@ -14,10 +14,11 @@
 
 use std::env;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use smbench_model::login::{KerberosLogin, Login, Proof};
 use smbench_model::target::Target;
+use smbench_runner::account::kerberos_file as file;
 
 use crate::args::{Auth, LoginArgs};
 use crate::failure::Failure;
@@ -155,23 +156,6 @@ impl Environment {
             (_, _, Some(cache)) => Proof::Cache(cache.clone()),
             _ => Proof::Password,
         })
-    }
-}
-
-/// Returns the file behind a name of MIT Kerberos, such as `FILE:/tmp/cache`.
-pub(crate) fn file(what: &str, name: &Path) -> Result<PathBuf, Failure> {
-    let Some((kind, path)) = name.to_str().and_then(|name| name.split_once(':')) else {
-        return Ok(name.to_owned());
-    };
-    match kind {
-        "FILE" | "WRFILE" => Ok(path.into()),
-        // As in MIT Kerberos, only a word is a type.
-        _ if kind.is_empty() || !kind.chars().all(|c| c.is_ascii_uppercase()) => {
-            Ok(name.to_owned())
-        }
-        _ => Err(Failure::Usage(format!(
-            "{what} names a {kind}: store, and only files can be read: give FILE:PATH"
-        ))),
     }
 }
 

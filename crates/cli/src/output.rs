@@ -14,6 +14,7 @@ use smbench_report::text::{Passage, Tone};
 use smbench_report::units::plain;
 
 use crate::failure::Failure;
+use crate::observer::RunObserver;
 
 /// Messages that are held back; `None` if messages are printed at once.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
@@ -81,6 +82,15 @@ pub(crate) fn held() -> Vec<String> {
 pub(crate) fn release() {
     let held = lock_held().take();
     held.unwrap_or_default().iter().for_each(|text| write(text));
+}
+
+/// Writes what other hosts and searches tell as messages.
+pub(crate) struct MessageLines;
+
+impl RunObserver for MessageLines {
+    fn note(&self, text: &str) {
+        complain(text);
+    }
 }
 
 fn lock_held() -> MutexGuard<'static, Option<Vec<String>>> {

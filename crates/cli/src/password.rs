@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use smbench_formats::named;
 use smbench_model::login::{Login, Proof};
 use smbench_model::target::{Secret, Target, UrlPassword};
+use smbench_runner::account::PasswordSource;
 
 use crate::args::SecretArgs;
 use crate::failure::Failure;
@@ -90,8 +91,34 @@ impl Sources {
             || self.url == UrlPassword::Present
     }
 
-    /// Returns the password of the target's user, if the log-on needs one.
-    pub(crate) fn password(&self, target: &Target) -> Result<Secret, Failure> {
+    /// Returns the first password outside of the URL, and the name of its source.
+    fn elsewhere(&self) -> Result<Option<(&str, Secret)>, Failure> {
+        if let Some(path) = &self.password_file {
+            let text = read(path)?;
+            let line = text.split('\n').next().unwrap_or_default();
+            return match line.trim_end_matches('\r') {
+                "" => Err(unreadable(
+                    path,
+                    "its first line is to be the password, and is empty",
+                )),
+                password => Ok(Some(("the password file", Secret::new(password)))),
+            };
+        }
+        if let Some(password) = &self.authentication_file {
+            return Ok(Some(("the authentication file", password.clone())));
+        }
+        match env::var(&self.variable) {
+            Ok(password) => Ok(Some((&self.variable, Secret::new(password)))),
+            Err(env::VarError::NotPresent) => Ok(None),
+            Err(env::VarError::NotUnicode(_)) => {
+                Err(unreadable(Path::new(&self.variable), "it is not UTF-8"))
+            }
+        }
+    }
+}
+
+impl PasswordSource for Sources {
+    fn password(&self, target: &Target) -> Result<Secret, Failure> {
         let is_wanted = match &target.login {
             Login::Ntlm => true,
             // Most guests have no password, so there is no prompt.
@@ -121,31 +148,6 @@ impl Sources {
              (for Kerberos, --keytab or --ccache)",
             target.user, self.variable
         )))
-    }
-
-    /// Returns the first password outside of the URL, and the name of its source.
-    fn elsewhere(&self) -> Result<Option<(&str, Secret)>, Failure> {
-        if let Some(path) = &self.password_file {
-            let text = read(path)?;
-            let line = text.split('\n').next().unwrap_or_default();
-            return match line.trim_end_matches('\r') {
-                "" => Err(unreadable(
-                    path,
-                    "its first line is to be the password, and is empty",
-                )),
-                password => Ok(Some(("the password file", Secret::new(password)))),
-            };
-        }
-        if let Some(password) = &self.authentication_file {
-            return Ok(Some(("the authentication file", password.clone())));
-        }
-        match env::var(&self.variable) {
-            Ok(password) => Ok(Some((&self.variable, Secret::new(password)))),
-            Err(env::VarError::NotPresent) => Ok(None),
-            Err(env::VarError::NotUnicode(_)) => {
-                Err(unreadable(Path::new(&self.variable), "it is not UTF-8"))
-            }
-        }
     }
 }
 

@@ -3,11 +3,15 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress, Stage};
-use smbench_report::{RunDoc, units};
+use smbench_report::{RunDoc, render, units};
 
 use crate::failure::Failure;
 use crate::live::{LiveScreen, LiveTitle, Remaining};
+use crate::observer::{LeftShare, RunObserver};
+use crate::output::{complain, print};
+use crate::signals::cleanup_command;
 use crate::time_left::TimeLeft;
+use crate::watch::PointLines;
 
 /// Whether progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +116,7 @@ impl ProgressLine {
     }
 
     /// Shows in a line above what the run is a part of.
-    pub(crate) fn within(&self, whole: String) {
+    pub(crate) fn show_within(&self, whole: String) {
         self.bar
             .set_style(style("{prefix:!79}\n[{bar:10}] {wide_msg}"));
         self.bar.set_prefix(whole);
@@ -121,6 +125,15 @@ impl ProgressLine {
     /// Returns whether the line is hidden.
     pub(crate) fn is_hidden(&self) -> bool {
         self.bar.is_hidden()
+    }
+
+    /// Returns whether load points are printed: if the user wants progress, and the line
+    /// cannot show it.
+    pub(crate) fn point_lines(&self, wanted: Visibility) -> PointLines {
+        match wanted {
+            Visibility::Terminal if self.is_hidden() => PointLines::Printed,
+            _ => PointLines::Hidden,
+        }
     }
 
     /// Removes the line from the terminal during other output.
@@ -134,6 +147,45 @@ impl ProgressLine {
             screen.leave();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+/// Function that reports an interval of the window, with access to the progress line.
+pub(crate) type LineReport = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine)>;
+
+impl RunObserver for ProgressLine {
+    fn progress(&self, progress: &Progress, left: &TimeLeft) {
+        self.show_run(progress, left);
+    }
+
+    fn interval(&self, interval: &MeasuredInterval<'_>) {
+        self.show_interval(interval);
+    }
+
+    fn points(&self, doc: &RunDoc) {
+        self.show_points(doc);
+    }
+
+    fn within(&self, whole: &str) {
+        self.show_within(whole.to_owned());
+    }
+
+    fn ended(&self) {
+        self.clear();
+    }
+
+    fn note(&self, text: &str) {
+        self.suspended(|| complain(text));
+    }
+
+    fn left_behind(&self, text: &str, share: LeftShare<'_>) {
+        let remedy = cleanup_command(share.url, share.dialects);
+        self.note(&format!("{text}; remove it with: {remedy}"));
+    }
+
+    fn not_saved(&self, doc: &RunDoc) {
+        // If printing fails as well, the full disk is the more important message.
+        let _ = self.suspended(|| print(&render(doc)));
     }
 }
 

@@ -195,6 +195,14 @@ pub(crate) fn stop_on_interrupt(
     Ok(unsaved)
 }
 
+/// Returns a cancellation that the first signal asks for.
+pub(crate) fn cancel_on_interrupt() -> Result<Cancel, Failure> {
+    let cancel = Cancel::default();
+    let asked = cancel.clone();
+    on_interrupt(move |_| asked.cancel())?;
+    Ok(cancel)
+}
+
 /// Ends a command that only removes files, on the first signal. The command can be
 /// repeated, no matter how much was removed before.
 pub(crate) fn leave_on_interrupt(line: &ProgressLine) -> Result<(), Failure> {

@@ -24,6 +24,7 @@ mod difference;
 mod folder;
 mod given;
 mod host;
+pub(crate) mod options;
 mod parts;
 mod passes;
 mod remains;
@@ -45,8 +46,9 @@ use crate::args::{CalibrationSource, SuiteArgs, SuitesCommand};
 use crate::calibrate;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::output::{complain, print};
+use crate::output::{MessageLines, complain, print};
 use crate::progress::{ProgressLine, Visibility};
+use crate::requests::SuiteAccounts;
 use crate::signals;
 use crate::study;
 use crate::verdict::MissedRate;
@@ -63,19 +65,21 @@ const RESULTS: &str = "smbench-results";
 /// Runs a suite, or its remaining load points.
 pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     if args.list {
-        source::list()?;
+        print(&source::list()?)?;
         return Ok(Exit::Done);
     }
     let source = match &args.suite {
         Some(name) => Source::load(name)?,
         None => Source::of_servers(&args.servers.servers),
     };
-    let mut suite = Suite::resolve(&source, args)?;
+    let mut suite = Suite::resolve(&source, &args.options(), &SuiteAccounts)?;
     if !matches!(hosts, Hosts::Alone) {
         suite.check_servers()?;
     }
     if let Some(follower) = hosts.follower() {
-        return follower.follow(suite.plans(follower.send_password())?);
+        let plans = suite.plans(follower.send_password())?;
+        let cancel = signals::cancel_on_interrupt()?;
+        return follower.follow(plans, &MessageLines, &cancel);
     }
     let out = args
         .out
@@ -107,11 +111,11 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         }
     }
     let control = Control {
-        line: &line,
+        observer: &line,
         hosts,
         cancel: &cancel,
         unsaved: &unsaved,
-        visibility,
+        points: line.point_lines(visibility),
         missed_rate: MissedRate::given(args.load.allow_missed_rate),
     };
     let exit = Runner::new(&suite, &mut folder, control).run()?;
@@ -144,8 +148,8 @@ fn with_messages(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
 /// Lists the built-in suites, or prints one.
 pub(crate) fn suites(command: Option<SuitesCommand>) -> Result<Exit, Failure> {
     match command {
-        None => source::list()?,
-        Some(SuitesCommand::Show { name }) => source::show(&name)?,
+        None => print(&source::list()?)?,
+        Some(SuitesCommand::Show { name }) => print(&source::text(&name)?)?,
     }
     Ok(Exit::Done)
 }

@@ -195,6 +195,19 @@ fn boolean(value: &str) -> Option<bool> {
     }
 }
 
+/// Parses one assignment. Comments, sections and continued lines are errors,
+/// because smbd would accept them silently (smb.conf(5)).
+pub fn parse_option(line: &str) -> Result<String, &'static str> {
+    let name = line.split_once('=').map_or("", |(name, _)| name.trim());
+    let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);
+    let goes_on = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
+    if is_other || goes_on {
+        Err("expected one line NAME = VALUE")
+    } else {
+        Ok(line.to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +280,25 @@ mod tests {
             let found = samba_policies(&lines);
             let policy = found.write.map(|write| write.policy);
             assert_eq!((found.flush, policy), (flush, write), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_option_of_smbd_is_one_assignment() {
+        assert_eq!(
+            parse_option("strict sync = no").unwrap(),
+            "strict sync = no"
+        );
+        for line in [
+            "strict sync",
+            "= no",
+            "# strict sync = no",
+            "; strict sync = no",
+            "[x] a = b",
+            "a = b\n[x]",
+            "a = b \\ ",
+        ] {
+            parse_option(line).unwrap_err();
         }
     }
 }

@@ -5,13 +5,21 @@
 //! Not here: how a run is measured ([`smbench_engine`]), and how a result reads
 //! ([`smbench_report`]).
 
+pub mod account;
 pub mod calibration;
 pub mod command_line;
+pub mod conditions;
 pub mod failure;
+pub mod hosts;
 pub mod junit;
 pub mod lab_facts;
 pub mod mounts;
+pub mod observer;
+pub mod request;
 pub mod results;
+pub mod searching;
 pub mod study;
 pub mod time_left;
+pub mod unsaved;
 pub mod verdict;
+pub mod watch;

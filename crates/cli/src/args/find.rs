@@ -10,21 +10,16 @@ use smbench_model::search::Confirmations;
 use smbench_model::units::{parse_count, parse_duration};
 use smbench_report::Threshold;
 use smbench_report::find::HeldLimit;
+use smbench_runner::searching::defaults::{
+    CONFIRM, HOLD, KEEP_ALIVE, LOGON_CLIENTS, PRECISION, PROBES, SearchRange, UNTIL,
+    parse_confirmations, parse_precision,
+};
 
 use super::COMMON;
 use super::load::spacings;
 use super::run::{ConnectionArgs, OutputArgs, RunArgs};
 use super::server::ServerArgs;
-use super::value::{parse_percent, whole, whole_within};
-
-/// Defaults, which searches of suites share.
-pub(crate) const UNTIL: &str = "failed >= 1%";
-pub(crate) const HOLD: &str = "10s";
-pub(crate) const KEEP_ALIVE: &str = "10s";
-pub(crate) const LOGON_CLIENTS: u32 = 256;
-const PRECISION: &str = "2%";
-const CONFIRM: &str = "2/3";
-const PROBES: u32 = 40;
+use super::value::{whole, whole_within};
 
 /// What to search for.
 #[derive(Debug, Subcommand)]
@@ -177,36 +172,16 @@ pub(crate) struct SearchArgs {
     pub(crate) probes: u32,
 }
 
-impl Default for SearchArgs {
-    fn default() -> Self {
-        let confirm = parse_confirmations(CONFIRM);
-        Self {
-            slo: Vec::new(),
-            precision: parse_precision(PRECISION)
-                .unwrap_or_else(|error| unreachable!("valid default: {error}")),
-            confirm: confirm.unwrap_or_else(|error| unreachable!("valid default: {error}")),
-            start: None,
-            max: None,
-            probes: PROBES,
+impl SearchArgs {
+    /// Returns the range of the search.
+    pub(crate) const fn range(&self) -> SearchRange {
+        SearchRange {
+            precision: self.precision,
+            confirm: self.confirm,
+            start: self.start,
+            max: self.max,
+            probes: self.probes,
         }
-    }
-}
-
-pub(crate) fn parse_precision(text: &str) -> Result<f64, &'static str> {
-    let percent = parse_percent(text)?;
-    if percent > 0.0 {
-        Ok(percent / 100.0)
-    } else {
-        Err("the precision is more than 0 %")
-    }
-}
-
-pub(crate) fn parse_confirmations(text: &str) -> Result<Confirmations, String> {
-    let numbers = text.split_once('/');
-    let numbers = numbers.and_then(|(held, of)| Some((held.parse().ok()?, of.parse().ok()?)));
-    match numbers {
-        Some((held, of)) if (1..=of).contains(&held) && of <= 100 => Ok(Confirmations { held, of }),
-        _ => Err("write it as 2/3: in 2 of 3 probes, at most 100".to_owned()),
     }
 }
 

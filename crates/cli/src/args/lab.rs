@@ -10,6 +10,8 @@ use clap::{Args, Subcommand};
 use smbench_lab::Signing;
 use smbench_model::units::{Size, parse_duration};
 
+use smbench_runner::lab_facts::parse_option;
+
 use super::value::whole_within;
 
 /// Default address of lab servers.
@@ -101,19 +103,6 @@ fn parse_own_address(text: &str) -> Result<IpAddr, &'static str> {
     }
 }
 
-/// Parses one assignment. Comments, sections and continued lines are errors,
-/// because smbd would accept them silently (smb.conf(5)).
-pub(crate) fn parse_option(line: &str) -> Result<String, &'static str> {
-    let name = line.split_once('=').map_or("", |(name, _)| name.trim());
-    let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);
-    let goes_on = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
-    if is_other || goes_on {
-        Err("expected one line NAME = VALUE")
-    } else {
-        Ok(line.to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,25 +112,6 @@ mod tests {
         assert_eq!(parse_own_address("127.0.0.1"), Ok(LOOPBACK));
         for text in ["0.0.0.0", "::", "localhost", ""] {
             parse_own_address(text).unwrap_err();
-        }
-    }
-
-    #[test]
-    fn an_option_of_smbd_is_one_assignment() {
-        assert_eq!(
-            parse_option("strict sync = no").unwrap(),
-            "strict sync = no"
-        );
-        for line in [
-            "strict sync",
-            "= no",
-            "# strict sync = no",
-            "; strict sync = no",
-            "[x] a = b",
-            "a = b\n[x]",
-            "a = b \\ ",
-        ] {
-            parse_option(line).unwrap_err();
         }
     }
 }

@@ -1,16 +1,17 @@
 //! The options of `suite` and `suites`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use smbench_model::lists::clients::ClientList;
+use smbench_model::spec::RunOptions;
 use smbench_report::{FlushDoc, WritePolicyDoc};
 use smbench_runner::calibration::CalibrationSource;
 
 use super::load::WindowArgs;
 use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths, whole};
+use crate::requests::connect_limits;
+use crate::suite::options::{NamedPolicy, NamedServers, PointChoice, SuiteLoad, SuiteOptions};
 
 pub(super) const EXIT_CODES: &str = "\
 Run the same command again to resume an interrupted suite. Values in the suite override those in
@@ -132,114 +133,30 @@ pub(crate) struct SuiteLoadArgs {
     pub(crate) window: WindowArgs,
 }
 
-/// Selection of a suite's load points.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PointChoice {
-    /// These load points, independent of the suite.
-    These(ClientList),
-    /// The first load point of the suite, and every n-th after it.
-    Every(usize),
-}
-
-impl FromStr for PointChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim().strip_prefix('/') {
-            None => match text.parse() {
-                Ok(list) => Ok(Self::These(list)),
-                Err(error) => Err(format!("{error}")),
+impl SuiteArgs {
+    /// Returns the options of the suite.
+    pub(crate) fn options(&self) -> SuiteOptions {
+        let (servers, load) = (&self.servers, &self.load);
+        SuiteOptions {
+            servers: NamedServers {
+                servers: servers.servers.clone(),
+                flush: servers.flush.clone(),
+                write: servers.write.clone(),
+                password_file: servers.password_file.clone(),
+                authentication_file: servers.authentication_file.clone(),
             },
-            Some(step) => match step.parse() {
-                Ok(step @ 1..) => Ok(Self::Every(step)),
-                _ => Err(format!("`/{step}` is no step: give /2 or more, or clients")),
+            load: SuiteLoad {
+                quick: load.quick,
+                points: load.points.clone(),
+                passes: load.passes,
+                profiles: load.profiles.clone(),
+                skip_unknown: load.skip_unknown,
             },
+            run: RunOptions {
+                sessions: self.session.options(),
+                ..load.window.options()
+            },
+            limits: connect_limits(self.connect),
         }
-    }
-}
-
-impl PointChoice {
-    /// Returns the selected load points of a suite that has `all`.
-    pub(crate) fn of(&self, all: &[u32]) -> Vec<u32> {
-        match self {
-            Self::These(list) => list.as_slice().to_vec(),
-            Self::Every(step) => all.iter().copied().step_by(*step).collect(),
-        }
-    }
-}
-
-/// The flush policy or the write policy of a named server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedPolicy<P> {
-    pub(crate) server: String,
-    pub(crate) policy: P,
-}
-
-impl<P: Copy> NamedPolicy<P> {
-    /// Parses `NAME=POLICY`; `None` if that is none of `policies`.
-    fn parse(text: &str, policies: [(&str, P); 2]) -> Option<Self> {
-        let (server, given) = text.rsplit_once('=')?;
-        let known = policies.iter().find(|(name, _)| *name == given);
-        known.map(|&(_, policy)| Self {
-            server: server.to_owned(),
-            policy,
-        })
-    }
-}
-
-impl FromStr for NamedPolicy<FlushDoc> {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let policies = [
-            ("honours", FlushDoc::Honours),
-            ("ignores", FlushDoc::Ignores),
-        ];
-        Self::parse(text, policies).ok_or("expected NAME=honours or NAME=ignores")
-    }
-}
-
-impl FromStr for NamedPolicy<WritePolicyDoc> {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let policies = [
-            ("waits", WritePolicyDoc::Waits),
-            ("buffers", WritePolicyDoc::Buffers),
-        ];
-        Self::parse(text, policies).ok_or("expected NAME=waits or NAME=buffers")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ramp_is_thinned_by_a_list_or_a_step() {
-        let ramp: Vec<u32> = (0..16).map(|at| if at == 0 { 1 } else { at * 4 }).collect();
-        let thinned = |text: &str| text.parse::<PointChoice>().unwrap().of(&ramp);
-        assert_eq!(thinned("1,8,16"), [1, 8, 16]);
-        assert_eq!(thinned("/1"), ramp);
-        assert_eq!(thinned("/4"), [1, 16, 32, 48]);
-        assert_eq!(thinned("/99"), [1]);
-        for text in ["", "/", "/0", "/x", "0", "8..4"] {
-            text.parse::<PointChoice>().unwrap_err();
-        }
-    }
-
-    #[test]
-    fn a_policy_goes_with_a_name() {
-        let named: NamedPolicy<FlushDoc> = "a=b=ignores".parse().unwrap();
-        assert_eq!(
-            (named.server.as_str(), named.policy),
-            ("a=b", FlushDoc::Ignores)
-        );
-        for text in ["nas", "nas=", "nas=maybe", "honours"] {
-            text.parse::<NamedPolicy<FlushDoc>>().unwrap_err();
-            text.parse::<NamedPolicy<WritePolicyDoc>>().unwrap_err();
-        }
-        let named: NamedPolicy<WritePolicyDoc> = "nas=waits".parse().unwrap();
-        assert_eq!(named.policy, WritePolicyDoc::Waits);
     }
 }

@@ -11,7 +11,7 @@ use smbench_model::units::format_duration;
 use smbench_runner::command_line::hide_urls;
 
 use super::*;
-use crate::request::RunRequest;
+use crate::requests;
 
 #[test]
 fn the_definition_is_consistent() {
@@ -118,7 +118,7 @@ fn the_help_names_the_defaults_that_plans_have() {
     let CliCommand::Run(args) = Cli::try_parse_from(["smbench", "run"]).unwrap().command else {
         panic!("run is run");
     };
-    let request = RunRequest::resolve_all(&args).unwrap().remove(0);
+    let request = requests::resolve_all(&args).unwrap().remove(0);
     let Plan { work, limits, .. } = request.draft;
     let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
     let mut command = Cli::command();
@@ -162,7 +162,7 @@ fn waits_can_be_shortened_wherever_a_server_is_asked() {
         let args = [&["smbench"], command, &limits].concat();
         let parsed = Cli::try_parse_from(&args).unwrap().command;
         if let CliCommand::Run(args) = parsed {
-            let request = RunRequest::resolve_all(&args).unwrap().remove(0);
+            let request = requests::resolve_all(&args).unwrap().remove(0);
             let plan = request.draft;
             assert_eq!(plan.limits.connect, Duration::from_secs(2));
             assert_eq!(plan.limits.setup, Duration::from_secs(3));
@@ -204,7 +204,7 @@ fn the_usual_lengths_are_short_forms() {
         let CliCommand::Run(args) = Cli::try_parse_from(args).unwrap().command else {
             panic!("run is run");
         };
-        let work = RunRequest::resolve_all(&args).unwrap().remove(0).draft.work;
+        let work = requests::resolve_all(&args).unwrap().remove(0).draft.work;
         (
             work.duration.as_secs(),
             work.ramp_up.as_millis(),

@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{ProgressLine, Visibility};
 use crate::recycled::{judge, told};
-use crate::request::ServerAccess;
+use crate::requests::ServerAccess;
 use crate::signals;
 
 pub(super) fn cleanup(args: &ProbeArgs) -> Result<Exit, Failure> {

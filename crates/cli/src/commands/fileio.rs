@@ -12,7 +12,7 @@ use crate::args::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::complain;
-use crate::request::GivenServer;
+use crate::requests::given;
 
 /// Executes the command.
 pub(super) fn fileio(command: FileioCommand, hosts: &Hosts) -> Result<Exit, Failure> {
@@ -124,5 +124,5 @@ fn target(args: &FileioArgs, command: &str) -> Result<Target, Failure> {
              of its own"
         )));
     };
-    GivenServer::resolve(url, &args.server.secrets)?.with_password()
+    given(url, &args.server.secrets)?.with_password()
 }

@@ -9,8 +9,9 @@ use smbench_report::doc::FindKind;
 use smbench_report::text::{summary, verdict};
 use smbench_report::{Find, RunDoc, render};
 
-use super::run::{self, Gate, NextSteps, Presentation};
+use super::run::{self, NextSteps, Presentation};
 use crate::args::{FindArgs, FindCommand, OutputArgs};
+use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::{print, print_coloured};
@@ -27,7 +28,7 @@ pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure>
         FindCommand::Logons(args) => return logons::find(&args, hosts),
         FindCommand::Sessions(args) => return sessions::find(&args, hosts),
     };
-    let spec = loads::spec(kind, &args.search, OptionNames::Flags)?;
+    let spec = loads::spec(kind, &args.search.range(), OptionNames::Settings)?;
     check(kind, &args)?;
     let load = &mut args.run.load;
     let work = loads::work(kind, &spec, load.clients.take());
@@ -84,7 +85,7 @@ fn check(kind: FindKind, args: &FindArgs) -> Result<(), Failure> {
         repeat: load.repeat,
         ..WorkSpec::default()
     };
-    loads::check(kind, &work, &args.search.slo, OptionNames::Flags)?;
+    loads::check(kind, &work, &args.search.slo, OptionNames::Settings)?;
     check_outputs(&args.run.output)?;
     if args.run.part.is_given() {
         let why = "--client-range, --begin-at: a search has several load points";

@@ -14,12 +14,13 @@ use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::request::{RunRequest, RunServer};
+use crate::requests;
 
 /// Number of operations shown for the first client.
 const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    let requests = RunRequest::resolve_all(args)?;
+    let requests = requests::resolve_all(args)?;
     let plans = requests.iter().map(describe);
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
     print(&plans.join("\n"))?;

@@ -16,7 +16,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{self, Visibility};
-use crate::request::ServerAccess;
+use crate::requests::ServerAccess;
 use crate::signals::{self, cleanup_command, left_behind};
 
 /// Names of the capability bits (MS-SMB2 2.2.4).

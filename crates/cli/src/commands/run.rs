@@ -6,7 +6,6 @@
 //! the other profiles still run.
 
 mod conclusion;
-mod conditions;
 mod presentation;
 mod publish;
 
@@ -25,26 +24,26 @@ use smbench_report::units::plain;
 use smbench_report::{Find, RunDoc, render};
 
 use self::conclusion::{EndedBy, conclude};
-pub(crate) use self::conditions::Gate;
-use self::conditions::{AbortReason, SUITE};
 pub(crate) use self::presentation::{NextSteps, Presentation};
 use crate::args::{OutputArgs, RunArgs, without_urls};
+use crate::conditions::{AbortReason, Gate, SUITE};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::junit::Junit;
 use crate::live::{LiveScreen, LiveTitle};
-use crate::output::{complain, print, print_coloured};
-use crate::progress::{ProgressLine, Visibility};
+use crate::output::{MessageLines, complain, print, print_coloured};
+use crate::progress::{LineReport, ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer};
+use crate::requests;
 use crate::results::{Results, check_writable, save_csv_iometer};
 use crate::searching::loads::check_plan;
 use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
 use crate::signals::{self, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
-use crate::watch::{IntervalReport, Log, PointLines, RunPart, SaveResults, Watch};
+use crate::watch::{IntervalReport, Log, RunPart, Watch};
 
 pub(super) fn run(args: &RunArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     carry_out_all(args, None, hosts)
@@ -56,7 +55,7 @@ pub(super) fn search(args: &RunArgs, find: Find, hosts: &Hosts) -> Result<Exit, 
 }
 
 fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Exit, Failure> {
-    let requests = RunRequest::resolve_all(args)?;
+    let requests = requests::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
     if let Some(find) = &find {
         check_plan(find.limits(), &requests[0].draft)?;
@@ -89,7 +88,7 @@ fn run_requests(
         junit,
     };
     for request in requests {
-        gate.check(&request.draft)?;
+        gate.check(&request.draft)?.iter().for_each(complain);
     }
     if let (RunServer::Embedded, false) = (&requests[0].server, args.fail_if.is_empty()) {
         complain("no server is given: the conditions judge the built-in test server");
@@ -144,11 +143,12 @@ pub(crate) fn carry_out(
     requests: &[RunRequest],
     output: &OutputArgs,
     presentation: &Presentation<'_>,
-    mut interim: Option<IntervalReport>,
+    mut interim: Option<LineReport>,
 ) -> Result<Exit, Failure> {
     presentation.hosts.check_server(&requests[0])?;
     if let Some(follower) = presentation.hosts.follower() {
-        return follower.follow_requests(requests);
+        let cancel = signals::cancel_on_interrupt()?;
+        return follower.follow_requests(requests, &MessageLines, &cancel);
     }
     let target = match &requests[0].server {
         RunServer::Embedded => None,
@@ -290,7 +290,7 @@ fn run_one(
     context: &RunContext<'_>,
     left: &mut TimeLeft,
     cancel: &Cancel,
-    interim: Option<&mut IntervalReport>,
+    interim: Option<&mut LineReport>,
 ) -> Result<Ran, Failure> {
     let &RunContext {
         output,
@@ -319,12 +319,14 @@ fn run_one(
         left,
         plan: &plan,
         place: context.name.as_deref(),
-        points: PointLines::instead_of(line, context.presentation.points),
+        points: line.point_lines(context.presentation.points),
     };
     let watch = Watch::new(line, part, &mut results, log, request.disclosure(), unsaved);
     let gate = &context.presentation.gate;
-    let (aborted, mut abort) = gate.abort(&plan, cancel).unzip();
-    let watch = watch.with_intervals(interim.into_iter().chain(abort.as_mut()));
+    let (aborted, abort) = gate.abort(&plan, cancel).unzip();
+    let interim = interim
+        .map(|report| -> IntervalReport<'_> { Box::new(move |interval| report(interval, line)) });
+    let watch = watch.with_intervals(interim.into_iter().chain(abort));
     line.cover(|| title(&plan, request, context))?;
     let search = context.presentation.find.clone();
     let searching = search.map(|search| Searching::begin(search, cancel));
@@ -334,12 +336,18 @@ fn run_one(
             let lines = if output.quiet {
                 ProbeLines::Hidden
             } else {
-                ProbeLines::Above(line, None)
+                ProbeLines::Told(line, None)
             };
             let mut course = SearchCourse::of(searching, &plan, request.disclosure(), lines);
-            hosts.execute(&plan, &mut course, &mut watch, cancel)
+            hosts.execute(&plan, &mut course, &mut watch, line, cancel)
         }
-        None => hosts.execute(&plan, &mut PlannedCourse::of(&plan), &mut watch, cancel),
+        None => hosts.execute(
+            &plan,
+            &mut PlannedCourse::of(&plan),
+            &mut watch,
+            line,
+            cancel,
+        ),
     };
     line.clear();
     drop(server);
@@ -376,11 +384,5 @@ fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTit
         clients: plan.work.load_points.clone(),
         passes: plan.work.repeat,
         is_replay: plan.work.workload.replay().is_some(),
-    }
-}
-
-impl SaveResults for &mut Results {
-    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
-        Results::save(self, &doc)
     }
 }

@@ -62,4 +62,4 @@ fn without_link(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,13 +2,14 @@
 
 use smbench_formats::profile;
 use smbench_model::profile::Profile;
+use smbench_model::setting;
 use smbench_model::spec::RunOptions;
 use smbench_report::study::TransferDoc;
 
+use super::options::SuiteOptions;
 use super::searches::{SearchJob, SearchTimes};
 use super::source::Source;
 use super::transfers::{self, Transfer};
-use crate::args::SuiteArgs;
 use crate::failure::Failure;
 use crate::request;
 
@@ -48,7 +49,7 @@ impl From<SearchJob> for Chosen {
 /// Returns the profiles to run: those that the suite generates first, then the
 /// others, then the searches. The command line may select some of them, or name other
 /// profiles instead.
-pub(super) fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, Failure> {
+pub(super) fn chosen(source: &Source, args: &SuiteOptions) -> Result<Vec<Chosen>, Failure> {
     let unknown = request::unknown(args.load.skip_unknown || source.spec.skip_unknown);
     let made = source.spec.transfers.as_ref().map(transfers::all);
     let refuse = |what: &str| {
@@ -106,7 +107,7 @@ pub(super) fn chosen(source: &Source, args: &SuiteArgs) -> Result<Vec<Chosen>, F
 }
 
 /// Fails if `skip_unknown` is set, but no profile has lines to leave out.
-pub(super) fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Failure> {
+pub(super) fn check_skipping(source: &Source, args: &SuiteOptions) -> Result<(), Failure> {
     let written = source.spec.profiles.iter().map(|entry| &entry.profile);
     let is_recorded = |name: &String| profile::may_be_loadfile(name);
     let is_any_recorded = match &args.load.profiles[..] {
@@ -114,7 +115,7 @@ pub(super) fn check_skipping(source: &Source, args: &SuiteArgs) -> Result<(), Fa
         given => given.iter().any(is_recorded),
     };
     let said = match (args.load.skip_unknown, source.spec.skip_unknown) {
-        (true, _) => "--skip-unknown".to_owned(),
+        (true, _) => setting::SKIP_UNKNOWN.to_string(),
         (false, true) => format!("suite {}: skip_unknown", source.origin),
         (false, false) => return Ok(()),
     };

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use smbench_model::plan::Plan;
+use smbench_model::setting;
 use smbench_report::doc::{MachineDoc, OutcomeDoc, PlanDoc};
 use smbench_report::study::StudyDoc;
 use smbench_report::{Disclosure, FactSource, LoadError, RunDoc, WriteDoc};
@@ -75,8 +76,9 @@ impl Folder {
         make_folder(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {
             return Err(Failure::Usage(format!(
-                "folder {} holds something, but no study: use another --out",
-                path.display()
+                "folder {} holds something, but no study: use another {}",
+                path.display(),
+                setting::OUT
             )));
         }
         let mut running = lock(path)?;
@@ -356,8 +358,9 @@ fn unreadable(error: LoadError) -> Failure {
 
 fn other_study(path: &Path, difference: &str) -> Failure {
     Failure::Usage(format!(
-        "folder {} holds a study with {difference}: use another --out",
-        path.display()
+        "folder {} holds a study with {difference}: use another {}",
+        path.display(),
+        setting::OUT
     ))
 }
 

@@ -1,10 +1,10 @@
-//! Options of a suite's command line that apply to every run.
+//! Times of a suite that is only tried out.
 
 use std::time::Duration;
 
 use smbench_model::spec::{RunOptions, WorkSpec};
 
-use crate::args::SuiteArgs;
+use super::options::SuiteLoad;
 
 /// Times of `--quick`: window, and ramps before and after it.
 const QUICK: [Duration; 3] = [
@@ -14,8 +14,8 @@ const QUICK: [Duration; 3] = [
 ];
 
 /// Returns the options that `--quick` sets for every run.
-pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
-    let [duration, ramp_up, ramp_down] = if args.load.quick {
+pub(super) fn quick(load: &SuiteLoad) -> RunOptions {
+    let [duration, ramp_up, ramp_down] = if load.quick {
         QUICK.map(Some)
     } else {
         [None; 3]
@@ -28,13 +28,5 @@ pub(super) fn quick(args: &SuiteArgs) -> RunOptions {
             ..WorkSpec::default()
         },
         ..RunOptions::default()
-    }
-}
-
-/// Returns the other options for every run.
-pub(super) fn options(args: &SuiteArgs) -> RunOptions {
-    RunOptions {
-        sessions: args.session.options(),
-        ..args.load.window.options()
     }
 }

@@ -17,9 +17,10 @@ use smbench_model::target::{Secret, Target};
 use smbench_report::Disclosure;
 use smbench_report::study::StudyServerDoc;
 
+use crate::account::GivenServer;
 use crate::failure::Failure;
 use crate::lab_facts::{Durability, LabFacts};
-use crate::request::{self, GivenServer};
+use crate::request;
 
 /// A server of a suite.
 #[derive(Debug)]

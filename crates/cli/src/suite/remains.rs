@@ -12,9 +12,7 @@ use smbench_protocol::DialectRange;
 
 use super::folder::{Folder, Remains};
 use super::resolve::Suite;
-use crate::output::complain;
-use crate::progress::ProgressLine;
-use crate::signals::cleanup_command;
+use crate::observer::{LeftShare, RunObserver};
 
 /// Longest time that a server may need to notice that a suite was killed.
 const NOTICE_LIMIT: Duration = Duration::from_secs(10);
@@ -22,12 +20,12 @@ const NOTICE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Removes items that a suite left behind because it was killed or lost a server.
 /// Items that cannot be removed are reported, and stay noted.
-pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &ProgressLine) {
+pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, observer: &dyn RunObserver) {
     let mut stay = Vec::new();
     for remains in folder.remains() {
         let removed = match remains {
             Remains::Samba { folder } => {
-                ScratchSamba::remove_remains(folder).map_err(|error| error.to_string())
+                ScratchSamba::remove_remains(folder).map_err(|error| Stay::For(error.to_string()))
             }
             Remains::Share {
                 server,
@@ -35,25 +33,33 @@ pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, line: &Progress
                 url,
             } => clean(suite, server, directory, url.as_deref()),
         };
-        if let Err(reason) = removed {
-            let told = format!("what an earlier suite left remains: {reason}");
-            line.suspended(|| complain(told));
-            stay.push(remains.clone());
+        let Err(why) = removed else { continue };
+        let told = |reason: &str| format!("what an earlier suite left remains: {reason}");
+        match why {
+            Stay::For(reason) => observer.note(&told(&reason)),
+            Stay::On(url, reason) => {
+                let dialects = DialectRange::ALL;
+                let url = url.as_str();
+                observer.left_behind(&told(&reason), LeftShare { url, dialects });
+            }
         }
+        stay.push(remains.clone());
     }
     // A write error is reported when the next item is noted.
     let _ = folder.set_remains(stay);
 }
 
+/// Reason why an item stays.
+enum Stay {
+    For(String),
+    /// It stays on the share with this URL.
+    On(String, String),
+}
+
 /// Removes a directory on a server of the suite. `url` was the server's URL when
 /// the directory was made.
-fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Result<(), String> {
-    let remedy = |url: &str| {
-        format!(
-            "directory '{directory}'; remove it with: {}",
-            cleanup_command(url, DialectRange::ALL)
-        )
-    };
+fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Result<(), Stay> {
+    let remedy = |url: &str| Stay::On(url.to_owned(), format!("directory '{directory}'"));
     let mut hosts = suite.hosts.iter();
     let host = hosts.find(|host| host.name == server);
     let target = match (host.and_then(|host| host.given()), url) {
@@ -63,14 +69,15 @@ fn clean(suite: &Suite, server: &str, directory: &str, url: Option<&str>) -> Res
         (Some(target), _) => target,
         (None, Some(url)) => return Err(remedy(url)),
         (None, None) => {
-            return Err(format!("directory '{directory}' on a server `{server}`"));
+            let reason = format!("directory '{directory}' on a server `{server}`");
+            return Err(Stay::For(reason));
         }
     };
     let deadline = Instant::now() + NOTICE_LIMIT;
     loop {
         let found =
             probe::remove_remains(target, SessionOptions::default(), suite.limits, directory)
-                .map_err(|error| format!("directory '{directory}': {error}"))?;
+                .map_err(|error| Stay::For(format!("directory '{directory}': {error}")))?;
         let is_left = !found.in_use.is_empty() || !found.foreign.is_empty();
         if !is_left {
             return Ok(());

@@ -7,6 +7,7 @@ use smbench_engine::hosts::SendPassword;
 use smbench_model::limits::Limits;
 use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Place, Plan, PlanError};
+use smbench_model::setting::{self, Advice};
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::StudyDoc;
@@ -15,15 +16,17 @@ use smbench_report::units::counted;
 use super::chosen::{Chosen, check_skipping, chosen};
 use super::client;
 use super::comparisons::comparison;
-use super::given::{options, quick};
+use super::given::quick;
 use super::host::{Host, HostKind};
+use super::options::{SuiteLoad, SuiteOptions};
 use super::parts::PassPart;
 use super::passes::PassId;
 use super::searches::SearchJob;
 use super::servers::hosts;
 use super::source::Source;
 use super::spec::twice;
-use crate::args::{SuiteArgs, SuiteLoadArgs, command_line};
+use crate::account::Accounts;
+use crate::command_line::command_line;
 use crate::failure::Failure;
 use crate::request;
 use crate::searching::Search;
@@ -62,9 +65,9 @@ impl Suite {
         match self.hosts.iter().find(own) {
             None => Ok(()),
             Some(host) => Err(Failure::Usage(format!(
-                "server {}: several hosts need servers that all of them reach: give its URL with \
-                 --server",
-                host.name
+                "server {}: several hosts need servers that all of them reach: give its URL with {}",
+                host.name,
+                Advice("@server")
             ))),
         }
     }
@@ -104,7 +107,11 @@ impl Suite {
     }
 
     /// Checks a suite. Makes no connection.
-    pub(super) fn resolve(source: &Source, args: &SuiteArgs) -> Result<Self, Failure> {
+    pub(super) fn resolve(
+        source: &Source,
+        args: &SuiteOptions,
+        accounts: &dyn Accounts,
+    ) -> Result<Self, Failure> {
         let refuse = |what: String| Failure::Usage(format!("suite {}: {what}", source.origin));
         let spec = &source.spec;
         if spec.run.work.clients.is_some() || spec.run.work.repeat.is_some() {
@@ -122,7 +129,8 @@ impl Suite {
         let has_points = chosen.iter().any(|chosen| chosen.job.is_none());
         if args.load.points.is_some() && !has_points {
             return Err(Failure::Usage(
-                "--points: all that runs are searches, which choose their load points".to_owned(),
+                Advice("@points: all that runs are searches, which choose their load points")
+                    .to_string(),
             ));
         }
         let plans = chosen
@@ -135,7 +143,7 @@ impl Suite {
                 "two profiles are called `{twice}`: give one of them another name"
             )));
         }
-        let mut hosts = hosts(source, &args.servers)?;
+        let mut hosts = hosts(source, &args.servers, accounts)?;
         let of_hosts = |(common, chosen): (&Plan, &Chosen)| {
             let of_host = |host: &Host| match host.run.given().next() {
                 None => Ok(common.clone()),
@@ -180,20 +188,20 @@ impl Suite {
             plans,
             searches: searches.collect(),
             hosts,
-            limits: request::connect_limits(args.connect),
+            limits: args.limits,
         })
     }
 }
 
 /// Returns the number of passes, or why it is out of bounds.
-fn passes(source: &Source, args: &SuiteLoadArgs) -> Result<u32, String> {
+fn passes(source: &Source, args: &SuiteLoad) -> Result<u32, String> {
     match args.passes.or(source.spec.passes).unwrap_or(1) {
         passes @ 1..=PASSES_MAX => Ok(passes),
         passes => Err(format!("passes is {passes}: give 1 to {PASSES_MAX}")),
     }
 }
 
-fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failure> {
+fn load_points(source: &Source, args: &SuiteLoad) -> Result<Vec<u32>, Failure> {
     let written = match &source.spec.clients {
         Some(list) => list.clone(),
         None => DEFAULT_CLIENTS
@@ -210,7 +218,7 @@ fn load_points(source: &Source, args: &SuiteLoadArgs) -> Result<Vec<u32>, Failur
 /// its own, or for any other.
 fn plan(
     source: &Source,
-    args: &SuiteArgs,
+    args: &SuiteOptions,
     points: &[u32],
     chosen: &Chosen,
     host: Option<&Host>,
@@ -237,7 +245,7 @@ fn plan(
         },
         ..RunOptions::default()
     };
-    let (given, quick) = (options(args), quick(args));
+    let (given, quick) = (args.run.clone(), quick(&args.load));
     if let Some(host) = host {
         check_clash(source, &given, host)?;
     }
@@ -265,7 +273,7 @@ fn plan(
         profile,
         &options,
         request::embedded(),
-        request::connect_limits(args.connect),
+        args.limits,
         // If the system does not provide the number, one thread always works.
         thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
     )
@@ -274,8 +282,9 @@ fn plan(
             Failure::Plan(PlanError { place: at, problem })
         }
         Place::Option(field) if quick.gives(field) => Failure::Usage(format!(
-            "{place}: --quick sets {field}: {problem} (--{})",
-            field.replace('_', "-")
+            "{place}: {} sets {field}: {problem} ({})",
+            Advice("@quick"),
+            setting::spelled(field)
         )),
         Place::Option(_) => {
             let server = host.map(|host| format!(", server `{}`", host.name));
@@ -320,11 +329,11 @@ fn sessions(points: &[u32], chosen: &Chosen, place: &str) -> Result<ClientList, 
 fn check_clash(source: &Source, given: &RunOptions, host: &Host) -> Result<(), Failure> {
     match client::clash(&given.sessions, &host.run) {
         Some(key) => Err(Failure::Usage(format!(
-            "suite {}: server `{}` has {key} of its own, and --{} is given for all servers: leave \
+            "suite {}: server `{}` has {key} of its own, and {} is given for all servers: leave \
              out one of them",
             source.origin,
             host.name,
-            key.replace('_', "-")
+            setting::spelled(key)
         ))),
         None => Ok(()),
     }

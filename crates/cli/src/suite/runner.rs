@@ -23,22 +23,21 @@ use super::remains::remove_remains;
 use super::resolve::Suite;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::output::complain;
-use crate::progress::{ProgressLine, Visibility};
+use crate::observer::RunObserver;
 use crate::searching::Search;
 use crate::time_left::{PlannedEnd, TimeLeft, of_point};
 use crate::unsaved::Unsaved;
 use crate::verdict::{MissedRate, judge, judge_search};
 use crate::watch::PointLines;
 
-/// State that a suite shares with its progress line and signal handling.
+/// State that a suite shares with its observer, and with what stops it.
 #[derive(Clone, Copy)]
 pub(super) struct Control<'a> {
-    pub(super) line: &'a ProgressLine,
+    pub(super) observer: &'a dyn RunObserver,
     pub(super) hosts: &'a Hosts,
     pub(super) cancel: &'a Cancel,
     pub(super) unsaved: &'a Unsaved,
-    pub(super) visibility: Visibility,
+    pub(super) points: PointLines,
     pub(super) missed_rate: MissedRate,
 }
 
@@ -46,11 +45,11 @@ pub(super) struct Control<'a> {
 pub(super) struct Runner<'a> {
     suite: &'a Suite,
     folder: &'a mut Folder,
-    line: &'a ProgressLine,
+    observer: &'a dyn RunObserver,
     hosts: &'a Hosts,
     cancel: &'a Cancel,
     unsaved: &'a Unsaved,
-    /// Whether load points are printed because no progress line can be shown.
+    /// Whether each load point has a line.
     points: PointLines,
     missed_rate: MissedRate,
     /// Number of directories of this invocation that remain on a share.
@@ -67,21 +66,21 @@ pub(super) struct Runner<'a> {
 impl<'a> Runner<'a> {
     pub(super) fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
         let Control {
-            line,
+            observer,
             hosts,
             cancel,
             unsaved,
-            visibility,
+            points,
             missed_rate,
         } = control;
         Self {
             suite,
             folder,
-            line,
+            observer,
             hosts,
             cancel,
             unsaved,
-            points: PointLines::instead_of(line, visibility),
+            points,
             missed_rate,
             leftovers: 0,
             failed: Vec::new(),
@@ -90,10 +89,9 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs every pass that is not complete. Messages about the result go to
-    /// standard error.
+    /// Runs every pass that is not complete. Messages about the result go to the observer.
     pub(super) fn run(mut self) -> Result<Exit, Failure> {
-        remove_remains(self.suite, self.folder, self.line);
+        remove_remains(self.suite, self.folder, self.observer);
         let passes = all_passes(&self.suite.study);
         let planned = passes.iter().map(|&pass| self.planned(pass)).sum();
         let has_searches = passes.iter().any(|&pass| self.suite.search(pass).is_some());
@@ -123,7 +121,7 @@ impl<'a> Runner<'a> {
                     self.beyond.push(pass);
                 }
                 Err(Incomplete::Stop(failure)) => {
-                    self.line.clear();
+                    self.observer.ended();
                     return Err(*failure);
                 }
                 Err(Incomplete::NotLetIn(exit, reason)) => {
@@ -145,7 +143,7 @@ impl<'a> Runner<'a> {
             self.folder.load(pass, self.suite)?;
             left.forgo(self.not_needed(pass));
         }
-        self.line.clear();
+        self.observer.ended();
         self.verdict(&passes)
     }
 
@@ -199,7 +197,7 @@ impl<'a> Runner<'a> {
     }
 
     fn tell(&self, message: &str) {
-        self.line.suspended(|| complain(message));
+        self.observer.note(message);
     }
 
     /// Reports missing and invalid load points, server by server.
@@ -227,7 +225,7 @@ impl<'a> Runner<'a> {
                     Some((_, exit, reason)) => (*exit, reason.as_str()),
                     None => (Exit::Invalid, "no reason given"),
                 };
-                complain(format_args!(
+                self.tell(&format!(
                     "{name}: {} not measured: {reason}",
                     parts::told(&missing)
                 ));
@@ -246,7 +244,7 @@ impl<'a> Runner<'a> {
                     None => judge(doc).or_else(|| self.missed_rate.judge(doc)),
                 });
                 if let Some((exit, Some(reason))) = judged {
-                    complain(format_args!("{}: {reason}", self.place(pass)));
+                    self.tell(&format!("{}: {reason}", self.place(pass)));
                     worst = match worst {
                         Exit::Setup | Exit::Usage => worst,
                         _ => exit,

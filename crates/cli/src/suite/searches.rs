@@ -16,9 +16,9 @@ use smbench_report::study::StudySearchDoc;
 
 use super::source::Source;
 use super::spec::FindEntry;
-use crate::args::{HOLD, KEEP_ALIVE, LOGON_CLIENTS, SearchArgs, UNTIL};
 use crate::failure::Failure;
 use crate::searching::Search;
+use crate::searching::defaults::{HOLD, KEEP_ALIVE, LOGON_CLIENTS, SearchRange, UNTIL};
 use crate::searching::held::HeldSearch;
 use crate::searching::loads::{self, OptionNames};
 use crate::searching::logons::LogonSearch;
@@ -266,9 +266,8 @@ fn of_load(source: &Source, entry: &FindEntry) -> Result<SearchJob, Failure> {
 
 /// Returns the range of a search for a load.
 fn spec(entry: &FindEntry) -> Result<SearchSpec, Failure> {
-    let default = SearchArgs::default();
-    let args = SearchArgs {
-        slo: Vec::new(),
+    let default = SearchRange::default();
+    let args = SearchRange {
         precision: entry.precision.unwrap_or(default.precision),
         confirm: entry.confirm.unwrap_or(default.confirm),
         start: entry.start,

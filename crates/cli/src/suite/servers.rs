@@ -2,47 +2,59 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum as _;
 use smbench_lab::{LabError, ScratchSamba};
 use smbench_model::cpu::CpuSource;
+use smbench_model::setting::{self, Advice};
 use smbench_model::spec::SessionsSpec;
 use smbench_model::target::UrlPassword;
 
 use super::client;
 use super::host::{Host, HostKind};
+use super::options::NamedServers;
 use super::source::Source;
 use super::spec::{NAMED, ServerEntry, twice};
-use crate::args::{Auth, LoginArgs, NamedServerArgs, SecretArgs, parse_option};
+use crate::account::{Accounts, SuiteCredentials, kerberos_file};
 use crate::failure::Failure;
-use crate::lab_facts::{Durability, samba_policies};
-use crate::login;
+use crate::lab_facts::{Durability, parse_option, samba_policies};
 use crate::mounts::parse_target;
-use crate::request::{self, GivenServer};
+use crate::request;
 
 /// Returns the servers of the command line, then those of the suite.
-pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>, Failure> {
+pub(super) fn hosts(
+    source: &Source,
+    args: &NamedServers,
+    accounts: &dyn Accounts,
+) -> Result<Vec<Host>, Failure> {
     let mut hosts = args
         .servers
         .iter()
-        .map(|text| named(text, args))
+        .map(|text| named(text, args, accounts))
         .collect::<Result<Vec<_>, _>>()?;
-    let flush = args.flush.iter().map(|of| ("--server-flush", &of.server));
-    let write = args.write.iter().map(|of| ("--server-write", &of.server));
+    let flush = args
+        .flush
+        .iter()
+        .map(|of| (setting::SERVER_FLUSH, &of.server));
+    let write = args
+        .write
+        .iter()
+        .map(|of| (setting::SERVER_WRITE, &of.server));
     let is_stray = |server: &String| hosts.iter().all(|host| host.name != *server);
     if let Some((option, stray)) = flush.chain(write).find(|(_, name)| is_stray(name)) {
         return Err(Failure::Usage(format!(
-            "{option} {stray}: no --server has that name"
+            "{option} {stray}: no {} has that name",
+            Advice("@server")
         )));
     }
     for entry in &source.spec.servers {
         if !entry.unless_named || args.servers.is_empty() {
-            hosts.push(written(source, entry)?);
+            hosts.push(written(source, entry, accounts)?);
         }
     }
     if hosts.is_empty() {
         return Err(Failure::Usage(format!(
-            "suite {} has no servers: add [[servers]] tables, or give --server NAME=URL",
-            source.origin
+            "suite {} has no servers: add [[servers]] tables, or give {} NAME=URL",
+            source.origin,
+            Advice("@server")
         )));
     }
     let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
@@ -55,23 +67,23 @@ pub(super) fn hosts(source: &Source, args: &NamedServerArgs) -> Result<Vec<Host>
 }
 
 /// Parses a server of the command line.
-fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
+fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Host, Failure> {
     let split = text.split_once('=');
     let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
-        return Err(Failure::Usage(
-            "--server: expected NAME=URL, such as nas=smb://ann@nas/bench".to_owned(),
-        ));
+        return Err(Failure::Usage(format!(
+            "{}: expected NAME=URL, such as nas=smb://ann@nas/bench",
+            Advice("@server")
+        )));
     };
-    let refuse = |what: String| Failure::Usage(format!("--server {name}: {what}"));
+    let refuse = |what: String| Failure::Usage(format!("{} {name}: {what}", Advice("@server")));
     check_name(name).map_err(refuse)?;
-    let secrets = SecretArgs {
+    let credentials = SuiteCredentials {
         password_file: args.password_file.clone(),
         authentication_file: args.authentication_file.clone(),
-        password_env: None,
-        login: LoginArgs::default(),
+        ..SuiteCredentials::default()
     };
     check_url(url).map_err(refuse)?;
-    let server = GivenServer::resolve(url, &secrets)?;
+    let server = accounts.open(url, &credentials)?;
     let flush = args.flush.iter().rfind(|of| of.server == name);
     let write = args.write.iter().rfind(|of| of.server == name);
     let stated = Durability::given(flush.map(|of| of.policy), write.map(|of| of.policy));
@@ -88,7 +100,7 @@ fn named(text: &str, args: &NamedServerArgs) -> Result<Host, Failure> {
 }
 
 /// Checks a server of the suite.
-fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
+fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Result<Host, Failure> {
     let refuse = |what: String| {
         Failure::Usage(format!(
             "suite {}, server `{}`: {what}",
@@ -100,16 +112,8 @@ fn written(source: &Source, entry: &ServerEntry) -> Result<Host, Failure> {
     let (durability, kind) = match (&entry.url, &entry.samba) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
-            let secrets = SecretArgs {
-                password_file: entry.password_file.as_ref().map(|path| source.path(path)),
-                authentication_file: entry
-                    .authentication_file
-                    .as_ref()
-                    .map(|path| source.path(path)),
-                password_env: entry.password_env.clone(),
-                login: login(source, entry).map_err(refuse)?,
-            };
-            let server = GivenServer::resolve(url, &secrets);
+            let credentials = credentials(source, entry).map_err(refuse)?;
+            let server = accounts.open(url, &credentials);
             let server = server.map_err(|error| refuse(error.to_string()))?;
             HostKind::existing(server, Durability::given(entry.flush, entry.write))
         }
@@ -176,24 +180,22 @@ fn of_a_url(entry: &ServerEntry) -> Option<&'static str> {
     given.map(|(key, _)| key)
 }
 
-fn login(source: &Source, entry: &ServerEntry) -> Result<LoginArgs, String> {
-    let auth = match &entry.auth {
-        Some(name) => Some(Auth::from_str(name, false).map_err(|_| {
-            format!("auth is `{name}`: give auto, ntlm, kerberos, guest or anonymous")
-        })?),
-        None => None,
-    };
+fn credentials(source: &Source, entry: &ServerEntry) -> Result<SuiteCredentials, String> {
     if entry.keytab.is_some() && entry.ccache.is_some() {
         return Err("keytab and ccache are both given: drop one of them".to_owned());
     }
     let kdc = entry.kdc.as_ref().map(|kdc| kdc.parse());
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| source.path(path));
     let file = |key: &str, name: &Option<PathBuf>| {
-        let path = name.as_deref().map(|name| login::file(key, name));
+        let path = name.as_deref().map(|name| kerberos_file(key, name));
         let path = path.transpose().map_err(|error| error.to_string())?;
         Ok::<_, String>(path.map(|path| source.path(&path)))
     };
-    Ok(LoginArgs {
-        auth,
+    Ok(SuiteCredentials {
+        password_env: entry.password_env.clone(),
+        password_file: path(&entry.password_file),
+        authentication_file: path(&entry.authentication_file),
+        auth: entry.auth.clone(),
         keytab: file("keytab", &entry.keytab)?,
         ccache: file("ccache", &entry.ccache)?,
         realm: entry.realm.clone(),

@@ -9,12 +9,12 @@ use smbench_formats::loadfile::Unknown;
 use smbench_formats::named;
 use smbench_formats::profile::{self, LOADFILE, ProfileError};
 use smbench_model::profile::Profile;
+use smbench_model::setting::Advice;
 use smbench_model::spec;
 use smbench_report::study::ComparisonKind;
 
 use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
-use crate::output::print;
 
 /// Suites shipped with the program: name and TOML text.
 pub(super) const BUILTIN: [(&str, &str); 4] = [
@@ -83,7 +83,7 @@ impl Source {
             flush: None,
         };
         Self {
-            origin: "of --server".to_owned(),
+            origin: Advice("of @server").to_string(),
             folder: PathBuf::new(),
             spec: SuiteSpec {
                 name: Some(names.join("-")),
@@ -167,8 +167,8 @@ fn read(path: &str) -> Result<String, Failure> {
     }
 }
 
-/// Prints the list of built-in suites.
-pub(super) fn list() -> Result<(), Failure> {
+/// Returns the list of built-in suites.
+pub(super) fn list() -> Result<String, Failure> {
     let width = BUILTIN.iter().map(|(name, _)| name.len()).max();
     let width = width.unwrap_or_default();
     let mut text = String::new();
@@ -177,18 +177,18 @@ pub(super) fn list() -> Result<(), Failure> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name:<width$}  {description}");
     }
-    print(&text)
+    Ok(text)
 }
 
-/// Prints the text of a suite.
-pub(super) fn show(name: &str) -> Result<(), Failure> {
+/// Returns the text of a suite.
+pub(super) fn text(name: &str) -> Result<String, Failure> {
     match builtin(name) {
-        Some(text) => print(text),
+        Some(text) => Ok(text.to_owned()),
         None => {
             let text = read(name)?;
-            // Check that the text is a valid suite before it is printed.
+            // Check that the text is a valid suite before it is shown.
             Source::load(name)?;
-            print(&text)
+            Ok(text)
         }
     }
 }

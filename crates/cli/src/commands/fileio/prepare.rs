@@ -15,7 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::recycled::{judge, told};
-use crate::request::limits;
+use crate::requests::limits;
 use crate::signals;
 
 /// Interval between two updates of the progress.

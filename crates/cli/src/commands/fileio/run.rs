@@ -19,13 +19,13 @@ use smbench_report::{RunDoc, render};
 
 use super::{seed, test};
 use crate::args::FileioArgs;
-use crate::commands::run::{Gate, NextSteps, Presentation, carry_out};
+use crate::commands::run::{NextSteps, Presentation, carry_out};
+use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::{complain, print};
-use crate::progress::{ProgressLine, Visibility};
-use crate::request::RunRequest;
-use crate::watch;
+use crate::progress::{LineReport, ProgressLine, Visibility};
+use crate::requests;
 
 pub(super) fn run(args: &FileioArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     let Some(mode) = args.test.file_test_mode else {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &FileioArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         fileio: Some(test.clone()),
         ..Profile::from_spec("fileio", Spec::default())
     };
-    let request = RunRequest::of(&profile, options(args, &test)?, &args.server, &args.output);
+    let request = requests::of(&profile, options(args, &test)?, &args.server, &args.output);
     let request = request.map_err(in_sysbench_terms)?;
     if test.home == FileOrigin::Own {
         check_memory(&test)?;
@@ -169,7 +169,7 @@ fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
 
 /// Returns a function that prints interim figures at a regular interval, as
 /// sysbench does. They do not go to standard output if a document goes there.
-fn interim(args: &FileioArgs, test: &Fileio) -> Option<watch::IntervalReport> {
+fn interim(args: &FileioArgs, test: &Fileio) -> Option<LineReport> {
     let asked = args.load.report_interval;
     if asked == 0 {
         return None;

@@ -7,14 +7,18 @@ use super::{carry_out_one, check_outputs};
 use crate::args::FindLogonsArgs;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::request::RunRequest;
+use crate::requests;
 use crate::searching::Search;
 use crate::searching::loads::{OptionNames, check_plan, spec};
 use crate::searching::logons::LogonSearch;
 
 pub(super) fn find(args: &FindLogonsArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     check_outputs(&args.output)?;
-    let spec = spec(FindKind::Logons, &args.search, OptionNames::Flags)?;
+    let spec = spec(
+        FindKind::Logons,
+        &args.search.range(),
+        OptionNames::Settings,
+    )?;
     let search = LogonSearch {
         until: args.until.clone(),
         slo: args.search.slo.clone(),
@@ -34,7 +38,7 @@ pub(super) fn find(args: &FindLogonsArgs, hosts: &Hosts) -> Result<Exit, Failure
         },
     };
     let profile = LogonSearch::profile()?;
-    let request = RunRequest::of(&profile, options, &args.server, &args.output)?;
+    let request = requests::of(&profile, options, &args.server, &args.output)?;
     let find = search.find(spec);
     check_plan(find.limits(), &request.draft)?;
     carry_out_one(

@@ -11,6 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::complain;
 use crate::request::{RunRequest, RunServer, embedded};
+use crate::requests;
 use crate::searching::Search;
 use crate::searching::held::{HeldSearch, within_this_machine};
 use crate::searching::loads::OptionNames;
@@ -22,7 +23,7 @@ pub(super) fn find(args: &FindSessionsArgs, hosts: &Hosts) -> Result<Exit, Failu
         hold: args.hold,
         keep_alive: args.keep_alive,
     };
-    search.check(OptionNames::Flags)?;
+    search.check(OptionNames::Settings)?;
     let options = RunOptions {
         work: search.work(),
         generator: GeneratorSpec {
@@ -33,7 +34,7 @@ pub(super) fn find(args: &FindSessionsArgs, hosts: &Hosts) -> Result<Exit, Failu
         sessions: args.connections.options(),
     };
     let profile = HeldSearch::profile();
-    let mut request = RunRequest::of(&profile, options, &args.server, &args.output)?;
+    let mut request = requests::of(&profile, options, &args.server, &args.output)?;
     let most = bound(&mut request, hosts)?;
     let search = Search::Sessions(args.until.clone(), most);
     carry_out_one(request, search, &args.output, args.details, hosts)

@@ -5,10 +5,10 @@ use smbench_model::record::{RecycleBin, RunRecord};
 use smbench_report::doc::{ConditionDoc, OutcomeDoc};
 use smbench_report::{RunDoc, Threshold};
 
-use super::conditions::{exit_of, save_cases};
 use super::publish::publish;
 use super::{Ran, RunContext};
 use crate::args::OutputArgs;
+use crate::conditions::{exit_of, save_cases};
 use crate::failure::{Exit, Failure};
 use crate::request::{RunRequest, RunServer, document};
 use crate::results::Results;

@@ -2,7 +2,7 @@
 
 use smbench_report::RunDoc;
 
-use super::Gate;
+use crate::conditions::Gate;
 use crate::failure::Failure;
 use crate::hosts::Hosts;
 use crate::live::LiveScreen;

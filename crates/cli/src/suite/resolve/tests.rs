@@ -4,6 +4,8 @@ mod refusals;
 use clap::Parser;
 
 use super::*;
+use crate::args::SuiteArgs;
+use crate::requests::SuiteAccounts;
 
 #[derive(Debug, Parser)]
 struct SuiteLine {
@@ -15,7 +17,11 @@ struct SuiteLine {
 fn resolved(name_or_path: &str, options: &[&str]) -> Result<Suite, Failure> {
     let line = [&["suite", name_or_path], options].concat();
     let args = SuiteLine::parse_from(line).args;
-    Suite::resolve(&Source::load(name_or_path)?, &args)
+    Suite::resolve(
+        &Source::load(name_or_path)?,
+        &args.options(),
+        &SuiteAccounts,
+    )
 }
 
 /// A scratch Samba serves CIFS where its clients speak it.

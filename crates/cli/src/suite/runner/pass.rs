@@ -8,9 +8,9 @@ use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 use smbench_model::sessions::Sessions;
 use smbench_model::target::Target;
+use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::answer;
-use smbench_report::{RunDoc, render};
 
 use super::super::folder::{Folder, Remains};
 use super::super::host::StartedServer;
@@ -18,11 +18,10 @@ use super::super::parts::PassPart;
 use super::super::passes::PassId;
 use super::Runner;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::observer::LeftShare;
 use crate::request::document;
 use crate::searching::held::within_this_machine;
 use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
-use crate::signals::cleanup_command;
 use crate::time_left::TimeLeft;
 use crate::verdict::judge;
 use crate::watch::{PointLines, RunPart, SaveResults, Watch};
@@ -59,7 +58,7 @@ impl Runner<'_> {
     /// Runs the remaining part of one pass.
     pub(super) fn pass(&mut self, pass: PassId, left: &mut TimeLeft) -> Result<(), Incomplete> {
         let place = self.place(pass);
-        self.line.within(place.clone());
+        self.observer.within(&place);
         // Each pass prepares its files.
         left.begin();
         let before = self.folder.remains().to_vec();
@@ -72,10 +71,11 @@ impl Runner<'_> {
             }
         };
         let is_scratch = server.samba.is_some();
-        let cleanup = cleanup_command(
-            &server.target.redacted(),
-            work.plan.sessions.options.dialects,
-        );
+        let url = server.target.redacted();
+        let share = LeftShare {
+            url: &url,
+            dialects: work.plan.sessions.options.dialects,
+        };
         self.warn_about_exporter(&place, &work.plan);
         let disclosure = server.disclosure.clone();
         let (record, closed) = self.measure(pass, &work, server, &place, left);
@@ -99,7 +99,7 @@ impl Runner<'_> {
         let noted = match leftover {
             Some(leftover) => {
                 self.leftovers += 1;
-                self.tell(&format!("{leftover}; remove it with: {cleanup}"));
+                self.observer.left_behind(&leftover, share);
                 Ok(())
             }
             // All noted items have been removed.
@@ -206,28 +206,45 @@ impl Runner<'_> {
             },
         };
         let disclosure = server.disclosure.clone();
-        let watch = Watch::new(self.line, part, keep, None, server.disclosure, self.unsaved);
+        let watch = Watch::new(
+            self.observer,
+            part,
+            keep,
+            None,
+            server.disclosure,
+            self.unsaved,
+        );
         let mut watch = watch.with_search(work.searching.clone());
         let record = match &work.searching {
             Some(searching) => {
                 let lines = match self.points {
-                    PointLines::Printed => ProbeLines::Above(self.line, Some(place)),
+                    PointLines::Printed => ProbeLines::Told(self.observer, Some(place)),
                     PointLines::Hidden => ProbeLines::Hidden,
                 };
                 let mut course = SearchCourse::of(searching, &work.plan, disclosure, lines);
-                self.hosts
-                    .execute(&work.plan, &mut course, &mut watch, self.cancel)
+                self.hosts.execute(
+                    &work.plan,
+                    &mut course,
+                    &mut watch,
+                    self.observer,
+                    self.cancel,
+                )
             }
             None => {
                 let mut course = PlannedCourse::of(&work.plan);
-                self.hosts
-                    .execute(&work.plan, &mut course, &mut watch, self.cancel)
+                self.hosts.execute(
+                    &work.plan,
+                    &mut course,
+                    &mut watch,
+                    self.observer,
+                    self.cancel,
+                )
             }
         };
         (record, watch.close())
     }
 
-    /// Saves the document of a pass. Prints it if that fails, because it is not saved
+    /// Saves the document of a pass. Hands it out if that fails, because it is not saved
     /// anywhere then.
     fn save(
         &self,
@@ -244,8 +261,7 @@ impl Runner<'_> {
         };
         self.unsaved.end();
         if saved.is_err() {
-            // If printing fails as well, the full disk is the more important message.
-            let _ = self.line.suspended(|| print(&render(doc)));
+            self.observer.not_saved(doc);
         }
         saved
     }

@@ -14,7 +14,7 @@ use smbench_report::Threshold;
 use smbench_report::doc::FindKind;
 use smbench_report::find::HeldLimit;
 
-use crate::args::{parse_confirmations, parse_precision};
+use crate::searching::defaults::{parse_confirmations, parse_precision};
 
 /// A search for a limit of each server, as `smbench find` makes it.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use smbench_model::plan::Plan;
 use super::super::super::source::BUILTIN;
 use super::resolved;
 use crate::args::RunArgs;
-use crate::request::RunRequest;
+use crate::requests;
 
 /// The profiles with every option at its default.
 const PROFILES: [(&str, &str); 8] = [
@@ -300,7 +300,7 @@ fn digests_of_suite(name: &str) -> Vec<(String, String)> {
 fn digests_of_built_in_profiles_are_what_they_were() {
     let digest = |(name, _): &(&str, &str)| {
         let args = RunLine::parse_from(["run", "--profile", name]).args;
-        let requests = RunRequest::resolve_all(&args).unwrap();
+        let requests = requests::resolve_all(&args).unwrap();
         ((*name).to_owned(), requests[0].draft.digest())
     };
     let found: Vec<_> = profile::BUILTIN.iter().map(digest).collect();

@@ -1,11 +1,9 @@
-//! From the command line and a profile to a plan. Not here: from flags to
-//! [`RunOptions`] ([`crate::args`]).
+//! From options and a profile to a run that can be carried out, and from its record to its
+//! document.
 
 use std::thread;
 
-use smbench_engine::hosts::SendPassword;
 use smbench_formats::loadfile::Unknown;
-use smbench_formats::profile;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
 use smbench_model::limits::Limits;
 use smbench_model::login::Login;
@@ -13,20 +11,16 @@ use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
 use smbench_model::sessions::Sessions;
-use smbench_model::spec::{GeneratorSpec, RunOptions};
+use smbench_model::spec::RunOptions;
 use smbench_model::target::{DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, RunDoc, ServerLocation};
 
-use crate::args::{
-    ConnectArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs, command_line,
-};
-use crate::calibration::{self, RunCalibration};
+use crate::account::GivenServer;
+use crate::calibration::RunCalibration;
+use crate::command_line::command_line;
 use crate::failure::Failure;
 use crate::lab_facts::{Durability, LabFacts};
-use crate::login;
-use crate::mounts::parse_target;
-use crate::password::Sources;
 
 /// Note that the measured CPU time is not the server's alone.
 const SHARED: &str = "server and load generator share this machine";
@@ -39,112 +33,40 @@ const IN_MEMORY: &str =
 
 /// A checked run.
 #[derive(Debug)]
-pub(crate) struct RunRequest {
+pub struct RunRequest {
     /// The plan without a password, and without the address of a server that is
     /// started for the run.
-    pub(crate) draft: Plan,
-    pub(crate) server: RunServer,
+    pub draft: Plan,
+    /// The server to measure.
+    pub server: RunServer,
     /// The server's policies as stated by the user.
-    durability: Durability,
+    pub durability: Durability,
     /// The highest load of the generator.
-    ceilings: RunCalibration,
-    /// The user's name for the result, and remark about it.
-    label: Option<String>,
-    note: Option<String>,
+    pub ceilings: RunCalibration,
+    /// The user's name for the result.
+    pub label: Option<String>,
+    /// The user's remark about the result.
+    pub note: Option<String>,
 }
 
 /// The server of a run.
 #[derive(Debug)]
-pub(crate) enum RunServer {
+pub enum RunServer {
     /// A server that is started for the run.
     Embedded,
     /// An existing server.
     Given(Box<GivenServer>),
 }
 
-/// An existing server, and the account to use.
-#[derive(Debug)]
-pub(crate) struct GivenServer {
-    /// The target without its password, unless the URL has it.
-    pub(crate) target: Target,
-    sources: Sources,
-}
-
-impl GivenServer {
-    pub(crate) fn resolve(url: &str, secrets: &SecretArgs) -> Result<Self, Failure> {
-        let (mut target, in_url) = parse_target(url)?;
-        let sources = Sources::open(secrets, &mut target, in_url)?;
-        login::choose(&secrets.login, &mut target, &sources)?;
-        Ok(Self { target, sources })
-    }
-
-    /// Returns the target for a host that follows another one, which may send the password.
-    pub(crate) fn for_follower(&self, send_password: SendPassword) -> Result<Target, Failure> {
-        match send_password {
-            SendPassword::Yes => Ok(self.target.clone()),
-            SendPassword::No => self.with_password(),
-        }
-    }
-
-    /// Returns the target with its password, after a prompt if necessary.
-    pub(crate) fn with_password(&self) -> Result<Target, Failure> {
-        Ok(Target {
-            password: self.sources.password(&self.target)?,
-            ..self.target.clone()
-        })
-    }
-}
-
-/// A server to probe or to clean up, and its password.
-#[derive(Debug)]
-pub(crate) struct ServerAccess {
-    pub(crate) target: Target,
-    pub(crate) limits: Limits,
-}
-
 impl RunRequest {
-    /// Checks the options of `run` and `plan` for each profile. Makes no
-    /// connection.
-    pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<Self>, Failure> {
-        match &args.workload.profiles[..] {
-            [] => Ok(vec![Self::resolve(args, profile::DEFAULT)?]),
-            names => names.iter().map(|name| Self::resolve(args, name)).collect(),
-        }
-    }
-
-    fn resolve(args: &RunArgs, name: &str) -> Result<Self, Failure> {
-        let unknown = unknown(args.workload.skip_unknown);
-        if unknown == Unknown::Skip && !profile::may_be_loadfile(name) {
-            return Err(Failure::Usage(format!(
-                "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \
-                 --profile client.txt"
-            )));
-        }
-        let profile = profile::load_with(name, unknown)?;
-        let changed = args.workload.change().apply(profile);
-        let profile = changed.map_err(|error| Failure::Usage(error.to_string()))?;
-        Self::of(&profile, args.options(), &args.server, &args.output)
-    }
-
-    /// Builds the run of a profile with these options, on the server in `args`.
-    pub(crate) fn of(
+    /// Checks a run of a profile with these options. Makes no connection. Nothing is stated
+    /// about the server yet.
+    pub fn resolve(
         profile: &Profile,
-        options: RunOptions,
-        args: &ServerArgs,
-        output: &OutputArgs,
+        options: &RunOptions,
+        server: RunServer,
+        limits: Limits,
     ) -> Result<Self, Failure> {
-        let server = match args.target.url() {
-            None => RunServer::Embedded,
-            Some(url) => RunServer::Given(Box::new(GivenServer::resolve(url, &args.secrets)?)),
-        };
-        let options = RunOptions {
-            generator: GeneratorSpec {
-                server_cpu: server_cpu(args)?,
-                ..options.generator
-            },
-            sessions: args.session.options().or(options.sessions),
-            ..options
-        };
         let target = match &server {
             RunServer::Embedded => embedded(),
             RunServer::Given(server) => server.target.clone(),
@@ -152,17 +74,17 @@ impl RunRequest {
         // If the system does not provide the number, one thread always works.
         let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
         Ok(Self {
-            draft: Plan::resolve(profile, &options, target, limits(args), cores)?,
+            draft: Plan::resolve(profile, options, target, limits, cores)?,
             server,
-            durability: Durability::given(args.server_flush, args.server_write),
-            ceilings: calibration::found(output.calibration.as_ref(), &output.out)?,
-            label: output.label.clone(),
-            note: output.note.clone(),
+            durability: Durability::default(),
+            ceilings: RunCalibration::default(),
+            label: None,
+            note: None,
         })
     }
 
     /// Returns the plan of the run on this server.
-    pub(crate) fn plan(&self, target: Target) -> Plan {
+    pub fn plan(&self, target: Target) -> Plan {
         let draft = self.draft.clone();
         Plan {
             sessions: Sessions {
@@ -175,7 +97,7 @@ impl RunRequest {
 
     /// Returns the facts that readers of the results need, as far as they are known
     /// before the run.
-    pub(crate) fn disclosure(&self) -> Disclosure {
+    pub fn disclosure(&self) -> Disclosure {
         let mut told = match &self.server {
             RunServer::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
@@ -198,13 +120,13 @@ impl RunRequest {
 }
 
 /// Returns the facts that readers need about an existing server.
-pub(crate) fn disclosure(durability: Durability) -> Disclosure {
+pub fn disclosure(durability: Durability) -> Disclosure {
     of_this_process(ServerLocation::Remote, durability)
 }
 
 /// Builds the document of a run. Only the run itself shows whether the server is on
 /// this machine, because its given name or address does not.
-pub(crate) fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
+pub fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
     if record.server.is_here && disclosure.place != ServerLocation::Embedded {
         disclosure.notes.insert(0, SHARED.to_owned());
     }
@@ -230,17 +152,8 @@ fn of_this_process(place: ServerLocation, durability: Durability) -> Disclosure 
     }
 }
 
-impl ServerAccess {
-    pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
-        Ok(Self {
-            target: GivenServer::resolve(&args.target, &args.secrets)?.with_password()?,
-            limits: connect_limits(args.connect),
-        })
-    }
-}
-
 /// Returns how to treat lines of loadfiles that have no meaning here.
-pub(crate) fn unknown(is_skipped: bool) -> Unknown {
+pub fn unknown(is_skipped: bool) -> Unknown {
     if is_skipped {
         Unknown::Skip
     } else {
@@ -249,46 +162,22 @@ pub(crate) fn unknown(is_skipped: bool) -> Unknown {
 }
 
 /// Fails if a profile could not run without further options.
-pub(crate) fn check(profile: &Profile) -> Result<(), Failure> {
+pub fn check(profile: &Profile) -> Result<(), Failure> {
     let (options, limits) = (RunOptions::default(), Limits::default());
     Plan::resolve(profile, &options, embedded(), limits, 1)?;
     Ok(())
 }
 
-/// Returns the source of the server's CPU time from the command line.
-fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
-    let written = args.server_metrics.as_deref().map(cpu_source);
-    let source = written.transpose();
-    source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
-}
-
 /// Parses the source of CPU time: a URL or `off`.
-pub(crate) fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
+pub fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
     Ok(match text {
         "off" => CpuSource::Off,
         url => CpuSource::Exporter(url.parse()?),
     })
 }
 
-pub(crate) fn limits(args: &ServerArgs) -> Limits {
-    let limits = connect_limits(args.connect);
-    Limits {
-        operation: args.operation_timeout.unwrap_or(limits.operation),
-        ..limits
-    }
-}
-
-pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
-    let limits = Limits::default();
-    Limits {
-        connect: args.connect_timeout.unwrap_or(limits.connect),
-        setup: args.setup_timeout.unwrap_or(limits.setup),
-        ..limits
-    }
-}
-
 /// Returns a placeholder for the target of a server that does not run yet.
-pub(crate) fn embedded() -> Target {
+pub fn embedded() -> Target {
     Target {
         domain: String::new(),
         user: String::new(),
@@ -305,6 +194,7 @@ pub(crate) fn embedded() -> Target {
 pub(crate) mod tests {
     use std::time::SystemTime;
 
+    use smbench_formats::profile;
     use smbench_model::contents::block::Salt;
     use smbench_model::record::{Origin, Outcome, ServerFacts};
 

@@ -1,4 +1,4 @@
-//! The conditions of `--fail-if`: their outcomes, exit code and JUnit document, and the
+//! The conditions that make a run fail: their outcomes, exit code and JUnit document, and the
 //! end of a run that has failed one.
 
 use std::cell::RefCell;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_model::plan::Plan;
+use smbench_model::setting::{self, Advice};
 use smbench_model::units::format_duration;
 use smbench_report::Threshold;
 use smbench_report::doc::{ConditionDoc, ConditionOutcome};
@@ -14,70 +15,75 @@ use smbench_report::threshold::{NotMeasured, UnfinishedPoint};
 
 use crate::failure::{Exit, Failure};
 use crate::junit::{Junit, JunitCase, JunitOutcome, VALID};
-use crate::output::complain;
 use crate::watch::IntervalReport;
 
 /// Name of the JUnit test suite.
-pub(super) const SUITE: &str = "smbench run";
+pub const SUITE: &str = "smbench run";
 
 /// The conditions that make a run fail.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Gate<'a> {
-    pub(crate) thresholds: &'a [Threshold],
+pub struct Gate<'a> {
+    /// The conditions.
+    pub thresholds: &'a [Threshold],
     /// Measured time of a load point after which a failed condition stops the run.
-    pub(crate) abort_after: Option<Duration>,
+    pub abort_after: Option<Duration>,
     /// File for the outcomes, as JUnit tests.
-    pub(crate) junit: Option<&'a Junit<'a>>,
+    pub junit: Option<&'a Junit<'a>>,
 }
 
 /// The condition that stopped a run.
 #[derive(Clone, Default)]
-pub(super) struct AbortReason(Rc<RefCell<Option<ConditionDoc>>>);
+pub struct AbortReason(Rc<RefCell<Option<ConditionDoc>>>);
 
 impl AbortReason {
-    pub(super) fn take(&self) -> Option<ConditionDoc> {
+    /// Takes the condition, if one has stopped the run.
+    pub fn take(&self) -> Option<ConditionDoc> {
         self.0.borrow_mut().take()
     }
 }
 
 impl Gate<'_> {
-    /// Checks what can be checked before a run. Tells which conditions cannot end it
-    /// early.
-    pub(super) fn check(&self, plan: &Plan) -> Result<(), Failure> {
+    /// Checks what can be checked before a run. Returns a line for each condition that cannot
+    /// end it early.
+    pub fn check(&self, plan: &Plan) -> Result<Vec<String>, Failure> {
         let mistake = |error: NotMeasured| Failure::Usage(error.to_string());
         let mut thresholds = self.thresholds.iter();
         thresholds.try_for_each(|threshold| threshold.check(plan).map_err(mistake))?;
         let Some(after) = self.abort_after else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         if after >= plan.work.duration {
             return Err(Failure::Usage(format!(
-                "--abort-on-fail {} is not shorter than the measured time of {}",
+                "{} {} is not shorter than the measured time of {}",
+                Advice("@abort_on_fail"),
                 format_duration(after),
                 format_duration(plan.work.duration)
             )));
         }
         let point = UnfinishedPoint::of(plan);
-        for threshold in self.thresholds.iter().filter(|of| !of.can_abort(&point)) {
-            complain(format_args!(
-                "--fail-if '{threshold}' is judged at the end of the run, not by --abort-on-fail"
-            ));
-        }
-        Ok(())
+        let late = self.thresholds.iter().filter(|of| !of.can_abort(&point));
+        let told = late.map(|threshold| {
+            format!(
+                "{} '{threshold}' is judged at the end of the run, not by {}",
+                setting::FAIL_IF,
+                Advice("@abort_on_fail")
+            )
+        });
+        Ok(told.collect())
     }
 
     /// Returns a function that stops the run when a condition has failed, and where it
     /// leaves the reason. `None` if the run need not stop.
-    pub(super) fn abort(
+    pub fn abort(
         &self,
         plan: &Plan,
         cancel: &Cancel,
-    ) -> Option<(AbortReason, IntervalReport)> {
+    ) -> Option<(AbortReason, IntervalReport<'static>)> {
         let after = self.abort_after?;
         let reason = AbortReason::default();
         let (thresholds, cancel, left) = (self.thresholds.to_vec(), cancel.clone(), reason.clone());
         let mut point = UnfinishedPoint::of(plan);
-        let report: IntervalReport = Box::new(move |interval, _| {
+        let report: IntervalReport<'_> = Box::new(move |interval| {
             point.add(interval);
             if point.length() < after || cancel.is_cancelled() {
                 return;
@@ -95,7 +101,7 @@ impl Gate<'_> {
 }
 
 /// Returns the exit code for the conditions.
-pub(super) fn exit_of(judged: &[ConditionDoc]) -> Exit {
+pub fn exit_of(judged: &[ConditionDoc]) -> Exit {
     let exits = judged.iter().map(|judged| match judged.outcome {
         ConditionOutcome::Failed => Exit::Failed,
         ConditionOutcome::Passed | ConditionOutcome::Skipped => Exit::Done,
@@ -104,8 +110,8 @@ pub(super) fn exit_of(judged: &[ConditionDoc]) -> Exit {
     exits.max().unwrap_or(Exit::Done)
 }
 
-/// Writes the file of `--junit`.
-pub(super) fn save_cases(
+/// Writes the outcomes as JUnit tests, if that is asked for.
+pub fn save_cases(
     junit: Option<&Junit<'_>>,
     invalid: Option<&str>,
     judged: &[ConditionDoc],

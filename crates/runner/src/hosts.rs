@@ -10,17 +10,25 @@ use smbench_engine::run::{self, Course, Observer, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::part::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
+use smbench_model::setting::Advice;
 
-use crate::HostsEnd;
 use crate::failure::{Exit, Failure};
 use crate::lab_facts::Durability;
-use crate::output::complain;
+use crate::observer::RunObserver;
 use crate::request::{RunRequest, RunServer, disclosure, document};
-use crate::signals;
+
+/// How the hosts of a command have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostsEnd {
+    /// All of them know it.
+    Together,
+    /// One was lost, and may never know.
+    Apart,
+}
 
 /// What this process does in the runs of its command.
 #[derive(Debug)]
-pub(crate) enum Hosts {
+pub enum Hosts {
     /// It carries all clients.
     Alone,
     /// It is the first of several hosts.
@@ -31,7 +39,7 @@ pub(crate) enum Hosts {
 
 /// A host that follows the first host, once.
 #[derive(Debug)]
-pub(crate) struct Follower {
+pub struct Follower {
     host: RefCell<Option<OtherHost>>,
     part: ClientPart,
     options: HostOptions,
@@ -55,7 +63,7 @@ impl HostOptions {
     }
 
     /// Makes the folder for parts, so that it is known before the run that it can be written.
-    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+    pub fn prepare(&self) -> Result<(), Failure> {
         match &self.parts {
             Some(folder) => fs::create_dir_all(folder).map_err(Failure::write(folder)),
             None => Ok(()),
@@ -84,7 +92,7 @@ impl HostOptions {
 
 impl Hosts {
     /// Returns the plan with the part of the clients that this process carries.
-    pub(crate) fn with_part(&self, mut plan: Plan) -> Plan {
+    pub fn with_part(&self, mut plan: Plan) -> Plan {
         match self {
             Self::Alone => {}
             Self::First(first, options) => {
@@ -96,12 +104,13 @@ impl Hosts {
         plan
     }
 
-    /// Runs the load points of a course.
-    pub(crate) fn execute(
+    /// Runs the load points of a course. What concerns the other hosts goes to `notes`.
+    pub fn execute(
         &self,
         plan: &Plan,
         course: &mut dyn Course,
         observer: &mut dyn Observer,
+        notes: &dyn RunObserver,
         cancel: &Cancel,
     ) -> Result<RunRecord, RunError> {
         match self {
@@ -114,10 +123,10 @@ impl Hosts {
                         ..record.clone()
                     };
                     if let Err(failure) = options.save(0, first.name(), &own) {
-                        complain(failure);
+                        notes.note(&failure.to_string());
                     }
                 }
-                tell_shared_machines(&record);
+                tell_shared_machines(&record, notes);
                 Ok(record)
             }
             Self::Alone | Self::Other(_) => run::execute_course(plan, course, observer, cancel),
@@ -125,7 +134,7 @@ impl Hosts {
     }
 
     /// Returns whether all hosts know the end of the run.
-    pub(crate) fn end(&self) -> HostsEnd {
+    pub fn end(&self) -> HostsEnd {
         match self {
             Self::First(first, _) if first.lost().is_some() => HostsEnd::Apart,
             _ => HostsEnd::Together,
@@ -133,7 +142,7 @@ impl Hosts {
     }
 
     /// Returns the follower, if this host is one.
-    pub(crate) const fn follower(&self) -> Option<&Follower> {
+    pub const fn follower(&self) -> Option<&Follower> {
         match self {
             Self::Other(follower) => Some(follower),
             Self::Alone | Self::First(..) => None,
@@ -142,12 +151,13 @@ impl Hosts {
 
     /// Fails if there are several hosts and a run has a server of its own, which other hosts
     /// cannot reach, or is a part already.
-    pub(crate) fn check_server(&self, request: &RunRequest) -> Result<(), Failure> {
+    pub fn check_server(&self, request: &RunRequest) -> Result<(), Failure> {
         let generator = &request.draft.generator;
         let is_by_hand = generator.part != ClientPart::All || generator.begin_at.is_some();
         match (self, &request.server) {
             (Self::First(..) | Self::Other(_), _) if is_by_hand => Err(Failure::Usage(
-                "--client-range and --begin-at are for runs without MPI: leave them out".to_owned(),
+                Advice("@client_range and @begin_at are for runs without MPI: leave them out")
+                    .to_string(),
             )),
             (Self::First(..) | Self::Other(_), RunServer::Embedded) => Err(Failure::Usage(
                 "several hosts need a server that all of them reach: give its URL".to_owned(),
@@ -158,10 +168,10 @@ impl Hosts {
 }
 
 /// Says that several ranks ran on one machine, which counts its CPUs for each.
-fn tell_shared_machines(record: &RunRecord) {
+fn tell_shared_machines(record: &RunRecord, notes: &dyn RunObserver) {
     let mut names = record.hosts.iter().map(|host| host.name.as_str());
     if let Some(other) = names.find(|name| name.contains('#')) {
-        complain(format_args!(
+        notes.note(&format!(
             "several ranks ran on one machine, {other} among them: start one rank per machine, \
              with all its CPUs (mpirun --map-by ppr:1:node --bind-to none)"
         ));
@@ -169,7 +179,8 @@ fn tell_shared_machines(record: &RunRecord) {
 }
 
 impl Follower {
-    pub(crate) const fn new(host: OtherHost, options: HostOptions) -> Self {
+    /// Returns a follower that has not followed yet.
+    pub const fn new(host: OtherHost, options: HostOptions) -> Self {
         Self {
             part: host.part(),
             host: RefCell::new(Some(host)),
@@ -184,16 +195,22 @@ impl Follower {
     }
 
     /// Makes the folder for parts.
-    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+    pub fn prepare(&self) -> Result<(), Failure> {
         self.options.prepare()
     }
 
-    pub(crate) const fn send_password(&self) -> SendPassword {
+    /// Returns whether the first host sends the password.
+    pub const fn send_password(&self) -> SendPassword {
         self.options.send_password
     }
 
     /// Follows the first host with the plans of these requests.
-    pub(crate) fn follow_requests(&self, requests: &[RunRequest]) -> Result<Exit, Failure> {
+    pub fn follow_requests(
+        &self,
+        requests: &[RunRequest],
+        notes: &dyn RunObserver,
+        cancel: &Cancel,
+    ) -> Result<Exit, Failure> {
         let plan = |request: &RunRequest| {
             let RunServer::Given(server) = &request.server else {
                 unreachable!("a server of its own is refused before");
@@ -201,31 +218,43 @@ impl Follower {
             Ok(request.plan(server.for_follower(self.send_password())?))
         };
         let plans: Result<Vec<_>, Failure> = requests.iter().map(plan).collect();
-        self.follow(plans?)
+        self.follow(plans?, notes, cancel)
     }
 
     /// Follows the first host with these plans.
-    pub(crate) fn follow(&self, plans: Vec<Plan>) -> Result<Exit, Failure> {
+    pub fn follow(
+        &self,
+        plans: Vec<Plan>,
+        notes: &dyn RunObserver,
+        cancel: &Cancel,
+    ) -> Result<Exit, Failure> {
         let plans: Vec<_> = plans.into_iter().map(|plan| self.with_part(plan)).collect();
-        self.serve(Ok(&plans))
+        self.serve(Ok(&plans), notes, cancel)
     }
 
     /// Tells the first host why this one has no plans, if it has not followed yet.
-    pub(crate) fn excuse(&self, failure: &Failure) -> Result<Exit, Failure> {
-        self.serve(Err(failure.to_string()))
+    pub fn excuse(
+        &self,
+        failure: &Failure,
+        notes: &dyn RunObserver,
+        cancel: &Cancel,
+    ) -> Result<Exit, Failure> {
+        self.serve(Err(failure.to_string()), notes, cancel)
     }
 
-    fn serve(&self, plans: Result<&[Plan], String>) -> Result<Exit, Failure> {
+    fn serve(
+        &self,
+        plans: Result<&[Plan], String>,
+        notes: &dyn RunObserver,
+        cancel: &Cancel,
+    ) -> Result<Exit, Failure> {
         let Some(host) = self.host.take() else {
             return Ok(Exit::Done);
         };
-        let cancel = Cancel::default();
-        let asked = cancel.clone();
-        signals::on_interrupt(move |_| asked.cancel())?;
         let (name, number) = (host.name().to_owned(), host.number());
-        serve(host, plans, &cancel, &mut |record| {
+        serve(host, plans, cancel, &mut |record| {
             if let Err(failure) = self.options.save(number, &name, record) {
-                complain(failure);
+                notes.note(&failure.to_string());
             }
         })?;
         Ok(Exit::Done)

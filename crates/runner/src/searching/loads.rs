@@ -4,12 +4,13 @@ use smbench_model::lists::clients::{CLIENTS_MAX, ClientList};
 use smbench_model::load::{RATE_MAX, RATE_MIN};
 use smbench_model::plan::Plan;
 use smbench_model::search::{Grain, SearchSpec};
+use smbench_model::setting;
 use smbench_model::spec::WorkSpec;
 use smbench_report::Threshold;
 use smbench_report::doc::FindKind;
 
+use super::defaults::SearchRange;
 use super::total;
-use crate::args::SearchArgs;
 use crate::failure::Failure;
 
 /// Clients of a search for a rate.
@@ -23,29 +24,25 @@ const MOST_CLIENTS: f64 = 1000.0;
 
 /// How messages name an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OptionNames {
-    /// As on a command line: `--max`.
-    Flags,
+pub enum OptionNames {
+    /// As the users of this program write a setting.
+    Settings,
     /// As a key of a file: `max`.
     Keys,
 }
 
 impl OptionNames {
     /// Returns the name of the option with this key.
-    pub(crate) fn of(self, key: &str) -> String {
+    pub fn of(self, key: &str) -> String {
         match self {
-            Self::Flags => format!("--{}", key.replace('_', "-")),
+            Self::Settings => setting::spelled(key),
             Self::Keys => key.to_owned(),
         }
     }
 }
 
 /// Returns the range and the precision of a search.
-pub(crate) fn spec(
-    kind: FindKind,
-    args: &SearchArgs,
-    names: OptionNames,
-) -> Result<SearchSpec, Failure> {
+pub fn spec(kind: FindKind, args: &SearchRange, names: OptionNames) -> Result<SearchSpec, Failure> {
     let (min, first, most, top, grain) = match kind {
         FindKind::Rate => (1.0, FIRST_RATE, RATE_MAX, RATE_MAX, Grain::Fine),
         FindKind::Logons => (1.0, FIRST_LOGONS, RATE_MAX, RATE_MAX, Grain::Fine),
@@ -90,7 +87,7 @@ pub(crate) fn spec(
 }
 
 /// Refuses options that contradict a search for a rate or for clients.
-pub(crate) fn check(
+pub fn check(
     kind: FindKind,
     work: &WorkSpec,
     slo: &[Threshold],
@@ -126,8 +123,8 @@ pub(crate) fn check(
     }
     if slo.is_empty() && kind == FindKind::Clients {
         let slo = match names {
-            OptionNames::Flags => "--slo 'p99 < 10ms'",
-            OptionNames::Keys => "slo = [\"p99 < 10ms\"]",
+            OptionNames::Settings => format!("{} 'p99 < 10ms'", names.of("slo")),
+            OptionNames::Keys => "slo = [\"p99 < 10ms\"]".to_owned(),
         };
         return refused("slo", &format!("give a condition, such as {slo}"));
     }
@@ -136,7 +133,7 @@ pub(crate) fn check(
 
 /// Returns what a search sets of the work of its probes. `clients` are those of a search
 /// for a rate.
-pub(crate) fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> WorkSpec {
+pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> WorkSpec {
     let (clients, rate) = match kind {
         FindKind::Rate | FindKind::Logons => {
             let clients = clients.unwrap_or_else(|| one(CLIENTS));
@@ -154,7 +151,7 @@ pub(crate) fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList
 
 /// Checks that the plan of a search measures the values of its conditions, and has one
 /// rate at most.
-pub(crate) fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
+pub fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
     if plan.work.rates.len() > 1 {
         let count = plan.work.rates.len();
         return Err(Failure::Usage(format!(
@@ -172,7 +169,7 @@ pub(crate) fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failur
 }
 
 /// Returns the list of one load point.
-pub(super) fn one(clients: u32) -> ClientList {
+pub fn one(clients: u32) -> ClientList {
     let list = clients.to_string().parse::<ClientList>();
     list.unwrap_or_else(|error| unreachable!("one number: {error}"))
 }

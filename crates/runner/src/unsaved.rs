@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Whether a load point is in progress that is not on disk yet. Clones share the
 /// state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unsaved {
+pub struct Unsaved {
     shared: Arc<UnsavedState>,
 }
 
@@ -19,25 +19,25 @@ struct UnsavedState {
 
 impl Unsaved {
     /// Marks that measuring or saving begins.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         *self.lock() = true;
     }
 
     /// Marks that nothing is left to save, or that saving failed.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         *self.lock() = false;
         self.shared.saved.notify_all();
     }
 
     /// Waits until nothing is left to save, but no longer than `limit`.
-    pub(crate) fn wait(&self, limit: Duration) {
+    pub fn wait(&self, limit: Duration) {
         let saved = &self.shared.saved;
         // The result is the same if the limit was reached.
         let _ = saved.wait_timeout_while(self.lock(), limit, |is_unsaved| *is_unsaved);
     }
 
     #[cfg(test)]
-    pub(crate) fn is_there(&self) -> bool {
+    pub fn is_there(&self) -> bool {
         *self.lock()
     }
 

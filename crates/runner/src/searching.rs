@@ -1,9 +1,10 @@
 //! Searches for limits of a server: their requests ([`loads`], [`logons`], [`held`]), their
 //! load points, and their outcomes so far.
 
-pub(crate) mod held;
-pub(crate) mod loads;
-pub(crate) mod logons;
+pub mod defaults;
+pub mod held;
+pub mod loads;
+pub mod logons;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,12 +21,11 @@ use smbench_report::text::probe_outcome;
 use smbench_report::units::plain;
 use smbench_report::{Disclosure, Find, RunDoc};
 
-use crate::output::complain;
-use crate::progress::ProgressLine;
+use crate::observer::RunObserver;
 use crate::request::document;
 
 /// Returns a rate of all clients together.
-pub(crate) const fn total(per_second: f64) -> Rate {
+pub const fn total(per_second: f64) -> Rate {
     Rate {
         per_second,
         scope: RateScope::Total,
@@ -34,7 +34,7 @@ pub(crate) const fn total(per_second: f64) -> Rate {
 
 /// A search, before it begins.
 #[derive(Clone, Debug)]
-pub(crate) enum Search {
+pub enum Search {
     /// For the highest load at which conditions hold.
     Load(Find),
     /// For the largest number of sessions, until this share of attempts fails.
@@ -43,7 +43,7 @@ pub(crate) enum Search {
 
 impl Search {
     /// Returns the largest number of load points.
-    pub(crate) const fn probes_max(&self) -> u32 {
+    pub const fn probes_max(&self) -> u32 {
         match self {
             Self::Load(find) => find.spec().probes_max,
             Self::Sessions(..) => 1,
@@ -51,18 +51,19 @@ impl Search {
     }
 }
 
-/// Where the outcomes of probes are printed.
+/// Where the outcomes of probes are told.
 #[derive(Clone, Copy)]
-pub(crate) enum ProbeLines<'a> {
+pub enum ProbeLines<'a> {
+    /// Nowhere.
     Hidden,
-    /// Above this line, after the place of the search among others.
-    Above(&'a ProgressLine, Option<&'a str>),
+    /// To this observer, after the place of the search among others.
+    Told(&'a dyn RunObserver, Option<&'a str>),
 }
 
 /// A search and its probes so far. The course that chooses the next probe shares them with
 /// the observer that saves the document.
 #[derive(Clone)]
-pub(crate) struct Searching(Rc<RefCell<SearchState>>);
+pub struct Searching(Rc<RefCell<SearchState>>);
 
 struct SearchState {
     search: Search,
@@ -73,7 +74,7 @@ struct SearchState {
 
 impl Searching {
     /// Begins a search, which `cancel` ends.
-    pub(crate) fn begin(search: Search, cancel: &Cancel) -> Self {
+    pub fn begin(search: Search, cancel: &Cancel) -> Self {
         Self(Rc::new(RefCell::new(SearchState {
             search,
             probed: None,
@@ -82,7 +83,7 @@ impl Searching {
     }
 
     /// Returns what the search has found, as a part of the document of the run.
-    pub(crate) fn found(&self, doc: &RunDoc) -> FindDoc {
+    pub fn found(&self, doc: &RunDoc) -> FindDoc {
         let mut state = self.0.borrow_mut();
         state.judge(doc);
         match &state.search {
@@ -110,19 +111,20 @@ impl SearchState {
 }
 
 /// Chooses the load points of a search.
-pub(crate) struct SearchCourse<'a> {
-    pub(crate) searching: Searching,
+pub struct SearchCourse<'a> {
+    /// The search and its probes so far.
+    pub searching: Searching,
     /// Clients of every probe of a rate, or the most sessions.
     clients: u32,
     disclosure: Disclosure,
     lines: ProbeLines<'a>,
-    /// Number of probes whose outcomes were printed.
+    /// Number of probes whose outcomes were told.
     printed: usize,
 }
 
 impl<'a> SearchCourse<'a> {
     /// Prepares the probes of this plan.
-    pub(crate) fn of(
+    pub fn of(
         searching: &Searching,
         plan: &Plan,
         disclosure: Disclosure,
@@ -137,11 +139,11 @@ impl<'a> SearchCourse<'a> {
         }
     }
 
-    /// Prints the outcomes of the probes since the last call.
+    /// Tells the outcomes of the probes since the last call.
     fn print_outcomes(&mut self, find: &Find) {
         let before = self.printed;
         self.printed = find.probes().len();
-        let ProbeLines::Above(line, place) = self.lines else {
+        let ProbeLines::Told(observer, place) = self.lines else {
             return;
         };
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
@@ -156,7 +158,7 @@ impl<'a> SearchCourse<'a> {
             let load = find.kind().print(*load);
             let reason = plain(reason);
             let text = format!("{place}probe {number}: {load} {outcome}: {reason}");
-            line.suspended(|| complain(text));
+            observer.note(&text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Observer of a run. It shows the progress, saves each load point at once, and
+//! Observer of a run. It tells the progress, saves each load point at once, and
 //! writes the interval log.
 
 use std::fs::File;
@@ -12,16 +12,15 @@ use smbench_report::text::height;
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
-use crate::output::complain;
-use crate::progress::{ProgressLine, Visibility};
+use crate::observer::RunObserver;
 use crate::request::document;
-use crate::results::is_special;
+use crate::results::{Results, is_special};
 use crate::searching::Searching;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 
 /// Saves results during a run.
-pub(crate) trait SaveResults {
+pub trait SaveResults {
     /// Notes that the run uses this directory of the share from now on.
     fn directory_claimed(&mut self, _directory: &str) {}
 
@@ -29,8 +28,14 @@ pub(crate) trait SaveResults {
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
 }
 
+impl SaveResults for &mut Results {
+    fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
+        Results::save(self, &doc)
+    }
+}
+
 /// The requested interval log.
-pub(crate) struct Log {
+pub struct Log {
     path: PathBuf,
     /// The log; created with the first interval, so that a run that measures nothing
     /// leaves none.
@@ -40,7 +45,7 @@ pub(crate) struct Log {
 
 impl Log {
     /// Creates a log at `path`.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+    pub fn create(path: &Path) -> Result<Self, Failure> {
         // A pipe is opened at once. That loses no data, and its reader may have to
         // be waited for.
         let file = is_special(path).then(|| File::create(path));
@@ -68,7 +73,8 @@ impl Log {
         log.write(interval)
     }
 
-    pub(crate) fn close(self) -> Result<(), Failure> {
+    /// Completes the log.
+    pub fn close(self) -> Result<(), Failure> {
         self.written.map_err(Failure::write(&self.path))
     }
 }
@@ -82,54 +88,46 @@ enum WriteFailure {
 
 /// Whether each load point is printed in a separate line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PointLines {
-    /// On standard error, because no progress can be shown there.
+pub enum PointLines {
+    /// In a line, because no progress can be shown.
     Printed,
+    /// Nowhere, because the progress is shown.
     Hidden,
 }
 
-impl PointLines {
-    /// Prints load points if the user wants progress, and the line cannot show it.
-    pub(crate) fn instead_of(line: &ProgressLine, wanted: Visibility) -> Self {
-        match wanted {
-            Visibility::Terminal if line.is_hidden() => Self::Printed,
-            _ => Self::Hidden,
-        }
-    }
-}
-
 /// The part of a command that a run is.
-pub(crate) struct RunPart<'a> {
-    pub(crate) left: &'a mut TimeLeft,
+pub struct RunPart<'a> {
+    /// Remaining time of all runs of the command.
+    pub left: &'a mut TimeLeft,
     /// Plan with the planned time of each load point.
-    pub(crate) plan: &'a Plan,
+    pub plan: &'a Plan,
     /// What distinguishes the run from the others of the command, if there are any.
-    pub(crate) place: Option<&'a str>,
-    pub(crate) points: PointLines,
+    pub place: Option<&'a str>,
+    /// Whether each load point has a line.
+    pub points: PointLines,
 }
 
-/// Shows the progress and saves each load point.
-pub(crate) struct Watch<'a, K> {
-    line: &'a ProgressLine,
+/// Tells the progress and saves each load point.
+pub struct Watch<'a, K> {
+    observer: &'a dyn RunObserver,
     part: RunPart<'a>,
     keep: K,
     log: Option<Log>,
     disclosure: Disclosure,
     write_failure: WriteFailure,
-    interim: Vec<&'a mut IntervalReport>,
+    interim: Vec<IntervalReport<'a>>,
     unsaved: Unsaved,
     /// The search whose probes the load points are, if there is one.
     searching: Option<Searching>,
 }
 
-/// Function that reports an interval of the window, with access to the progress
-/// line.
-pub(crate) type IntervalReport = Box<dyn FnMut(&MeasuredInterval<'_>, &ProgressLine)>;
+/// Function that reports an interval of the window.
+pub type IntervalReport<'a> = Box<dyn FnMut(&MeasuredInterval<'_>) + 'a>;
 
 impl<'a, K: SaveResults> Watch<'a, K> {
     /// Creates the observer. It marks unsaved results in `unsaved`.
-    pub(crate) fn new(
-        line: &'a ProgressLine,
+    pub fn new(
+        observer: &'a dyn RunObserver,
         part: RunPart<'a>,
         keep: K,
         log: Option<Log>,
@@ -137,7 +135,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         unsaved: &Unsaved,
     ) -> Self {
         Self {
-            line,
+            observer,
             part,
             keep,
             log,
@@ -150,21 +148,18 @@ impl<'a, K: SaveResults> Watch<'a, K> {
     }
 
     /// Adds functions that report intervals.
-    pub(crate) fn with_intervals(
-        self,
-        interim: impl IntoIterator<Item = &'a mut IntervalReport>,
-    ) -> Self {
+    pub fn with_intervals(self, interim: impl IntoIterator<Item = IntervalReport<'a>>) -> Self {
         let interim = interim.into_iter().collect();
         Self { interim, ..self }
     }
 
     /// Saves what this search has found so far with each load point.
-    pub(crate) fn with_search(self, searching: Option<Searching>) -> Self {
+    pub fn with_search(self, searching: Option<Searching>) -> Self {
         Self { searching, ..self }
     }
 
     /// Completes the interval log.
-    pub(crate) fn close(self) -> Result<(), Failure> {
+    pub fn close(self) -> Result<(), Failure> {
         self.log.map_or(Ok(()), Log::close)
     }
 
@@ -179,18 +174,16 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             doc.set_find(searching.found(&doc));
         }
         self.part.left.measured(self.part.plan);
-        self.line.show_points(&doc);
+        self.observer.points(&doc);
         let told = self.point_line(&doc);
         if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
             self.write_failure = WriteFailure::Reported;
-            self.line.suspended(|| {
-                complain(format_args!(
-                    "{failure}; the run continues, and writing is tried again"
-                ));
-            });
+            self.observer.note(&format!(
+                "{failure}; the run continues, and writing is tried again"
+            ));
         }
-        // After it is saved, because a reader of standard error may block.
-        told.into_iter().for_each(complain);
+        // After it is saved, because a reader of the lines may block.
+        told.iter().for_each(|told| self.observer.note(told));
     }
 }
 
@@ -234,7 +227,7 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
                 self.unsaved.end();
             }
         }
-        self.line.show_run(progress, self.part.left);
+        self.observer.progress(progress, self.part.left);
     }
 
     fn directory_claimed(&mut self, directory: &str) {
@@ -245,9 +238,9 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
         if let Some(log) = &mut self.log {
             log.add(interval);
         }
-        self.line.show_interval(interval);
+        self.observer.interval(interval);
         for interim in &mut self.interim {
-            interim(interval, self.line);
+            interim(interval);
         }
     }
 
@@ -278,7 +271,6 @@ mod tests {
 
     #[test]
     fn a_load_point_is_unsaved_until_it_has_ended() {
-        let line = ProgressLine::new(Visibility::Hidden);
         let unsaved = Unsaved::default();
         let told = disclosure(Durability::default());
         let (mut left, record) = (TimeLeft::of(Duration::ZERO, PlannedEnd::Time), record());
@@ -288,7 +280,7 @@ mod tests {
             place: None,
             points: PointLines::Hidden,
         };
-        let mut watch = Watch::new(&line, part, Discard, None, told, &unsaved);
+        let mut watch = Watch::new(&(), part, Discard, None, told, &unsaved);
         for (progress, is_unsaved) in [
             (Progress::Connecting, false),
             (Progress::Preparing { done: 0, total: 1 }, false),

@@ -16,23 +16,24 @@ use crate::failure::Failure;
 const PROFILE: &str = "operations = [{ op = \"echo\", weight = 100 }]";
 
 /// Options of such a search, apart from the condition that ends it.
-pub(crate) struct HeldSearch {
+pub struct HeldSearch {
     /// Highest number of sessions, 2 or more.
-    pub(crate) max: u32,
+    pub max: u32,
     /// How long the sessions are held.
-    pub(crate) hold: Duration,
+    pub hold: Duration,
     /// Interval between two ECHO requests in each session.
-    pub(crate) keep_alive: Duration,
+    pub keep_alive: Duration,
 }
 
 impl HeldSearch {
-    pub(crate) fn profile() -> Profile {
+    /// Returns the profile of its only operation.
+    pub fn profile() -> Profile {
         let profile = Profile::parse("sessions", PROFILE);
         profile.unwrap_or_else(|error| unreachable!("constant profile: {error}"))
     }
 
     /// Refuses options that make no sense together.
-    pub(crate) fn check(&self, names: OptionNames) -> Result<(), Failure> {
+    pub fn check(&self, names: OptionNames) -> Result<(), Failure> {
         if self.keep_alive.is_zero() {
             let keep_alive = names.of("keep_alive");
             let message = format!("{keep_alive} is 0: give the interval of the ECHO requests");
@@ -43,7 +44,7 @@ impl HeldSearch {
     }
 
     /// Returns the work of its only probe.
-    pub(crate) fn work(&self) -> WorkSpec {
+    pub fn work(&self) -> WorkSpec {
         WorkSpec {
             // One session is that of the run.
             clients: Some(one(self.max - 1)),
@@ -60,7 +61,7 @@ impl HeldSearch {
 
 /// Lowers the number of sessions of a plan to what this machine can hold. Returns what
 /// bounds it, and a message if that is this machine.
-pub(crate) fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<String>), RunError> {
+pub fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<String>), RunError> {
     match most_clients(plan)? {
         (_, None) => Ok((HeldMost::Asked, None)),
         (0, Some(error)) => Err(error),

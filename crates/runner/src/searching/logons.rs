@@ -17,23 +17,27 @@ use super::loads::{one, work};
 const PROFILE: &str = "logons";
 
 /// Options of such a search, apart from its range.
-pub(crate) struct LogonSearch {
-    pub(crate) until: HeldLimit,
-    pub(crate) slo: Vec<Threshold>,
+pub struct LogonSearch {
+    /// Share of failed log-ons that breaks the limit.
+    pub until: HeldLimit,
+    /// Further conditions that must hold.
+    pub slo: Vec<Threshold>,
     /// Measured time of each rate.
-    pub(crate) hold: Duration,
+    pub hold: Duration,
     /// Clients, each with one log-on at a time.
-    pub(crate) clients: u32,
-    pub(crate) arrivals: Option<Spacing>,
+    pub clients: u32,
+    /// Intervals between log-ons.
+    pub arrivals: Option<Spacing>,
 }
 
 impl LogonSearch {
-    pub(crate) fn profile() -> Result<Profile, ProfileError> {
+    /// Returns the profile of its only operation.
+    pub fn profile() -> Result<Profile, ProfileError> {
         profile::load(PROFILE)
     }
 
     /// Returns the work of its probes.
-    pub(crate) fn work(&self, spec: &SearchSpec) -> WorkSpec {
+    pub fn work(&self, spec: &SearchSpec) -> WorkSpec {
         WorkSpec {
             arrivals: self.arrivals,
             duration: Some(self.hold),
@@ -41,7 +45,8 @@ impl LogonSearch {
         }
     }
 
-    pub(crate) fn find(&self, spec: SearchSpec) -> Find {
+    /// Returns the search, before its first probe.
+    pub fn find(&self, spec: SearchSpec) -> Find {
         let failures = self.until.on_operations();
         let limits = [vec![failures], self.slo.clone()].concat();
         Find::new(FindKind::Logons, spec, limits)

@@ -1,0 +1,152 @@
+//! From arguments to requests, with the accounts of their servers. Not here: from flags to
+//! [`RunOptions`] ([`crate::args`]).
+
+use clap::ValueEnum as _;
+use smbench_formats::loadfile::Unknown;
+use smbench_formats::profile;
+use smbench_model::cpu::CpuSource;
+use smbench_model::limits::Limits;
+use smbench_model::profile::Profile;
+use smbench_model::spec::{GeneratorSpec, RunOptions};
+use smbench_model::target::Target;
+use smbench_runner::account::{Accounts, GivenServer, SuiteCredentials};
+use smbench_runner::mounts::parse_target;
+use smbench_runner::request::{RunRequest, RunServer, cpu_source, unknown};
+
+use crate::args::{
+    Auth, ConnectArgs, LoginArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs,
+};
+use crate::calibration;
+use crate::failure::Failure;
+use crate::lab_facts::Durability;
+use crate::login;
+use crate::password::Sources;
+
+/// Checks the options of `run` and `plan` for each profile. Makes no connection.
+pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<RunRequest>, Failure> {
+    match &args.workload.profiles[..] {
+        [] => Ok(vec![resolve(args, profile::DEFAULT)?]),
+        names => names.iter().map(|name| resolve(args, name)).collect(),
+    }
+}
+
+fn resolve(args: &RunArgs, name: &str) -> Result<RunRequest, Failure> {
+    let unknown = unknown(args.workload.skip_unknown);
+    if unknown == Unknown::Skip && !profile::may_be_loadfile(name) {
+        return Err(Failure::Usage(format!(
+            "--skip-unknown means nothing with profile {name}: it is for loadfiles, such as \
+             --profile client.txt"
+        )));
+    }
+    let profile = profile::load_with(name, unknown)?;
+    let changed = args.workload.change().apply(profile);
+    let profile = changed.map_err(|error| Failure::Usage(error.to_string()))?;
+    of(&profile, args.options(), &args.server, &args.output)
+}
+
+/// Builds the run of a profile with these options, on the server in `args`.
+pub(crate) fn of(
+    profile: &Profile,
+    options: RunOptions,
+    args: &ServerArgs,
+    output: &OutputArgs,
+) -> Result<RunRequest, Failure> {
+    let server = match args.target.url() {
+        None => RunServer::Embedded,
+        Some(url) => RunServer::Given(Box::new(given(url, &args.secrets)?)),
+    };
+    let options = RunOptions {
+        generator: GeneratorSpec {
+            server_cpu: server_cpu(args)?,
+            ..options.generator
+        },
+        sessions: args.session.options().or(options.sessions),
+        ..options
+    };
+    let request = RunRequest::resolve(profile, &options, server, limits(args))?;
+    Ok(RunRequest {
+        durability: Durability::given(args.server_flush, args.server_write),
+        ceilings: calibration::found(output.calibration.as_ref(), &output.out)?,
+        label: output.label.clone(),
+        note: output.note.clone(),
+        ..request
+    })
+}
+
+/// Finds the account for an existing server.
+pub(crate) fn given(url: &str, secrets: &SecretArgs) -> Result<GivenServer, Failure> {
+    let (mut target, in_url) = parse_target(url)?;
+    let sources = Sources::open(secrets, &mut target, in_url)?;
+    login::choose(&secrets.login, &mut target, &sources)?;
+    Ok(GivenServer::asking(target, Box::new(sources)))
+}
+
+/// Finds the accounts of a suite's servers as those of a command line.
+pub(crate) struct SuiteAccounts;
+
+impl Accounts for SuiteAccounts {
+    fn open(&self, url: &str, credentials: &SuiteCredentials) -> Result<GivenServer, Failure> {
+        let of = credentials.clone();
+        let auth = of.auth.map(|name| {
+            Auth::from_str(&name, false).map_err(|_| {
+                Failure::Usage(format!(
+                    "auth is `{name}`: give auto, ntlm, kerberos, guest or anonymous"
+                ))
+            })
+        });
+        let secrets = SecretArgs {
+            password_file: of.password_file,
+            authentication_file: of.authentication_file,
+            password_env: of.password_env,
+            login: LoginArgs {
+                auth: auth.transpose()?,
+                keytab: of.keytab,
+                ccache: of.ccache,
+                realm: of.realm,
+                kdc: of.kdc,
+                service_principal: of.service_principal,
+            },
+        };
+        given(url, &secrets)
+    }
+}
+
+/// A server to probe or to clean up, and its password.
+#[derive(Debug)]
+pub(crate) struct ServerAccess {
+    pub(crate) target: Target,
+    pub(crate) limits: Limits,
+}
+
+impl ServerAccess {
+    pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
+        Ok(Self {
+            target: given(&args.target, &args.secrets)?.with_password()?,
+            limits: connect_limits(args.connect),
+        })
+    }
+}
+
+/// Returns the source of the server's CPU time from the command line.
+fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
+    let written = args.server_metrics.as_deref().map(cpu_source);
+    let source = written.transpose();
+    source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
+}
+
+pub(crate) fn limits(args: &ServerArgs) -> Limits {
+    let limits = connect_limits(args.connect);
+    Limits {
+        operation: args.operation_timeout.unwrap_or(limits.operation),
+        ..limits
+    }
+}
+
+pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
+    let limits = Limits::default();
+    Limits {
+        connect: args.connect_timeout.unwrap_or(limits.connect),
+        setup: args.setup_timeout.unwrap_or(limits.setup),
+        ..limits
+    }
+}
