@@ -14,12 +14,13 @@ mod report;
 mod run;
 pub(crate) mod schema;
 mod show;
+mod suite;
 
 use crate::args::{CliCommand, FileioCommand, completions, man_pages};
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::{MessageLines, print};
-use crate::{calibrate, signals, suite};
+use crate::{calibrate, signals};
 
 /// Follows the first host with the plans of the command. Commands without a run do nothing.
 pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure> {

@@ -21,7 +21,6 @@ mod progress;
 mod recycled;
 mod requests;
 mod signals;
-mod suite;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,8 +29,8 @@ use smbench_engine::hosts::HostRole;
 use smbench_model::setting;
 pub use smbench_runner::hosts::{HostOptions, HostsEnd};
 use smbench_runner::{
-    account, calibration, command_line, conditions, failure, hosts, junit, lab_facts, mounts,
-    observer, request, results, searching, study, time_left, unsaved, verdict, watch,
+    calibration, conditions, failure, hosts, junit, lab_facts, observer, request, results,
+    searching, study, suite, time_left, unsaved, verdict, watch,
 };
 
 use crate::failure::{Exit, Failure};

@@ -19,6 +19,7 @@ pub mod request;
 pub mod results;
 pub mod searching;
 pub mod study;
+pub mod suite;
 pub mod time_left;
 pub mod unsaved;
 pub mod verdict;

@@ -62,4 +62,4 @@ fn without_link(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -14,7 +14,7 @@ use crate::request::{disclosure, document, embedded as placeholder};
 
 /// Returns the record of a run on a server of this machine, before its first
 /// load point.
-pub(crate) fn record() -> RunRecord {
+fn record() -> RunRecord {
     let profile = profile::load(profile::DEFAULT).unwrap();
     let (options, limits) = (RunOptions::default(), Limits::default());
     RunRecord {

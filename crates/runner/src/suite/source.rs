@@ -17,7 +17,7 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub(super) const BUILTIN: [(&str, &str); 4] = [
+pub const BUILTIN: [(&str, &str); 4] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     (
@@ -38,7 +38,7 @@ const SUITE_BYTES_MAX: u64 = 1 << 20;
 
 /// A suite and its origin.
 #[derive(Debug)]
-pub(super) struct Source {
+pub struct Source {
     /// The given name or path, for messages.
     pub(super) origin: String,
     /// Folder that its paths are relative to.
@@ -49,7 +49,7 @@ pub(super) struct Source {
 impl Source {
     /// Loads the built-in suite of this name, or the file at this path. A path
     /// contains a `/` or a `.`.
-    pub(super) fn load(name_or_path: &str) -> Result<Self, Failure> {
+    pub fn load(name_or_path: &str) -> Result<Self, Failure> {
         let (text, folder) = match builtin(name_or_path) {
             Some(text) => (text.to_owned(), PathBuf::new()),
             None => {
@@ -68,7 +68,7 @@ impl Source {
     }
 
     /// Makes a suite of the servers on the command line, `NAME=URL` each.
-    pub(super) fn of_servers(servers: &[String]) -> Self {
+    pub fn of_servers(servers: &[String]) -> Self {
         let names = servers.iter().map(|server| match server.split_once('=') {
             Some((name, _)) => name.trim(),
             // Refused later.
@@ -168,7 +168,7 @@ fn read(path: &str) -> Result<String, Failure> {
 }
 
 /// Returns the list of built-in suites.
-pub(super) fn list() -> Result<String, Failure> {
+pub fn list() -> Result<String, Failure> {
     let width = BUILTIN.iter().map(|(name, _)| name.len()).max();
     let width = width.unwrap_or_default();
     let mut text = String::new();
@@ -181,7 +181,7 @@ pub(super) fn list() -> Result<String, Failure> {
 }
 
 /// Returns the text of a suite.
-pub(super) fn text(name: &str) -> Result<String, Failure> {
+pub fn text(name: &str) -> Result<String, Failure> {
     match builtin(name) {
         Some(text) => Ok(text.to_owned()),
         None => {

@@ -1,41 +1,5 @@
-//! `smbench suite`: several servers, or settings of a server, under the same
-//! profiles and load points, for a comparison.
-//!
-//! ```text
-//! suite file -> SuiteSpec    spec, source        as written
-//!  + flags   -> Suite        resolve, given,     checked: plans, hosts, the study's document
-//!                            chosen, searches,
-//!                            servers,
-//!                            comparisons
-//!            -> Folder       folder, passes,     load points and searches that are measured,
-//!                            parts, sittings,    and the rest
-//!                            difference
-//!            -> passes       runner, host,       one engine run each, on one server; before that,
-//!                            remains             leftovers of an earlier invocation are removed
-//! ```
-//!
-//! Not here: studies and how their folders are read ([`smbench_report::study`]),
-//! and how runs are measured ([`smbench_engine`]).
-
-mod chosen;
-mod client;
-mod comparisons;
-mod difference;
-mod folder;
-mod given;
-mod host;
-pub(crate) mod options;
-mod parts;
-mod passes;
-mod remains;
-mod resolve;
-mod runner;
-mod searches;
-mod servers;
-mod sittings;
-mod source;
-mod spec;
-mod transfers;
+//! `smbench suite` and `smbench suites`: compares several servers, or settings of a server.
+//! Not here: what a suite is, and how it is measured ([`smbench_runner::suite`]).
 
 use std::path::{Path, PathBuf};
 
@@ -51,13 +15,8 @@ use crate::progress::{ProgressLine, Visibility};
 use crate::requests::SuiteAccounts;
 use crate::signals;
 use crate::study;
+use crate::suite::{self, Control, Folder, Runner, Source, Suite};
 use crate::verdict::MissedRate;
-
-use folder::Folder;
-use resolve::Suite;
-use runner::{Control, Runner};
-use source::Source;
-pub(crate) use spec::SuiteSpec;
 
 /// Default parent folder of studies.
 const RESULTS: &str = "smbench-results";
@@ -65,7 +24,7 @@ const RESULTS: &str = "smbench-results";
 /// Runs a suite, or its remaining load points.
 pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     if args.list {
-        print(&source::list()?)?;
+        print(&suite::list()?)?;
         return Ok(Exit::Done);
     }
     let source = match &args.suite {
@@ -85,11 +44,9 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         .out
         .clone()
         .unwrap_or_else(|| default_folder(&suite, args));
-    for host in &mut suite.hosts {
-        // Asked for before signals are caught, so that Ctrl-C at the prompt just
-        // ends the program.
-        host.ask()?;
-    }
+    // Asked for before signals are caught, so that Ctrl-C at the prompt just ends the
+    // program.
+    suite.ask()?;
     let mut folder = Folder::open(&out, &mut suite)?;
     let visibility = Visibility::unless(args.quiet);
     let line = ProgressLine::new(visibility);
@@ -148,8 +105,8 @@ fn with_messages(folder: &Path, remedy: &str) -> Result<Study, LoadError> {
 /// Lists the built-in suites, or prints one.
 pub(crate) fn suites(command: Option<SuitesCommand>) -> Result<Exit, Failure> {
     match command {
-        None => print(&source::list()?)?,
-        Some(SuitesCommand::Show { name }) => print(&source::text(&name)?)?,
+        None => print(&suite::list()?)?,
+        Some(SuitesCommand::Show { name }) => print(&suite::text(&name)?)?,
     }
     Ok(Exit::Done)
 }
@@ -168,3 +125,6 @@ fn default_folder(suite: &Suite, args: &SuiteArgs) -> PathBuf {
     let quick = if args.load.quick { "-quick" } else { "" };
     Path::new(RESULTS).join(format!("{}{quick}", name.trim_start_matches('.')))
 }
+
+#[cfg(test)]
+mod tests;

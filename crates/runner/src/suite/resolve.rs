@@ -39,12 +39,12 @@ const PASSES_MAX: u32 = 1000;
 
 /// A checked suite.
 #[derive(Debug)]
-pub(super) struct Suite {
+pub struct Suite {
     /// The study, with the current time as its start.
-    pub(super) study: StudyDoc,
+    pub study: StudyDoc,
     /// Plans of one pass over all load points, by profile and then by server,
     /// without targets. The load points are those of the profile.
-    pub(super) plans: Vec<Vec<Plan>>,
+    pub plans: Vec<Vec<Plan>>,
     /// The search of each profile whose load points are its probes.
     searches: Vec<Option<Search>>,
     /// Servers in the order of `study`.
@@ -60,7 +60,7 @@ impl Suite {
     }
 
     /// Fails if several hosts cannot reach a server, because the suite starts it.
-    pub(super) fn check_servers(&self) -> Result<(), Failure> {
+    pub fn check_servers(&self) -> Result<(), Failure> {
         let own = |host: &&Host| matches!(host.kind, HostKind::Samba { .. });
         match self.hosts.iter().find(own) {
             None => Ok(()),
@@ -72,8 +72,13 @@ impl Suite {
         }
     }
 
+    /// Finds the passwords of all servers.
+    pub fn ask(&mut self) -> Result<(), Failure> {
+        self.hosts.iter_mut().try_for_each(Host::ask)
+    }
+
     /// Returns all plans with their servers, for a host that follows another one.
-    pub(super) fn plans(&self, send_password: SendPassword) -> Result<Vec<Plan>, Failure> {
+    pub fn plans(&self, send_password: SendPassword) -> Result<Vec<Plan>, Failure> {
         let mut plans = Vec::new();
         for (server, host) in self.hosts.iter().enumerate() {
             let HostKind::Given(given) = &host.kind else {
@@ -107,7 +112,7 @@ impl Suite {
     }
 
     /// Checks a suite. Makes no connection.
-    pub(super) fn resolve(
+    pub fn resolve(
         source: &Source,
         args: &SuiteOptions,
         accounts: &dyn Accounts,
@@ -349,6 +354,3 @@ fn serve_cifs(hosts: &mut [Host], plans: &[Vec<Plan>]) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,10 +5,10 @@ use clap::Parser;
 use smbench_formats::profile;
 use smbench_model::plan::Plan;
 
-use super::super::super::source::BUILTIN;
 use super::resolved;
 use crate::args::RunArgs;
 use crate::requests;
+use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
 const PROFILES: [(&str, &str); 8] = [

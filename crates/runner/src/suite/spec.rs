@@ -56,7 +56,7 @@ pub(super) use find::FindEntry;
 /// A suite as written.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct SuiteSpec {
+pub struct SuiteSpec {
     /// Name for folders; the file's name when absent.
     pub(super) name: Option<String>,
     /// Title of the report; the name when absent.

@@ -78,7 +78,7 @@ pub(super) fn told(parts: &[PassPart]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::schema::tests::record;
+    use crate::request::tests::record;
 
     #[test]
     fn the_plan_of_what_is_left_has_its_rates_or_its_clients() {

@@ -37,7 +37,7 @@ const RUNNING: &str = ".running";
 
 /// A study's folder, locked by this process.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub struct Folder {
     path: PathBuf,
     study: StudyDoc,
     /// Parts of each profile, from its plans.
@@ -71,7 +71,7 @@ pub(super) enum Remains {
 
 impl Folder {
     /// Creates the folder, or continues the study that it contains.
-    pub(super) fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
+    pub fn open(path: &Path, suite: &mut Suite) -> Result<Self, Failure> {
         let to = || Failure::write_results(path);
         make_folder(path).map_err(to())?;
         if StudyDoc::load(path)?.is_none() && !is_empty(path).map_err(to())? {

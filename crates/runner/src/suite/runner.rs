@@ -32,17 +32,23 @@ use crate::watch::PointLines;
 
 /// State that a suite shares with its observer, and with what stops it.
 #[derive(Clone, Copy)]
-pub(super) struct Control<'a> {
-    pub(super) observer: &'a dyn RunObserver,
-    pub(super) hosts: &'a Hosts,
-    pub(super) cancel: &'a Cancel,
-    pub(super) unsaved: &'a Unsaved,
-    pub(super) points: PointLines,
-    pub(super) missed_rate: MissedRate,
+pub struct Control<'a> {
+    /// Gets progress and messages.
+    pub observer: &'a dyn RunObserver,
+    /// The hosts of all runs.
+    pub hosts: &'a Hosts,
+    /// Ends the suite in good order.
+    pub cancel: &'a Cancel,
+    /// Marks results that are not on disk yet.
+    pub unsaved: &'a Unsaved,
+    /// Whether each load point has a line.
+    pub points: PointLines,
+    /// Effect of a missed rate.
+    pub missed_rate: MissedRate,
 }
 
 /// Measures the remaining load points of a suite.
-pub(super) struct Runner<'a> {
+pub struct Runner<'a> {
     suite: &'a Suite,
     folder: &'a mut Folder,
     observer: &'a dyn RunObserver,
@@ -64,7 +70,8 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
+    /// Prepares the passes that the folder lacks.
+    pub fn new(suite: &'a Suite, folder: &'a mut Folder, control: Control<'a>) -> Self {
         let Control {
             observer,
             hosts,
@@ -90,7 +97,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs every pass that is not complete. Messages about the result go to the observer.
-    pub(super) fn run(mut self) -> Result<Exit, Failure> {
+    pub fn run(mut self) -> Result<Exit, Failure> {
         remove_remains(self.suite, self.folder, self.observer);
         let passes = all_passes(&self.suite.study);
         let planned = passes.iter().map(|&pass| self.planned(pass)).sum();

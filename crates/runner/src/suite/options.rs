@@ -10,50 +10,50 @@ use smbench_report::{FlushDoc, WritePolicyDoc};
 
 /// What to run of a suite, and what of it otherwise than the suite says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SuiteOptions {
+pub struct SuiteOptions {
     /// Servers beside those of the suite.
-    pub(crate) servers: NamedServers,
+    pub servers: NamedServers,
     /// How much of the suite.
-    pub(crate) load: SuiteLoad,
+    pub load: SuiteLoad,
     /// Options of every run: how long a load point is, threads, and sessions.
-    pub(crate) run: RunOptions,
+    pub run: RunOptions,
     /// Time limits of every run.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
 }
 
 /// Servers beside those of a suite.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct NamedServers {
+pub struct NamedServers {
     /// `NAME=URL` of each.
-    pub(crate) servers: Vec<String>,
+    pub servers: Vec<String>,
     /// What these servers do on a FLUSH.
-    pub(crate) flush: Vec<NamedPolicy<FlushDoc>>,
+    pub flush: Vec<NamedPolicy<FlushDoc>>,
     /// What these servers do on a WRITE.
-    pub(crate) write: Vec<NamedPolicy<WritePolicyDoc>>,
+    pub write: Vec<NamedPolicy<WritePolicyDoc>>,
     /// File with the password for these servers.
-    pub(crate) password_file: Option<PathBuf>,
+    pub password_file: Option<PathBuf>,
     /// File with the account for these servers.
-    pub(crate) authentication_file: Option<PathBuf>,
+    pub authentication_file: Option<PathBuf>,
 }
 
 /// How much of a suite runs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SuiteLoad {
+pub struct SuiteLoad {
     /// Whether short windows try out the suite.
-    pub(crate) quick: bool,
+    pub quick: bool,
     /// Load points in place of the suite's.
-    pub(crate) points: Option<PointChoice>,
+    pub points: Option<PointChoice>,
     /// Passes in place of the suite's.
-    pub(crate) passes: Option<u32>,
+    pub passes: Option<u32>,
     /// Profiles in place of the suite's.
-    pub(crate) profiles: Vec<String>,
+    pub profiles: Vec<String>,
     /// Whether loadfile lines without a meaning here are left out.
-    pub(crate) skip_unknown: bool,
+    pub skip_unknown: bool,
 }
 
 /// Selection of a suite's load points.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PointChoice {
+pub enum PointChoice {
     /// These load points, independent of the suite.
     These(ClientList),
     /// The first load point of the suite, and every n-th after it.
@@ -79,7 +79,7 @@ impl FromStr for PointChoice {
 
 impl PointChoice {
     /// Returns the selected load points of a suite that has `all`.
-    pub(crate) fn of(&self, all: &[u32]) -> Vec<u32> {
+    pub fn of(&self, all: &[u32]) -> Vec<u32> {
         match self {
             Self::These(list) => list.as_slice().to_vec(),
             Self::Every(step) => all.iter().copied().step_by(*step).collect(),
@@ -89,9 +89,11 @@ impl PointChoice {
 
 /// The flush policy or the write policy of a named server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NamedPolicy<P> {
-    pub(crate) server: String,
-    pub(crate) policy: P,
+pub struct NamedPolicy<P> {
+    /// Name of the server.
+    pub server: String,
+    /// What it does.
+    pub policy: P,
 }
 
 impl<P: Copy> NamedPolicy<P> {
