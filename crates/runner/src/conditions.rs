@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_model::plan::Plan;
+use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::setting::{self, Advice};
 use smbench_model::units::format_duration;
-use smbench_report::Threshold;
 use smbench_report::doc::{ConditionDoc, ConditionOutcome};
 use smbench_report::threshold::{NotMeasured, UnfinishedPoint};
+use smbench_report::{RunDoc, Threshold};
 
 use crate::failure::{Exit, Failure};
 use crate::junit::{Junit, JunitCase, JunitOutcome, VALID};
@@ -42,7 +43,44 @@ impl AbortReason {
     }
 }
 
+/// What ended a run.
+#[derive(Clone, Debug)]
+pub enum EndedBy {
+    /// Its plan, its user or its server.
+    Run,
+    /// A condition, before the plan was carried out.
+    Gate(ConditionDoc),
+}
+
+impl EndedBy {
+    /// Returns what ended a run, and notes in its record if that was a condition.
+    pub fn of(aborted: Option<ConditionDoc>, record: &mut RunRecord) -> Self {
+        match (aborted, &record.outcome) {
+            (Some(judged), Outcome::Interrupted) => {
+                let (condition, found) = (&judged.condition, &judged.found);
+                let reason = format!("{} '{condition}' failed: {found}", setting::FAIL_IF);
+                record.outcome = Outcome::Aborted(reason);
+                Self::Gate(judged)
+            }
+            _ => Self::Run,
+        }
+    }
+}
+
 impl Gate<'_> {
+    /// Returns the outcomes of all conditions.
+    pub fn outcomes(&self, doc: &RunDoc, ended_by: &EndedBy) -> Vec<ConditionDoc> {
+        match ended_by {
+            EndedBy::Run => self.thresholds.iter().map(|one| one.judge(doc)).collect(),
+            // It does not have the values of the other conditions.
+            EndedBy::Gate(failed) => {
+                let others = self.thresholds.iter().map(Threshold::skipped);
+                let others = others.filter(|other| other.condition != failed.condition);
+                [vec![failed.clone()], others.collect()].concat()
+            }
+        }
+    }
+
     /// Checks what can be checked before a run. Returns a line for each condition that cannot
     /// end it early.
     pub fn check(&self, plan: &Plan) -> Result<Vec<String>, Failure> {

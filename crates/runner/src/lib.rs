@@ -17,6 +17,7 @@ pub mod mounts;
 pub mod observer;
 pub mod request;
 pub mod results;
+pub mod run;
 pub mod searching;
 pub mod study;
 pub mod suite;

@@ -92,6 +92,28 @@ impl ClientLimited {
     }
 }
 
+/// What fails a run that is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strictness {
+    /// Effect of a missed rate.
+    pub missed_rate: MissedRate,
+    /// Effect of a client-limited load point.
+    pub client_limited: ClientLimited,
+}
+
+impl Strictness {
+    /// Returns how a run has ended, and why it must not be quoted.
+    pub fn judge(self, doc: &RunDoc) -> (Exit, Option<String>) {
+        let strict = || self.client_limited.judge(doc);
+        let at_rate = || self.missed_rate.judge(doc);
+        let none = (Exit::Done, None);
+        if let (Some(find), OutcomeDoc::Complete) = (&doc.find, doc.outcome) {
+            return judge_search(find).unwrap_or(none);
+        }
+        judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
+    }
+}
+
 fn client_limited(doc: &RunDoc) -> Option<(Exit, Option<String>)> {
     let mut limited = doc.load_points.iter().filter_map(|point| {
         let reason = point.generator.as_ref()?.reason.as_deref()?;

@@ -14,19 +14,19 @@ use std::time::SystemTime;
 
 use humantime::format_rfc3339_seconds;
 use smbench_engine::Cancel;
-use smbench_engine::run::{self, PlannedCourse};
+use smbench_engine::run;
 use smbench_model::plan::Plan;
-use smbench_model::record::Outcome;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
 use smbench_report::units::plain;
 use smbench_report::{Find, RunDoc, render};
+use smbench_runner::run::{JobOutcome, RunJob};
 
-use self::conclusion::{EndedBy, conclude};
+use self::conclusion::conclude;
 pub(crate) use self::presentation::{NextSteps, Presentation};
 use crate::args::{OutputArgs, RunArgs, without_urls};
-use crate::conditions::{AbortReason, Gate, SUITE};
+use crate::conditions::{AbortReason, EndedBy, Gate, SUITE};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
@@ -39,11 +39,11 @@ use crate::request::{RunRequest, RunServer};
 use crate::requests;
 use crate::results::{Results, check_writable, save_csv_iometer};
 use crate::searching::loads::check_plan;
-use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
+use crate::searching::{ProbeLines, Search, Searching};
 use crate::signals::{self, left_behind};
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
-use crate::watch::{IntervalReport, Log, RunPart, Watch};
+use crate::watch::{IntervalReport, Log, RunPart};
 
 pub(super) fn run(args: &RunArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     carry_out_all(args, None, hosts)
@@ -321,50 +321,39 @@ fn run_one(
         place: context.name.as_deref(),
         points: line.point_lines(context.presentation.points),
     };
-    let watch = Watch::new(line, part, &mut results, log, request.disclosure(), unsaved);
     let gate = &context.presentation.gate;
     let (aborted, abort) = gate.abort(&plan, cancel).unzip();
     let interim = interim
         .map(|report| -> IntervalReport<'_> { Box::new(move |interval| report(interval, line)) });
-    let watch = watch.with_intervals(interim.into_iter().chain(abort));
     line.cover(|| title(&plan, request, context))?;
     let search = context.presentation.find.clone();
     let searching = search.map(|search| Searching::begin(search, cancel));
-    let mut watch = watch.with_search(searching.clone());
-    let record = match &searching {
-        Some(searching) => {
-            let lines = if output.quiet {
-                ProbeLines::Hidden
-            } else {
-                ProbeLines::Told(line, None)
-            };
-            let mut course = SearchCourse::of(searching, &plan, request.disclosure(), lines);
-            hosts.execute(&plan, &mut course, &mut watch, line, cancel)
-        }
-        None => hosts.execute(
-            &plan,
-            &mut PlannedCourse::of(&plan),
-            &mut watch,
-            line,
-            cancel,
-        ),
+    let job = RunJob {
+        plan: &plan,
+        disclosure: request.disclosure(),
+        part,
+        search: searching.as_ref(),
+        probes: if output.quiet {
+            ProbeLines::Hidden
+        } else {
+            ProbeLines::Told(line, None)
+        },
+        log,
+        reports: interim.into_iter().chain(abort).collect(),
+        hosts,
+        observer: line,
+        unsaved,
+        cancel,
     };
+    let JobOutcome { record, logged } = job.measure(&mut results);
     line.clear();
     drop(server);
-    let logged = watch.close();
     let aborted = aborted.as_ref().and_then(AbortReason::take);
     if let (Err(_), Some(judged)) = (&record, &aborted) {
         context.complain(judged);
     }
     let mut record = record?;
-    let ended_by = match (aborted, &record.outcome) {
-        (Some(judged), Outcome::Interrupted) => {
-            let reason = format!("--fail-if '{}' failed: {}", judged.condition, judged.found);
-            record.outcome = Outcome::Aborted(reason);
-            EndedBy::Gate(judged)
-        }
-        _ => EndedBy::Run,
-    };
+    let ended_by = EndedBy::of(aborted, &mut record);
     let ended_by = (ended_by, searching.as_ref());
     conclude(request, &record, ended_by, &mut results, context, logged)
 }

@@ -2,27 +2,20 @@
 //! messages and its exit code.
 
 use smbench_model::record::{RecycleBin, RunRecord};
-use smbench_report::doc::{ConditionDoc, OutcomeDoc};
-use smbench_report::{RunDoc, Threshold};
+use smbench_report::RunDoc;
+use smbench_report::doc::OutcomeDoc;
 
 use super::publish::publish;
 use super::{Ran, RunContext};
 use crate::args::OutputArgs;
-use crate::conditions::{exit_of, save_cases};
+use crate::conditions::{EndedBy, exit_of, save_cases};
 use crate::failure::{Exit, Failure};
-use crate::request::{RunRequest, RunServer, document};
+use crate::request::{RunRequest, RunServer};
 use crate::results::Results;
 use crate::searching::Searching;
 use crate::signals::cleanup_command;
-use crate::verdict::{ClientLimited, MissedRate, judge, judge_search};
-
-/// What ended a run.
-pub(super) enum EndedBy {
-    /// Its plan, its user or its server.
-    Run,
-    /// A condition of `--fail-if`, before the plan was carried out.
-    Gate(ConditionDoc),
-}
+use crate::verdict::{ClientLimited, MissedRate, Strictness};
+use smbench_runner::run::finished;
 
 /// Saves and prints the result, and reports problems with it.
 pub(super) fn conclude(
@@ -33,26 +26,17 @@ pub(super) fn conclude(
     context: &RunContext<'_>,
     logged: Result<(), Failure>,
 ) -> Result<Ran, Failure> {
-    let mut doc = document(record, request.disclosure());
-    if let Some(search) = search {
-        doc.set_find(search.found(&doc));
-    }
+    let mut doc = finished(record, request.disclosure(), search);
     let cleaned_up = report_leftover(&doc, request, context);
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }
     let gate = &context.presentation.gate;
-    let (mut exit, reason) = verdict(&doc, context.output);
-    doc.conditions = match ended_by {
-        EndedBy::Run => gate.thresholds.iter().map(|one| one.judge(&doc)).collect(),
-        // It does not have the values of the other conditions.
-        EndedBy::Gate(failed) => {
-            exit = Exit::Failed;
-            let others = gate.thresholds.iter().map(Threshold::skipped);
-            let others = others.filter(|other| other.condition != failed.condition);
-            [vec![failed.clone()], others.collect()].concat()
-        }
-    };
+    let (mut exit, reason) = strictness(context.output).judge(&doc);
+    if matches!(ended_by, EndedBy::Gate(_)) {
+        exit = Exit::Failed;
+    }
+    doc.conditions = gate.outcomes(&doc, &ended_by);
     context.unsaved.begin();
     let saved = results.save(&doc);
     context.unsaved.end();
@@ -102,13 +86,10 @@ fn is_in_bin(leftover: &str, doc: &RunDoc) -> bool {
     left.into_iter().any(|bin| bin == leftover)
 }
 
-/// Returns the exit code of a run, and why it must not be quoted.
-fn verdict(doc: &RunDoc, output: &OutputArgs) -> (Exit, Option<String>) {
-    let strict = || ClientLimited::given(output.strict).judge(doc);
-    let at_rate = || MissedRate::given(output.allow_missed_rate).judge(doc);
-    let none = (Exit::Done, None);
-    if let (Some(find), OutcomeDoc::Complete) = (&doc.find, doc.outcome) {
-        return judge_search(find).unwrap_or(none);
+/// Returns what fails a valid run.
+fn strictness(output: &OutputArgs) -> Strictness {
+    Strictness {
+        missed_rate: MissedRate::given(output.allow_missed_rate),
+        client_limited: ClientLimited::given(output.strict),
     }
-    judge(doc).or_else(at_rate).or_else(strict).unwrap_or(none)
 }

@@ -2,7 +2,7 @@
 //! saved, and what stays behind is noted.
 
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{self, PlannedCourse, RunError};
+use smbench_engine::run::{self, RunError};
 use smbench_model::generator::Generator;
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
@@ -19,12 +19,12 @@ use super::super::passes::PassId;
 use super::Runner;
 use crate::failure::{Exit, Failure};
 use crate::observer::LeftShare;
-use crate::request::document;
+use crate::run::{JobOutcome, RunJob, finished};
 use crate::searching::held::within_this_machine;
-use crate::searching::{ProbeLines, Search, SearchCourse, Searching};
+use crate::searching::{ProbeLines, Search, Searching};
 use crate::time_left::TimeLeft;
 use crate::verdict::judge;
-use crate::watch::{PointLines, RunPart, SaveResults, Watch};
+use crate::watch::{PointLines, RunPart, SaveResults};
 
 /// Reason why a pass was not completed.
 pub(super) enum Incomplete {
@@ -78,7 +78,7 @@ impl Runner<'_> {
         };
         self.warn_about_exporter(&place, &work.plan);
         let disclosure = server.disclosure.clone();
-        let (record, closed) = self.measure(pass, &work, server, &place, left);
+        let JobOutcome { record, logged } = self.measure(pass, &work, server, &place, left);
         let leftover = leftover(&record).filter(|_| !is_scratch);
         if let Ok(record) = &record
             && let Some(kept) = record.space_kept.as_deref().filter(|_| !is_scratch)
@@ -86,16 +86,10 @@ impl Runner<'_> {
             self.leftovers += 1;
             self.tell(kept);
         }
-        let doc = record.map(|record| {
-            let mut doc = document(&record, disclosure);
-            if let Some(searching) = &work.searching {
-                doc.set_find(searching.found(&doc));
-            }
-            doc
-        });
+        let doc = record.map(|record| finished(&record, disclosure, work.searching.as_ref()));
         self.tell_answer(&place, &doc);
         // Before any other step that can fail.
-        let saved = self.save(pass, &doc, closed);
+        let saved = self.save(pass, &doc, logged);
         let noted = match leftover {
             Some(leftover) => {
                 self.leftovers += 1;
@@ -186,7 +180,7 @@ impl Runner<'_> {
         server: StartedServer,
         place: &str,
         left: &mut TimeLeft,
-    ) -> (Result<RunRecord, RunError>, Result<(), Failure>) {
+    ) -> JobOutcome {
         let url = server.target.redacted();
         let name = self.suite.hosts[pass.server].name.as_str();
         let keep = PassKeeper {
@@ -205,43 +199,23 @@ impl Runner<'_> {
                 None => self.points,
             },
         };
-        let disclosure = server.disclosure.clone();
-        let watch = Watch::new(
-            self.observer,
+        let job = RunJob {
+            plan: &work.plan,
+            disclosure: server.disclosure,
             part,
-            keep,
-            None,
-            server.disclosure,
-            self.unsaved,
-        );
-        let mut watch = watch.with_search(work.searching.clone());
-        let record = match &work.searching {
-            Some(searching) => {
-                let lines = match self.points {
-                    PointLines::Printed => ProbeLines::Told(self.observer, Some(place)),
-                    PointLines::Hidden => ProbeLines::Hidden,
-                };
-                let mut course = SearchCourse::of(searching, &work.plan, disclosure, lines);
-                self.hosts.execute(
-                    &work.plan,
-                    &mut course,
-                    &mut watch,
-                    self.observer,
-                    self.cancel,
-                )
-            }
-            None => {
-                let mut course = PlannedCourse::of(&work.plan);
-                self.hosts.execute(
-                    &work.plan,
-                    &mut course,
-                    &mut watch,
-                    self.observer,
-                    self.cancel,
-                )
-            }
+            search: work.searching.as_ref(),
+            probes: match self.points {
+                PointLines::Printed => ProbeLines::Told(self.observer, Some(place)),
+                PointLines::Hidden => ProbeLines::Hidden,
+            },
+            log: None,
+            reports: Vec::new(),
+            hosts: self.hosts,
+            observer: self.observer,
+            unsaved: self.unsaved,
+            cancel: self.cancel,
         };
-        (record, watch.close())
+        job.measure(keep)
     }
 
     /// Saves the document of a pass. Hands it out if that fails, because it is not saved
@@ -250,14 +224,14 @@ impl Runner<'_> {
         &self,
         pass: PassId,
         doc: &Result<RunDoc, RunError>,
-        closed: Result<(), Failure>,
+        logged: Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Ok(doc) = doc else { return closed };
+        let Ok(doc) = doc else { return logged };
         self.unsaved.begin();
         let saved = if doc.is_measured() {
             self.folder.save(pass, self.suite.plan(pass), doc.clone())
         } else {
-            closed
+            logged
         };
         self.unsaved.end();
         if saved.is_err() {
