@@ -2,6 +2,16 @@
 //! runs. The command `smbench` adds arguments, words, screens, signals, printing and exit
 //! codes. Other programs use this crate in its place.
 //!
+//! In the order of use:
+//!
+//! 1. [`request::RunRequest::resolve`] checks options, a profile and a server.
+//! 2. [`results::Results::prepare`] finds out where results go.
+//! 3. [`run::RunJob::measure`] carries the run out. An [`observer::RunObserver`] follows it.
+//! 4. [`run::finished`] makes the document, which [`results::Results::save`] saves.
+//!
+//! [`searching`] has runs whose load points are probes, and [`suite`] runs on several servers.
+//! `tests/embedding.rs` is such a program.
+//!
 //! Not here: how a run is measured ([`smbench_engine`]), and how a result reads
 //! ([`smbench_report`]).
 

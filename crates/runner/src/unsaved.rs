@@ -37,7 +37,7 @@ impl Unsaved {
     }
 
     #[cfg(test)]
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         *self.lock()
     }
 
