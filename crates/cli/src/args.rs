@@ -43,7 +43,7 @@ pub(crate) use import::{ImportArgs, ImportCommand};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{Auth, ConnectArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
+pub(crate) use server::{Auth, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
 pub(crate) use smbench_runner::calibration::CalibrationSource;
 pub(crate) use smbench_runner::command_line::without_urls;
 pub(crate) use suite::{SuiteArgs, SuitesCommand};

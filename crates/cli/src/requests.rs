@@ -13,9 +13,7 @@ use smbench_runner::account::{Accounts, GivenServer, SuiteCredentials};
 use smbench_runner::mounts::parse_target;
 use smbench_runner::request::{RunRequest, RunServer, cpu_source, unknown};
 
-use crate::args::{
-    Auth, ConnectArgs, LoginArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs,
-};
+use crate::args::{Auth, LoginArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs};
 use crate::calibration;
 use crate::failure::Failure;
 use crate::lab_facts::Durability;
@@ -63,7 +61,7 @@ pub(crate) fn of(
         sessions: args.session.options().or(options.sessions),
         ..options
     };
-    let request = RunRequest::resolve(profile, &options, server, limits(args))?;
+    let request = RunRequest::resolve(profile, &options, server, args.limits())?;
     Ok(RunRequest {
         durability: Durability::given(args.server_flush, args.server_write),
         ceilings: calibration::found(output.calibration.as_ref(), &output.out)?,
@@ -122,7 +120,7 @@ impl ServerAccess {
     pub(crate) fn resolve(args: &UrlArgs) -> Result<Self, Failure> {
         Ok(Self {
             target: given(&args.target, &args.secrets)?.with_password()?,
-            limits: connect_limits(args.connect),
+            limits: args.connect.limits(),
         })
     }
 }
@@ -132,21 +130,4 @@ fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
     let written = args.server_metrics.as_deref().map(cpu_source);
     let source = written.transpose();
     source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
-}
-
-pub(crate) fn limits(args: &ServerArgs) -> Limits {
-    let limits = connect_limits(args.connect);
-    Limits {
-        operation: args.operation_timeout.unwrap_or(limits.operation),
-        ..limits
-    }
-}
-
-pub(crate) fn connect_limits(args: ConnectArgs) -> Limits {
-    let limits = Limits::default();
-    Limits {
-        connect: args.connect_timeout.unwrap_or(limits.connect),
-        setup: args.setup_timeout.unwrap_or(limits.setup),
-        ..limits
-    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use smbench_model::limits::Limits;
 use smbench_model::login::KdcAddress;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::SessionsSpec;
@@ -183,6 +184,29 @@ pub(crate) struct ConnectArgs {
     /// 30s]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) setup_timeout: Option<Duration>,
+}
+
+impl ConnectArgs {
+    /// Returns the time limits, the default ones where none are given.
+    pub(crate) fn limits(self) -> Limits {
+        let limits = Limits::default();
+        Limits {
+            connect: self.connect_timeout.unwrap_or(limits.connect),
+            setup: self.setup_timeout.unwrap_or(limits.setup),
+            ..limits
+        }
+    }
+}
+
+impl ServerArgs {
+    /// Returns the time limits, the default ones where none are given.
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = self.connect.limits();
+        Limits {
+            operation: self.operation_timeout.unwrap_or(limits.operation),
+            ..limits
+        }
+    }
 }
 
 /// A server, and the account that logs on.

@@ -10,7 +10,6 @@ use smbench_runner::calibration::CalibrationSource;
 use super::load::WindowArgs;
 use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths, whole};
-use crate::requests::connect_limits;
 use crate::suite::options::{NamedPolicy, NamedServers, PointChoice, SuiteLoad, SuiteOptions};
 
 pub(super) const EXIT_CODES: &str = "\
@@ -156,7 +155,7 @@ impl SuiteArgs {
                 sessions: self.session.options(),
                 ..load.window.options()
             },
-            limits: connect_limits(self.connect),
+            limits: self.connect.limits(),
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::recycled::{judge, told};
-use crate::requests::limits;
 use crate::signals;
 
 /// Interval between two updates of the progress.
@@ -46,7 +45,7 @@ pub(super) fn prepare(args: &FileioArgs) -> Result<Exit, Failure> {
     };
     let (options, limits) = (
         args.server.session.options().session(),
-        limits(&args.server),
+        args.server.limits(),
     );
     let prepared = prepared::prepare(&target, options, limits, &test, &cancel, &mut show);
     line.clear();
@@ -90,7 +89,7 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let target = target(args, "cleanup")?;
     let (options, limits) = (
         args.server.session.options().session(),
-        limits(&args.server),
+        args.server.limits(),
     );
     let line = ProgressLine::new(Visibility::unless(args.output.quiet));
     signals::leave_on_interrupt(&line)?;
