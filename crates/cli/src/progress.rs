@@ -5,11 +5,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress, Stage};
 use smbench_report::{RunDoc, render, units};
 
+use crate::advice::cleanup_command;
 use crate::failure::Failure;
 use crate::live::{LiveScreen, LiveTitle, Remaining};
 use crate::observer::{LeftShare, RunObserver};
 use crate::output::{complain, print};
-use crate::signals::cleanup_command;
 use crate::time_left::TimeLeft;
 use crate::watch::PointLines;
 

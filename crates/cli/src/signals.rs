@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use smbench_engine::Cancel;
-use smbench_protocol::DialectRange;
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -145,23 +144,6 @@ fn ignores_hang_up(status: &str) -> bool {
     let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask & 1 == 1)
-}
-
-/// Returns advice about files left on a share, for [`stop_on_interrupt`].
-pub(crate) fn left_behind(url: &str, dialects: DialectRange) -> String {
-    format!(
-        "; files may be left on the share, remove them with: {}",
-        cleanup_command(url, dialects)
-    )
-}
-
-/// Returns the command that removes left-over files from a share.
-pub(crate) fn cleanup_command(url: &str, dialects: DialectRange) -> String {
-    if dialects.has_cifs() {
-        format!("smbench cleanup '{url}' --dialect {dialects}")
-    } else {
-        format!("smbench cleanup '{url}'")
-    }
 }
 
 /// Stops the run in good order on the first signal. On the second, ends the process

@@ -10,6 +10,7 @@ use smbench_report::text::{summary, verdict};
 use smbench_report::{Find, RunDoc, render};
 
 use super::run::{self, NextSteps, Presentation};
+use crate::advice::left_behind;
 use crate::args::{FindArgs, FindCommand, OutputArgs};
 use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
@@ -19,7 +20,6 @@ use crate::progress::Visibility;
 use crate::request::{RunRequest, RunServer};
 use crate::searching::Search;
 use crate::searching::loads::{self, OptionNames};
-use crate::signals::left_behind;
 
 pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure> {
     let (kind, mut args) = match command {

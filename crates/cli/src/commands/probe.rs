@@ -12,12 +12,13 @@ use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
 use smbench_report::units::{latency, plain, rate};
 
+use crate::advice::{cleanup_command, left_behind};
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{self, Visibility};
 use crate::requests::ServerAccess;
-use crate::signals::{self, cleanup_command, left_behind};
+use crate::signals;
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
 const CAPABILITIES: [(u32, &str); 7] = [

@@ -25,6 +25,7 @@ use smbench_runner::run::{JobOutcome, RunJob};
 
 use self::conclusion::conclude;
 pub(crate) use self::presentation::{NextSteps, Presentation};
+use crate::advice::left_behind;
 use crate::args::{OutputArgs, RunArgs, without_urls};
 use crate::conditions::{AbortReason, EndedBy, Gate, SUITE};
 use crate::embedded::Embedded;
@@ -40,7 +41,7 @@ use crate::requests;
 use crate::results::{Results, check_writable, save_csv_iometer};
 use crate::searching::loads::check_plan;
 use crate::searching::{ProbeLines, Search, Searching};
-use crate::signals::{self, left_behind};
+use crate::signals;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::watch::{IntervalReport, Log, RunPart};

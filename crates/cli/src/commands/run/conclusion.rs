@@ -7,13 +7,13 @@ use smbench_report::doc::OutcomeDoc;
 
 use super::publish::publish;
 use super::{Ran, RunContext};
+use crate::advice::cleanup_command;
 use crate::args::OutputArgs;
 use crate::conditions::{EndedBy, exit_of, save_cases};
 use crate::failure::{Exit, Failure};
 use crate::request::{RunRequest, RunServer};
 use crate::results::Results;
 use crate::searching::Searching;
-use crate::signals::cleanup_command;
 use crate::verdict::{ClientLimited, MissedRate, Strictness};
 use smbench_runner::run::finished;
 
