@@ -88,12 +88,12 @@ fn the_name_of_a_type_has_one_meaning() {
 
 /// The crates that are no commands. A text of theirs names a setting by its key; see
 /// `model::setting`.
-const LIBRARIES: [&str; 8] = [
-    "engine", "formats", "kerberos", "lab", "model", "protocol", "publish", "report",
+const LIBRARIES: [&str; 9] = [
+    "engine", "formats", "kerberos", "lab", "model", "protocol", "publish", "report", "runner",
 ];
 
 /// Files whose texts begin like flags, and what these are.
-const NO_FLAGS: [(&str, &str); 4] = [
+const NO_FLAGS: [(&str, &str); 6] = [
     ("crates/publish/src/plot/palette.rs", "variables of CSS"),
     ("crates/lab/src/samba.rs", "options of smbd"),
     ("crates/lab/src/samba/judge.rs", "options of testparm"),
@@ -101,6 +101,8 @@ const NO_FLAGS: [(&str, &str); 4] = [
         "crates/lab/src/samba/launch.rs",
         "options of Samba's programs",
     ),
+    ("crates/runner/src/hosts.rs", "options of mpirun"),
+    ("crates/runner/src/suite/spec.rs", "a placeholder in suites"),
 ];
 
 /// Returns the literals of code, without its documentation.
