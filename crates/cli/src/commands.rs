@@ -30,8 +30,7 @@ pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure
         | CliCommand::Suite(_)
         | CliCommand::Fileio(FileioCommand::Run(_))) => execute(command, hosts),
         _ => hosts.follower().map_or(Ok(Exit::Done), |follower| {
-            let cancel = signals::cancel_on_interrupt()?;
-            follower.follow(Vec::new(), &MessageLines, &cancel)
+            follower.follow(Vec::new(), &MessageLines, &signals::cancel_on_interrupt)
         }),
     }
 }

@@ -1,8 +1,8 @@
 //! The `smbench` command. It reads the command line, executes the command, and ends
 //! with the documented exit code and at most one line about an error.
 //!
-//! Not here: how a run works ([`smbench_engine`]), and how results are presented
-//! ([`smbench_report`]).
+//! Not here: what makes, watches, saves and repeats runs ([`smbench_runner`]), and how
+//! results are presented ([`smbench_report`]).
 
 mod advice;
 mod args;
@@ -100,10 +100,7 @@ fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
     match outcome {
         Ok(exit) => Ok(exit),
         Err(failure @ Failure::Run(_)) => Err(failure),
-        Err(failure) => {
-            let cancel = signals::cancel_on_interrupt()?;
-            follower.excuse(&failure, &MessageLines, &cancel)
-        }
+        Err(failure) => follower.excuse(&failure, &MessageLines, &signals::cancel_on_interrupt),
     }
 }
 

@@ -45,6 +45,10 @@ pub struct Follower {
     options: HostOptions,
 }
 
+/// Returns what ends the part of a host in good order. It is called when the host begins to
+/// follow, which is after its passwords are known.
+pub type CancelOf<'a> = &'a dyn Fn() -> Result<Cancel, Failure>;
+
 /// Options that only several hosts have.
 #[derive(Clone, Debug, Default)]
 pub struct HostOptions {
@@ -209,7 +213,7 @@ impl Follower {
         &self,
         requests: &[RunRequest],
         notes: &dyn RunObserver,
-        cancel: &Cancel,
+        cancel: CancelOf<'_>,
     ) -> Result<Exit, Failure> {
         let plan = |request: &RunRequest| {
             let RunServer::Given(server) = &request.server else {
@@ -226,7 +230,7 @@ impl Follower {
         &self,
         plans: Vec<Plan>,
         notes: &dyn RunObserver,
-        cancel: &Cancel,
+        cancel: CancelOf<'_>,
     ) -> Result<Exit, Failure> {
         let plans: Vec<_> = plans.into_iter().map(|plan| self.with_part(plan)).collect();
         self.serve(Ok(&plans), notes, cancel)
@@ -237,7 +241,7 @@ impl Follower {
         &self,
         failure: &Failure,
         notes: &dyn RunObserver,
-        cancel: &Cancel,
+        cancel: CancelOf<'_>,
     ) -> Result<Exit, Failure> {
         self.serve(Err(failure.to_string()), notes, cancel)
     }
@@ -246,13 +250,13 @@ impl Follower {
         &self,
         plans: Result<&[Plan], String>,
         notes: &dyn RunObserver,
-        cancel: &Cancel,
+        cancel: CancelOf<'_>,
     ) -> Result<Exit, Failure> {
         let Some(host) = self.host.take() else {
             return Ok(Exit::Done);
         };
         let (name, number) = (host.name().to_owned(), host.number());
-        serve(host, plans, cancel, &mut |record| {
+        serve(host, plans, &cancel()?, &mut |record| {
             if let Err(failure) = self.options.save(number, &name, record) {
                 notes.note(&failure.to_string());
             }

@@ -148,8 +148,8 @@ pub(crate) fn carry_out(
 ) -> Result<Exit, Failure> {
     presentation.hosts.check_server(&requests[0])?;
     if let Some(follower) = presentation.hosts.follower() {
-        let cancel = signals::cancel_on_interrupt()?;
-        return follower.follow_requests(requests, &MessageLines, &cancel);
+        let cancel = &signals::cancel_on_interrupt;
+        return follower.follow_requests(requests, &MessageLines, cancel);
     }
     let target = match &requests[0].server {
         RunServer::Embedded => None,

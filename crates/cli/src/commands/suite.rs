@@ -37,8 +37,7 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
     }
     if let Some(follower) = hosts.follower() {
         let plans = suite.plans(follower.send_password())?;
-        let cancel = signals::cancel_on_interrupt()?;
-        return follower.follow(plans, &MessageLines, &cancel);
+        return follower.follow(plans, &MessageLines, &signals::cancel_on_interrupt);
     }
     let out = args
         .out
