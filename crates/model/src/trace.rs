@@ -8,7 +8,7 @@
 
 mod builder;
 mod path;
-mod population;
+mod prepared;
 mod record;
 mod recording;
 mod step;
@@ -24,7 +24,7 @@ use crate::digest::hex;
 use crate::kind::{Direction, OpKind};
 pub use builder::Builder;
 pub use path::Template;
-pub use population::{Population, PreparedName};
+pub use prepared::{PreparedName, PreparedNames};
 use record::DetailNumber;
 pub use record::{CreateDetail, HandleNumber, PathNumber, Record};
 pub use recording::Recording;
@@ -75,7 +75,7 @@ pub struct Trace {
     pub(crate) episodes: Box<[u32]>,
     pub(crate) order: RecordOrder,
     #[doc(hidden)]
-    pub population: Population,
+    pub prepared: PreparedNames,
     #[doc(hidden)]
     pub summary: Summary,
     /// SHA-256 of the source of the trace; equal for equal traces.
@@ -177,13 +177,13 @@ impl Trace {
     /// Returns the bytes of the files that a client's replay needs to exist.
     #[must_use]
     pub fn bytes_per_client(&self) -> u64 {
-        self.population.bytes()
+        self.prepared.bytes()
     }
 
     /// Returns the number of files that a client's replay needs to exist.
     #[must_use]
     pub fn files_per_client(&self) -> u32 {
-        self.population.files()
+        self.prepared.files()
     }
 
     /// Returns record number `at`.

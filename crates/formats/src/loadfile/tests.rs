@@ -1,4 +1,4 @@
-mod population;
+mod prepared;
 mod refusals;
 
 use std::sync::Arc;
@@ -66,8 +66,8 @@ fn every_verb_is_read() {
     assert_eq!(summary.operations[&Verb::Create], 3);
     assert_eq!((summary.bytes_read, summary.bytes_written), (4096, 1));
     // The recording itself makes everything that it uses.
-    assert_eq!(trace.population.made, []);
-    let own = trace.population.own.iter();
+    assert_eq!(trace.prepared.made, []);
+    let own = trace.prepared.own.iter();
     let own: Vec<_> = own.map(|&path| trace.path(path).display(4)).collect();
     assert_eq!(own, [r"clients\client5"]);
     // The pause belongs to the record after it, and is not a record.
@@ -296,7 +296,7 @@ fn debians_client_txt_is_replayed_to_the_last_line() {
         (Verb::Find, 27_765),
     ];
     assert_eq!(summary.operations, expected.into());
-    assert_eq!(trace.population.made, []);
+    assert_eq!(trace.prepared.made, []);
     let bytes = size_of_val(&*trace.records) as u64;
     assert_eq!(bytes, 24 * 458_344);
     // A client that replays the file once has the same operations.

@@ -134,8 +134,8 @@ proptest! {
     ) {
         let recording = Arc::new(Recording::from(generate(capture, seed)));
         let trace = recording.track(client);
-        let population = trace.population.made.iter();
-        let mut there: HashSet<_> = population.map(|(path, _)| *path).collect();
+        let prepared = trace.prepared.made.iter();
+        let mut there: HashSet<_> = prepared.map(|(path, _)| *path).collect();
         let before = there.clone();
         let mut open = HashMap::new();
         let turns = trace.len() * 2;
@@ -153,7 +153,7 @@ proptest! {
                 Record::Close(handle) => prop_assert!(open.remove(&handle.unwrap()).is_some()),
                 Record::Read { handle, offset, length, .. } => {
                     let path = open[&handle.unwrap()];
-                    let made = trace.population.made.iter().find(|(made, _)| *made == path);
+                    let made = trace.prepared.made.iter().find(|(made, _)| *made == path);
                     let Some((_, PreparedName::File(size))) = made else {
                         return Err(TestCaseError::fail("reads what it has not been given"));
                     };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use smbench_protocol::NtStatus;
 
-use super::population::{Names, PreparedName};
+use super::prepared::{Names, PreparedName};
 use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
 use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
@@ -30,8 +30,8 @@ pub struct Builder {
     ends: Vec<u16>,
     paths: Paths,
     names: Names,
-    /// Records that set the size of a file of the population, with that file's
-    /// index in the population.
+    /// Records that set the size of a file to prepare, with that file's
+    /// index among the prepared names.
     sized: Vec<(usize, usize)>,
     statuses: Vec<NtStatus>,
     handles: Handles,
@@ -132,12 +132,12 @@ impl Builder {
         if self.episodes.is_empty() {
             self.episodes.push(0);
         }
-        let mut population = self.names.population;
-        population.own = self.paths.own;
+        let mut prepared = self.names.prepared;
+        prepared.own = self.paths.own;
         // A record that sets a file's size must keep the data that later records
         // read.
         for (record, made) in self.sized {
-            if let PreparedName::File(made) = population.made[made].1
+            if let PreparedName::File(made) = prepared.made[made].1
                 && let Record::SetFile { size, .. } = &mut self.records[record]
             {
                 *size = made.max(*size);
@@ -168,7 +168,7 @@ impl Builder {
             pauses: self.pauses.into_boxed_slice(),
             episodes: self.episodes.into_boxed_slice(),
             order: self.order,
-            population,
+            prepared,
             summary,
             digest,
         }

@@ -27,10 +27,10 @@ pub(crate) async fn populate(
 ) -> Result<(), SessionError> {
     make_directory(session, root).await?;
     let path = |path| join(root, &trace.path(path).display(client));
-    for &own in &trace.population.own {
+    for &own in &trace.prepared.own {
         delete_tree(session, &path(own), &mut |_| {}).await?;
     }
-    for (file, &(name, made)) in (0..).zip(&trace.population.made) {
+    for (file, &(name, made)) in (0..).zip(&trace.prepared.made) {
         let path = path(name);
         match made {
             PreparedName::Directory => make_directory(session, &path).await?,

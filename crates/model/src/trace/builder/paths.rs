@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::trace::population::Names;
+use crate::trace::prepared::Names;
 use crate::trace::{PathNumber, StepError, Template, path};
 
 /// Characters that search patterns may contain, but names may not (MS-FSCC 2.1.5).

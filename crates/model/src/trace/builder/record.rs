@@ -7,7 +7,7 @@ use smbench_protocol::NtStatus;
 use super::Builder;
 use super::paths::clean;
 use crate::bounds::REQUEST_BYTES_MAX;
-use crate::trace::population::{Names, PreparedName};
+use crate::trace::prepared::{Names, PreparedName};
 use crate::trace::step::{Handle, InfoLevel, PAUSE_MAX, STATUSES_MAX, Step, StepError};
 use crate::trace::{HandleNumber, PathNumber, Record};
 

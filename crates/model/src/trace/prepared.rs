@@ -1,4 +1,4 @@
-//! The population: the files and directories that must exist before a replay
+//! The prepared names: the files and directories that must exist before a replay
 //! begins. Records open, query or delete them before any record makes them.
 //!
 //! dbench lets clients create missing files when they open them. Here they exist
@@ -9,7 +9,7 @@ use super::PathNumber;
 /// The names to make before a client begins. Each comes after its directory.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Population {
+pub struct PreparedNames {
     /// Indices of paths, and what to make.
     pub made: Vec<(PathNumber, PreparedName)>,
     /// Indices of the topmost paths that belong to one client.
@@ -24,7 +24,7 @@ pub enum PreparedName {
     File(u64),
 }
 
-impl Population {
+impl PreparedNames {
     pub(super) fn bytes(&self) -> u64 {
         let bytes = |(_, made): &(PathNumber, PreparedName)| match made {
             PreparedName::Directory => 0,
@@ -60,7 +60,7 @@ pub(super) struct NameNode {
     state: Existence,
     /// The record that deleted this name and everything below it.
     deleted_tree: u64,
-    /// Index in the population of the file that has this name now. `None` after the
+    /// Index among the prepared names of the file that has this name now. `None` after the
     /// file was emptied, or deleted and made again.
     made: Option<usize>,
     /// The end of the data read and written since the file was last empty.
@@ -72,7 +72,7 @@ pub(super) struct NameNode {
 pub(super) struct Names {
     nodes: Vec<NameNode>,
     now: u64,
-    pub(super) population: Population,
+    pub(super) prepared: PreparedNames,
 }
 
 impl Names {
@@ -126,15 +126,15 @@ impl Names {
                 self.appeared(at);
                 let NameNode { parent, path, .. } = self.nodes[at as usize];
                 if parent.is_none_or(|parent| self.was_there(parent)) {
-                    self.population.made.push((path, made));
-                    let place = self.population.made.len() - 1;
+                    self.prepared.made.push((path, made));
+                    let place = self.prepared.made.len() - 1;
                     self.node(at).made = Some(place);
                 }
             }
             // A name that contains others is a directory, even if it was taken for
             // a file.
             (_, Some(place)) if made == PreparedName::Directory => {
-                self.population.made[place].1 = made;
+                self.prepared.made[place].1 = made;
             }
             // The recording does not show how the name came back, perhaps with a
             // renamed directory. It is not the same file as before.
@@ -156,7 +156,7 @@ impl Names {
     /// unchanged, because old loadfiles do not show that making it failed.
     pub(super) fn created(&mut self, at: u32) {
         self.parent_found(at);
-        let made = self.made(at).map(|place| self.population.made[place].1);
+        let made = self.made(at).map(|place| self.prepared.made[place].1);
         if made != Some(PreparedName::Directory) {
             self.appeared(at);
         }
@@ -179,7 +179,7 @@ impl Names {
     fn was_there(&self, at: u32) -> bool {
         let path = self.nodes[at as usize].path;
         self.made(at)
-            .is_some_and(|place| self.population.made[place].0 == path)
+            .is_some_and(|place| self.prepared.made[place].0 == path)
     }
 
     pub(super) fn parent_found(&mut self, at: u32) {
@@ -207,7 +207,7 @@ impl Names {
     pub(super) fn read_to(&mut self, at: u32, end: u64) {
         let known = self.nodes[at as usize].end;
         if let (Some(place), true) = (self.nodes[at as usize].made, end > known)
-            && let PreparedName::File(size) = &mut self.population.made[place].1
+            && let PreparedName::File(size) = &mut self.prepared.made[place].1
         {
             *size = end;
         }
@@ -219,7 +219,7 @@ impl Names {
         node.end = node.end.max(end);
     }
 
-    /// Returns its index in the population, if it is still that file.
+    /// Returns its index among the prepared names, if it is still that file.
     pub(super) fn made(&self, at: u32) -> Option<usize> {
         match self.state(at) {
             Existence::There(_) => self.nodes[at as usize].made,

@@ -44,7 +44,7 @@ Close 1 NT_STATUS_OK
 
 /// Returns the names that exist before a client begins.
 fn made(trace: &Trace) -> Vec<(String, PreparedName)> {
-    let made = trace.population.made.iter();
+    let made = trace.prepared.made.iter();
     made.map(|&(path, made)| (trace.path(path).display(0), made))
         .collect()
 }
