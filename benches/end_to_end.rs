@@ -154,7 +154,7 @@ fn null_target(criterion: &mut Criterion) {
         profile.spec.run = options;
         let plan = Plan::of(&profile, Target::none()).expect("the plan is sound");
         let drawn = Drawn {
-            mix: Mix::new(&plan.work.workload),
+            mix: Mix::new(&plan.only().workload),
             seed: plan.work.seed,
         };
         group.bench_function(name, |bench| {

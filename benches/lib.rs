@@ -93,7 +93,7 @@ pub fn workload(profile: &Profile) -> Workload {
     };
     let (options, limits) = (RunOptions::default(), Limits::default());
     match Plan::resolve(profile, &options, target, limits, 1) {
-        Ok(plan) => plan.work.workload,
+        Ok(plan) => plan.only().workload.clone(),
         Err(error) => panic!("the profile cannot run: {error}"),
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     let profile = endless("file-server", CLIENTS, options)?;
     let plan = Plan::of(&profile, Target::none()).map_err(|error| error.to_string())?;
     let drawn = Drawn {
-        mix: Mix::new(&plan.work.workload),
+        mix: Mix::new(&plan.only().workload),
         seed: plan.work.seed,
     };
     let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());

@@ -52,8 +52,8 @@ pub fn profile(data: &[u8]) {
         assert!(plan.max_clients() > 0);
         assert!(!plan.digest().is_empty());
         // Log-ons need no files.
-        if !plan.work.workload.kinds().contains(&OpKind::Session) {
-            assert!(plan.work.workload.replay().is_some() || plan.files().take(10).count() > 0);
+        if !plan.only().workload.kinds().contains(&OpKind::Session) {
+            assert!(plan.only().workload.replay().is_some() || plan.files().take(10).count() > 0);
             assert!(plan.bytes_on_share() > 0);
         }
     }

@@ -273,7 +273,7 @@ fn alone(
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let drawn = Drawn {
-        mix: Mix::new(&plan.work.workload),
+        mix: Mix::new(&plan.only().workload),
         seed: plan.work.seed,
     };
     let server = ServerFacts::other(&format!("{name}://here"));

@@ -125,7 +125,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 
     // Every other read of a client is of the first block; the others go through the
     // blocks in order.
-    let read = Mix::new(&plan.work.workload).operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
+    let read = Mix::new(&plan.only().workload).operation(OpKind::Read, 0, 0, BLOCK_LEN as u32);
     let read = read.ok_or("the profile reads nothing")?;
     let streams = move |client| {
         let mut count = u64::from(client);

@@ -264,7 +264,7 @@ fn execute_on_share(
 /// Refuses replays and `fileio` tests, because streams and drivers of an embedding
 /// program cannot carry them out.
 fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
-    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
+    match (plan.only().workload.replay(), plan.only().workload.fileio()) {
         (Some(_), _) => Err(RunError::Replay),
         (_, Some(_)) => Err(RunError::Fileio),
         (None, None) => Ok(()),

@@ -290,8 +290,8 @@ mod tests {
             let target = Target::with_password("smb://ann@host/share", "secret").unwrap();
             let plan = Plan::of(&load(name).unwrap(), target).unwrap();
             assert_eq!(plan.work.profile, name);
-            assert!(plan.work.workload.kinds().contains(&OpKind::Write));
-            let replay = plan.work.workload.replay().unwrap();
+            assert!(plan.only().workload.kinds().contains(&OpKind::Write));
+            let replay = plan.only().workload.replay().unwrap();
             let source = &replay.recording.summary().source;
             assert!(source.starts_with("netbench-like ("), "{source}");
         }

@@ -46,7 +46,7 @@ fn fio(folder: &Path, options: &[&str]) -> String {
 fn workload(profile: &str) -> Workload {
     let profile = profile::parse("chapter.toml", profile).unwrap();
     let target = Target::with_password("smb://ann@host/share", "secret").unwrap();
-    Plan::of(&profile, target).unwrap().work.workload
+    Plan::of(&profile, target).unwrap().only().workload.clone()
 }
 
 /// Shares of all operations in percent, and the mean number of bytes, by kind.

@@ -32,7 +32,15 @@ const FIRST: [&str; 21] = [
 ];
 
 /// The values that a digest is made of, as JSON by field.
+#[derive(Default)]
 pub(crate) struct Digest(Vec<(&'static str, String)>);
+
+/// Returns the first 64 bits of the SHA-256 of all parts together.
+pub(crate) fn start_of_hash(parts: &[&[u8]]) -> u64 {
+    let hash = digest(&SHA256, &parts.concat());
+    let start = hash.as_ref().first_chunk();
+    u64::from_le_bytes(*start.unwrap_or_else(|| unreachable!("SHA-256 has 32 bytes")))
+}
 
 /// Returns two hexadecimal digits for each byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {

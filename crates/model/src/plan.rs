@@ -20,7 +20,7 @@ use crate::kind::{Direction, OpKind};
 use crate::limits::Limits;
 use crate::part::{ClientPart, ClientRange};
 use crate::sessions::Sessions;
-use crate::work::Work;
+use crate::work::{Population, Work};
 pub use problem::{Place, PlanError, Problem};
 
 /// Credits of the costliest frame of a replay: CREATE, one other request, CLOSE.
@@ -40,10 +40,32 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Returns the only population of the work, as [`Work::only`] does.
+    #[must_use]
+    pub fn only(&self) -> &Population {
+        self.work.only()
+    }
+
+    /// Returns the only population of the work, to change it.
+    pub fn only_mut(&mut self) -> &mut Population {
+        self.work.only_mut()
+    }
+
+    /// Returns the plans of each population alone. Its clients do the same there.
+    pub fn alone(&self) -> impl ExactSizeIterator<Item = Self> {
+        self.work.populations.iter().map(|population| Self {
+            work: Work {
+                populations: vec![population.clone()],
+                ..self.work.clone()
+            },
+            ..self.clone()
+        })
+    }
+
     /// Returns the clients of the largest load point.
     #[must_use]
     pub fn max_clients(&self) -> u32 {
-        self.work.load_points.iter().copied().max().unwrap_or(0)
+        self.work.load_points().into_iter().max().unwrap_or(0)
     }
 
     /// Returns the most clients of a load point that this process carries.
@@ -63,8 +85,8 @@ impl Plan {
     /// requests.
     #[must_use]
     pub fn largest_request(&self) -> u32 {
-        let sizes = self.work.workload.request_sizes();
-        let replay = self.work.workload.replay();
+        let sizes = self.only().workload.request_sizes();
+        let replay = self.only().workload.replay();
         let recorded = replay.map(|replay| replay.recording.summary().largest);
         sizes.chain(recorded).max().unwrap_or(0)
     }
@@ -73,8 +95,8 @@ impl Plan {
     /// [`Plan::largest_request`] does for both.
     #[must_use]
     pub fn largest_of(&self, direction: Direction) -> u32 {
-        let sizes = self.work.workload.request_sizes_of(direction);
-        let replay = self.work.workload.replay();
+        let sizes = self.only().workload.request_sizes_of(direction);
+        let replay = self.only().workload.replay();
         let recorded = replay.map(|replay| replay.recording.largest_of(direction));
         sizes.chain(recorded).max().unwrap_or(0)
     }
@@ -84,7 +106,7 @@ impl Plan {
     #[must_use]
     pub fn has_unsplit(&self, direction: Direction) -> bool {
         let is_frame = |action: &Action| *action == Action::CreateReadClose;
-        let workload = &self.work.workload;
+        let workload = &self.only().workload;
         let reads_in_frames = || workload.actions().iter().any(is_frame);
         workload.replay().is_some() || direction == Direction::Read && reads_in_frames()
     }
@@ -112,7 +134,7 @@ impl Plan {
     /// this many.
     fn costliest(&self, split: u16) -> u16 {
         let moved = charge_for(self.largest_request());
-        if self.work.workload.replay().is_some() {
+        if self.only().workload.replay().is_some() {
             return moved.max(REPLAY_CHARGE);
         }
         let charge = |action: &Action| match action {
@@ -121,7 +143,7 @@ impl Plan {
             Action::CreateQueryClose { .. } | Action::CreateSetClose { .. } => 3,
             _ => 1,
         };
-        let actions = self.work.workload.actions();
+        let actions = self.only().workload.actions();
         actions.iter().map(charge).max().unwrap_or(1)
     }
 
@@ -129,7 +151,7 @@ impl Plan {
     /// (FLUSH needs write access: MS-SMB2 3.3.5.11).
     #[must_use]
     pub fn writes(&self) -> bool {
-        let kinds = self.work.workload.kinds();
+        let kinds = self.only().workload.kinds();
         kinds.contains(&OpKind::Write) || kinds.contains(&OpKind::Flush)
     }
 
@@ -145,7 +167,7 @@ impl Plan {
     /// its own has shared files of its own.
     #[must_use]
     pub fn clients_with_files(&self, clients: u32) -> Range<u32> {
-        let shared = self.work.workload.files.scope == Scope::Shared;
+        let shared = self.only().workload.files.scope == Scope::Shared;
         match self.generator.part {
             ClientPart::Host { host: 1.., .. } => 0..0,
             ClientPart::All | ClientPart::Host { .. } => 0..clients,
@@ -157,11 +179,11 @@ impl Plan {
     /// Returns the bytes of the files of the first `clients` clients together.
     #[must_use]
     pub fn bytes_of(&self, clients: u32) -> u64 {
-        if let Some(replay) = self.work.workload.replay() {
+        if let Some(replay) = self.only().workload.replay() {
             return replay.recording.bytes_of(clients);
         }
-        if self.work.workload.uses_files() {
-            self.work.workload.files.bytes(clients)
+        if self.only().workload.uses_files() {
+            self.only().workload.files.bytes(clients)
         } else {
             0
         }
@@ -174,8 +196,8 @@ impl Plan {
 
     /// Returns the files that these clients work on, and no client before them.
     pub fn files_of(&self, clients: Range<u32>) -> impl Iterator<Item = WorkFile> + use<> {
-        let files = self.work.workload.files;
-        let there = if self.work.workload.uses_files() {
+        let files = self.only().workload.files;
+        let there = if self.only().workload.uses_files() {
             clients
         } else {
             0..0
@@ -188,6 +210,6 @@ impl Plan {
     /// `file` are numbers from 0. Shared files have the same name for every client.
     #[must_use]
     pub fn file_name(&self, client: u32, file: u32) -> String {
-        self.work.workload.files.file_name(client, file)
+        self.only().workload.files.file_name(client, file)
     }
 }

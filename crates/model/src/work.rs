@@ -2,7 +2,9 @@
 //! here: the requests of a client ([`crate::workload`]).
 
 mod digest;
+mod population;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -17,9 +19,12 @@ use crate::options::{duration, options};
 use crate::steadiness::ROUNDS;
 use crate::units::{Size, format_duration};
 use crate::workload::{Timing, Workload};
+pub use population::Population;
 
 /// Default number of clients of a run with several rates.
 const CLIENTS_AT_RATES: u32 = 64;
+/// Largest number of populations of a run.
+const POPULATIONS_MAX: usize = 16;
 /// Default time limit of work that ends when it is done.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -118,26 +123,13 @@ impl WorkSpec {
 /// The work of a run. Runs of equal work can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Name of the profile the workload came from.
+    /// Name of the profile the work came from.
     pub profile: String,
-    /// The work of each client.
-    pub workload: Workload,
-    /// Clients at each load point, in the order they run, each 1 to [`CLIENTS_MAX`];
-    /// at least one.
-    pub load_points: Vec<u32>,
+    /// The populations of clients, which are under load at the same time; at least one. Most
+    /// runs have one.
+    pub populations: Vec<Population>,
     /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
     pub repeat: u32,
-    /// Maximum number of actions that each client has in flight, 1 to
-    /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
-    /// has this many. 1 in a replay and in a `fileio` test.
-    pub outstanding: u32,
-    /// The load model: when actions begin. Of several rates, it has the highest.
-    pub load: LoadModel,
-    /// The rates of the load points, in the order they run, if there are several. All have
-    /// the only number of clients. Empty otherwise.
-    pub rates: Vec<Rate>,
-    /// How the load rises to its full height.
-    pub ramp: Ramp,
     /// Longest window, if it is extended until the load is steady; at least `duration`.
     pub until_steady: Option<Duration>,
     /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
@@ -150,8 +142,6 @@ pub struct Work {
     pub ramp_down: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether data read back is compared with what was written.
-    pub verify: Verify,
 }
 
 /// A number of the work that is out of bounds, and how to correct it.
@@ -189,6 +179,9 @@ pub enum WorkProblem {
     /// The window ends with its work.
     #[error("until_steady means nothing where the work ends the window: drop it")]
     UntilSteadyCounted,
+    /// Several populations do not fit together, or something else fits only one.
+    #[error("there are several populations: {0}")]
+    Populations(&'static str),
     /// Clients join during a ramp-up that has no length.
     #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
     NoRampUp,
@@ -203,12 +196,60 @@ pub enum WorkProblem {
 }
 
 impl Work {
+    /// Returns the only population. Ask it only where a plan has one, or was made from one of
+    /// several ([`Plan::alone`](crate::Plan::alone)).
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn only(&self) -> &Population {
+        debug_assert_eq!(self.populations.len(), 1);
+        &self.populations[0]
+    }
+
+    /// Returns the only population, to change it.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn only_mut(&mut self) -> &mut Population {
+        debug_assert_eq!(self.populations.len(), 1);
+        &mut self.populations[0]
+    }
+
+    /// Returns the clients of all populations together at each load point, in the order they
+    /// run.
+    #[must_use]
+    pub fn load_points(&self) -> Vec<u32> {
+        let mut points = Vec::new();
+        for population in &self.populations {
+            points.resize(points.len().max(population.clients.len()), 0);
+            for (sum, clients) in points.iter_mut().zip(&population.clients) {
+                *sum += clients;
+            }
+        }
+        points
+    }
+
+    /// Returns the rates of the load points, where they differ in it; otherwise none.
+    fn rates(&self) -> &[Rate] {
+        match &self.populations[..] {
+            [population] => &population.rates,
+            _ => &[],
+        }
+    }
+
+    /// Returns the seed of the random choices of the only population.
+    #[must_use]
+    pub fn drawing_seed(&self) -> u64 {
+        self.only().seed(self.seed)
+    }
+
     /// Returns the clients of each load point, and its rate where load points differ in it,
     /// in the order they run.
     #[must_use]
     pub fn loads(&self) -> Vec<(u32, Option<Rate>)> {
-        let clients = self.load_points.iter().copied();
-        match &self.rates[..] {
+        let clients = self.load_points().into_iter();
+        match self.rates() {
             [] => clients.map(|clients| (clients, None)).collect(),
             rates => clients
                 .flat_map(|clients| rates.iter().map(move |rate| (clients, Some(*rate))))
@@ -235,43 +276,39 @@ impl Work {
                     Duration::from_millis(500),
                 )
             };
-        Self {
-            profile,
+        let population = Population {
+            name: None,
             workload,
-            load_points: match written.clients {
+            clients: match written.clients {
                 Some(list) => list.into(),
                 None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
                 None => vec![1, 4, 8, 16],
             },
-            repeat: written.repeat.unwrap_or(1),
             outstanding: written.outstanding.unwrap_or(1),
             load,
             rates,
             ramp: written.ramp.unwrap_or_default(),
+            verify: written.verify.unwrap_or_default(),
+        };
+        Self {
+            profile,
+            populations: vec![population],
+            repeat: written.repeat.unwrap_or(1),
             ramp_up: written.ramp_up.unwrap_or(ramp_up),
             duration: written.duration.unwrap_or(duration),
             until_steady: written.until_steady,
             ramp_down: written.ramp_down.unwrap_or(ramp_down),
             seed: written.seed.unwrap_or(1),
-            verify: written.verify.unwrap_or_default(),
         }
     }
 
     /// Finds the first number out of bounds. The error names its option.
     pub(crate) fn check(&self) -> Result<(), (&'static str, WorkProblem)> {
-        if self.load_points.is_empty() {
-            return Err(("clients", WorkProblem::NoLoadPoints));
+        for population in &self.populations {
+            population.check()?;
         }
-        let mut points = self.load_points.iter().copied();
-        if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
-            return Err(("clients", WorkProblem::Clients(clients)));
-        }
-        if let (rates @ 1.., points @ 2..) = (self.rates.len(), self.load_points.len()) {
-            return Err(("clients", WorkProblem::RatesAndClients(rates, points)));
-        }
-        if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
-            return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
-        }
+        self.check_populations()
+            .map_err(|problem| ("clients", problem))?;
         match self.repeat {
             0 => return Err(("repeat", WorkProblem::RepeatZero)),
             1..=REPEAT_MAX => {}
@@ -280,7 +317,8 @@ impl Work {
         if self.duration.is_zero() {
             return Err(("duration", WorkProblem::DurationZero));
         }
-        if self.ramp == Ramp::Linear && self.ramp_up.is_zero() {
+        let mut ramps = self.populations.iter().map(|population| population.ramp);
+        if ramps.any(|ramp| ramp == Ramp::Linear) && self.ramp_up.is_zero() {
             return Err(("ramp", WorkProblem::NoRampUp));
         }
         for (name, period) in [
@@ -295,6 +333,31 @@ impl Work {
         }
         self.check_until_steady()
             .map_err(|problem| ("until_steady", problem))
+    }
+
+    /// Checks that the populations fit together.
+    fn check_populations(&self) -> Result<(), WorkProblem> {
+        let (first, others) = match &self.populations[..] {
+            [] => return Err(WorkProblem::NoLoadPoints),
+            [_] => return Ok(()),
+            [first, others @ ..] => (first, others),
+        };
+        let names: HashSet<_> = self.populations.iter().map(|one| &one.name).collect();
+        let has_all = |clients: &[u32]| clients.len() == first.clients.len();
+        let problem = if others.len() >= POPULATIONS_MAX {
+            "give at most 16"
+        } else if names.contains(&None) || names.len() <= others.len() {
+            "give each a name of its own"
+        } else if !others.iter().all(|other| has_all(&other.clients)) {
+            "give all the same number of load points"
+        } else if self.populations.iter().any(|one| !one.rates.is_empty()) {
+            "give each one rate at most"
+        } else if self.ends_with_its_work() {
+            "give none that ends with its work, such as a replay with loops or a fileio test"
+        } else {
+            return Ok(());
+        };
+        Err(WorkProblem::Populations(problem))
     }
 
     fn check_until_steady(&self) -> Result<(), WorkProblem> {
@@ -316,8 +379,8 @@ impl Work {
     /// Returns whether the window ends when the work is done, as in a replay with
     /// `loops`.
     fn ends_with_its_work(&self) -> bool {
-        let replay = self.workload.replay();
-        replay.is_some_and(|replay| replay.loops.is_some()) || self.workload.fileio().is_some()
+        let mut populations = self.populations.iter();
+        populations.any(Population::ends_with_its_work)
     }
 
     /// Returns the length of the longest possible window.
@@ -329,6 +392,6 @@ impl Work {
     /// Returns the number of load points of a pass.
     #[must_use]
     pub fn points_per_pass(&self) -> usize {
-        self.rates.len().max(self.load_points.len())
+        self.loads().len()
     }
 }

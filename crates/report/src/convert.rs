@@ -70,10 +70,10 @@ impl RunDoc {
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.sessions.caching != Caching::None;
-        let paced = record.plan.work.load.is_paced();
+        let paced = record.plan.only().load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
-        let verified = record.plan.work.verify == Verify::ReadBack;
-        let is_replay = record.plan.work.workload.replay().is_some();
+        let verified = record.plan.only().verify == Verify::ReadBack;
+        let is_replay = record.plan.only().workload.replay().is_some();
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -108,7 +108,7 @@ impl RunDoc {
             note: disclosure.note.clone(),
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: record.plan.work.load.into(),
+            pacing: record.plan.only().load.into(),
             machine: disclosure.machine.clone(),
             hosts: hosts::hosts(record),
             calibration: disclosure.calibration.clone(),

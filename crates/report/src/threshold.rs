@@ -186,7 +186,7 @@ impl Threshold {
     ///
     /// [`NotMeasured`] if it has no such operation, or no such load point.
     pub fn check(&self, plan: &Plan) -> Result<(), NotMeasured> {
-        let workload = &plan.work.workload;
+        let workload = &plan.only().workload;
         let kinds = workload.kinds();
         let is_there = |name: &str| match OpKind::ALL.into_iter().find(|kind| kind.name() == name) {
             None => false,
@@ -203,7 +203,7 @@ impl Threshold {
             return Err(self.not_measured(reason));
         }
         match self.place {
-            At::Clients(clients) if !plan.work.load_points.contains(&clients) => {
+            At::Clients(clients) if !plan.work.load_points().contains(&clients) => {
                 let clients = counted(clients.into(), "client");
                 Err(self.not_measured(format!("no load point has {clients}")))
             }

@@ -55,7 +55,7 @@ impl TimeLeft {
             of_point(plan) * points
         };
         let by_work = |plan: &Plan| {
-            let workload = &plan.work.workload;
+            let workload = &plan.only().workload;
             let replay = workload.replay();
             replay.is_some_and(|replay| replay.loops.is_some())
                 || workload.fileio().is_some_and(|test| test.time.is_none())

@@ -120,16 +120,16 @@ fn the_help_names_the_defaults_that_plans_have() {
     };
     let request = requests::resolve_all(&args).unwrap().remove(0);
     let Plan { work, limits, .. } = request.draft;
-    let clients: Vec<_> = work.load_points.iter().map(u32::to_string).collect();
+    let clients: Vec<_> = work.load_points().iter().map(u32::to_string).collect();
     let mut command = Cli::command();
     let run = command.find_subcommand_mut("run").unwrap();
     let help = run.render_long_help().to_string();
     let words: Vec<_> = help.split_whitespace().collect();
     let help = words.join(" ");
     for (option, default) in [
-        ("--profile", work.profile),
+        ("--profile", work.profile.clone()),
         ("--clients", clients.join(",")),
-        ("--outstanding", work.outstanding.to_string()),
+        ("--outstanding", work.only().outstanding.to_string()),
         ("--duration", format_duration(work.duration)),
         ("--ramp-up", format_duration(work.ramp_up)),
         ("--ramp-down", format_duration(work.ramp_down)),

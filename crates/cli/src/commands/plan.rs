@@ -34,12 +34,12 @@ fn describe(request: &RunRequest) -> Result<String, Failure> {
         RunServer::Embedded => "embedded, started on this machine for the run".to_owned(),
         RunServer::Given(_) => plan.sessions.target.redacted(),
     };
-    let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.work.load));
+    let [profile, load, data, window] = facts(&doc, LoopDoc::from(plan.only().load));
     let mut lines = vec![profile, ("server", server)];
     lines.extend(login(&plan.sessions.target.login).map(|text| ("log on", text)));
     lines.extend([load, data, window]);
     lines.extend(details(&doc));
-    if plan.work.workload.replay().is_some() {
+    if plan.only().workload.replay().is_some() {
         let largest = Size(plan.largest_request().into());
         lines.push(("sizes", format!("as recorded, up to {largest:#}")));
     }
@@ -75,15 +75,15 @@ fn login(login: &Login) -> Option<String> {
 }
 
 fn operations(plan: &Plan) -> String {
-    if let Some(replay) = plan.work.workload.replay() {
-        let first = Replays::new(replay.clone(), plan.work.seed).of_client(0);
+    if let Some(replay) = plan.only().workload.replay() {
+        let first = Replays::new(replay.clone(), plan.work.drawing_seed()).of_client(0);
         let shown = first.take(OPERATIONS_SHOWN);
         let track = replay.recording.track(0);
         let describe = |operation: Operation| track.describe(operation.action, 0);
         return shown.map(describe).collect::<Vec<_>>().join("\n");
     }
-    let mix = Mix::new(&plan.work.workload);
-    let mut stream = OpStream::new(&mix, plan.work.seed, 0);
+    let mix = Mix::new(&plan.only().workload);
+    let mut stream = OpStream::new(&mix, plan.work.drawing_seed(), 0);
     let mut lines = Vec::new();
     for _ in 0..OPERATIONS_SHOWN {
         lines.push(operation(plan, &mix, stream.next()));

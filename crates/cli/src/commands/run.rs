@@ -371,8 +371,8 @@ fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTit
             RunServer::Embedded => "the built-in server".to_owned(),
             RunServer::Given(server) => server.target.redacted(),
         },
-        clients: plan.work.load_points.clone(),
+        clients: plan.work.load_points(),
         passes: plan.work.repeat,
-        is_replay: plan.work.workload.replay().is_some(),
+        is_replay: plan.only().workload.replay().is_some(),
     }
 }

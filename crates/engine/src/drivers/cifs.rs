@@ -130,7 +130,7 @@ async fn open_group<E: CifsEncode>(
         held.push(of_client);
         credentials.push(session.credentials.clone());
     }
-    let is_unseen = site.plan.work.verify == Verify::Off && !session.connection.is_signed();
+    let is_unseen = site.plan.only().verify == Verify::Off && !session.connection.is_signed();
     let breaks = std::mem::take(&mut session.breaks);
     group::note_breaks(&mut oplocks, &breaks);
     let driver = Cifs {
@@ -144,7 +144,7 @@ async fn open_group<E: CifsEncode>(
             oplocks,
             Renewals::new(credentials),
         ),
-        payload: match site.plan.work.verify {
+        payload: match site.plan.only().verify {
             Verify::Off => Payload::Discard,
             Verify::ReadBack => Payload::Keep,
         },

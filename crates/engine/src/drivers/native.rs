@@ -118,10 +118,10 @@ async fn open_group<E: Encode>(
                 renewals: Renewals::new(credentials),
                 unfinished: Vec::new(),
                 held: held.into_boxed_slice(),
-                outstanding: site.plan.work.outstanding as usize,
+                outstanding: site.plan.only().outstanding as usize,
                 places: places.into_boxed_slice(),
             },
-            payload: match site.plan.work.verify {
+            payload: match site.plan.only().verify {
                 Verify::Off => Payload::Discard,
                 Verify::ReadBack => Payload::Keep,
             },
@@ -276,7 +276,7 @@ impl<E: Encode> Driver for Native<E> {
 /// Returns how payloads of this plan's READs are handled in sessions like this one.
 fn payloads(plan: &Plan, session: &Session) -> Payloads {
     let terms = session.terms();
-    let is_unseen = plan.work.verify == Verify::Off && terms.signing.is_none();
+    let is_unseen = plan.only().verify == Verify::Off && terms.signing.is_none();
     let is_plain = is_unseen && terms.encryption.is_none();
     if is_plain && drops::is_worth_while(plan) {
         Payloads::Dropped

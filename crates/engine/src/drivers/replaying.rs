@@ -112,7 +112,7 @@ impl<H> Replaying<H> {
             root: wire_name(&root)?,
             clients: Vec::new(),
             slots: Vec::new(),
-            outstanding: site.plan.work.outstanding as usize,
+            outstanding: site.plan.only().outstanding as usize,
             name: WireName::default(),
             other: WireName::default(),
         })

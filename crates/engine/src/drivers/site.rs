@@ -28,7 +28,7 @@ pub(crate) struct Site {
 impl Site {
     /// Returns the trace that a client replays.
     pub(crate) fn track(&self, client: u32) -> &Arc<Trace> {
-        let Some(replay) = self.plan.work.workload.replay() else {
+        let Some(replay) = self.plan.only().workload.replay() else {
             unreachable!("only a replay asks for its trace");
         };
         replay.recording.track(client)
@@ -40,7 +40,7 @@ pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {
     let connections = &plan.sessions.connections;
     // Each connection carries an equal part of the requests in flight of a group of
     // clients.
-    let window = plan.work.outstanding * connections.sessions_per_connection;
+    let window = plan.only().outstanding * connections.sessions_per_connection;
     let share = window.div_ceil(connections.connections_per_session);
     // One credit more than that is for requests outside the window. With caching,
     // breaks can also be acknowledged while the window is full.

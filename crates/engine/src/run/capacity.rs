@@ -181,7 +181,7 @@ fn at_once(
     // The session that holds the run's directory also has a connection.
     let alone = connections(plan.max_clients()) + 1;
     let setting_up = plan.generator.setup_rate.map_or(Duration::ZERO, |rate| {
-        let fewest = plan.work.load_points.iter().copied().min().unwrap_or(0);
+        let fewest = plan.work.load_points().into_iter().min().unwrap_or(0);
         Duration::from_secs_f64(f64::from(fewest) / f64::from(rate.max(1)))
     });
     let each = setting_up + plan.work.ramp_up + plan.work.duration + plan.work.ramp_down;
@@ -190,7 +190,7 @@ fn at_once(
         PortReuse::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
     };
     let count = plan.work.points_per_pass();
-    let points = &plan.work.load_points;
+    let points = &plan.work.load_points();
     let point = |number: usize| connections(points[number % points.len()]);
     let (mut sum, mut most) = (0, 0);
     for number in 0..count * plan.work.repeat as usize {
@@ -223,7 +223,7 @@ struct Needed {
 impl Needed {
     fn by(plan: &Plan, carrier: Carrier) -> Self {
         let clients = u64::from(plan.max_clients_here());
-        let slots = clients * u64::from(plan.work.outstanding);
+        let slots = clients * u64::from(plan.only().outstanding);
         let (sessions, connections) = match carrier {
             Carrier::Own(logoff) => {
                 let here = plan.max_clients_here();
@@ -235,17 +235,17 @@ impl Needed {
             }
             Carrier::Embedding { .. } => (0, 0),
         };
-        let histograms = if plan.work.load.is_paced() {
-            2 * plan.work.workload.kinds().len() as u64
+        let histograms = if plan.only().load.is_paced() {
+            2 * plan.only().workload.kinds().len() as u64
         } else {
-            plan.work.workload.kinds().len() as u64
+            plan.only().workload.kinds().len() as u64
         };
         let workers = workers(plan);
-        let (ledgers, kept) = match plan.work.verify {
+        let (ledgers, kept) = match plan.only().verify {
             Verify::Off => (0, 0),
             // An answer that arrives in pieces is kept until it is complete.
             Verify::ReadBack => (
-                verify::memory_bytes(&plan.work.workload.files, plan.max_clients()),
+                verify::memory_bytes(&plan.only().workload.files, plan.max_clients()),
                 connections * REQUEST_BYTES_MAX.min(plan.largest_request().into()),
             ),
         };
@@ -301,11 +301,11 @@ fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, place)) if left < needed => Err(CapacityError::Memory {
             clients: plan.max_clients_here(),
-            outstanding: plan.work.outstanding,
+            outstanding: plan.only().outstanding,
             needed: rounded(needed),
             left,
             place,
-            advice: Advice(match plan.work.verify {
+            advice: Advice(match plan.only().verify {
                 Verify::Off => "",
                 Verify::ReadBack => ", or leave out @verify",
             }),

@@ -23,9 +23,9 @@ pub(crate) enum Carrier {
 /// Returns the number of connections that this many clients need for their log-ons alone:
 /// one for each slot, if a LOGOFF would end the sessions of the clients.
 pub(crate) fn for_log_ons(plan: &Plan, clients: u32, logoff: LogoffScope) -> u64 {
-    let logs_on = || plan.work.workload.kinds().contains(&OpKind::LogOn);
+    let logs_on = || plan.only().workload.kinds().contains(&OpKind::LogOn);
     if logoff == LogoffScope::Connection && logs_on() {
-        u64::from(clients) * u64::from(plan.work.outstanding)
+        u64::from(clients) * u64::from(plan.only().outstanding)
     } else {
         0
     }

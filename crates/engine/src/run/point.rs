@@ -50,7 +50,7 @@ pub(super) async fn measure(
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let repeat = load.repeat;
     let plan = &context.plan;
-    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
+    let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
     let detail = match plan.generator.parts {
         PartRecords::Kept => SeriesDetail::Latencies,
         PartRecords::Merged => SeriesDetail::Summaries,
@@ -176,7 +176,7 @@ impl PointMeasurements<'_> {
         let figures = outcome.figures;
         let clients_s = window.as_secs_f64() * f64::from(point.clients);
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        let steps = if context.plan.work.load.is_paced() {
+        let steps = if context.plan.only().load.is_paced() {
             LateSteps::RequestAndAnswer
         } else {
             LateSteps::Answer
@@ -234,7 +234,7 @@ impl PointMeasurements<'_> {
         let Schedule { open, close, .. } = self.observed.schedule;
         let cut_short = close - open > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.
-        let is_cut = cut_short || context.plan.work.workload.closes();
+        let is_cut = cut_short || context.plan.only().workload.closes();
         if is_cut && context.cancel.is_cancelled() {
             return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
@@ -260,7 +260,7 @@ impl PointMeasurements<'_> {
             return Some(nothing_completed(ops));
         }
         let limit = format_duration(context.plan.work.duration);
-        let workload = &context.plan.work.workload;
+        let workload = &context.plan.only().workload;
         match (workload.replay(), workload.fileio()) {
             // A replay with a number of loops ends when the clients have ended.
             (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {
@@ -285,14 +285,14 @@ impl PointMeasurements<'_> {
             window,
             ..
         } = self.observed;
-        let (replay, fileio) = (work.workload.replay(), work.workload.fileio());
+        let (replay, fileio) = (work.only().workload.replay(), work.only().workload.fileio());
         let may_end_sooner = work.until_steady.is_some()
             || replay.is_some_and(|replay| replay.loops.is_some())
             || fileio.is_some_and(|test| test.events.is_some());
         let most = if may_end_sooner { "at most " } else { "" };
         let planned = seconds(schedule.close - schedule.open);
         match *window {
-            _ if work.workload.closes() && *closed < at => {
+            _ if work.only().workload.closes() && *closed < at => {
                 format!("{INTERRUPTED} in the work after the window")
             }
             Nanos(0) => format!("{INTERRUPTED} before the window"),

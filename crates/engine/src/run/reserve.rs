@@ -25,7 +25,7 @@ pub(crate) fn reserve(plan: &Plan, carrier: Carrier) -> Result<(), RunError> {
 pub(super) fn most_clients(plan: &Plan, endpoint: &Endpoint) -> (u32, Option<RunError>) {
     let refused = |clients: u32| {
         let mut plan = plan.clone();
-        plan.work.load_points = vec![clients];
+        plan.only_mut().clients = vec![clients];
         let ports = || check_ports(&plan, endpoint).map_err(RunError::from);
         reserve(&plan, Carrier::Own(endpoint.logoff))
             .and_then(|()| ports())

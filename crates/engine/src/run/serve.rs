@@ -108,8 +108,8 @@ async fn run_one(
 fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, String> {
     let at_points = |plan: &Plan| {
         let mut plan = plan.clone();
-        plan.work.load_points.clone_from(&order.load_points);
-        plan.work.rates.clone_from(&order.rates);
+        plan.only_mut().clients.clone_from(&order.load_points);
+        plan.only_mut().rates.clone_from(&order.rates);
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
         plan
     };

@@ -56,7 +56,7 @@ pub(super) async fn run(
         server,
     } = connect(plan, course.clients_for_certain(), cancel).await?;
     let mut workspace = claim(plan, &endpoint, session, observer).await?;
-    if let Some(replay) = plan.work.workload.replay() {
+    if let Some(replay) = plan.only().workload.replay() {
         workspace.note_recorded(&replay.recording).await;
     }
     let split = server.split;
@@ -145,8 +145,8 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
         _ => None,
     };
     RunOrder {
-        load_points: plan.work.load_points.clone(),
-        rates: plan.work.rates.clone(),
+        load_points: plan.work.load_points(),
+        rates: plan.only().rates.clone(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
         password,
@@ -203,7 +203,7 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     capacity::check_ports(plan, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
     let mut endpoint = session.settle(&endpoint);
-    if plan.work.workload.kinds().contains(&OpKind::LogOn)
+    if plan.only().workload.kinds().contains(&OpKind::LogOn)
         && matches!(session, ShareSession::Smb2(_))
     {
         let found = unless(cancel, LogoffScope::of(&endpoint)).await;

@@ -59,9 +59,9 @@ fn allocations_on(
     options: &RunOptions,
 ) -> (u64, u64) {
     let plan = Arc::new(plan(url, password, profile, options));
-    let mix = Mix::new(&plan.work.workload);
-    let seed = plan.work.seed;
-    match (plan.work.workload.replay(), plan.work.workload.fileio()) {
+    let mix = Mix::new(&plan.only().workload);
+    let seed = plan.work.drawing_seed();
+    match (plan.only().workload.replay(), plan.only().workload.fileio()) {
         (Some(replay), _) => {
             let supplies = Replays::new(replay.clone(), seed);
             allocations_with(&plan, &mix, supplies)

@@ -12,7 +12,6 @@ use smbench_model::load::{Rate, SetupFailures};
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::record::{Dropout, HostRecord, WorkerRecord, latency_histogram};
-use smbench_model::work::Work;
 
 use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
@@ -65,7 +64,7 @@ impl Assignment {
     /// Returns how long after the start of the load point a client begins. Of `all`
     /// clients, each is set up. Where some are not, their numbers may go beyond.
     pub(crate) fn start(&self, client: u32, all: u32) -> Nanos {
-        let Work { ramp, ramp_up, .. } = self.plan.work;
+        let (ramp, ramp_up) = (self.plan.only().ramp, self.plan.work.ramp_up);
         let client = client.min(all.saturating_sub(1));
         ramp.start(client, all, self.clients_before, ramp_up).into()
     }

@@ -28,7 +28,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
     mut groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
-    if !worker.plan.work.workload.closes() || worker.cancel.is_cancelled() {
+    if !worker.plan.only().workload.closes() || worker.cancel.is_cancelled() {
         return Ok(groups);
     }
     for group in &mut groups {

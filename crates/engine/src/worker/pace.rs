@@ -53,28 +53,35 @@ impl Pace {
         (clients, of_point): (u32, Option<Rate>),
         starts: Nanos,
     ) -> Self {
-        match plan.work.load {
-            LoadModel::Closed { think: None } => match plan.work.workload.replay() {
+        match plan.only().load {
+            LoadModel::Closed { think: None } => match plan.only().workload.replay() {
                 Some(replay) if replay.recording.has_pauses() => {
                     Self::Pausing(Pauses::new(replay, client))
                 }
-                _ if mix.has_delays() => {
-                    Self::Bursts(Bursts::new(mix, client_key(plan.work.seed, client), starts))
-                }
+                _ if mix.has_delays() => Self::Bursts(Bursts::new(
+                    mix,
+                    client_key(plan.work.drawing_seed(), client),
+                    starts,
+                )),
                 _ => Self::Closed,
             },
-            LoadModel::Recorded => match plan.work.workload.replay() {
+            LoadModel::Recorded => match plan.only().workload.replay() {
                 Some(replay) => Self::Recorded(Instants::new(replay, client, starts)),
                 None => Self::Closed,
             },
             LoadModel::Closed { think: Some(think) } => {
                 let mean_ns = think.mean.as_nanos() as f64;
-                Self::Thinking(Gaps::new(mean_ns, think.spacing, plan.work.seed, client))
+                Self::Thinking(Gaps::new(
+                    mean_ns,
+                    think.spacing,
+                    plan.work.drawing_seed(),
+                    client,
+                ))
             }
             LoadModel::Rate { rate, arrivals } => {
                 let rate = of_point.unwrap_or(rate);
                 let mean_ns = 1e9 / rate.of_client(clients);
-                let gaps = Gaps::new(mean_ns, arrivals, plan.work.seed, client);
+                let gaps = Gaps::new(mean_ns, arrivals, plan.work.drawing_seed(), client);
                 // At a constant rate, the clients take turns at even distances.
                 let turn = f64::from(client) / f64::from(clients.max(1));
                 Self::Rate(Arrivals::new(gaps, starts, turn))

@@ -175,9 +175,9 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     let opened = parts.connector.open(clients).await?;
     let refused = opened.refused.as_ref().map_or(0, |(count, _)| *count);
     let clients = &clients[..clients.len().saturating_sub(refused as usize)];
-    let verified = match plan.work.verify {
-        Verify::ReadBack if plan.work.workload.uses_files() => {
-            Some(if plan.work.workload.kinds().contains(&OpKind::Write) {
+    let verified = match plan.only().verify {
+        Verify::ReadBack if plan.only().workload.uses_files() => {
+            Some(if plan.only().workload.kinds().contains(&OpKind::Write) {
                 OtherWriters::Write
             } else {
                 OtherWriters::Read
@@ -190,11 +190,11 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
         .map(|&number| {
             let operations = parts.supplies.of_client(number);
             let writes @ (run, salt) = (worker.generation_run, worker.salt);
-            let files = &plan.work.workload.files;
+            let files = &plan.only().workload.files;
             let ledger =
                 verified.map(|others| Box::new(Ledger::beside(others, files, number, run, salt)));
             Member::new(number, writes, operations, ledger)
         })
         .collect();
-    Ok(opened.map(|driver| Group::new(driver, members, plan.work.outstanding)))
+    Ok(opened.map(|driver| Group::new(driver, members, plan.only().outstanding)))
 }

@@ -219,7 +219,7 @@ impl<T> Operations<T> {
 impl<T: Streams> Operations<Foreign<T>> {
     /// Makes the operations from streams of an embedding program.
     pub(crate) fn of(streams: T, plan: &Plan) -> Self {
-        let mix = Mix::new(&plan.work.workload);
+        let mix = Mix::new(&plan.only().workload);
         Self {
             origin: streams.origin(plan),
             supplies: Foreign::new(streams, plan, &mix),
@@ -303,10 +303,10 @@ impl<T: Streams> Foreign<T> {
             streams,
             bounds: Arc::new(Bounds {
                 mix: Arc::clone(mix),
-                files: plan.work.workload.files,
+                files: plan.only().workload.files,
                 largest_read: plan.largest_of(Direction::Read),
                 largest_write: plan.largest_of(Direction::Write),
-                unit: match plan.work.verify {
+                unit: match plan.only().verify {
                     Verify::Off => 1,
                     Verify::ReadBack => BLOCK_BYTES as u32,
                 },

@@ -159,7 +159,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome
         .workers
         .push(control.gauge.borrow_mut().record(worker.cpu, ended));
-    if !plan.work.workload.closes() {
+    if !plan.only().workload.closes() {
         // Handed in as early as possible, because the coordinator waits for it.
         shared.borrow_mut().recording.leave(clock::now());
     }
@@ -169,10 +169,10 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
 /// Returns whether the clock makes actions due, at least the first of a client.
 fn has_due_instants(worker: &Assignment) -> bool {
     let plan = &*worker.plan;
-    let replay = plan.work.workload.replay();
+    let replay = plan.only().workload.replay();
     let pauses =
         replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
-    plan.work.load.is_paced() || pauses || plan.work.ramp != Ramp::Full
+    plan.only().load.is_paced() || pauses || plan.only().ramp != Ramp::Full
 }
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this

@@ -232,7 +232,7 @@ pub(crate) fn captured(samba: &ScratchSamba, plan: &Plan) -> (RunRecord, Vec<Con
             record
         });
         let ops = &record.load_points[0].ops;
-        let mut kinds = plan.work.workload.kinds().into_iter();
+        let mut kinds = plan.only().workload.kinds().into_iter();
         let is_telling = kinds.all(|kind| ops.whole(kind).count > 0);
         if is_telling && conversations.iter().all(Conversation::is_whole) {
             return (record, conversations);
@@ -288,7 +288,7 @@ fn assert_wire_agrees(samba: &ScratchSamba, plan: &Plan) {
     let [read, write, flush] =
         [OpKind::Read, OpKind::Write, OpKind::Flush].map(|kind| point.ops.whole(kind));
     let files = u64::from(plan.max_clients());
-    let size = plan.work.workload.files.size;
+    let size = plan.only().workload.files.size;
     let prepared = (files * size.div_ceil(PREPARE_WRITE_LEN), files * size);
     let sent = || conversations.iter().flat_map(|each| &each.requests);
     let answered = || conversations.iter().flat_map(|each| &each.responses);

@@ -90,7 +90,7 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     let plan = plan("all-commands", &options, server);
     let (record, conversations) = captured_while(&samba, || interrupted(&plan));
     // Opens that a client holds under load: its files and the directory.
-    let on_hold = plan.work.workload.files.count as usize + 1;
+    let on_hold = plan.only().workload.files.count as usize + 1;
     let mut clients = 0;
     let (mut creates, mut closes) = (0, 0);
     for conversation in &conversations {
@@ -129,7 +129,7 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
     let frames = whole(OpKind::CreateReadClose)
         + whole(OpKind::CreateQueryClose)
         + whole(OpKind::CreateSetClose);
-    let kept = 2 * (plan.work.outstanding * plan.max_clients()) as usize;
+    let kept = 2 * (plan.only().outstanding * plan.max_clients()) as usize;
     assert_eq!(whole(OpKind::Close) + frames + kept, closes);
     assert_eq!(whole(OpKind::Create) + frames + kept, creates);
     assert!(frames > 0 && whole(OpKind::Lock) > 0 && whole(OpKind::ChangeNotify) > 0);

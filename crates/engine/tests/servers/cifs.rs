@@ -110,7 +110,7 @@ fn samba_does_every_command_in_cifs_signed_and_not() {
         assert_eq!(record.server.dialect, Some(Dialect::Cifs));
         assert_eq!(record.server.signing, signing);
         let ops = &record.load_points[0].ops;
-        for kind in plan.work.workload.kinds() {
+        for kind in plan.only().workload.kinds() {
             assert!(ops.whole(kind).count > 0, "{sign:?}: {}", kind.name());
         }
     }

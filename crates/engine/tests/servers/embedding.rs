@@ -133,7 +133,7 @@ fn run(plan: &Plan, connector: impl Connector, streams: impl Streams) -> RunReco
 
 fn drawn(plan: &Plan) -> Drawn {
     Drawn {
-        mix: Mix::new(&plan.work.workload),
+        mix: Mix::new(&plan.only().workload),
         seed: plan.work.seed,
     }
 }
@@ -285,7 +285,7 @@ fn operations_of_ones_own_run_on_a_share() {
         ..short()
     };
     let plan = Plan::of(&profile, target(&server.url(), server.password())).unwrap();
-    let mix = Mix::new(&plan.work.workload);
+    let mix = Mix::new(&plan.only().workload);
     let write = mix.operation(OpKind::Write, 0, 0, 512).unwrap();
     let read = mix.operation(OpKind::Read, 0, 4096, 1024).unwrap();
     let streams = move |_| {

@@ -165,7 +165,7 @@ fn impacket_carries_out_a_mix_with_verified_data() {
         let record = run(&plan);
         assert_eq!(record.server.dialect, Some(dialect));
         let ops = &record.load_points[0].ops;
-        for kind in plan.work.workload.kinds() {
+        for kind in plan.only().workload.kinds() {
             assert!(ops.whole(kind).count > 0, "{}", kind.name());
         }
         assert!(ops.whole(OpKind::Read).count > 10);

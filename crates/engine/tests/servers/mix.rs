@@ -80,7 +80,7 @@ fn run_all_kinds(mut plan: Plan) -> RunRecord {
         let record = run(&plan);
         let ops = &record.load_points[0].ops;
         let occurred = |kind: &OpKind| ops.whole(*kind).count + ops.whole(*kind).errors > 0;
-        if plan.work.workload.kinds().iter().all(occurred) {
+        if plan.only().workload.kinds().iter().all(occurred) {
             return record;
         }
         plan.work.duration *= 2;
@@ -125,7 +125,7 @@ fn samba_does_every_command_in_every_dialect_however_protected() {
             BTreeMap::new(),
             "{dialect} {sign:?} {encrypt:?}"
         );
-        for kind in record.plan.work.workload.kinds() {
+        for kind in record.plan.only().workload.kinds() {
             assert!(
                 point.ops.whole(kind).count > 0,
                 "{dialect}: {}",
@@ -174,7 +174,7 @@ fn what_the_embedded_server_lacks_is_counted_by_status() {
     let causes: Vec<_> = point.ops.failures().keys().copied().collect();
     let expected = lacking.map(|(kind, status)| (kind, OperationFailure::Status(status)));
     assert_eq!(causes, expected);
-    for kind in record.plan.work.workload.kinds() {
+    for kind in record.plan.only().workload.kinds() {
         let whole = point.ops.whole(kind);
         let lacks = lacking.iter().any(|(other, _)| *other == kind);
         assert_eq!(whole.count == 0, lacks, "{}", kind.name());

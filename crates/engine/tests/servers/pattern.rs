@@ -37,7 +37,7 @@ fn of_text(text: &str, options: &RunOptions, target: Target) -> Plan {
 
 /// Returns the requests of the plan's first client, in order.
 fn expected(plan: &Plan, count: usize) -> Vec<(u16, u64, u32)> {
-    let mix = Mix::new(&plan.work.workload);
+    let mix = Mix::new(&plan.only().workload);
     let seed = plan.work.seed;
     let mut stream = Drawn { mix, seed }.of_client(0);
     let request = |operation: Operation| {

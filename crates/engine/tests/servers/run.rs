@@ -113,7 +113,7 @@ fn intervals_add_up_to_the_window() {
         assert_eq!(point.fairness.clients(), point.clients);
         let served = point.fairness.mean() * f64::from(point.clients);
         assert_eq!(served.round() as u64, all.count());
-        let slots = point.clients * plan.work.outstanding;
+        let slots = point.clients * plan.only().outstanding;
         assert!(point.in_flight > Duration::ZERO);
         assert!(point.in_flight <= point.window * slots);
     }

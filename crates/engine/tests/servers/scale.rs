@@ -130,9 +130,9 @@ fn a_generator_that_cannot_keep_up_says_so() {
     };
     let target = target(&server.url(), server.password());
     let mut plan = plan("file-server", &options, target);
-    plan.work.workload.sizes.truncate(1);
-    plan.work.workload.sizes[0].size = 1 << 20;
-    plan.work.workload.sizes[0].weight = 100.0;
+    plan.only_mut().workload.sizes.truncate(1);
+    plan.only_mut().workload.sizes[0].size = 1 << 20;
+    plan.only_mut().workload.sizes[0].weight = 100.0;
     let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     assert_eq!(point.invalid, None);

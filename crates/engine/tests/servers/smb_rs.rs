@@ -137,7 +137,7 @@ const CALLS: [&str; 20] = [
 /// Returns how often each kind must occur in the first `actions` actions of the
 /// only client.
 fn expected(plan: &Plan, actions: u64) -> [u64; OpKind::ALL.len()] {
-    let mix = Mix::new(&plan.work.workload);
+    let mix = Mix::new(&plan.only().workload);
     let mut stream = OpStream::new(&mix, plan.work.seed, 0);
     let mut counts = [0; OpKind::ALL.len()];
     for _ in 0..actions {
@@ -273,7 +273,7 @@ impl Observer for Disk<'_> {
         };
         for WorkFile { client, file } in plan.files() {
             let bytes = std::fs::read(directory.join(plan.file_name(client, file))).unwrap();
-            assert_eq!(bytes.len() as u64, plan.work.workload.files.size);
+            assert_eq!(bytes.len() as u64, plan.only().workload.files.size);
             for (at, block) in bytes.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
                 let stamp = block::check(block, (at * BLOCK_BYTES) as u64, record.salt);
                 let stamp = stamp.unwrap();

@@ -171,7 +171,7 @@ fn withheld(duration: Duration) -> Plan {
 
 fn run(plan: &Plan, connector: Withholding, cancel: &Cancel) -> Result<RunRecord, RunError> {
     let streams = Drawn {
-        mix: Mix::new(&plan.work.workload),
+        mix: Mix::new(&plan.only().workload),
         seed: plan.work.seed,
     };
     let server = ServerFacts::other("withholding://here");

@@ -65,13 +65,16 @@ fn several_specifications_become_profiles_that_run() {
         assert_eq!(profile.name(), spec.name);
         assert_eq!(profile.spec.pattern, spec.lines);
         let plan = resolved(imported);
-        assert_eq!((plan.work.load_points, plan.work.outstanding), (vec![2], 4));
+        assert_eq!(
+            (plan.work.load_points(), plan.only().outstanding),
+            (vec![2], 4)
+        );
         assert_eq!(plan.work.duration, Duration::from_secs(630));
         assert_eq!(
             (plan.work.ramp_up, plan.work.seed),
             (Duration::from_secs(30), 42)
         );
-        assert_eq!(plan.work.workload.files.size, 32 << 20);
+        assert_eq!(plan.only().workload.files.size, 32 << 20);
     }
     // The file-server pattern is the same as the built-in profile.
     let shipped = profile::load("file-server").unwrap();
@@ -87,7 +90,7 @@ fn several_specifications_become_profiles_that_run() {
         .map(|entry| (entry.size, entry.weight, 80.0, 100.0))
         .collect();
     assert_eq!(lines, expected);
-    let Requests::Pattern(lines) = resolved(&profiles[2]).work.workload.requests else {
+    let Requests::Pattern(lines) = resolved(&profiles[2]).only().workload.requests.clone() else {
         panic!("it is a pattern");
     };
     assert_eq!(
@@ -134,7 +137,12 @@ fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
     let profiles = config.profiles("latin1.icf");
     let seen: Vec<_> = profiles
         .iter()
-        .map(|imported| (imported.name.as_str(), resolved(imported).work.outstanding))
+        .map(|imported| {
+            (
+                imported.name.as_str(),
+                resolved(imported).only().outstanding,
+            )
+        })
         .collect();
     assert_eq!(
         seen,
@@ -252,11 +260,11 @@ fn a_file_of_nothing_but_specifications_is_read() {
     let config = parse("x.icf", minimal("\t512,100,0,0,0,0,0,0\n").as_bytes()).unwrap();
     assert_eq!(config.setup, IometerSetup::default());
     let plan = resolved(&config.profiles("x.icf")[0]);
-    assert_eq!(plan.work.workload.files.size, 1 << 20);
+    assert_eq!(plan.only().workload.files.size, 1 << 20);
     // A request larger than the default file gets a larger file.
     let config = parse("x.icf", minimal("4194304,100,0,0,0,1,0,0\n").as_bytes()).unwrap();
     let plan = resolved(&config.profiles("x.icf")[0]);
-    assert_eq!(plan.work.workload.files.size, 4 << 20);
+    assert_eq!(plan.only().workload.files.size, 4 << 20);
 }
 
 #[test]

@@ -384,8 +384,8 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
         assert_eq!(error.to_string(), told);
         // Without pauses the other pace replaces nothing.
         let plan = resolve(&with(lines.lines().next().unwrap()), options).unwrap();
-        assert!(plan.work.load.is_paced());
+        assert!(plan.only().load.is_paced());
     }
     let plan = resolve(&with(lines), &think(0)).unwrap();
-    assert_eq!(plan.work.load, LoadModel::Closed { think: None });
+    assert_eq!(plan.only().load, LoadModel::Closed { think: None });
 }

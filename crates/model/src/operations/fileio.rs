@@ -203,7 +203,11 @@ mod tests {
             fileio: Some(test.clone()),
             ..Profile::from_spec("fileio", Spec::default())
         };
-        Plan::of(&profile, Target::none()).unwrap().work.workload
+        Plan::of(&profile, Target::none())
+            .unwrap()
+            .only()
+            .workload
+            .clone()
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Streams for Drawn {
     }
 
     fn origin(&self, plan: &Plan) -> Origin {
-        if self.seed == plan.work.seed && self.mix == Mix::new(&plan.work.workload) {
+        if self.seed == plan.work.drawing_seed() && self.mix == Mix::new(&plan.only().workload) {
             Origin::Plan
         } else {
             Origin::Own

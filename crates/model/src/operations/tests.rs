@@ -87,7 +87,7 @@ fn shares_follow_the_weights() {
         ("web-server", 77, 123),
         ("web-server", 0, 99_999),
     ] {
-        let workload = plan(name).work.workload;
+        let workload = plan(name).only().workload.clone();
         let Requests::Data { read_percent, .. } = workload.requests else {
             panic!("{name} reads and writes");
         };
@@ -160,7 +160,7 @@ fn random_offsets_cover_the_file_evenly() {
 
 #[test]
 fn the_seed_decides_and_clients_differ() {
-    let mix = Mix::new(&plan("file-server").work.workload);
+    let mix = Mix::new(&plan("file-server").only().workload);
     let stream = |seed, client| take(&mut OpStream::new(&mix, seed, client), 1000);
     assert_eq!(stream(1, 1), stream(1, 1));
     let others = [stream(1, 1), stream(1, 2), stream(2, 1), stream(2, 2)];
@@ -177,7 +177,7 @@ fn the_seed_decides_and_clients_differ() {
 /// plan's digest.
 #[test]
 fn the_stream_is_frozen() {
-    let mix = Mix::new(&plan("file-server").work.workload);
+    let mix = Mix::new(&plan("file-server").only().workload);
     let operations = take(&mut OpStream::new(&mix, 1, 0), 4);
     let seen: Vec<_> = operations
         .iter()

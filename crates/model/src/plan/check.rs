@@ -11,6 +11,7 @@ use crate::generator::Generator;
 use crate::part::ClientPart;
 use crate::plan::Problem;
 use crate::units::Size;
+use crate::work::WorkProblem;
 use crate::workload::Requests;
 
 impl Plan {
@@ -18,7 +19,7 @@ impl Plan {
     /// measuring impossible. The workload is not checked again.
     pub fn check(&self) -> Result<(), Problem> {
         self.check_numbers().map_err(|(_, problem)| problem)?;
-        self.check_order()
+        self.alone().try_for_each(|plan| plan.check_order())
     }
 
     /// Finds the first number out of bounds. The error names its option.
@@ -27,6 +28,18 @@ impl Plan {
         work.map_err(|(option, problem)| (option, problem.into()))?;
         let generator = self.generator.check();
         generator.map_err(|(option, problem)| (option, problem.into()))?;
+        match self.work.populations.len() {
+            1 => self.check_alone(),
+            _ if self.generator.part != ClientPart::All => {
+                let problem = WorkProblem::Populations("leave out hosts and client_range");
+                Err(("client_range", problem.into()))
+            }
+            _ => self.alone().try_for_each(|plan| plan.check_alone()),
+        }
+    }
+
+    /// Checks what depends on the work of the only population.
+    fn check_alone(&self) -> Result<(), (&'static str, Problem)> {
         self.check_part()?;
         let dialects = self.sessions.options.dialects;
         let (largest, charge) = (self.largest_unsplit(), self.costliest(1));
@@ -37,7 +50,7 @@ impl Plan {
 
     /// Checks the operations whose bytes one request asks for.
     fn check_unsplit(&self) -> Result<(), (&'static str, Problem)> {
-        let actions = self.work.workload.actions();
+        let actions = self.only().workload.actions();
         let mut whole = actions
             .iter()
             .filter(|action| matches!(action, Action::CreateReadClose | Action::CopyChunk));
@@ -73,20 +86,20 @@ impl Plan {
     /// Returns whether a `fileio` test has fewer clients than hosts. Its events are divided
     /// among all hosts.
     fn has_idle_hosts(&self, hosts: u32) -> bool {
-        let fewest = self.work.load_points.iter().min();
-        self.work.workload.fileio().is_some() && fewest.is_some_and(|fewest| *fewest < hosts)
+        let fewest = self.work.load_points().into_iter().min();
+        self.only().workload.fileio().is_some() && fewest.is_some_and(|fewest| fewest < hosts)
     }
 
     /// Returns whether clients verify data that other clients write.
     fn is_verified_together(&self) -> bool {
-        let shared = self.work.workload.files.scope == Scope::Shared;
-        self.work.verify == Verify::ReadBack && shared && self.writes()
+        let shared = self.only().workload.files.scope == Scope::Shared;
+        self.only().verify == Verify::ReadBack && shared && self.writes()
     }
 
     /// Checks that each operation that depends on an earlier one waits for it.
     pub(super) fn check_order(&self) -> Result<(), Problem> {
-        match &self.work.workload.requests {
-            _ if self.work.outstanding == 1 => Ok(()),
+        match &self.only().workload.requests {
+            _ if self.only().outstanding == 1 => Ok(()),
             Requests::Replay(replay) if !replay.recording.is_strict() => Ok(()),
             Requests::Replay(_) => Err(Problem::InReplay {
                 what: "outstanding",
@@ -110,6 +123,7 @@ mod tests {
     use crate::plan::resolve::tests::{plan, recorded, resolve};
     use crate::spec::RunOptions;
     use crate::trace::{Builder, RecordOrder, Step};
+    use crate::work::Population;
     use crate::workload::Replay;
 
     type Change = fn(&mut Plan);
@@ -118,19 +132,19 @@ mod tests {
     fn a_plan_that_was_changed_is_told_of_its_first_fault() {
         let changes: [(Change, &str); 16] = [
             (
-                |plan| plan.work.load_points.clear(),
+                |plan| plan.only_mut().clients.clear(),
                 "there are no load points: give one or more numbers of clients",
             ),
             (
-                |plan| plan.work.load_points.push(0),
+                |plan| plan.only_mut().clients.push(0),
                 "a load point has 0 clients: give 1 to 100000",
             ),
             (
-                |plan| plan.work.load_points = vec![1, 100_001],
+                |plan| plan.only_mut().clients = vec![1, 100_001],
                 "a load point has 100001 clients: give 1 to 100000",
             ),
             (
-                |plan| plan.work.outstanding = 0,
+                |plan| plan.only_mut().outstanding = 0,
                 "outstanding is 0: give 1 to 1024",
             ),
             (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),
@@ -162,7 +176,10 @@ mod tests {
                 "until_steady is 29s: give at least 30s, so that it can be judged",
             ),
             (
-                |plan| (plan.work.ramp, plan.work.ramp_up) = (Ramp::Linear, Duration::ZERO),
+                |plan| {
+                    plan.work.ramp_up = Duration::ZERO;
+                    plan.only_mut().ramp = Ramp::Linear;
+                },
                 "ramp linear means nothing without ramp_up: give that as well, or drop it",
             ),
             (|plan| plan.work.ramp_down = Duration::MAX, "ramp_down is "),
@@ -204,7 +221,7 @@ mod tests {
             ),
             (
                 |plan| {
-                    plan.work.load_points = vec![8];
+                    plan.only_mut().clients = vec![8];
                     plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
                 },
                 "client_range 0..8/16 needs one load point of 16 clients in one pass",
@@ -216,12 +233,86 @@ mod tests {
             (
                 |plan| {
                     plan.generator.part = ClientPart::Host { host: 0, of: 2 };
-                    plan.work.verify = Verify::ReadBack;
-                    plan.work.workload.requests = Requests::Divided {
+                    plan.only_mut().verify = Verify::ReadBack;
+                    plan.only_mut().workload.requests = Requests::Divided {
                         readers_percent: 50.0,
                     };
                 },
                 "verify needs private files on several hosts",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn populations_fit_together() {
+        fn add<'a>(plan: &'a mut Plan, names: [Option<&'static str>; 2]) -> &'a mut Plan {
+            let first = plan.only().clone();
+            plan.work.populations = Vec::from(names.map(|name| Population {
+                name: name.map(str::to_owned),
+                ..first.clone()
+            }));
+            plan
+        }
+        const BOTH: [Option<&str>; 2] = [Some("office"), Some("backup")];
+        let mut several = plan("read-4k");
+        assert_eq!(add(&mut several, BOTH).check(), Ok(()));
+        assert_eq!(several.work.load_points(), [2, 8, 16, 32]);
+        assert_told(&[
+            (
+                |plan| plan.work.populations.clear(),
+                "there are no load points",
+            ),
+            (
+                |plan| {
+                    add(plan, [Some("office"), None]);
+                },
+                "there are several populations: give each a name of its own",
+            ),
+            (
+                |plan| {
+                    add(plan, [Some("office"); 2]);
+                },
+                "there are several populations: give each a name of its own",
+            ),
+            (
+                |plan| add(plan, BOTH).work.populations[1].clients = vec![1],
+                "there are several populations: give all the same number of load points",
+            ),
+            (
+                |plan| {
+                    let one = add(plan, BOTH).work.populations.pop().unwrap();
+                    plan.work.populations = vec![one; 17];
+                },
+                "there are several populations: give at most 16",
+            ),
+            (
+                |plan| {
+                    plan.only_mut().clients = vec![2];
+                    let rates = vec!["5".parse().unwrap(), "6".parse().unwrap()];
+                    add(plan, BOTH).work.populations[0].rates = rates;
+                },
+                "there are several populations: give each one rate at most",
+            ),
+            (
+                |plan| {
+                    let mut replay = resolve(&recorded(), &RunOptions::default()).unwrap();
+                    let Requests::Replay(work) = &mut replay.only_mut().workload.requests else {
+                        unreachable!("it is a replay");
+                    };
+                    work.loops = Some(1);
+                    add(plan, BOTH).work.populations[1].workload = replay.only().workload.clone();
+                },
+                "there are several populations: give none that ends with its work",
+            ),
+            (
+                |plan| {
+                    add(plan, BOTH).generator.part = ClientPart::Host { host: 0, of: 2 };
+                },
+                "there are several populations: leave out hosts and client_range",
+            ),
+            (
+                |plan| add(plan, BOTH).work.populations[1].outstanding = 0,
+                "outstanding is 0: give 1 to 1024",
             ),
         ]);
     }
@@ -232,7 +323,7 @@ mod tests {
         assert_eq!(plan.check(), Ok(()));
         plan.work.until_steady = Some(Duration::from_secs(60));
         assert_eq!(plan.check(), Ok(()));
-        plan.work.outstanding = 2;
+        plan.only_mut().outstanding = 2;
         assert!(matches!(plan.check(), Err(Problem::InReplay { .. })));
         let mut by_handle = Builder::default();
         by_handle.order(RecordOrder::ByHandle);
@@ -240,7 +331,7 @@ mod tests {
         by_handle.push(&step, NtStatus::SUCCESS, None).unwrap();
         let recording = by_handle.finish("captured".to_owned(), 1, [0; 32]);
         let replay = Replay::new(Arc::new(recording.into()));
-        plan.work.workload.requests = Requests::Replay(replay);
+        plan.only_mut().workload.requests = Requests::Replay(replay);
         assert_eq!(plan.check(), Ok(()));
     }
 }

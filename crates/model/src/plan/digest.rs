@@ -74,33 +74,33 @@ mod tests {
     fn whatever_changes_the_work_changes_the_digest() {
         let changes: [fn(&mut Plan); 28] = [
             |_| {},
-            |plan| plan.work.workload.sizes[0].size = 8192,
-            |plan| plan.work.workload.requests = data(50.0, None),
+            |plan| plan.only_mut().workload.sizes[0].size = 8192,
+            |plan| plan.only_mut().workload.requests = data(50.0, None),
             |plan| {
-                plan.work.workload.requests = Requests::Divided {
+                plan.only_mut().workload.requests = Requests::Divided {
                     readers_percent: 50.0,
                 };
             },
-            |plan| plan.work.workload.requests = mix(Action::Read { unbuffered: false }),
-            |plan| plan.work.workload.requests = mix(Action::Read { unbuffered: true }),
-            |plan| plan.work.workload.requests = mix(Action::Echo),
-            |plan| plan.work.workload.access = Access::Sequential,
-            |plan| plan.work.workload.requests = data(100.0, Some(1)),
-            |plan| plan.work.workload.files.scope = Scope::Private,
-            |plan| plan.work.workload.files.size = 1 << 21,
-            |plan| plan.work.load_points = vec![1, 4, 8],
+            |plan| plan.only_mut().workload.requests = mix(Action::Read { unbuffered: false }),
+            |plan| plan.only_mut().workload.requests = mix(Action::Read { unbuffered: true }),
+            |plan| plan.only_mut().workload.requests = mix(Action::Echo),
+            |plan| plan.only_mut().workload.access = Access::Sequential,
+            |plan| plan.only_mut().workload.requests = data(100.0, Some(1)),
+            |plan| plan.only_mut().workload.files.scope = Scope::Private,
+            |plan| plan.only_mut().workload.files.size = 1 << 21,
+            |plan| plan.only_mut().clients = vec![1, 4, 8],
             |plan| plan.work.repeat = 2,
-            |plan| plan.work.outstanding = 2,
+            |plan| plan.only_mut().outstanding = 2,
             |plan| plan.work.duration = Duration::from_millis(3001),
             |plan| plan.work.until_steady = Some(Duration::from_secs(60)),
-            |plan| plan.work.rates = vec!["500".parse().unwrap()],
+            |plan| plan.only_mut().rates = vec!["500".parse().unwrap()],
             |plan| plan.work.seed = 2,
             |plan| plan.sessions.options.dialects = Dialect::Smb21.into(),
             |plan| plan.sessions.options.signing = Mode::Required,
             |plan| plan.sessions.options.signing_algorithm = Some(SigningAlgorithm::AesCmac),
             |plan| plan.sessions.options.encryption = Mode::Required,
             |plan| plan.sessions.options.ciphers = CipherList::only(Cipher::Aes256Gcm),
-            |plan| plan.work.verify = Verify::ReadBack,
+            |plan| plan.only_mut().verify = Verify::ReadBack,
             |plan| plan.sessions.connections.credits = Some(1),
             |plan| plan.sessions.connections.sessions_per_connection = 2,
             |plan| plan.sessions.connections.connections_per_session = 2,
@@ -150,5 +150,33 @@ mod tests {
         ] {
             assert!(!shown.contains(password), "{shown}");
         }
+    }
+
+    #[test]
+    fn populations_change_the_digest_and_not_the_work_of_each() {
+        let mut plan = plan("read-4k");
+        let (seed, unnamed) = (plan.work.seed, plan.digest());
+        assert_eq!(plan.work.drawing_seed(), seed);
+        plan.only_mut().name = Some("office".to_owned());
+        let named = plan.clone();
+        assert_ne!(named.digest(), unnamed);
+        assert_ne!(named.work.drawing_seed(), seed);
+        let backup = crate::work::Population {
+            name: Some("backup".to_owned()),
+            outstanding: 4,
+            ..plan.only().clone()
+        };
+        plan.work.populations.push(backup);
+        let [office, backup] = &plan.alone().collect::<Vec<_>>()[..] else {
+            panic!("there are two populations");
+        };
+        assert_eq!(*office, named);
+        assert_eq!(office.digest(), named.digest());
+        assert_ne!(office.work.drawing_seed(), backup.work.drawing_seed());
+        let digests = [&plan, office, backup].map(Plan::digest);
+        assert_eq!(HashSet::from(digests).len(), 3);
+        let before = plan.digest();
+        plan.work.populations[1].outstanding = 5;
+        assert_ne!(plan.digest(), before);
     }
 }

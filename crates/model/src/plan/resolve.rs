@@ -64,7 +64,7 @@ impl Plan {
     /// };
     /// let target = Target::with_password("smb://alice@files.example/bench", "secret")?;
     /// let plan = Plan::of(&Profile::from_spec("nightly", spec), target)?;
-    /// assert_eq!(plan.work.load_points, [1, 8]);
+    /// assert_eq!(plan.work.load_points(), [1, 8]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -327,11 +327,11 @@ impl PlanSources<'_> {
     }
 
     fn check_verify(&self, plan: &Plan) -> Result<(), PlanError> {
-        if plan.work.verify == Verify::Off {
+        if plan.only().verify == Verify::Off {
             return Ok(());
         }
         let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES as u64);
-        let files = &plan.work.workload.files;
+        let files = &plan.only().workload.files;
         if !is_whole(files.size) {
             let (what, size) = ("file size", Size(files.size));
             return Err(self.in_option("file_size", Problem::Unverifiable { what, size }));
@@ -341,9 +341,9 @@ impl PlanSources<'_> {
             let (bytes, memory) = (Size(plan.bytes_on_share()), Size(memory));
             return Err(self.in_option("file_size", Problem::VerifyMemory { bytes, memory }));
         }
-        let sizes = plan.work.workload.request_sizes();
+        let sizes = plan.only().workload.request_sizes();
         let sizes = sizes.map(|size| ("size", size));
-        let lines = plan.work.workload.pattern().unwrap_or_default().iter();
+        let lines = plan.only().workload.pattern().unwrap_or_default().iter();
         let mut units = sizes.chain(lines.map(|line| ("align", line.align)));
         match units.find(|&(_, unit)| !is_whole(unit.into())) {
             None => Ok(()),

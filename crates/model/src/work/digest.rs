@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Work;
+use super::{Population, Work};
 use crate::access::{Access, AccessLine, SizeWeight};
 use crate::action::WeightedAction;
 use crate::contents::Verify;
@@ -17,35 +17,62 @@ impl Work {
     pub(crate) fn add_to(&self, digest: &mut Digest) {
         let Self {
             profile: _,
-            workload,
-            load_points,
+            populations,
             repeat,
-            outstanding,
-            load,
-            rates,
-            ramp,
             ramp_up,
             duration,
             until_steady,
             ramp_down,
             seed,
-            verify,
         } = self;
-        digest.add("workload", &Requested::from(workload));
-        digest.add("load_points", load_points);
+        match &populations[..] {
+            // Digests of plans with one population are older than populations.
+            [population] => population.add_to(digest),
+            populations => {
+                let populations = populations.iter().map(Population::digest);
+                digest.add("populations", &populations.collect::<Vec<_>>());
+            }
+        }
         digest.add("repeat", repeat);
-        digest.add("outstanding", outstanding);
         digest.add("ramp_up_ns", &ramp_up.as_nanos());
         digest.add("duration_ns", &duration.as_nanos());
         digest.add("ramp_down_ns", &ramp_down.as_nanos());
         digest.add("seed", seed);
+        digest.add_given("until_steady_ns", until_steady.map(|most| most.as_nanos()));
+    }
+}
+
+impl Population {
+    /// Returns the digest of one of several populations.
+    fn digest(&self) -> String {
+        let mut digest = Digest::default();
+        self.add_to(&mut digest);
+        digest.hash()
+    }
+
+    /// Adds all fields that determine the work of its clients.
+    fn add_to(&self, digest: &mut Digest) {
+        let Self {
+            name,
+            workload,
+            clients,
+            outstanding,
+            load,
+            rates,
+            ramp,
+            verify,
+        } = self;
+        digest.add("workload", &Requested::from(workload));
+        digest.add("load_points", clients);
+        digest.add("outstanding", outstanding);
         digest.add("verify", &(*verify == Verify::ReadBack));
         digest.add_given("load", describe(load));
         let rates =
             (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect::<Vec<_>>());
         digest.add_given("rates", rates);
-        digest.add_given("until_steady_ns", until_steady.map(|most| most.as_nanos()));
         digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
+        // It decides the seed of the random choices.
+        digest.add_given("population", name.as_ref());
     }
 }
 

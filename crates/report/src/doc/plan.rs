@@ -213,7 +213,7 @@ impl PlanDoc {
 
 impl From<&Plan> for PlanDoc {
     fn from(plan: &Plan) -> Self {
-        let (rate, think) = match plan.work.load {
+        let (rate, think) = match plan.only().load {
             LoadModel::Rate { rate, arrivals } => (Some((rate, arrivals)), None),
             LoadModel::Closed { think } => (None, think),
             LoadModel::Recorded => (None, None),
@@ -221,17 +221,22 @@ impl From<&Plan> for PlanDoc {
         Self {
             profile: plan.work.profile.clone(),
             digest: plan.digest(),
-            workload: WorkloadDoc::from(&plan.work.workload),
-            load_points: plan.work.load_points.clone(),
+            workload: WorkloadDoc::from(&plan.only().workload),
+            load_points: plan.work.load_points(),
             repeat: plan.work.repeat,
-            outstanding: plan.work.outstanding,
+            outstanding: plan.only().outstanding,
             rate_per_s: rate.map(|(rate, _)| rate.per_second),
-            rates_per_s: plan.work.rates.iter().map(|rate| rate.per_second).collect(),
+            rates_per_s: plan
+                .only()
+                .rates
+                .iter()
+                .map(|rate| rate.per_second)
+                .collect(),
             rate_scope: rate.map(|(rate, _)| Named::Known(rate.scope)),
             arrivals: rate.map(|(_, arrivals)| Named::Known(arrivals.into())),
             think_time_s: think.map(|think| think.mean.as_secs_f64()),
             think_distribution: think.map(|think| Named::Known(think.spacing)),
-            ramp: (plan.work.ramp != Ramp::Full).then_some(Named::Known(plan.work.ramp)),
+            ramp: (plan.only().ramp != Ramp::Full).then_some(Named::Known(plan.only().ramp)),
             ramp_up_s: plan.work.ramp_up.as_secs_f64(),
             duration_s: plan.work.duration.as_secs_f64(),
             until_steady_s: plan.work.until_steady.map(|most| most.as_secs_f64()),
@@ -240,7 +245,7 @@ impl From<&Plan> for PlanDoc {
             generator: PlanGeneratorDoc::from(&plan.generator),
             operations: None,
             sessions: PlanSessionsDoc::from(&plan.sessions),
-            verify: plan.work.verify,
+            verify: plan.only().verify,
             limits: LimitsDoc::from(plan.limits),
             bytes_on_share: plan.bytes_on_share(),
         }

@@ -33,9 +33,9 @@ impl UnfinishedPoint {
     /// Begins with nothing measured of this plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
-        let is_paced = !matches!(plan.work.load, LoadModel::Closed { .. });
+        let is_paced = !matches!(plan.only().load, LoadModel::Closed { .. });
         Self {
-            stands_for_run: is_paced || plan.work.load_points.len() == 1,
+            stands_for_run: is_paced || plan.work.load_points().len() == 1,
             ..Self::default()
         }
     }

@@ -102,7 +102,7 @@ fn reads_that_were_verified_are_counted_by_what_came_of_it() {
     let mut record = run(vec![verified]);
     let said = |record: &RunRecord| json(&document(record))["load_points"][0].clone();
     assert_eq!(said(&record).get("verification"), None);
-    record.plan.work.verify = Verify::ReadBack;
+    record.plan.only_mut().verify = Verify::ReadBack;
     let expected = serde_json::json!({"checked": 2, "unjudged": 1, "wrong": 1});
     assert_eq!(said(&record)["verification"], expected);
     let text = render(&document(&record));

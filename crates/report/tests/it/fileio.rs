@@ -42,9 +42,9 @@ fn tested(
     measured.window = window;
     measured.drain = Duration::ZERO;
     let mut run = run(vec![measured]);
-    run.plan.work.workload.files.count = 128;
-    run.plan.work.workload.files.size = 40 << 20;
-    run.plan.work.workload.requests = Requests::Fileio(Fileio {
+    run.plan.only_mut().workload.files.count = 128;
+    run.plan.only_mut().workload.files.size = 40 << 20;
+    run.plan.only_mut().workload.requests = Requests::Fileio(Fileio {
         mode: TestMode::RndRw,
         files: 128,
         total: Size(5 << 30),
@@ -311,7 +311,7 @@ fn total_time_lasts_until_the_last_flush() {
 #[test]
 fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
-    if let Requests::Fileio(test) = &mut run.plan.work.workload.requests {
+    if let Requests::Fileio(test) = &mut run.plan.only_mut().workload.requests {
         test.events = Some(100);
     }
     let told = |run: &RunRecord| {

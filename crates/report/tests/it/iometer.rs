@@ -275,8 +275,8 @@ fn the_columns_are_iometers_in_their_order() {
 fn patterns_are_access_specifications_and_replies_halve_transactions() {
     let mut record = run(vec![point(2, 1, 400)]);
     record.plan.work.profile = "name, with a comma".to_owned();
-    record.plan.work.workload.sizes.clear();
-    record.plan.work.workload.requests = Requests::Pattern(vec![AccessLine {
+    record.plan.only_mut().workload.sizes.clear();
+    record.plan.only_mut().workload.requests = Requests::Pattern(vec![AccessLine {
         size: 4096,
         weight: 100.0,
         read_percent: 67.0,

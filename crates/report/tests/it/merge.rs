@@ -226,9 +226,9 @@ fn record(
     is_paced: bool,
 ) -> RunRecord {
     let mut record = run(vec![point]);
-    record.plan.work.load_points = vec![all];
-    record.plan.work.load = load(is_paced);
-    record.plan.work.verify = Verify::ReadBack;
+    record.plan.only_mut().clients = vec![all];
+    record.plan.only_mut().load = load(is_paced);
+    record.plan.only_mut().verify = Verify::ReadBack;
     record.plan.sessions.caching = Caching::ALL[1].1;
     record.plan.generator.part = part;
     record.plan.generator.threads = threads;

@@ -24,7 +24,7 @@ use smbench_model::record::{
 };
 use smbench_model::sessions::{Connections, Mode, SessionOptions, Sessions};
 use smbench_model::target::{Secret, Target};
-use smbench_model::work::Work;
+use smbench_model::work::{Population, Work};
 use smbench_model::workload::{Requests, Workload};
 use smbench_protocol::{Dialect, Logon, SigningAlgorithm};
 use smbench_report::{Disclosure, RunDoc};
@@ -37,40 +37,43 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
     Plan {
         work: Work {
             profile: "file-server".to_owned(),
-            workload: Workload {
-                sizes: vec![
-                    SizeWeight {
-                        size: 4096,
-                        weight: 90.0,
+            populations: vec![Population {
+                name: None,
+                workload: Workload {
+                    sizes: vec![
+                        SizeWeight {
+                            size: 4096,
+                            weight: 90.0,
+                        },
+                        SizeWeight {
+                            size: 65_536,
+                            weight: 10.0,
+                        },
+                    ],
+                    requests: Requests::Data {
+                        read_percent: 80.0,
+                        flush_every_writes: Some(100),
                     },
-                    SizeWeight {
-                        size: 65_536,
-                        weight: 10.0,
+                    access: Access::Sequential,
+                    files: FileSet {
+                        scope: Scope::Private,
+                        count: 1,
+                        size: 1 << 20,
                     },
-                ],
-                requests: Requests::Data {
-                    read_percent: 80.0,
-                    flush_every_writes: Some(100),
                 },
-                access: Access::Sequential,
-                files: FileSet {
-                    scope: Scope::Private,
-                    count: 1,
-                    size: 1 << 20,
-                },
-            },
-            load_points: load_points.to_vec(),
+                clients: load_points.to_vec(),
+                outstanding: 4,
+                load: LoadModel::default(),
+                rates: Vec::new(),
+                ramp: Ramp::Full,
+                verify: Verify::Off,
+            }],
             repeat,
-            outstanding: 4,
-            load: LoadModel::default(),
-            rates: Vec::new(),
-            ramp: Ramp::Full,
             ramp_up: Duration::from_secs(2),
             duration: Duration::from_secs(10),
             until_steady: None,
             ramp_down: Duration::from_millis(500),
             seed: 42,
-            verify: Verify::Off,
         },
         sessions: Sessions {
             target: Target {
@@ -151,8 +154,8 @@ pub(crate) fn metadata_plan(load_points: &[u32]) -> Plan {
     let weighted = |action, weight| WeightedAction { action, weight };
     let mut plan = plan(load_points, 1);
     plan.work.profile = "metadata".to_owned();
-    plan.work.workload.sizes = Vec::new();
-    plan.work.workload.requests = Requests::Mix(vec![
+    plan.only_mut().workload.sizes = Vec::new();
+    plan.only_mut().workload.requests = Requests::Mix(vec![
         weighted(
             Action::QueryInfo {
                 class: QueryClass::FsSize,

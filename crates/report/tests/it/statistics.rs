@@ -111,7 +111,7 @@ fn clients_without_an_answer_are_told() {
     let text = render(&document(&record));
     assert!(text.contains(told), "{text}");
     // At a rate such a client may have had nothing to do.
-    record.plan.work.load = rate("1000");
+    record.plan.only_mut().load = rate("1000");
     assert!(!render(&document(&record)).contains("unserved"));
 }
 
@@ -233,7 +233,7 @@ fn at_a_rate_tables_tell_of_response_times() {
         delay_max: Nanos(69_000_000),
     };
     let mut record = run(vec![record]);
-    record.plan.work.load = rate("1000");
+    record.plan.only_mut().load = rate("1000");
     let doc = document(&record);
     let json = first_point(&doc);
     assert_eq!(
@@ -300,7 +300,7 @@ fn a_rate_that_was_not_reached_is_said_below_the_table() {
         at(8, 10_000, 9901),
         at(16, 1_000_000, 400_000),
     ]);
-    record.plan.work.load = rate("100000");
+    record.plan.only_mut().load = rate("100000");
     let doc = document(&record);
     let missed: Vec<_> = doc
         .load_points
@@ -344,7 +344,7 @@ fn a_rate_is_missed_by_more_than_one_percent_and_a_tenth_of_a_second() {
             ..Punctuality::default()
         };
         let mut record = run(vec![point]);
-        record.plan.work.load = rate("1000");
+        record.plan.only_mut().load = rate("1000");
         document(&record).load_points[0].misses_rate()
     };
     assert!(!misses(2, 2000, 1900), "100 ms of 2 s");

@@ -295,8 +295,8 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
         });
     });
     let mut record = run(vec![replayed]);
-    record.plan.work.workload.sizes.clear();
-    record.plan.work.workload.requests = Requests::Replay(Replay {
+    record.plan.only_mut().workload.sizes.clear();
+    record.plan.only_mut().workload.requests = Requests::Replay(Replay {
         recording: Arc::new(trace.into()),
         timing: Timing::Fast,
         loops: Some(1),

@@ -66,7 +66,7 @@ pub fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<String>)
         (_, None) => Ok((HeldMost::Asked, None)),
         (0, Some(error)) => Err(error),
         (most, Some(error)) => {
-            plan.work.load_points = vec![most];
+            plan.only_mut().clients = vec![most];
             // One more is that of the run.
             let most = u64::from(most) + 1;
             let told = format!(

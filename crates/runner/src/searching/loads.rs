@@ -152,8 +152,8 @@ pub fn work(kind: FindKind, spec: &SearchSpec, clients: Option<ClientList>) -> W
 /// Checks that the plan of a search measures the values of its conditions, and has one
 /// rate at most.
 pub fn check_plan(limits: &[Threshold], plan: &Plan) -> Result<(), Failure> {
-    if plan.work.rates.len() > 1 {
-        let count = plan.work.rates.len();
+    if plan.only().rates.len() > 1 {
+        let count = plan.only().rates.len();
         return Err(Failure::Usage(format!(
             "there are {count} rates: a search for clients has one"
         )));

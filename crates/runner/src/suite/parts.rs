@@ -46,11 +46,12 @@ impl PassPart {
         });
         let (mut clients, rates): (Vec<_>, Vec<_>) = loads.unzip();
         if !clients.is_empty() {
-            work.rates = rates.into_iter().flatten().collect();
-            if !work.rates.is_empty() {
+            let population = work.only_mut();
+            population.rates = rates.into_iter().flatten().collect();
+            if !population.rates.is_empty() {
                 clients.dedup();
             }
-            work.load_points = clients;
+            population.clients = clients;
         }
         Plan { work, ..plan }
     }
@@ -83,18 +84,21 @@ mod tests {
     #[test]
     fn the_plan_of_what_is_left_has_its_rates_or_its_clients() {
         let mut plan = record().plan;
-        plan.work.load_points = vec![1, 4];
+        plan.only_mut().clients = vec![1, 4];
         let all = PassPart::loads(&plan.work);
         assert_eq!(all, [PassPart::Load(1, None), PassPart::Load(4, None)]);
         let left = PassPart::plan_of(&all[1..], plan.clone());
-        assert_eq!((left.work.load_points, left.work.rates.len()), (vec![4], 0));
+        assert_eq!(
+            (left.work.load_points(), left.only().rates.len()),
+            (vec![4], 0)
+        );
         let rates = ["100", "200", "300"].map(|rate| rate.parse::<Rate>().unwrap());
-        plan.work.load_points = vec![64];
-        plan.work.rates = rates.to_vec();
+        plan.only_mut().clients = vec![64];
+        plan.only_mut().rates = rates.to_vec();
         let all = PassPart::loads(&plan.work);
         let left = PassPart::plan_of(&all[1..], plan.clone());
         assert_eq!(
-            (left.work.load_points, left.work.rates),
+            (left.work.load_points(), left.only().rates.clone()),
             (vec![64], rates[1..].to_vec())
         );
         // A search has the loads of its plan.

@@ -52,7 +52,7 @@ fn bound(request: &mut RunRequest, hosts: &Hosts) -> Result<HeldMost, Failure> {
     };
     let mut plan = hosts.with_part(request.plan(target));
     let (most, told) = within_this_machine(&mut plan)?;
-    request.draft.work.load_points = plan.work.load_points;
+    request.draft.only_mut().clients = plan.work.load_points();
     told.into_iter().for_each(complain);
     Ok(most)
 }

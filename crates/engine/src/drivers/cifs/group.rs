@@ -106,7 +106,7 @@ impl<E> CifsGroup<E> {
             encoder,
             held: held.into_boxed_slice(),
             places: places.into_boxed_slice(),
-            outstanding: site.plan.work.outstanding as usize,
+            outstanding: site.plan.only().outstanding as usize,
             renewals,
             asked: oplock_of(site.plan.sessions.caching),
             oplocks,

@@ -58,7 +58,7 @@ impl CifsEncode for CifsMix {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
             share: share(site, share_path)?,
-            file_size: site.plan.work.workload.files.size,
+            file_size: site.plan.only().workload.files.size,
         })
     }
 

@@ -27,7 +27,7 @@ pub(super) async fn hold(
 ) -> Result<CifsClient, SessionError> {
     let actions = site.mix.actions();
     check_dialect(actions, Dialect::Cifs, || session.share())?;
-    let paths: Vec<_> = (0..site.plan.work.workload.files.count)
+    let paths: Vec<_> = (0..site.plan.only().workload.files.count)
         .map(|file| path(site, &site.plan.file_name(client, file)))
         .collect();
     let mut files = Vec::new();
@@ -85,7 +85,7 @@ pub(super) async fn places(
     if actions.iter().all(is_plain) {
         return Ok(places);
     }
-    for slot in 0..site.plan.work.outstanding {
+    for slot in 0..site.plan.only().outstanding {
         let mut place = CifsPlace::default();
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));

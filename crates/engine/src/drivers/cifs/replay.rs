@@ -58,7 +58,7 @@ impl CifsEncode for CifsTrace {
         self.populate(site, client, session).await?;
         let trace = site.track(client);
         self.add(client, trace, vec![FileNumber::default(); places(trace)])?;
-        let slots = 0..site.plan.work.outstanding;
+        let slots = 0..site.plan.only().outstanding;
         Ok(slots.map(|_| CifsPlace::default()).collect())
     }
 

@@ -25,7 +25,7 @@ const LARGE: u32 = 16 * 1024;
 /// Returns whether a plan has READs with payloads large enough. WRITEs return no
 /// payload; in a plan with both, they have the same sizes as READs.
 pub(crate) fn is_worth_while(plan: &Plan) -> bool {
-    let kinds = plan.work.workload.kinds();
+    let kinds = plan.only().workload.kinds();
     let mut directions = kinds.iter().filter_map(|kind| kind.direction());
     directions.any(|to| to == Direction::Read) && plan.largest_request() >= LARGE
 }

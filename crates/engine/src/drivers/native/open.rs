@@ -40,7 +40,7 @@ pub(super) async fn hold(
         directory: FileId::default(),
     };
     let mut granted = Vec::new();
-    let paths: Vec<_> = (0..site.plan.work.workload.files.count)
+    let paths: Vec<_> = (0..site.plan.only().workload.files.count)
         .map(|file| path(site, &site.plan.file_name(client, file)))
         .collect();
     if actions.iter().any(Action::holds_file) {
@@ -85,7 +85,7 @@ pub(super) async fn places(
     if actions.iter().all(is_plain) {
         return Ok(places);
     }
-    for slot in 0..site.plan.work.outstanding {
+    for slot in 0..site.plan.only().outstanding {
         let mut place = SlotObjects::default();
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));

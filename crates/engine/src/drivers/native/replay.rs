@@ -60,7 +60,7 @@ impl Encode for TraceEncoder {
         held.directory = open_directory(session, &root_of(site)).await?;
         let trace = site.track(client);
         self.add(client, trace, vec![TracedOpen::default(); places(trace)])?;
-        let slots = 0..site.plan.work.outstanding;
+        let slots = 0..site.plan.only().outstanding;
         Ok(slots.map(|_| SlotObjects::default()).collect())
     }
 

@@ -73,7 +73,7 @@ impl Encode for MixEncoder {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
             share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
-            file_size: site.plan.work.workload.files.size,
+            file_size: site.plan.only().workload.files.size,
             unique: Unique {
                 seed: session::random_u64(),
                 count: 0,

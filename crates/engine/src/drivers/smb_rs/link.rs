@@ -222,7 +222,7 @@ pub(crate) async fn facts(plan: &Plan, endpoint: &Endpoint) -> Result<ServerFact
     let dialect = dialect_from(negotiation.dialect_rev);
     // Without this capability smb-rs sends a request only after the answer to the
     // previous one.
-    if plan.work.outstanding > 1 && !negotiation.caps.large_mtu() {
+    if plan.only().outstanding > 1 && !negotiation.caps.large_mtu() {
         let reason = Advice(
             "with this server it sends one request at a time; use @outstanding 1 or @driver native",
         );

@@ -59,7 +59,7 @@ impl Caller for MixCaller {
             clients: Vec::new(),
             places: Vec::new(),
             share: Arc::new(link::share_path(&site.endpoint)?),
-            file_size: site.plan.work.workload.files.size,
+            file_size: site.plan.only().workload.files.size,
         })
     }
 
@@ -75,7 +75,7 @@ impl Caller for MixCaller {
         let (plan, endpoint) = (&*site.plan, &site.endpoint);
         let actions = site.mix.actions();
         let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", site.directory)) };
-        let files = 0..plan.work.workload.files.count;
+        let files = 0..plan.only().workload.files.count;
         let paths: Box<[_]> = files
             .map(|file| path(&plan.file_name(client, file)))
             .collect();
@@ -90,7 +90,7 @@ impl Caller for MixCaller {
                 files.push(Arc::new(file));
             }
         }
-        for slot in 0..plan.work.outstanding {
+        for slot in 0..plan.only().outstanding {
             let mut place = SmbRsSlot::default();
             if actions.iter().any(Action::uses_scratch) {
                 let paths = ScratchName::ALL.map(|name| path(&name.of(client, slot)));

@@ -18,7 +18,7 @@ fn resolved(profile: &str) -> Plan {
 
 fn large(clients: u32, repeat: u32, duration_s: u64) -> Plan {
     let mut plan = resolved("read-4k");
-    plan.work.load_points = vec![1, clients];
+    plan.only_mut().clients = vec![1, clients];
     plan.work.repeat = repeat;
     plan.work.duration = Duration::from_secs(duration_s);
     plan.work.ramp_up = Duration::ZERO;
@@ -50,8 +50,8 @@ fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
 #[test]
 fn connections_for_log_ons_alone_are_counted() {
     let mut plan = large(1000, 1, 10);
-    plan.work.workload = resolved("all-commands").work.workload;
-    plan.work.outstanding = 4;
+    plan.only_mut().workload = resolved("all-commands").only().workload.clone();
+    plan.only_mut().outstanding = 4;
     let all = Carrier::Own(LogoffScope::Connection);
     let ports = |plan: &Plan, logoff| at_once(plan, logoff, (1, PortReuse::No)).0;
     assert_eq!(ports(&plan, LogoffScope::Session), 1001);
@@ -96,14 +96,17 @@ fn more_of_anything_needs_more_memory() {
         Needed::by(&plan, OWN).memory()
     };
     for (name, needed) in [
-        ("clients", more(|plan| plan.work.load_points = vec![101])),
-        ("outstanding", more(|plan| plan.work.outstanding = 2)),
+        ("clients", more(|plan| plan.only_mut().clients = vec![101])),
+        ("outstanding", more(|plan| plan.only_mut().outstanding = 2)),
         ("threads", more(|plan| plan.generator.threads += 1)),
-        ("verify", more(|plan| plan.work.verify = Verify::ReadBack)),
+        (
+            "verify",
+            more(|plan| plan.only_mut().verify = Verify::ReadBack),
+        ),
         (
             "rate",
             more(|plan| {
-                plan.work.load = LoadModel::Rate {
+                plan.only_mut().load = LoadModel::Rate {
                     rate: "10".parse().unwrap(),
                     arrivals: Spacing::Fixed,
                 }

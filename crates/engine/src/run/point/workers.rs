@@ -163,7 +163,7 @@ impl Workers {
                 generation_run: context.runs_before.wrapping_add(point.number),
                 salt: context.salt,
                 clients: load.clients,
-                clients_before: clients_before(&context.plan.work.load_points, point.number),
+                clients_before: clients_before(&context.plan.work.load_points(), point.number),
                 rate: point.rate,
                 setup: load.setup,
                 enough: Arc::clone(&workers.enough),

@@ -17,7 +17,7 @@ use crate::smb::share::Workspace;
 
 /// Returns the test of a run on files that were prepared before.
 pub(super) fn prepared_files(plan: &Plan) -> Option<&Fileio> {
-    let test = plan.work.workload.fileio();
+    let test = plan.only().workload.fileio();
     test.filter(|test| test.home == FileOrigin::Prepared)
 }
 

@@ -46,7 +46,7 @@ pub(super) fn split_sizes(
     endpoint: &Endpoint,
     server: &ServerFacts,
 ) -> Result<Option<SplitSizes>, SessionError> {
-    let kinds = plan.work.workload.kinds();
+    let kinds = plan.only().workload.kinds();
     let limit = |direction, max: u32| {
         let mut kinds = kinds.iter();
         let occurs = kinds.any(|kind| kind.direction() == Some(direction));
@@ -106,18 +106,18 @@ pub(super) fn check_in_flight(
         return Ok(());
     };
     // Clients that wait for the clock or think are seldom all busy at the same time.
-    if !matches!(plan.work.load, LoadModel::Closed { think: None }) {
+    if !matches!(plan.only().load, LoadModel::Closed { think: None }) {
         return Ok(());
     }
     let limit = session.connection.negotiated().max_mpx.max(1);
     let sessions = plan.sessions.connections.sessions_per_connection;
-    let actions = plan.work.workload.actions();
+    let actions = plan.only().workload.actions();
     // An ECHO follows each NOTIFY_CHANGE.
     let echo = actions
         .iter()
         .any(|action| matches!(action, Action::ChangeNotify { .. }));
     let sessions = u64::from(sessions.min(plan.max_clients_here()));
-    let wanted = u64::from(plan.work.outstanding) * sessions + u64::from(echo);
+    let wanted = u64::from(plan.only().outstanding) * sessions + u64::from(echo);
     if wanted > u64::from(limit) {
         Err(SessionError::TooManyInFlight {
             wanted,

@@ -32,9 +32,9 @@ pub(crate) struct ShareOperations {
 impl ShareOperations {
     /// Returns the operations that the plan itself asks for.
     pub(crate) fn of_plan(plan: &Plan) -> Self {
-        let mix = Mix::new(&plan.work.workload);
-        let seed = plan.work.seed;
-        match (plan.work.workload.replay(), plan.work.workload.fileio()) {
+        let mix = Mix::new(&plan.only().workload);
+        let seed = plan.work.drawing_seed();
+        match (plan.only().workload.replay(), plan.only().workload.fileio()) {
             (Some(replay), _) => {
                 Operations::of_plan(mix, Replays::new(replay.clone(), seed)).into()
             }
@@ -71,7 +71,7 @@ impl<T: OperationSource> From<Operations<T>> for ShareOperations {
 fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
     let plan = &site.plan;
     let is_cifs = site.endpoint.options.dialects.has_cifs();
-    let is_logons = plan.work.workload.actions().contains(&Action::Session);
+    let is_logons = plan.only().workload.actions().contains(&Action::Session);
     let logons = is_logons.then(|| LogonConnect(site.endpoint.clone()));
     match plan.generator.driver {
         _ if let Some(connector) = logons => worker_maker(WorkerParts {

@@ -87,7 +87,7 @@ impl Seen {
 
 /// Makes the directory of a run, or prepares files and claims theirs.
 async fn workspace(endpoint: &Endpoint, plan: &Plan, cancel: &Cancel) -> Workspace {
-    let Some(test) = plan.work.workload.fileio() else {
+    let Some(test) = plan.only().workload.fileio() else {
         let session = ShareSession::open(endpoint).await.unwrap();
         let workspace = Workspace::create(endpoint, session).await;
         return workspace.map_err(|(error, _)| error).unwrap();
@@ -124,7 +124,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     mix: &Arc<Mix>,
     parts: impl FnOnce(Arc<Site>) -> WorkerParts<C, S>,
 ) -> (u64, u64) {
-    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
+    let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
     let exchange = Arc::new(RecorderExchange::new(
         1,
         empty.clone(),
@@ -300,6 +300,6 @@ fn count<G>(
 
 /// Returns whether every kind of the plan occurred.
 fn record_has_all(tally: &Tally, plan: &Plan) -> bool {
-    let kinds = plan.work.workload.kinds();
+    let kinds = plan.only().workload.kinds();
     kinds.into_iter().all(|kind| tally.whole(kind).count > 0)
 }

@@ -37,8 +37,8 @@ impl Workspace {
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
-        let mut files = plan.work.workload.files;
-        let fileio = plan.work.workload.fileio();
+        let mut files = plan.only().workload.files;
+        let fileio = plan.only().workload.fileio();
         if fileio.is_some_and(|test| test.mode == TestMode::SeqWr) {
             // In this mode the test itself writes the files.
             files.size = 0;

@@ -18,15 +18,15 @@ type Change = fn(&mut Plan);
 fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
     let changes: [(Change, &str); 8] = [
         (
-            |plan| plan.work.load_points.clear(),
+            |plan| plan.only_mut().clients.clear(),
             "there are no load points: give one or more numbers of clients",
         ),
         (
-            |plan| plan.work.load_points = vec![0],
+            |plan| plan.only_mut().clients = vec![0],
             "a load point has 0 clients: give 1 to 100000",
         ),
         (
-            |plan| plan.work.outstanding = 0,
+            |plan| plan.only_mut().outstanding = 0,
             "outstanding is 0: give 1 to 1024",
         ),
         (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),

@@ -32,7 +32,7 @@ fn operations_beyond_the_plan_drop_their_client() {
             ..short()
         },
     );
-    let read = Mix::new(&plan.work.workload).operation(OpKind::Read, 0, 0, 4096);
+    let read = Mix::new(&plan.only().workload).operation(OpKind::Read, 0, 0, 4096);
     let read = read.unwrap();
     let kind = OpKind::Write;
     for (wrong, words) in [
@@ -287,7 +287,7 @@ fn a_panic_is_told_of_whose_it_is() {
     );
     let server = || ServerFacts::other("null://here");
     let cancel = Cancel::default();
-    let read = Mix::new(&plan.work.workload)
+    let read = Mix::new(&plan.only().workload)
         .operation(OpKind::Read, 0, 0, 4096)
         .unwrap();
     let streams = move |client| {

@@ -48,7 +48,7 @@ fn bare_sockets_move_every_byte() {
         };
         let plan = Plan::resolve(&profile, &options, Target::none(), Limits::default(), 2).unwrap();
         let drawn = Drawn {
-            mix: Mix::new(&plan.work.workload),
+            mix: Mix::new(&plan.only().workload),
             seed: 1,
         };
         let record = run(&plan, Loopback { server }, drawn);
@@ -76,7 +76,7 @@ fn an_end_that_says_too_much_or_goes_away_drops_the_client() {
         Target::none(),
     );
     let mut plan = plan.unwrap();
-    plan.work.load_points = vec![1];
+    plan.only_mut().clients = vec![1];
     plan.work.duration = Duration::from_millis(100);
     plan.work.ramp_up = Duration::ZERO;
     for (answer, words) in [
@@ -92,7 +92,7 @@ fn an_end_that_says_too_much_or_goes_away_drops_the_client() {
             stream.write_all(answer).unwrap();
         });
         let drawn = Drawn {
-            mix: Mix::new(&plan.work.workload),
+            mix: Mix::new(&plan.only().workload),
             seed: 1,
         };
         let record = run(&plan, Loopback { server }, drawn);

@@ -26,7 +26,7 @@ fn mixed(actions: &[Action], files: u32) -> Workload {
 }
 
 fn every_action() -> Vec<Action> {
-    let Requests::Mix(mix) = plan("all-commands").work.workload.requests else {
+    let Requests::Mix(mix) = plan("all-commands").only().workload.requests.clone() else {
         panic!("all-commands is a mix");
     };
     mix.into_iter().map(|entry| entry.action).collect()
@@ -35,7 +35,7 @@ fn every_action() -> Vec<Action> {
 #[test]
 fn actions_hit_their_shares() {
     const ACTIONS: u32 = 100_000;
-    let workload = plan("all-commands").work.workload;
+    let workload = plan("all-commands").only().workload.clone();
     let Requests::Mix(mix) = &workload.requests else {
         panic!("all-commands is a mix");
     };

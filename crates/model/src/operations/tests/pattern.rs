@@ -79,7 +79,7 @@ fn the_published_patterns_have_their_shares_in_either_form() {
             .collect();
         let target = plan(name).sessions.target;
         let as_pattern = crate::plan::Plan::of(&written, target).unwrap();
-        for workload in [&plan(name).work.workload, &as_pattern.work.workload] {
+        for workload in [&plan(name).only().workload, &as_pattern.only().workload] {
             let operations = take(&mut OpStream::new(&Mix::new(workload), 11, 5), OPERATIONS);
             let share = |is: &dyn Fn(&Operation) -> bool| {
                 percent(operations.iter().filter(|op| is(op)).count(), OPERATIONS)

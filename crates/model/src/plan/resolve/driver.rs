@@ -55,13 +55,13 @@ impl PlanSources<'_> {
 /// Returns why smb-rs 0.12 cannot run this plan.
 #[cfg(feature = "smb-rs")]
 fn smb_rs_objection(plan: &Plan) -> Option<Objection> {
-    let missing = match plan.work.workload.replay() {
+    let missing = match plan.only().workload.replay() {
         Some(replay) => {
             let mut tracks = replay.recording.tracks();
             tracks.find_map(|track| track.records.iter().find_map(not_replayed))
         }
         None => {
-            let actions = plan.work.workload.actions();
+            let actions = plan.only().workload.actions();
             let missing: BTreeSet<_> = actions.iter().filter_map(not_called).collect();
             let is_any = !missing.is_empty();
             is_any.then(|| Vec::from_iter(missing).join(", "))
@@ -127,7 +127,7 @@ fn objection_to_settings(plan: &Plan) -> Option<Objection> {
             "uses as many credits as it is granted: leave it out, or use @driver native",
         ),
         (
-            session.dialects.newest() == Dialect::Smb202 && plan.work.outstanding > 1,
+            session.dialects.newest() == Dialect::Smb202 && plan.only().outstanding > 1,
             "outstanding",
             "sends one request at a time in SMB 2.0.2: give 1, or offer a newer dialect",
         ),

@@ -30,7 +30,7 @@ impl PlanSources<'_> {
     }
 
     pub(super) fn check_fileio(&self, plan: &Plan) -> Result<(), PlanError> {
-        let Some(test) = plan.work.workload.fileio() else {
+        let Some(test) = plan.only().workload.fileio() else {
             return Ok(());
         };
         plan.check_order()

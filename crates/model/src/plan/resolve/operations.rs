@@ -43,7 +43,7 @@ impl PlanSources<'_> {
     /// Checks that every command of the mix exists in at least one offered dialect.
     pub(super) fn check_dialects(&self, plan: &Plan) -> Result<(), PlanError> {
         let dialects = plan.sessions.options.dialects;
-        for action in plan.work.workload.actions() {
+        for action in plan.only().workload.actions() {
             let Some(DialectNeed { what, needs, has }) = dialect_needed(&action) else {
                 continue;
             };

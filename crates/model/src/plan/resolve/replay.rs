@@ -105,12 +105,12 @@ impl PlanSources<'_> {
     }
 
     pub(super) fn check_replay(&self, plan: &Plan) -> Result<(), PlanError> {
-        let Some(replay) = plan.work.workload.replay() else {
+        let Some(replay) = plan.only().workload.replay() else {
             return Ok(());
         };
         plan.check_order()
             .map_err(|problem| self.in_option("outstanding", problem))?;
-        if plan.work.verify != Verify::Off {
+        if plan.only().verify != Verify::Off {
             let why = "the recording has no data; drop it";
             return Err(self.not_in_replay("verify", why));
         }

@@ -50,22 +50,25 @@ pub(super) fn refusal(text: &str, options: &RunOptions) -> String {
 fn built_in_defaults_hold_when_nobody_says_otherwise() {
     let plan = plan("file-server");
     assert_eq!(plan.work.profile, "file-server");
-    assert_eq!(plan.work.load_points, [1, 4, 8, 16]);
+    assert_eq!(plan.work.load_points(), [1, 4, 8, 16]);
     assert_eq!(
-        (plan.work.outstanding, plan.work.repeat, plan.work.seed),
+        (plan.only().outstanding, plan.work.repeat, plan.work.seed),
         (1, 1, 1)
     );
     assert_eq!(plan.work.duration, Duration::from_secs(3));
     assert_eq!(plan.work.ramp_up, Duration::from_secs(1));
     assert_eq!(plan.work.ramp_down, Duration::from_millis(500));
-    assert_eq!((plan.generator.threads, plan.work.verify), (2, Verify::Off));
+    assert_eq!(
+        (plan.generator.threads, plan.only().verify),
+        (2, Verify::Off)
+    );
     assert_eq!(plan.sessions.options.signing, Mode::Auto);
     assert_eq!(plan.sessions.options.dialects, DialectRange::ALL);
-    assert_eq!(plan.work.workload.sizes.len(), 8);
+    assert_eq!(plan.only().workload.sizes.len(), 8);
     assert_eq!(plan.max_clients(), 16);
     assert_eq!(plan.bytes_on_share(), 16 << 20);
     assert_eq!(plan.files().count(), 16);
-    assert!(plan.work.workload.kinds().contains(&OpKind::Write));
+    assert!(plan.only().workload.kinds().contains(&OpKind::Write));
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn every_builtin_profile_runs_and_can_be_verified() {
     for name in builtin {
         let plan = resolve(&Profile::builtin(name).unwrap(), &options).unwrap();
         assert_eq!(plan.work.profile, name);
-        let writes = plan.work.workload.kinds().contains(&OpKind::Write);
+        let writes = plan.only().workload.kinds().contains(&OpKind::Write);
         let expected = ["file-server", "all-commands"].contains(&name);
         assert_eq!(writes, expected, "{name}");
     }
@@ -222,18 +225,18 @@ fn the_command_line_goes_before_the_file_and_that_before_defaults() {
     };
     let plan = resolve(&profile, &options).unwrap();
     assert_eq!(plan.work.profile, "x");
-    assert_eq!(plan.work.load_points, [7, 9]);
+    assert_eq!(plan.work.load_points(), [7, 9]);
     assert_eq!(
-        (plan.work.seed, plan.work.outstanding, plan.work.repeat),
+        (plan.work.seed, plan.only().outstanding, plan.work.repeat),
         (6, 3, 1)
     );
-    assert_eq!(plan.work.workload.files.size, 8192);
+    assert_eq!(plan.only().workload.files.size, 8192);
     assert_eq!(
         plan.sessions.options.dialects,
         DialectRange::only(Dialect::Smb21)
     );
     assert_eq!(plan.sessions.options.signing, Mode::Off);
-    assert!(!plan.work.workload.kinds().contains(&OpKind::Write));
+    assert!(!plan.only().workload.kinds().contains(&OpKind::Write));
 }
 
 const SIZES: &str = "sizes = [{ size = 512, weight = 100 }]\n";

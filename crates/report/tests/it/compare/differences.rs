@@ -26,7 +26,7 @@ fn a_result_against_itself_is_named() {
 #[test]
 fn what_differs_is_told_apart_as_subject_and_as_warning() {
     let mut other = run(vec![point(4, 1, 800), point(8, 1, 1600)]);
-    other.plan.work.outstanding = 1;
+    other.plan.only_mut().outstanding = 1;
     other.plan.sessions.options.signing = Mode::Off;
     other.server.signing = None;
     let found = pair(passes(&[1600]), document(&other));

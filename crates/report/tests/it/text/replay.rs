@@ -36,8 +36,8 @@ fn replay(differ: &[(OpKind, OperationFailure, u32)]) -> RunRecord {
     let text = b"Unlink \"\\b\" 0x6 NT_STATUS_OK\n";
     let trace = loadfile::parse("my.txt", &text[..], Unknown::Refuse).unwrap();
     let mut record = run(vec![replayed]);
-    record.plan.work.workload.sizes.clear();
-    record.plan.work.workload.requests = Requests::Replay(Replay {
+    record.plan.only_mut().workload.sizes.clear();
+    record.plan.only_mut().workload.requests = Requests::Replay(Replay {
         recording: Arc::new(trace.into()),
         timing: Timing::Fast,
         loops: None,

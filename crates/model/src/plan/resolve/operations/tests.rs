@@ -104,7 +104,7 @@ fn kinds_are_those_of_every_request_once() {
          { op = \"set_info\", class = \"delete\", weight = 50 }]",
     );
     assert_eq!(
-        plan.work.workload.kinds(),
+        plan.only().workload.kinds(),
         [OpKind::Create, OpKind::Close, OpKind::Delete]
     );
 }

@@ -33,7 +33,7 @@ fn lines_are_taken_as_written_and_the_rest_is_iometers_default() {
         &RunOptions::default(),
     )
     .unwrap();
-    let Requests::Pattern(lines) = &plan.work.workload.requests else {
+    let Requests::Pattern(lines) = &plan.only().workload.requests else {
         panic!("it is a pattern");
     };
     let [first, second] = lines[..] else {
@@ -45,7 +45,7 @@ fn lines_are_taken_as_written_and_the_rest_is_iometers_default() {
     assert_eq!((first.align, first.reply), (512, 0), "a sector");
     assert_eq!((second.delay, second.burst), (Duration::from_millis(20), 8));
     assert_eq!((second.align, second.reply), (3000, 1024));
-    assert_eq!(plan.work.workload.access, Access::Sequential);
+    assert_eq!(plan.only().workload.access, Access::Sequential);
     assert_eq!(plan.largest_request(), 4096);
     // The line of 512 bytes writes, and its replies read.
     assert_eq!(plan.largest_of(Direction::Read), 4096);
@@ -57,10 +57,10 @@ fn lines_are_taken_as_written_and_the_rest_is_iometers_default() {
         assert_eq!(plan.largest_of(Direction::Read), read);
     }
     assert!(plan.writes());
-    assert!(plan.work.workload.uses_files());
+    assert!(plan.only().workload.uses_files());
     // The digest shows that a pattern is different work.
     let other = resolve(LINE, &RunOptions::default()).unwrap();
-    assert_eq!(other.work.workload.access, Access::Random);
+    assert_eq!(other.only().workload.access, Access::Random);
     assert_ne!(plan.digest(), other.digest());
     let aligned = format!("{LINE}align = \"4KiB\"\n");
     let aligned = resolve(&aligned, &RunOptions::default()).unwrap();

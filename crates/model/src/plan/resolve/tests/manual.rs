@@ -33,14 +33,14 @@ fn the_profile_in_the_chapter_on_profiles_runs() {
     let chapter = include_str!("../../../../../../docs/workloads/profiles.md");
     let plan = profile_in(chapter);
     assert_eq!(plan.work.profile, "database-like");
-    assert_eq!(plan.work.workload.flush_every_writes(), Some(100));
+    assert_eq!(plan.only().workload.flush_every_writes(), Some(100));
 }
 
 #[test]
 fn the_profile_in_the_chapter_on_operations_runs() {
     let plan = profile_in(OPERATIONS);
     assert_eq!(plan.work.profile, "office-like");
-    assert_eq!(plan.work.workload.actions().len(), 4);
+    assert_eq!(plan.only().workload.actions().len(), 4);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_profile_in_the_chapter_on_patterns_runs() {
     let chapter = include_str!("../../../../../../docs/workloads/patterns.md");
     let plan = profile_in(chapter);
     assert_eq!(plan.work.profile, "bursts");
-    assert_eq!(plan.work.workload.pattern().map(<[_]>::len), Some(2));
+    assert_eq!(plan.only().workload.pattern().map(<[_]>::len), Some(2));
 }
 
 #[test]
@@ -56,15 +56,15 @@ fn the_profiles_in_the_chapter_on_fio_run() {
     let chapter = include_str!("../../../../../../docs/from/fio.md");
     let [office, by_kind] = profiles_in(chapter);
     assert_eq!(office.work.profile, "office");
-    assert_eq!(office.work.workload.flush_every_writes(), Some(30));
+    assert_eq!(office.only().workload.flush_every_writes(), Some(30));
     assert_eq!(by_kind.work.profile, "small-reads-large-writes");
-    assert_eq!(by_kind.work.workload.pattern().map(<[_]>::len), Some(2));
+    assert_eq!(by_kind.only().workload.pattern().map(<[_]>::len), Some(2));
 }
 
 #[test]
 fn the_chapter_on_operations_has_every_operation_and_class() {
     let word = |value: serde_json::Value| format!("`{}`", value.as_str().unwrap());
-    for action in plan("all-commands").work.workload.actions() {
+    for action in plan("all-commands").only().workload.actions() {
         let op = Action::name(&action);
         assert!(OPERATIONS.contains(&format!("`{op}`")), "{op}");
         for kind in action.kinds() {

@@ -1,0 +1,80 @@
+//! A population of a run: clients that do the same work. Not here: what all populations of a
+//! run have in common ([`Work`](super::Work)).
+
+use super::WorkProblem;
+use crate::bounds::OUTSTANDING_MAX;
+use crate::contents::Verify;
+use crate::digest::start_of_hash;
+use crate::lists::clients::CLIENTS_MAX;
+use crate::load::{LoadModel, Ramp, Rate};
+use crate::workload::Workload;
+
+/// Clients that do the same work. They are numbered from 0 within the population.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Population {
+    /// Its name, which no other population of the run has. `None` if it is the only one and
+    /// has no name.
+    pub name: Option<String>,
+    /// The work of each client.
+    pub workload: Workload,
+    /// Clients at each load point of the run, in the order they run, each 1 to
+    /// [`CLIENTS_MAX`]; at least one.
+    pub clients: Vec<u32>,
+    /// Maximum number of actions that each client has in flight, 1 to
+    /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
+    /// has this many. 1 in a replay and in a `fileio` test.
+    pub outstanding: u32,
+    /// The load model: when actions begin. Of several rates, it has the highest.
+    pub load: LoadModel,
+    /// The rates of the load points, in the order they run, if there are several. All have
+    /// the only number of clients. Empty otherwise.
+    pub rates: Vec<Rate>,
+    /// How the load rises to its full height.
+    pub ramp: Ramp,
+    /// Whether data read back is compared with what was written.
+    pub verify: Verify,
+}
+
+impl Population {
+    /// Returns the seed of its random choices in a run of this seed. Populations of equal work
+    /// differ in them, because their names differ.
+    #[must_use]
+    pub fn seed(&self, of_run: u64) -> u64 {
+        match &self.name {
+            None => of_run,
+            Some(name) => start_of_hash(&[&of_run.to_le_bytes(), name.as_bytes()]),
+        }
+    }
+
+    /// Returns the clients of its largest load point.
+    #[must_use]
+    pub fn max_clients(&self) -> u32 {
+        self.clients.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Returns whether its clients end by themselves when their work is done, as in a replay
+    /// with `loops`.
+    #[must_use]
+    pub fn ends_with_its_work(&self) -> bool {
+        let replay = self.workload.replay();
+        replay.is_some_and(|replay| replay.loops.is_some()) || self.workload.fileio().is_some()
+    }
+
+    /// Finds the first number out of bounds. The error names its option.
+    pub(super) fn check(&self) -> Result<(), (&'static str, WorkProblem)> {
+        if self.clients.is_empty() {
+            return Err(("clients", WorkProblem::NoLoadPoints));
+        }
+        let mut points = self.clients.iter().copied();
+        if let Some(clients) = points.find(|clients| !(1..=CLIENTS_MAX).contains(clients)) {
+            return Err(("clients", WorkProblem::Clients(clients)));
+        }
+        if let (rates @ 1.., points @ 2..) = (self.rates.len(), self.clients.len()) {
+            return Err(("clients", WorkProblem::RatesAndClients(rates, points)));
+        }
+        if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
+            return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
+        }
+        Ok(())
+    }
+}
