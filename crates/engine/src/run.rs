@@ -33,6 +33,7 @@ use smbench_model::operations::Streams;
 use smbench_model::plan::Plan;
 pub use smbench_model::progress::{Live, MeasuredInterval, PointNumber, Progress, Stage};
 use smbench_model::record::{Origin, RunRecord, ServerFacts};
+use smbench_model::work::WorkProblem;
 
 use crate::drivers::driver::Connector;
 use crate::drivers::untrusted::UntrustedConnector;
@@ -44,7 +45,7 @@ use crate::machine::server_cpu::Meter;
 pub use crate::machine::server_cpu::MetricsError;
 use crate::machine::{clock, server_cpu};
 use crate::run::carrier::Carrier;
-use crate::run::context::{Context, RunRole, worker_maker};
+use crate::run::context::{Context, PopulationContext, RunRole, worker_maker};
 use crate::run::coordinator::{concluded, measure};
 pub use crate::run::error::RunError;
 use crate::run::reserve::reserve;
@@ -151,8 +152,8 @@ pub fn execute_streams(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    refuse_replay(plan)?;
-    let operations = ShareOperations::from(Operations::of(streams, plan));
+    refuse_own_work(plan)?;
+    let operations = vec![ShareOperations::from(Operations::of(streams, plan))];
     let course = &mut PlannedCourse::of(plan);
     execute_on_share(plan, operations, RunRole::Alone, course, observer, cancel)
 }
@@ -185,32 +186,38 @@ pub fn execute_on(
             descriptors_per_group,
         },
     )?;
-    refuse_replay(plan)?;
+    refuse_own_work(plan)?;
     let operations = Operations::of(streams, plan);
+    let plan = Arc::new(plan.clone());
+    let plan = &plan;
+    let salt = Salt(session::random_u64());
     let context = Context {
-        plan: Arc::new(plan.clone()),
+        plan: Arc::clone(plan),
+        populations: vec![PopulationContext {
+            plan: Arc::clone(plan),
+            mix: operations.mix,
+            salt,
+            make_workers: worker_maker(WorkerParts {
+                connector: UntrustedConnector {
+                    connector,
+                    limit: plan.limits.setup,
+                },
+                supplies: operations.supplies,
+            }),
+        }],
         at: server.url.clone(),
         whereabouts: Locality::Elsewhere,
         server_cpu: Meter::new(&plan.generator.server_cpu, None),
         started: clock::now(),
         started_wall: clock::wall(),
-        salt: Salt(session::random_u64()),
         runs_before: 0,
         cancel,
-        make_workers: worker_maker(WorkerParts {
-            connector: UntrustedConnector {
-                connector,
-                limit: plan.limits.setup,
-            },
-            supplies: operations.supplies,
-        }),
-        mix: operations.mix,
         role: RunRole::Alone,
     };
     let mut record = RunRecord {
         driver: Origin::Own,
         operations: operations.origin,
-        salt: context.salt,
+        salt,
         ..RunRecord::new(plan, server, context.started_wall)
     };
     let mut course = PlannedCourse::of(plan);
@@ -226,6 +233,7 @@ pub fn execute_on(
 /// # Errors
 /// If the server's name has no address, or no ticket can be had for it.
 pub fn most_clients(plan: &Plan) -> Result<(u32, Option<RunError>), RunError> {
+    refuse_several(plan, "a search needs a plan with one")?;
     blocking(RunError::System, async {
         let endpoint = crate::drivers::site::endpoint(plan).await?;
         Ok(reserve::most_clients(plan, &endpoint))
@@ -244,7 +252,7 @@ pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
 
 fn execute_on_share(
     plan: &Plan,
-    operations: ShareOperations,
+    operations: Vec<ShareOperations>,
     role: RunRole<'_>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
@@ -261,9 +269,21 @@ fn execute_on_share(
     blocking(RunError::System, run)
 }
 
-/// Refuses replays and `fileio` tests, because streams and drivers of an embedding
-/// program cannot carry them out.
-fn refuse_replay(plan: &Plan) -> Result<(), RunError> {
+/// Refuses a plan of several populations.
+fn refuse_several(plan: &Plan, why: &'static str) -> Result<(), RunError> {
+    match plan.work.populations.len() {
+        1 => Ok(()),
+        _ => Err(RunError::Plan(WorkProblem::Populations(why).into())),
+    }
+}
+
+/// Refuses several populations, replays and `fileio` tests, because streams and drivers of an
+/// embedding program cannot carry them out.
+fn refuse_own_work(plan: &Plan) -> Result<(), RunError> {
+    refuse_several(
+        plan,
+        "operations of an embedding program need a plan with one",
+    )?;
     match (plan.only().workload.replay(), plan.only().workload.fileio()) {
         (Some(_), _) => Err(RunError::Replay),
         (_, Some(_)) => Err(RunError::Fileio),

@@ -155,6 +155,9 @@ pub struct PointLoad {
     pub rate: Option<Rate>,
     /// Number of the pass, from 1.
     pub repeat: u32,
+    /// Index of the load point in the plan. `None` if it is none of the plan, as in a search,
+    /// which only a plan with one population allows.
+    pub place: Option<u32>,
     /// What happens when a session cannot be set up.
     pub setup: SetupFailures,
 }

@@ -28,7 +28,8 @@ pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram
 pub use host::{HostClock, HostFacts, HostRecord};
 pub use in_flight::ClosingWaits;
 pub use load_point::{
-    ClientUsage, Dropout, LoadPointRecord, SETUP_CAUSES_MAX, SetupAttempts, SetupPhase, SetupRecord,
+    ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX, SetupAttempts,
+    SetupPhase, SetupRecord,
 };
 pub use punctuality::Punctuality;
 pub use recorder::{

@@ -4,7 +4,6 @@
 mod digest;
 mod population;
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -23,8 +22,6 @@ pub use population::Population;
 
 /// Default number of clients of a run with several rates.
 const CLIENTS_AT_RATES: u32 = 64;
-/// Largest number of populations of a run.
-const POPULATIONS_MAX: usize = 16;
 /// Default time limit of work that ends when it is done.
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -231,7 +228,8 @@ impl Work {
     }
 
     /// Returns the rates of the load points, where they differ in it; otherwise none.
-    fn rates(&self) -> &[Rate] {
+    #[must_use]
+    pub fn rates(&self) -> &[Rate] {
         match &self.populations[..] {
             [population] => &population.rates,
             _ => &[],
@@ -307,8 +305,7 @@ impl Work {
         for population in &self.populations {
             population.check()?;
         }
-        self.check_populations()
-            .map_err(|problem| ("clients", problem))?;
+        Population::check_together(&self.populations).map_err(|problem| ("clients", problem))?;
         match self.repeat {
             0 => return Err(("repeat", WorkProblem::RepeatZero)),
             1..=REPEAT_MAX => {}
@@ -335,31 +332,6 @@ impl Work {
             .map_err(|problem| ("until_steady", problem))
     }
 
-    /// Checks that the populations fit together.
-    fn check_populations(&self) -> Result<(), WorkProblem> {
-        let (first, others) = match &self.populations[..] {
-            [] => return Err(WorkProblem::NoLoadPoints),
-            [_] => return Ok(()),
-            [first, others @ ..] => (first, others),
-        };
-        let names: HashSet<_> = self.populations.iter().map(|one| &one.name).collect();
-        let has_all = |clients: &[u32]| clients.len() == first.clients.len();
-        let problem = if others.len() >= POPULATIONS_MAX {
-            "give at most 16"
-        } else if names.contains(&None) || names.len() <= others.len() {
-            "give each a name of its own"
-        } else if !others.iter().all(|other| has_all(&other.clients)) {
-            "give all the same number of load points"
-        } else if self.populations.iter().any(|one| !one.rates.is_empty()) {
-            "give each one rate at most"
-        } else if self.ends_with_its_work() {
-            "give none that ends with its work, such as a replay with loops or a fileio test"
-        } else {
-            return Ok(());
-        };
-        Err(WorkProblem::Populations(problem))
-    }
-
     fn check_until_steady(&self) -> Result<(), WorkProblem> {
         let Some(most) = self.until_steady else {
             return Ok(());
@@ -381,6 +353,13 @@ impl Work {
     fn ends_with_its_work(&self) -> bool {
         let mut populations = self.populations.iter();
         populations.any(Population::ends_with_its_work)
+    }
+
+    /// Returns whether clients have work to do after the load, such as final flushes.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        let mut populations = self.populations.iter();
+        populations.any(|population| population.workload.closes())
     }
 
     /// Returns the length of the longest possible window.

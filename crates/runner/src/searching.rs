@@ -169,6 +169,7 @@ impl Course for SearchCourse<'_> {
             clients: self.clients,
             rate: None,
             repeat: 1,
+            place: None,
             setup: SetupFailures::EndRun,
         };
         let searching = self.searching.clone();

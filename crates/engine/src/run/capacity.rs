@@ -173,13 +173,22 @@ fn at_once(
     logoff: LogoffScope,
     (shares, kept): (u64, PortReuse),
 ) -> (u64, &'static str) {
-    let connections = |clients: u32| {
+    let connections = |plan: &Plan, clients: u32| {
         let clients = plan.generator.part.count(clients);
         let for_clients = plan.sessions.connections.count(clients);
         (for_clients + for_log_ons(plan, clients, logoff)).div_ceil(shares)
     };
-    // The session that holds the run's directory also has a connection.
-    let alone = connections(plan.max_clients()) + 1;
+    // The connections of each load point of a pass, of all populations.
+    let mut points = vec![0; plan.work.points_per_pass()];
+    for plan in plan.alone() {
+        let clients = &plan.only().clients;
+        for (number, sum) in points.iter_mut().enumerate() {
+            *sum += connections(&plan, clients[number % clients.len()]);
+        }
+    }
+    // A session that holds the directory of a population also has a connection.
+    let with_directories = plan.work.populations.len() as u64;
+    let alone = points.iter().max().unwrap_or(&0) + with_directories;
     let setting_up = plan.generator.setup_rate.map_or(Duration::ZERO, |rate| {
         let fewest = plan.work.load_points().into_iter().min().unwrap_or(0);
         Duration::from_secs_f64(f64::from(fewest) / f64::from(rate.max(1)))
@@ -189,9 +198,8 @@ fn at_once(
         PortReuse::No => 0,
         PortReuse::AWhile => TIME_WAIT.as_nanos() / each.as_nanos().max(1),
     };
-    let count = plan.work.points_per_pass();
-    let points = &plan.work.load_points();
-    let point = |number: usize| connections(points[number % points.len()]);
+    let count = points.len();
+    let point = |number: usize| points[number % count];
     let (mut sum, mut most) = (0, 0);
     for number in 0..count * plan.work.repeat as usize {
         sum += point(number);
@@ -200,7 +208,7 @@ fn at_once(
         }
         most = most.max(sum);
     }
-    match most + 1 {
+    match most + with_directories {
         together if together > alone => (
             together,
             ", for those of load points that have just ended keep theirs for a minute",
@@ -222,6 +230,24 @@ struct Needed {
 
 impl Needed {
     fn by(plan: &Plan, carrier: Carrier) -> Self {
+        // One more thread reads counters when the window opens and closes.
+        let nothing = Self {
+            heap: 0,
+            kernel: 0,
+            stacks: STACK_BYTES,
+        };
+        plan.alone().fold(nothing, |sum, plan| {
+            let of_one = Self::by_one(&plan, carrier);
+            Self {
+                heap: sum.heap + of_one.heap,
+                kernel: sum.kernel + of_one.kernel,
+                stacks: sum.stacks + of_one.stacks,
+            }
+        })
+    }
+
+    /// Returns what the only population of a plan needs.
+    fn by_one(plan: &Plan, carrier: Carrier) -> Self {
         let clients = u64::from(plan.max_clients_here());
         let slots = clients * u64::from(plan.only().outstanding);
         let (sessions, connections) = match carrier {
@@ -256,8 +282,7 @@ impl Needed {
                 + ledgers
                 + kept,
             kernel: connections * CONNECTION_BYTES,
-            // One more thread reads counters when the window opens and closes.
-            stacks: (workers + 1) * STACK_BYTES,
+            stacks: workers * STACK_BYTES,
         }
     }
 
@@ -274,8 +299,11 @@ impl Needed {
 
 /// Returns the number of worker threads of the largest load point.
 fn workers(plan: &Plan) -> u64 {
-    let groups = plan.groups_here() as u64;
-    groups.min(plan.generator.threads.into())
+    let of_one = |plan: Plan| {
+        let groups = plan.groups_here() as u64;
+        groups.min(plan.generator.threads.into())
+    };
+    plan.alone().map(of_one).sum()
 }
 
 fn address_space(
@@ -298,16 +326,18 @@ fn address_space(
 
 fn memory(plan: &Plan, needed: &Needed, left: &[(u64, &'static str)]) -> Result<(), CapacityError> {
     let needed = needed.memory();
+    let populations = || plan.work.populations.iter();
     match left.iter().min_by_key(|(left, _)| *left) {
         Some(&(left, place)) if left < needed => Err(CapacityError::Memory {
             clients: plan.max_clients_here(),
-            outstanding: plan.only().outstanding,
+            outstanding: populations().map(|one| one.outstanding).max().unwrap_or(0),
             needed: rounded(needed),
             left,
             place,
-            advice: Advice(match plan.only().verify {
-                Verify::Off => "",
-                Verify::ReadBack => ", or leave out @verify",
+            advice: Advice(if populations().any(|one| one.verify == Verify::ReadBack) {
+                ", or leave out @verify"
+            } else {
+                ""
             }),
         }),
         _ => Ok(()),

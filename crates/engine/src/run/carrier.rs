@@ -34,6 +34,12 @@ pub(crate) fn for_log_ons(plan: &Plan, clients: u32, logoff: LogoffScope) -> u64
 /// Returns the minimum number of open files, mostly sockets, in the largest load
 /// point.
 pub(crate) fn descriptors(plan: &Plan, carrier: Carrier) -> u64 {
+    let of_one = |plan: Plan| descriptors_of_one(&plan, carrier);
+    plan.alone().map(of_one).sum()
+}
+
+/// Returns those of the only population of a plan.
+fn descriptors_of_one(plan: &Plan, carrier: Carrier) -> u64 {
     match carrier {
         Carrier::Own(logoff) => {
             let clients = plan.max_clients_here();

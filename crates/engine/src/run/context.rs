@@ -6,8 +6,10 @@ use std::time::SystemTime;
 
 use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
+use smbench_model::load::PointLoad;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
+use smbench_model::work::WorkProblem;
 use tokio::sync::{mpsc, watch};
 
 use crate::drivers::driver::Connector;
@@ -15,6 +17,7 @@ use crate::hosts::{FirstHost, HostChannel, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
+use crate::run::error::RunError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supplies;
@@ -33,7 +36,8 @@ pub(crate) type WorkerFn = Box<
 /// The data that every load point of a run needs.
 pub(crate) struct Context<'a> {
     pub(crate) plan: Arc<Plan>,
-    pub(crate) mix: Arc<Mix>,
+    /// The populations, in the order of the plan.
+    pub(crate) populations: Vec<PopulationContext>,
     /// Address of the server, for messages.
     pub(crate) at: String,
     pub(crate) whereabouts: Locality,
@@ -41,15 +45,42 @@ pub(crate) struct Context<'a> {
     /// Start of the run, on both clocks.
     pub(crate) started: Nanos,
     pub(crate) started_wall: SystemTime,
-    /// Salt of the data that is written.
-    pub(crate) salt: Salt,
     /// Number at which the numbering of load points starts in the data that is
     /// written.
     pub(crate) runs_before: u32,
     pub(crate) cancel: &'a Cancel,
+    pub(crate) role: RunRole<'a>,
+}
+
+/// The data that the workers of a population need.
+pub(crate) struct PopulationContext {
+    /// The plan of this population alone.
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) mix: Arc<Mix>,
+    /// Salt of the data that is written.
+    pub(crate) salt: Salt,
     /// Makes the functions of the given number of workers for one load point.
     pub(crate) make_workers: MakeWorkers,
-    pub(crate) role: RunRole<'a>,
+}
+
+impl Context<'_> {
+    /// Returns the part of each population in a load point.
+    pub(crate) fn loads(&self, load: PointLoad) -> Result<Vec<PointLoad>, RunError> {
+        if self.populations.len() == 1 {
+            return Ok(vec![load]);
+        }
+        let place = load.place.ok_or_else(|| {
+            let problem = "only the load points of the plan are possible, and no search";
+            RunError::Plan(WorkProblem::Populations(problem).into())
+        })?;
+        let populations = self.plan.work.populations.iter();
+        Ok(populations
+            .map(|population| PointLoad {
+                clients: population.clients[place as usize],
+                ..load
+            })
+            .collect())
+    }
 }
 
 /// What this process does in its run.

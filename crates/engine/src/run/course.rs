@@ -59,6 +59,7 @@ impl Course for PlannedCourse {
             clients,
             rate,
             repeat,
+            place: Some(place as u32),
             setup: SetupFailures::EndRun,
         })
     }

@@ -4,6 +4,7 @@ mod begin;
 mod cpu_reader;
 mod failed;
 mod hosts;
+mod populations;
 mod set_up;
 mod unanswered;
 mod until_steady;
@@ -17,11 +18,11 @@ use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::PartRecords;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    GeneratorRecord, HostRecord, LoadPointRecord, Recorder, Series, SeriesDetail, SetupRecord,
-    Tally,
+    GeneratorRecord, HostRecord, LoadPointRecord, PopulationRecord, Series, SeriesDetail,
+    SetupRecord, Tally,
 };
 use smbench_model::units::format_duration;
-use smbench_model::work::Work;
+use smbench_model::work::{Population, Work};
 
 use crate::hosts::{APART_MAX, INTERRUPTED};
 use crate::machine::clock;
@@ -30,13 +31,13 @@ use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
 use crate::run::{Observer, health};
 use crate::worker::assignment::WorkerResult;
-use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::{differing, failed};
 use hosts::others;
+use populations::{exchange_for, population_loads, population_records};
 use unanswered::nothing_completed;
-use workers::{Observed, Workers, tell, workers_for};
+use workers::{Observed, Workers, tell};
 
 /// Interval between two progress reports to the observer.
 pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
@@ -50,19 +51,19 @@ pub(super) async fn measure(
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let repeat = load.repeat;
     let plan = &context.plan;
-    let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
     let detail = match plan.generator.parts {
         PartRecords::Kept => SeriesDetail::Latencies,
         PartRecords::Merged => SeriesDetail::Summaries,
     };
-    let (own, others) = (workers_for(context, load), others(context, load).count());
-    let of_own = ((others > 0).then_some(own), detail);
-    let exchange = RecorderExchange::new(own + others, empty, of_own);
+    let populations = population_loads(context, load)?;
+    let others = others(context, load).count();
+    let exchange = exchange_for(context, &populations, (others, detail));
     let exchange = Arc::new(match context.role {
         RunRole::Other(_) => exchange.keeping_all(),
         RunRole::Alone | RunRole::First(_) => exchange,
     });
-    let (mut workers, under_load) = Workers::start(context, (point, load), &exchange).await?;
+    let (mut workers, under_load) =
+        Workers::start(context, (point, load), &populations, &exchange).await?;
     let observed = workers.run(under_load, context, point, observer).await;
     let (mut outcome, of_own) = workers.join().await?;
     let (observed, cpu_reader) = observed?;
@@ -98,6 +99,7 @@ pub(super) async fn measure(
             seen,
             ops,
             series,
+            populations: Vec::new(),
         };
         (
             measured.into_record(context, (PointNumber { clients, ..point }, repeat)),
@@ -110,6 +112,7 @@ pub(super) async fn measure(
         seen,
         ops,
         series,
+        populations: population_records(context, &populations, &exchange, observed),
     };
     let mut record = measured.into_record(context, (point, repeat));
     if let (RunRole::First(first), Some((own, late))) = (context.role, &own) {
@@ -146,6 +149,7 @@ struct PointMeasurements<'a> {
     seen: &'a Seen,
     ops: Tally,
     series: Series,
+    populations: Vec<PopulationRecord>,
 }
 
 impl PointMeasurements<'_> {
@@ -169,6 +173,7 @@ impl PointMeasurements<'_> {
             outcome,
             ops,
             mut series,
+            populations,
             ..
         } = self;
         series.interval = observed.schedule.interval.into();
@@ -176,7 +181,8 @@ impl PointMeasurements<'_> {
         let figures = outcome.figures;
         let clients_s = window.as_secs_f64() * f64::from(point.clients);
         let held_back_share = figures.held_back.as_secs_f64() / clients_s.max(1e-9);
-        let steps = if context.plan.only().load.is_paced() {
+        let mut planned = context.plan.work.populations.iter();
+        let steps = if planned.any(|population| population.load.is_paced()) {
             LateSteps::RequestAndAnswer
         } else {
             LateSteps::Answer
@@ -198,6 +204,7 @@ impl PointMeasurements<'_> {
             generator: judged(generator, users, held_back_share, (&ops, steps)),
             ops,
             series,
+            populations,
             hosts: Vec::new(),
             drain: outcome.ended.since(stop).into(),
             final_flush: outcome.closed.map(after_load),
@@ -234,7 +241,7 @@ impl PointMeasurements<'_> {
         let Schedule { open, close, .. } = self.observed.schedule;
         let cut_short = close - open > self.observed.window;
         // Operations after the load (final flushes) belong to the load point as well.
-        let is_cut = cut_short || context.plan.only().workload.closes();
+        let is_cut = cut_short || context.plan.work.closes();
         if is_cut && context.cancel.is_cancelled() {
             return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
@@ -247,21 +254,25 @@ impl PointMeasurements<'_> {
                 first.reason
             ));
         }
-        if let Some(failed) = failed(ops) {
-            let first = ops.first_wrong_data().map_or_else(String::new, |first| {
-                format!("; wrong data first at {first}")
+        if let [_, ..] = self.populations[..] {
+            let mut populations = self.populations.iter();
+            let wrong = populations.find_map(|population| {
+                let name = &population.name;
+                objection_to(&population.ops).map(|why| format!("population {name}: {why}"))
             });
-            return Some(format!("{failed}{first}"));
+            if wrong.is_some() {
+                return wrong;
+            }
         }
-        if let Some(differing) = differing(ops) {
-            return Some(differing);
-        }
-        if ops.window_all().count() == 0 {
-            return Some(nothing_completed(ops));
+        if let Some(wrong) = objection_to(ops) {
+            return Some(wrong);
         }
         let limit = format_duration(context.plan.work.duration);
-        let workload = &context.plan.only().workload;
-        match (workload.replay(), workload.fileio()) {
+        let [population] = &context.plan.work.populations[..] else {
+            // Of several, none ends with its work.
+            return cut_short.then(|| "the window was cut short".to_owned());
+        };
+        match (population.workload.replay(), population.workload.fileio()) {
             // A replay with a number of loops ends when the clients have ended.
             (Some(replay), _) if replay.loops.is_some() => (!cut_short).then(|| {
                 format!(
@@ -285,20 +296,38 @@ impl PointMeasurements<'_> {
             window,
             ..
         } = self.observed;
-        let (replay, fileio) = (work.only().workload.replay(), work.only().workload.fileio());
-        let may_end_sooner = work.until_steady.is_some()
-            || replay.is_some_and(|replay| replay.loops.is_some())
-            || fileio.is_some_and(|test| test.events.is_some());
+        let may_end_sooner = work.until_steady.is_some() || work.populations.iter().any(has_amount);
         let most = if may_end_sooner { "at most " } else { "" };
         let planned = seconds(schedule.close - schedule.open);
         match *window {
-            _ if work.only().workload.closes() && *closed < at => {
+            _ if work.closes() && *closed < at => {
                 format!("{INTERRUPTED} in the work after the window")
             }
             Nanos(0) => format!("{INTERRUPTED} before the window"),
             window => format!("{INTERRUPTED} after {} of {most}{planned}", seconds(window)),
         }
     }
+}
+
+/// Returns what is wrong with operations, if anything is.
+fn objection_to(ops: &Tally) -> Option<String> {
+    if let Some(failed) = failed(ops) {
+        let first = ops.first_wrong_data().map_or_else(String::new, |first| {
+            format!("; wrong data first at {first}")
+        });
+        return Some(format!("{failed}{first}"));
+    }
+    if let Some(differing) = differing(ops) {
+        return Some(differing);
+    }
+    (ops.window_all().count() == 0).then(|| nothing_completed(ops))
+}
+
+/// Returns whether the clients of a population end after an amount of work.
+fn has_amount(population: &Population) -> bool {
+    let (replay, fileio) = (population.workload.replay(), population.workload.fileio());
+    replay.is_some_and(|replay| replay.loops.is_some())
+        || fileio.is_some_and(|test| test.events.is_some())
 }
 
 /// Formats a length of time: `20 s`, `7.3 s`, `0.25 s`.

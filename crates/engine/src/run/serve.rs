@@ -113,7 +113,10 @@ fn planned(order: &RunOrder, plans: &Result<&[Plan], String>) -> Result<Plan, St
         (plan.work.repeat, plan.work.seed) = (order.repeat, order.seed);
         plan
     };
-    let mut planned = plans.clone()?.iter().map(at_points);
+    // Several populations are not possible on hosts.
+    let plans = plans.clone()?.iter();
+    let possible = plans.filter(|plan| plan.work.populations.len() == 1);
+    let mut planned = possible.map(at_points);
     let is_asked_for =
         |plan: &Plan| plan.digest() == order.digest && plan.sessions.target.redacted() == order.url;
     let mut plan = planned.find(is_asked_for).ok_or(

@@ -5,6 +5,7 @@ mod facts;
 mod files;
 mod limits;
 mod operations;
+mod populations;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,7 +29,7 @@ use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::machine::server_cpu::Meter;
 use crate::run::carrier::Carrier;
-use crate::run::context::{Context, RunRole};
+use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
@@ -36,46 +37,41 @@ use crate::run::reserve::reserve;
 use crate::run::{Observer, capacity};
 use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
+#[cfg(test)]
 pub(super) use files::prepare;
 use files::{prepared_files, wrote_all};
 pub(crate) use operations::ShareOperations;
+pub(super) use populations::RunShare;
+use populations::{PopulationShare, PopulationSite, claim_all, server_of_all};
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
-    (plan, operations, role): (&Plan, ShareOperations, RunRole<'_>),
+    (plan, operations, role): (&Plan, Vec<ShareOperations>, RunRole<'_>),
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let (started_wall, started) = (clock::wall(), clock::now());
     observer.progress(&Progress::Connecting);
-    let Connected {
-        endpoint,
-        session,
-        server,
-    } = connect(plan, course.clients_for_certain(), cancel).await?;
-    let mut workspace = claim(plan, &endpoint, session, observer).await?;
-    if let Some(replay) = plan.only().workload.replay() {
-        workspace.note_recorded(&replay.recording).await;
+    let mut connected = Vec::new();
+    for alone in plan.alone() {
+        let of_one = connect((plan, &alone), course.clients_for_certain(), cancel).await?;
+        connected.push((Arc::new(alone), of_one));
     }
-    let split = server.split;
+    let server = server_of_all(connected.iter().map(|(_, connected)| &connected.server));
+    let (sites, mut share) = claim_all(connected, observer, cancel).await?;
+    let first = &share.populations[0].workspace;
     let mut record = RunRecord {
-        operations: operations.origin,
-        salt: workspace.salt,
+        operations: operations[0].origin,
+        salt: first.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
     let since = (started, started_wall);
-    let order = order(plan, &workspace, role);
+    let order = order(plan, first, role);
     record.run_number = order.runs_before;
-    let here = (endpoint, split);
-    let context = context((plan, operations, role), here, &order, since, cancel);
-    let mut share = RunShare {
-        plan,
-        workspace,
-        ready: 0,
-        cancel,
-    };
+    let whole = (plan, operations, role);
+    let context = context(whole, sites, order.runs_before, since, cancel);
     let begun = match role {
         RunRole::First(first) => begin_on_hosts(first, &order, &mut record, cancel).await,
         RunRole::Alone | RunRole::Other(_) => Ok(()),
@@ -87,9 +83,13 @@ pub(super) async fn run(
     if let RunRole::First(first) = role {
         first.end_run();
     }
-    let RunShare { workspace, .. } = share;
     observer.progress(&Progress::CleaningUp);
-    clean_up(plan, workspace, &mut record, &measured).await;
+    for PopulationShare {
+        plan, workspace, ..
+    } in share.populations
+    {
+        clean_up(&plan, workspace, &mut record, &measured).await;
+    }
     concluded(record, measured)
 }
 
@@ -111,7 +111,7 @@ async fn begin_on_hosts(
 /// Joins the run of the first host: logs on to the server once, as its clients will.
 pub(super) async fn join<'a>(
     plan: &Plan,
-    operations: ShareOperations,
+    operations: Vec<ShareOperations>,
     order: &RunOrder,
     role: RunRole<'a>,
     cancel: &'a Cancel,
@@ -121,16 +121,23 @@ pub(super) async fn join<'a>(
         endpoint,
         session,
         server,
-    } = connect(plan, 0, cancel).await?;
+    } = connect((plan, plan), 0, cancel).await?;
     session.log_off().await;
-    let here = (endpoint, server.split);
+    let site = PopulationSite {
+        plan: Arc::new(plan.clone()),
+        endpoint,
+        split: server.split,
+        directory: order.directory.clone(),
+        salt: order.salt,
+    };
     let record = RunRecord {
-        operations: operations.origin,
+        operations: operations[0].origin,
         salt: order.salt,
         run_number: order.runs_before,
         ..RunRecord::new(plan, server, since.1)
     };
-    let context = context((plan, operations, role), here, order, since, cancel);
+    let whole = (plan, operations, role);
+    let context = context(whole, vec![site], order.runs_before, since, cancel);
     Ok((context, record))
 }
 
@@ -146,7 +153,7 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
     };
     RunOrder {
         load_points: plan.work.load_points(),
-        rates: plan.only().rates.clone(),
+        rates: plan.work.rates().to_vec(),
         repeat: plan.work.repeat,
         seed: plan.work.seed,
         password,
@@ -160,47 +167,22 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
     }
 }
 
-/// The directory of a run on the share, and the files in it so far.
-pub(super) struct RunShare<'a> {
-    plan: &'a Plan,
-    workspace: Workspace,
-    /// Number of clients whose files are ready.
-    ready: u32,
-    cancel: &'a Cancel,
-}
-
-impl RunShare<'_> {
-    /// Makes the files of this many clients ready.
-    pub(super) async fn prepare(
-        &mut self,
-        clients: u32,
-        observer: &mut dyn Observer,
-    ) -> Result<(), SessionError> {
-        let with_files = self.plan.clients_with_files(clients);
-        let more = self.ready.max(with_files.start)..with_files.end.max(self.ready);
-        self.ready = more.end;
-        prepare(self.plan, &mut self.workspace, more, observer, self.cancel).await
-    }
-
-    /// Checks that the server still answers in the session of the run.
-    pub(super) async fn check_server(&mut self) -> Result<(), SessionError> {
-        let asked = self.workspace.session.ask_whether_alive();
-        unless(self.cancel, asked).await
-    }
-}
-
-/// The server of a run, and the first session on it.
+/// The server of a population, and the first session on it.
 struct Connected {
     endpoint: Endpoint,
     session: ShareSession,
     server: ServerFacts,
 }
 
-/// Logs on to the server and checks whether it can carry out the plan for this many
-/// clients. Writes nothing.
-async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected, RunError> {
+/// Logs on to the server and checks whether it can carry out the plan of one population, for
+/// this many clients, and whether the whole plan has room. Writes nothing.
+async fn connect(
+    (whole, plan): (&Plan, &Plan),
+    clients: u32,
+    cancel: &Cancel,
+) -> Result<Connected, RunError> {
     let endpoint = unless(cancel, endpoint(plan)).await?;
-    capacity::check_ports(plan, &endpoint)?;
+    capacity::check_ports(whole, &endpoint)?;
     let mut session = unless(cancel, ShareSession::open(&endpoint)).await?;
     let mut endpoint = session.settle(&endpoint);
     if plan.only().workload.kinds().contains(&OpKind::LogOn)
@@ -214,8 +196,8 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
             Err(_) => LogoffScope::Session,
         };
         // The connections for log-ons were unknown before.
-        reserve(plan, Carrier::Own(endpoint.logoff))?;
-        capacity::check_ports(plan, &endpoint)?;
+        reserve(whole, Carrier::Own(endpoint.logoff))?;
+        capacity::check_ports(whole, &endpoint)?;
     }
     limits::check_channels(plan, &endpoint, &session)?;
     // Done before anything is written, because the server may refuse another
@@ -228,8 +210,13 @@ async fn connect(plan: &Plan, clients: u32, cancel: &Cancel) -> Result<Connected
     server.split = limits::split_sizes(plan, &endpoint, &server)?;
     limits::check_in_flight(plan, &endpoint, &session)?;
     if prepared_files(plan).is_none() {
-        let clients = plan.clients_with_files(clients);
-        let needed = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
+        let needed = if whole.work.populations.len() == 1 {
+            let clients = plan.clients_with_files(clients);
+            plan.bytes_of(clients.end) - plan.bytes_of(clients.start)
+        } else {
+            let bytes = whole.alone().map(|plan| plan.bytes_on_share());
+            bytes.fold(0, u64::saturating_add)
+        };
         let path = &plan.sessions.target.path;
         unless(cancel, share::check_space(&mut session, path, needed)).await?;
     }
@@ -262,14 +249,14 @@ async fn claim(
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
 fn context<'a>(
-    (plan, operations, role): (&Plan, ShareOperations, RunRole<'a>),
-    (endpoint, split): (Endpoint, Option<SplitSizes>),
-    order: &RunOrder,
+    (plan, operations, role): (&Plan, Vec<ShareOperations>, RunRole<'a>),
+    sites: Vec<PopulationSite>,
+    runs_before: u32,
     since: (Nanos, SystemTime),
     cancel: &'a Cancel,
 ) -> Context<'a> {
-    let ShareOperations { mix, workers, .. } = operations;
     let plan = Arc::new(plan.clone());
+    let endpoint = &sites[0].endpoint;
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
     // One host measures the server.
     let server_cpu = match role {
@@ -278,18 +265,32 @@ fn context<'a>(
             Meter::new(&plan.generator.server_cpu, endpoint.here())
         }
     };
-    let place = (order.directory.clone(), order.salt);
-    let site = site(&plan, &mix, (endpoint, split), place);
+    let populations = sites.into_iter().zip(operations);
+    let populations = populations.map(|(of_population, operations)| {
+        let PopulationSite {
+            plan,
+            endpoint,
+            split,
+            directory,
+            salt,
+        } = of_population;
+        let ShareOperations { mix, workers, .. } = operations;
+        let site = site(&plan, &mix, (endpoint, split), (directory, salt));
+        PopulationContext {
+            make_workers: workers(site),
+            plan,
+            mix,
+            salt,
+        }
+    });
     Context {
-        make_workers: workers(site),
+        populations: populations.collect(),
         server_cpu,
-        mix,
         at,
         whereabouts,
         started: since.0,
         started_wall: since.1,
-        salt: order.salt,
-        runs_before: order.runs_before,
+        runs_before,
         plan,
         cancel,
         role,
@@ -334,6 +335,9 @@ async fn clean_up(
     }
     match workspace.remove().await {
         Ok(remains) => remains.note_in(record),
-        Err(error) => record.leftover = Some(share::leftover(&directory, &error)),
+        Err(error) => {
+            let leftover = share::leftover(&directory, &error);
+            record.leftover.get_or_insert(leftover);
+        }
     }
 }

@@ -191,9 +191,9 @@ impl KeptByServer {
 
     /// Records what the server kept.
     pub(crate) fn note_in(self, record: &mut RunRecord) {
-        record.leftover = self.leftover();
-        record.recycle_bins = self.bins;
-        record.space_kept = self.space_kept;
+        record.leftover = record.leftover.take().or(self.leftover());
+        record.recycle_bins.extend(self.bins);
+        record.space_kept = record.space_kept.take().or(self.space_kept);
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) const RECORDERS_PER_WORKER: u64 = 1 + SPARE as u64;
 
 /// The recorder queues of a load point, shared by all workers.
 pub(crate) struct RecorderExchange {
-    /// The empty recorder from which others are cloned.
-    empty: Recorder,
+    /// The populations of the workers, in the order of their numbers.
+    populations: Vec<PopulationWorkers>,
     waiting_max: usize,
     /// Whether the coordinator must see every interval, however late it is.
     keeps_all: bool,
@@ -41,15 +41,26 @@ pub(crate) struct RecorderExchange {
     merging: Mutex<Merging>,
 }
 
+/// Workers with clients of the same population.
+struct PopulationWorkers {
+    /// Number of the first one.
+    first: usize,
+    /// The empty recorder from which theirs are cloned.
+    empty: Recorder,
+}
+
 struct RecorderQueues {
     waiting: Vec<HandedIn>,
-    spare: Vec<Recorder>,
+    /// The spare recorders of each population, which fit its operations.
+    spare: Vec<Vec<Recorder>>,
 }
 
 struct Merging {
     timeline: Timeline,
     /// The intervals of this host alone, where they are kept.
     own: Option<Timeline>,
+    /// The intervals of each population alone, if there are several.
+    populations: Vec<Timeline>,
     /// Recorders being merged. It is swapped with [`RecorderQueues::waiting`], so that
     /// workers find room there.
     taken: Vec<HandedIn>,
@@ -70,23 +81,55 @@ impl RecorderExchange {
             waiting_max,
             queues: Mutex::new(RecorderQueues {
                 waiting: Vec::with_capacity(waiting_max + 1),
-                spare: vec![empty.clone(); SPARE * workers],
+                spare: vec![vec![empty.clone(); SPARE * workers]],
             }),
-            empty,
+            populations: vec![PopulationWorkers { first: 0, empty }],
             merging: Mutex::new(Merging {
                 timeline: Timeline::new(
+                    0,
                     workers,
                     match own {
                         Some(_) => SeriesDetail::Summaries,
                         None => detail,
                     },
                 ),
-                own: own.map(|own| Timeline::new(own, detail)),
+                own: own.map(|own| Timeline::new(0, own, detail)),
+                populations: Vec::new(),
                 taken: Vec::with_capacity(waiting_max + 1),
                 unseen: Vec::new(),
             }),
             keeps_all: false,
         }
+    }
+
+    /// Makes an exchange for the workers of several populations. Each has a number of workers
+    /// and an empty recorder. It also merges the recorders of each population alone.
+    pub(crate) fn of_populations(populations: Vec<(usize, Recorder)>) -> Self {
+        let workers = populations.iter().map(|(workers, _)| workers).sum();
+        let detail = SeriesDetail::Summaries;
+        let mut exchange = Self::new(workers, Recorder::default(), (None, detail));
+        exchange.populations.clear();
+        let mut first = 0;
+        let (mut spare, mut timelines) = (Vec::new(), Vec::new());
+        for (workers, empty) in populations {
+            spare.push(vec![empty.clone(); SPARE * workers]);
+            timelines.push(Timeline::new(first, workers, detail));
+            exchange
+                .populations
+                .push(PopulationWorkers { first, empty });
+            first += workers;
+        }
+        lock(&exchange.queues).spare = spare;
+        lock(&exchange.merging).populations = timelines;
+        exchange
+    }
+
+    /// Returns the index of the population of a worker.
+    fn population_of(&self, worker: usize) -> usize {
+        let until = self
+            .populations
+            .partition_point(|population| population.first <= worker);
+        until.saturating_sub(1)
     }
 
     /// Keeps every interval until the coordinator has seen it.
@@ -106,16 +149,24 @@ impl RecorderExchange {
         let Merging {
             timeline,
             own,
+            populations,
             taken,
             unseen,
         } = merging;
         std::mem::swap(&mut lock(&self.queues).waiting, taken);
         let mut spare = Vec::new();
         for handed in taken.drain(..) {
-            if let Some(own) = own {
-                own.add_own(&handed);
+            for part in own.iter_mut().chain(&mut *populations) {
+                part.add_own(&handed);
             }
-            spare.extend(timeline.add(handed));
+            if populations.is_empty() {
+                spare.extend(timeline.add(handed));
+            } else {
+                timeline.add(handed.copy());
+                if let Some(recorder) = handed.recorder {
+                    self.make_spare(self.population_of(handed.worker), [recorder]);
+                }
+            }
         }
         let mut over = std::mem::take(unseen);
         over.extend(std::iter::from_fn(|| timeline.close_next()));
@@ -124,13 +175,20 @@ impl RecorderExchange {
         (live, over)
     }
 
-    /// Clears recorders and makes them available again.
+    /// Clears recorders and makes them available again. Of several populations, the recorders
+    /// of intervals are copies, which fit none of them, and are dropped.
     pub(crate) fn give_back(&self, recorders: impl IntoIterator<Item = Recorder>) {
+        if let [_] = self.populations[..] {
+            self.make_spare(0, recorders);
+        }
+    }
+
+    fn make_spare(&self, population: usize, recorders: impl IntoIterator<Item = Recorder>) {
         let mut spare: Vec<_> = recorders.into_iter().collect();
         for recorder in &mut spare {
             recorder.clear();
         }
-        lock(&self.queues).spare.append(&mut spare);
+        lock(&self.queues).spare[population].append(&mut spare);
     }
 
     /// Returns the remaining intervals and the sums of the whole load point. Call
@@ -140,7 +198,7 @@ impl RecorderExchange {
         let mut merging = lock(&self.merging);
         let mut timeline = std::mem::replace(
             &mut merging.timeline,
-            Timeline::new(0, SeriesDetail::Summaries),
+            Timeline::new(0, 0, SeriesDetail::Summaries),
         );
         drop(merging);
         timeline.end();
@@ -155,7 +213,7 @@ impl RecorderExchange {
         let later = interval.from + Nanos(1);
         // Only recorders of this exchange may become spare ones: others lack the kinds that
         // did not occur, and with them their response times.
-        let mut own = self.empty();
+        let mut own = self.empty(worker);
         own.merge(recorder);
         self.hand_in(HandedIn {
             worker,
@@ -184,10 +242,15 @@ impl RecorderExchange {
     /// Returns the sums of this host alone, where they are kept. Call this after
     /// [`Self::finish`].
     pub(crate) fn finish_own(&self) -> Option<(Tally, Series)> {
-        let mut own = lock(&self.merging).own.take()?;
-        own.end();
-        while own.close_next().is_some() {}
-        Some((own.tally, own.series))
+        let own = lock(&self.merging).own.take()?;
+        Some(own.finish())
+    }
+
+    /// Returns the sums of each population alone; nothing if there is only one. Call this after
+    /// [`Self::finish`].
+    pub(crate) fn finish_populations(&self) -> Vec<(Tally, Series)> {
+        let populations = std::mem::take(&mut lock(&self.merging).populations);
+        populations.into_iter().map(Timeline::finish).collect()
     }
 
     fn hand_in(&self, handed: HandedIn) {
@@ -209,9 +272,11 @@ impl RecorderExchange {
         }
     }
 
-    fn empty(&self) -> Recorder {
-        let spare = lock(&self.queues).spare.pop();
-        spare.unwrap_or_else(|| self.empty.clone())
+    /// Returns an empty recorder for a worker.
+    fn empty(&self, worker: usize) -> Recorder {
+        let population = self.population_of(worker);
+        let spare = lock(&self.queues).spare[population].pop();
+        spare.unwrap_or_else(|| self.populations[population].empty.clone())
     }
 }
 
@@ -244,7 +309,7 @@ impl IntervalRecorder {
     /// first turn.
     pub(crate) fn new(exchange: Arc<RecorderExchange>, worker: usize, now: Nanos) -> Self {
         Self {
-            recorder: exchange.empty(),
+            recorder: exchange.empty(worker),
             exchange,
             worker,
             interval: Interval {
@@ -264,7 +329,7 @@ impl IntervalRecorder {
     /// Hands in the recorder with everything up to `now`, and starts the interval
     /// `next` with an empty recorder.
     pub(super) fn turn(&mut self, now: Nanos, next: Interval) {
-        let empty = self.exchange.empty();
+        let empty = self.exchange.empty(self.worker);
         self.hand_in(now, NextInterval::from(next), empty);
         self.interval = next;
     }

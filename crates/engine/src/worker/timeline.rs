@@ -26,6 +26,16 @@ pub(super) struct HandedIn {
     pub(super) next: NextInterval,
 }
 
+impl HandedIn {
+    /// Returns a copy that shares nothing with the worker.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            recorder: self.recorder.clone(),
+            ..*self
+        }
+    }
+}
+
 /// The next hand-in of a worker. It hands in nothing more for earlier intervals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NextInterval {
@@ -50,6 +60,8 @@ pub(crate) struct EndedInterval {
 
 /// The intervals of a load point.
 pub(super) struct Timeline {
+    /// Number of the first worker.
+    first: usize,
     /// Next hand-in of each worker.
     next: Vec<NextInterval>,
     /// Intervals to which workers may still add, in order.
@@ -60,8 +72,10 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn new(workers: usize, detail: SeriesDetail) -> Self {
+    /// Begins the intervals of this many workers, with consecutive numbers from `first`.
+    pub(crate) fn new(first: usize, workers: usize, detail: SeriesDetail) -> Self {
         Self {
+            first,
             next: vec![NextInterval::Interval(Nanos(0), Position::Window(0)); workers],
             open: BTreeMap::new(),
             tally: Tally::default(),
@@ -83,7 +97,7 @@ impl Timeline {
             recorder,
             next,
         } = handed;
-        self.next[worker] = next;
+        self.next[worker - self.first] = next;
         let recorder = recorder?;
         let key = NextInterval::from(interval);
         match self.open.get_mut(&key) {
@@ -105,14 +119,11 @@ impl Timeline {
 
     /// Adds a copy of the recorder of a worker, if it is one of these workers.
     pub(super) fn add_own(&mut self, handed: &HandedIn) {
-        if handed.worker >= self.next.len() {
+        let last = self.first + self.next.len();
+        if !(self.first..last).contains(&handed.worker) {
             return;
         }
-        let copy = HandedIn {
-            recorder: handed.recorder.clone(),
-            ..*handed
-        };
-        self.add(copy);
+        self.add(handed.copy());
         while self.close_next().is_some() {}
     }
 
@@ -132,6 +143,13 @@ impl Timeline {
         }
         self.live = live(*interval, recorder);
         Some(over)
+    }
+
+    /// Completes all intervals, and returns the sums.
+    pub(super) fn finish(mut self) -> (Tally, Series) {
+        self.end();
+        while self.close_next().is_some() {}
+        (self.tally, self.series)
     }
 
     /// Completes all intervals; call this when no worker will add anything.

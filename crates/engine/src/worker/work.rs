@@ -215,7 +215,9 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {
-                let starts = schedule.begin + worker.start(member.number, schedule.clients);
+                // The schedule counts the clients of all populations.
+                let clients = schedule.clients.min(worker.clients);
+                let starts = schedule.begin + worker.start(member.number, clients);
                 let load = (worker.clients, worker.rate);
                 member.begin(&worker.plan, &worker.mix, load, starts);
             }

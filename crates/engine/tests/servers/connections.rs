@@ -176,6 +176,7 @@ impl Course for Counted {
             clients,
             rate: None,
             repeat: 1,
+            place: None,
             setup: SetupFailures::CountUntil(1.0),
         })
     }

@@ -122,6 +122,19 @@ impl SetupPhase {
     ];
 }
 
+/// The part of a population in a load point with several of them.
+#[derive(Clone, Debug)]
+pub struct PopulationRecord {
+    /// Its name.
+    pub name: String,
+    /// Clients asked for.
+    pub clients: u32,
+    /// Its operations.
+    pub ops: Tally,
+    /// The same operations over time.
+    pub series: Series,
+}
+
 /// One load point of one pass.
 #[derive(Clone, Debug)]
 pub struct LoadPointRecord {
@@ -139,6 +152,8 @@ pub struct LoadPointRecord {
     pub ops: Tally,
     /// The same operations over time.
     pub series: Series,
+    /// The parts of the populations, in the order of the plan; empty if there is only one.
+    pub populations: Vec<PopulationRecord>,
     /// Time from when no further operation was sent until the last operation under
     /// load was done. Completions in it belong to no window.
     pub drain: Duration,

@@ -1,6 +1,8 @@
 //! A population of a run: clients that do the same work. Not here: what all populations of a
 //! run have in common ([`Work`](super::Work)).
 
+use std::collections::HashSet;
+
 use super::WorkProblem;
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
@@ -8,6 +10,9 @@ use crate::digest::start_of_hash;
 use crate::lists::clients::CLIENTS_MAX;
 use crate::load::{LoadModel, Ramp, Rate};
 use crate::workload::Workload;
+
+/// Largest number of populations of a run; a message below has it as well.
+const POPULATIONS_MAX: usize = 16;
 
 /// Clients that do the same work. They are numbered from 0 within the population.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,5 +81,30 @@ impl Population {
             return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
         }
         Ok(())
+    }
+
+    /// Checks that the populations of a run fit together.
+    pub(super) fn check_together(populations: &[Self]) -> Result<(), WorkProblem> {
+        let (first, others) = match populations {
+            [] => return Err(WorkProblem::NoLoadPoints),
+            [_] => return Ok(()),
+            [first, others @ ..] => (first, others),
+        };
+        let names: HashSet<_> = populations.iter().map(|one| &one.name).collect();
+        let mut points = others.iter().map(|other| other.clients.len());
+        let problem = if populations.len() > POPULATIONS_MAX {
+            "give at most 16"
+        } else if names.contains(&None) || names.len() < populations.len() {
+            "give each a name of its own"
+        } else if !points.all(|points| points == first.clients.len()) {
+            "give all the same number of load points"
+        } else if populations.iter().any(|one| !one.rates.is_empty()) {
+            "give each one rate at most"
+        } else if populations.iter().any(Self::ends_with_its_work) {
+            "give none that ends with its work, such as a replay with loops or a fileio test"
+        } else {
+            return Ok(());
+        };
+        Err(WorkProblem::Populations(problem))
     }
 }

@@ -248,6 +248,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         window: Duration::from_secs(10),
         ops,
         series,
+        populations: Vec::new(),
         hosts: Vec::new(),
         clients_served: clients,
         dropouts: Vec::new(),

@@ -74,7 +74,7 @@ impl Workers {
 /// flushes and log-offs.
 fn ends_within(context: &Context<'_>) -> Duration {
     let plan = &context.plan;
-    let flushes = if plan.only().workload.closes() {
+    let flushes = if plan.work.closes() {
         PERIOD_MAX
     } else {
         Duration::ZERO

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, watch};
 use super::PROGRESS_INTERVAL;
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
 use super::cpu_reader::CpuReader;
+use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
 use crate::drivers::untrusted::ForeignPanic;
@@ -86,14 +87,6 @@ impl Observed {
     }
 }
 
-/// Returns the number of workers: at most one per group of clients.
-pub(super) fn workers_for(context: &Context<'_>, load: PointLoad) -> usize {
-    let connections = &context.plan.sessions.connections;
-    let here = context.plan.generator.part.clients(load.clients);
-    let groups = connections.groups(here).len();
-    (context.plan.generator.threads as usize).min(groups)
-}
-
 /// Where workers report to.
 pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
 
@@ -118,11 +111,12 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts the workers of a load point. If the system refuses a thread, ends those
+    /// Starts the workers of a load point, this many for each population. If the system refuses a thread, ends those
     /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
         (point, load): (PointNumber, PointLoad),
+        populations: &[PopulationLoad],
         exchange: &Arc<RecorderExchange>,
     ) -> Result<(Self, (LoadGone, KeptSessions)), RunError> {
         // Only the workers keep these senders. So the receivers notice when no worker
@@ -130,13 +124,16 @@ impl Workers {
         let (report, reports) = mpsc::unbounded_channel();
         let (under_load, load_gone, kept) = UnderLoad::new();
         let (start, started) = watch::channel(None);
-        let wanted = workers_for(context, load);
+        let wanted = populations
+            .iter()
+            .map(|population| population.workers)
+            .sum();
         let cpus = match context.plan.generator.pinning {
             Pinning::Free => Vec::new(),
             Pinning::Pinned => process::cpus(),
         };
         let begin = clock::now();
-        let mut workers = Self {
+        let mut all = Self {
             threads: Vec::with_capacity(wanted),
             own: wanted,
             begin,
@@ -155,26 +152,33 @@ impl Workers {
             ClientPart::Host { host, of } => (host as usize, of as usize),
             ClientPart::All | ClientPart::Range(_) => (0, 1),
         };
-        let connections = &context.plan.sessions.connections;
-        for (number, work) in (context.make_workers)(wanted).into_iter().enumerate() {
+        for (number, (of_population, work)) in workers_of(context, populations).enumerate() {
+            let OwnWorker {
+                population,
+                load,
+                at,
+                among,
+            } = of_population;
+            let plan = &population.plan;
+            let connections = &plan.sessions.connections;
             let assignment = Assignment {
-                plan: Arc::clone(&context.plan),
-                mix: Arc::clone(&context.mix),
+                plan: Arc::clone(plan),
+                mix: Arc::clone(&population.mix),
                 generation_run: context.runs_before.wrapping_add(point.number),
-                salt: context.salt,
+                salt: population.salt,
                 clients: load.clients,
-                clients_before: clients_before(&context.plan.work.load_points(), point.number),
-                rate: point.rate,
+                clients_before: clients_before(&plan.only().clients, point.number),
+                rate: load.rate,
                 setup: load.setup,
-                enough: Arc::clone(&workers.enough),
+                enough: Arc::clone(&all.enough),
                 groups: connections
-                    .groups(context.plan.generator.part.clients(load.clients))
-                    .skip(number)
-                    .step_by(wanted)
+                    .groups(plan.generator.part.clients(load.clients))
+                    .skip(at)
+                    .step_by(among)
                     .collect(),
                 pace: SetupRate::new(
                     begin,
-                    context.plan.generator.setup_rate,
+                    plan.generator.setup_rate,
                     connections.sessions_per_connection,
                     (number * hosts + host, wanted * hosts),
                 ),
@@ -188,11 +192,11 @@ impl Workers {
             let spawned = std::thread::Builder::new()
                 .name(format!("smbench-{number}"))
                 .spawn(move || work(assignment, &report, started));
-            workers = workers.with(spawned).await?;
+            all = all.with(spawned).await?;
         }
         let proxies = (point, wanted, report, started);
-        let workers = workers.with_proxies(context, proxies, exchange).await?;
-        Ok((workers, (load_gone, kept)))
+        let all = all.with_proxies(context, proxies, exchange).await?;
+        Ok((all, (load_gone, kept)))
     }
 
     /// Adds a thread. If the system has refused it, ends those that were started.

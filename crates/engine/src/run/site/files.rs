@@ -17,7 +17,9 @@ use crate::smb::share::Workspace;
 
 /// Returns the test of a run on files that were prepared before.
 pub(super) fn prepared_files(plan: &Plan) -> Option<&Fileio> {
-    let test = plan.only().workload.fileio();
+    // A test has no other populations beside it.
+    let mut populations = plan.work.populations.iter();
+    let test = populations.find_map(|population| population.workload.fileio());
     test.filter(|test| test.home == FileOrigin::Prepared)
 }
 

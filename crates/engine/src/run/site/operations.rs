@@ -21,17 +21,24 @@ use crate::run::context::{MakeWorkers, worker_maker};
 use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::{Indirect, OperationSource, Operations};
 
-/// The operations of a run on a share.
+/// The operations of a population of a run on a share.
 pub(crate) struct ShareOperations {
     pub(super) mix: Arc<Mix>,
     pub(super) origin: Origin,
-    /// Makes the maker of workers for the site of the run.
+    /// Makes the maker of workers for the site of the population.
     pub(super) workers: Box<dyn FnOnce(Arc<Site>) -> MakeWorkers>,
 }
 
 impl ShareOperations {
-    /// Returns the operations that the plan itself asks for.
-    pub(crate) fn of_plan(plan: &Plan) -> Self {
+    /// Returns the operations that the plan itself asks for, of each population.
+    pub(crate) fn of_plan(plan: &Plan) -> Vec<Self> {
+        plan.alone()
+            .map(|plan| Self::of_population(&plan))
+            .collect()
+    }
+
+    /// Returns the operations of the only population of a plan.
+    fn of_population(plan: &Plan) -> Self {
         let mix = Mix::new(&plan.only().workload);
         let seed = plan.work.drawing_seed();
         match (plan.only().workload.replay(), plan.only().workload.fileio()) {

@@ -1,0 +1,113 @@
+//! The populations of a load point: their clients, workers and measurements.
+
+use smbench_model::load::PointLoad;
+use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
+
+use super::workers::Observed;
+use crate::run::context::{Context, PopulationContext, WorkerFn};
+use crate::run::error::RunError;
+use crate::worker::recorder_exchange::RecorderExchange;
+
+/// The part of a population in a load point.
+pub(super) struct PopulationLoad {
+    pub(super) load: PointLoad,
+    /// Number of workers on this host.
+    pub(super) workers: usize,
+}
+
+/// Returns the part of each population in a load point.
+pub(super) fn population_loads(
+    context: &Context<'_>,
+    load: PointLoad,
+) -> Result<Vec<PopulationLoad>, RunError> {
+    let loads = context.loads(load)?.into_iter();
+    let populations = loads.zip(&context.populations);
+    let populations = populations.map(|(load, population)| PopulationLoad {
+        load,
+        workers: workers_for(population, load),
+    });
+    Ok(populations.collect())
+}
+
+/// Returns the number of workers of a population with this load: at most one for each group of
+/// clients. Each population may need all threads.
+fn workers_for(population: &PopulationContext, load: PointLoad) -> usize {
+    let plan = &population.plan;
+    let here = plan.generator.part.clients(load.clients);
+    let groups = plan.sessions.connections.groups(here).len();
+    (plan.generator.threads as usize).min(groups)
+}
+
+/// Makes the exchange for the recorders of all workers of this host, and of `others` proxies
+/// of other hosts.
+pub(super) fn exchange_for(
+    context: &Context<'_>,
+    populations: &[PopulationLoad],
+    (others, detail): (usize, SeriesDetail),
+) -> RecorderExchange {
+    let pairs = context.populations.iter().zip(populations);
+    let mut workers = pairs.map(|(population, of_point)| {
+        let only = population.plan.only();
+        let empty = Recorder::expecting(only.workload.kinds(), &only.load);
+        (of_point.workers, empty)
+    });
+    match (workers.next(), workers.len()) {
+        (Some((own, empty)), 0) => {
+            let of_own = ((others > 0).then_some(own), detail);
+            RecorderExchange::new(own + others, empty, of_own)
+        }
+        (first, _) => RecorderExchange::of_populations(first.into_iter().chain(workers).collect()),
+    }
+}
+
+/// Returns the measurements of each population, if there are several.
+pub(super) fn population_records(
+    context: &Context<'_>,
+    populations: &[PopulationLoad],
+    exchange: &RecorderExchange,
+    observed: &Observed,
+) -> Vec<PopulationRecord> {
+    let names = context.plan.work.populations.iter();
+    let populations = names.zip(populations).zip(exchange.finish_populations());
+    populations
+        .map(|((population, of_point), (ops, mut series))| {
+            series.interval = observed.schedule.interval.into();
+            series.reach(observed.schedule.intervals_until(observed.closed));
+            PopulationRecord {
+                name: population.name.clone().unwrap_or_default(),
+                clients: of_point.load.clients,
+                ops,
+                series,
+            }
+        })
+        .collect()
+}
+
+/// One of the workers of a population.
+pub(super) struct OwnWorker<'a> {
+    pub(super) population: &'a PopulationContext,
+    pub(super) load: PointLoad,
+    /// Its number among the workers of the population, and their number.
+    pub(super) at: usize,
+    pub(super) among: usize,
+}
+
+/// Returns the workers of each population, and what their threads run.
+pub(super) fn workers_of<'a>(
+    context: &'a Context<'_>,
+    populations: &'a [PopulationLoad],
+) -> impl Iterator<Item = (OwnWorker<'a>, WorkerFn)> {
+    let populations = context.populations.iter().zip(populations);
+    populations.flat_map(|(population, of_point)| {
+        let works = (population.make_workers)(of_point.workers).into_iter();
+        works.enumerate().map(|(at, work)| {
+            let worker = OwnWorker {
+                population,
+                load: of_point.load,
+                at,
+                among: of_point.workers,
+            };
+            (worker, work)
+        })
+    })
+}

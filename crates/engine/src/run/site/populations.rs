@@ -1,0 +1,141 @@
+//! The populations of a run on its share: each has a directory and a session of its own there.
+
+use std::sync::Arc;
+
+use smbench_model::contents::block::Salt;
+use smbench_model::plan::Plan;
+use smbench_model::record::{ServerFacts, SplitSizes};
+
+use super::files::prepare;
+use super::{Connected, claim};
+use crate::machine::cancel::Cancel;
+use crate::run::Observer;
+use crate::run::error::RunError;
+use crate::smb::session::{Endpoint, SessionError, unless};
+use crate::smb::share::{self, Workspace};
+
+/// The directories of a run on the share, one for each population, and the files in them.
+pub(in crate::run) struct RunShare<'a> {
+    pub(super) populations: Vec<PopulationShare>,
+    cancel: &'a Cancel,
+}
+
+/// The directory of a population on the share, and the files in it so far.
+pub(super) struct PopulationShare {
+    /// The plan of this population alone.
+    pub(super) plan: Arc<Plan>,
+    pub(super) workspace: Workspace,
+    /// Number of clients whose files are ready.
+    ready: u32,
+}
+
+impl RunShare<'_> {
+    /// Makes the files of this many clients ready; of several populations, those of all clients.
+    pub(in crate::run) async fn prepare(
+        &mut self,
+        clients: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<(), SessionError> {
+        let is_only = self.populations.len() == 1;
+        for share in &mut self.populations {
+            let clients = if is_only {
+                clients
+            } else {
+                share.plan.max_clients()
+            };
+            let with_files = share.plan.clients_with_files(clients);
+            let more = share.ready.max(with_files.start)..with_files.end.max(share.ready);
+            share.ready = more.end;
+            let workspace = &mut share.workspace;
+            prepare(&share.plan, workspace, more, observer, self.cancel).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the server still answers in the session of the run.
+    pub(in crate::run) async fn check_server(&mut self) -> Result<(), SessionError> {
+        let asked = self.populations[0].workspace.session.ask_whether_alive();
+        unless(self.cancel, asked).await
+    }
+}
+
+/// Claims the directory of each population.
+pub(super) async fn claim_all<'a>(
+    connected: Vec<(Arc<Plan>, Connected)>,
+    observer: &mut dyn Observer,
+    cancel: &'a Cancel,
+) -> Result<(Vec<PopulationSite>, RunShare<'a>), RunError> {
+    let (mut sites, mut populations) = (Vec::new(), Vec::<PopulationShare>::new());
+    for (plan, connected) in connected {
+        let Connected {
+            endpoint,
+            session,
+            server,
+        } = connected;
+        let mut workspace = match claim(&plan, &endpoint, session, observer).await {
+            Ok(workspace) => workspace,
+            Err(error) => {
+                let mut leftover = None;
+                for PopulationShare { workspace, .. } in populations {
+                    let directory = workspace.directory.clone();
+                    let removed = workspace.remove().await;
+                    leftover = leftover.or(match removed {
+                        Ok(remains) => remains.leftover(),
+                        Err(error) => Some(share::leftover(&directory, &error)),
+                    });
+                }
+                return Err(match leftover {
+                    Some(_) => error.with_leftover(leftover),
+                    None => error,
+                });
+            }
+        };
+        if let Some(replay) = plan.only().workload.replay() {
+            workspace.note_recorded(&replay.recording).await;
+        }
+        sites.push(PopulationSite {
+            plan: Arc::clone(&plan),
+            endpoint,
+            split: server.split,
+            directory: workspace.directory.clone(),
+            salt: workspace.salt,
+        });
+        populations.push(PopulationShare {
+            plan,
+            workspace,
+            ready: 0,
+        });
+    }
+    Ok((
+        sites,
+        RunShare {
+            populations,
+            cancel,
+        },
+    ))
+}
+
+/// Returns the facts of the server, as its first session has them. Operations of other
+/// populations may be split as well.
+pub(super) fn server_of_all<'a>(mut servers: impl Iterator<Item = &'a ServerFacts>) -> ServerFacts {
+    let Some(first) = servers.next() else {
+        unreachable!("a plan has at least one population");
+    };
+    let mut all = first.clone();
+    for split in servers.filter_map(|server| server.split) {
+        let of_all = all.split.get_or_insert(split);
+        of_all.read = of_all.read.or(split.read);
+        of_all.write = of_all.write.or(split.write);
+    }
+    all
+}
+
+/// A server, and the directory of a population on it.
+pub(super) struct PopulationSite {
+    /// The plan of this population alone.
+    pub(super) plan: Arc<Plan>,
+    pub(super) endpoint: Endpoint,
+    pub(super) split: Option<SplitSizes>,
+    pub(super) directory: String,
+    pub(super) salt: Salt,
+}
