@@ -20,6 +20,7 @@ mod mix;
 mod oplocks;
 mod pacing;
 mod pattern;
+mod populations;
 mod probe;
 mod proxy;
 mod recycle;

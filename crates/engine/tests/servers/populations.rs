@@ -1,0 +1,308 @@
+//! Several populations in one run: each does what it does alone, and together they are the
+//! whole.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use smbench_engine::Cancel;
+use smbench_engine::run::{Course, RunError, Unobserved, execute, execute_course};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer};
+use smbench_model::kind::OpKind;
+use smbench_model::load::{LoadModel, PointLoad, SetupFailures, Spacing};
+use smbench_model::plan::Plan;
+use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord, Series};
+use smbench_model::spec::{FilesSpec, RunOptions, SizeSpec, Spec, WorkSpec};
+use smbench_model::units::Size;
+use smbench_model::work::Population;
+use smbench_model::{Profile, Target};
+
+use crate::support::{short, target};
+
+/// Bytes of the requests of each population, by which the relay knows them.
+const OFFICE_BYTES: u32 = 4096;
+const BACKUP_BYTES: u32 = 8192;
+
+/// A READ or WRITE as the relay saw it: command, bytes and offset.
+type Seen = (u16, u32, u64);
+
+const READ: u16 = 8;
+const WRITE: u16 = 9;
+
+/// The bytes that a client has sent so far.
+type SentBytes = Arc<Mutex<Vec<u8>>>;
+
+/// Passes bytes on, and keeps what each client sends.
+struct Witness {
+    address: SocketAddr,
+    sent: Arc<Mutex<Vec<SentBytes>>>,
+}
+
+impl Witness {
+    fn start(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let sent: Arc<Mutex<Vec<SentBytes>>> = Arc::default();
+        let of_all = Arc::clone(&sent);
+        thread::spawn(move || {
+            for mut client in listener.incoming().flatten() {
+                let mut server = TcpStream::connect(server).unwrap();
+                let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+                let kept = SentBytes::default();
+                of_all.lock().unwrap().push(Arc::clone(&kept));
+                thread::spawn(move || {
+                    let mut chunk = vec![0; 1 << 16];
+                    while let Ok(len @ 1..) = client.read(&mut chunk) {
+                        kept.lock().unwrap().extend_from_slice(&chunk[..len]);
+                        if server.write_all(&chunk[..len]).is_err() {
+                            break;
+                        }
+                    }
+                    let _ = server.shutdown(Shutdown::Both);
+                });
+            }
+        });
+        Self { address, sent }
+    }
+
+    /// Returns the READs and WRITEs of this many bytes, of each connection that had any.
+    fn seen(&self, bytes: u32) -> Vec<Vec<Seen>> {
+        let sent = self.sent.lock().unwrap();
+        let connections = sent.iter().map(|sent| requests(&sent.lock().unwrap()));
+        let of_size = connections.map(|mut requests| {
+            requests.retain(|(_, length, _)| *length == bytes);
+            requests
+        });
+        of_size.filter(|requests| !requests.is_empty()).collect()
+    }
+}
+
+/// Returns the READs and WRITEs in a stream of frames (MS-SMB2 2.2.19, 2.2.21).
+fn requests(mut stream: &[u8]) -> Vec<Seen> {
+    let mut requests = Vec::new();
+    while let Some((length, rest)) = stream.split_first_chunk() {
+        let (frame, after) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        stream = after;
+        let mut message = frame;
+        loop {
+            let field = |at: usize| u32::from_le_bytes(message[at..at + 4].try_into().unwrap());
+            let command = field(12) as u16;
+            if command == READ || command == WRITE {
+                let offset = u64::from(field(72)) | (u64::from(field(76)) << 32);
+                requests.push((command, field(68), offset));
+            }
+            match field(20) {
+                0 => break,
+                next => message = &message[next as usize..],
+            }
+        }
+    }
+    requests
+}
+
+fn plan_of(read_percent: f64, bytes: u32, target: &Target) -> Plan {
+    let spec = Spec {
+        read_percent: Some(read_percent),
+        sizes: vec![SizeSpec {
+            size: Size(bytes.into()),
+            weight: 100.0,
+        }],
+        files: FilesSpec {
+            size: Some(Size(1 << 20)),
+            count: Some(2),
+            ..FilesSpec::default()
+        },
+        run: RunOptions {
+            work: WorkSpec {
+                seed: Some(7),
+                ramp_down: Some(Duration::from_millis(20)),
+                duration: Some(Duration::from_millis(300)),
+                ..short().work
+            },
+            ..short()
+        },
+        ..Spec::default()
+    };
+    Plan::of(&Profile::from_spec("company", spec), target.clone()).unwrap()
+}
+
+/// Returns a plan of clients that read as fast as they can, and of others that write at a rate.
+fn company(server: &EmbeddedServer, witness: &Witness) -> Plan {
+    let (user, port) = (server.user(), witness.address.port());
+    let url = format!("smb://{user}@127.0.0.1:{port}/bench");
+    let target = target(&url, server.password());
+    let mut plan = plan_of(100.0, OFFICE_BYTES, &target);
+    let backup = plan_of(0.0, BACKUP_BYTES, &target);
+    *plan.only_mut() = Population {
+        name: Some("office".to_owned()),
+        clients: vec![1, 2],
+        ..plan.only().clone()
+    };
+    plan.work.populations.push(Population {
+        name: Some("backup".to_owned()),
+        clients: vec![3, 1],
+        outstanding: 4,
+        load: LoadModel::Rate {
+            rate: "300".parse().unwrap(),
+            arrivals: Spacing::Exponential,
+        },
+        ..backup.only().clone()
+    });
+    plan
+}
+
+fn run(plan: &Plan) -> RunRecord {
+    let record = execute(plan, &mut Unobserved, &Cancel::default()).unwrap();
+    assert_eq!(record.outcome, Outcome::Complete);
+    assert_eq!(record.leftover, None);
+    for point in &record.load_points {
+        assert_eq!(point.dropouts, []);
+        assert_eq!(point.ops.errors(), 0);
+    }
+    record
+}
+
+fn start() -> (EmbeddedServer, Witness) {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let witness = Witness::start(server.address());
+    (server, witness)
+}
+
+fn assert_sum(point: &LoadPointRecord) {
+    let [office, backup] = &point.populations[..] else {
+        panic!("there are two populations");
+    };
+    for kind in OpKind::ALL {
+        let whole = [office, backup].map(|one| one.ops.whole(kind));
+        let sum = |of: fn(&OpTotals) -> u64| whole.iter().map(of).sum();
+        let all = point.ops.whole(kind);
+        let sums: [u64; 3] = [sum(|of| of.count), sum(|of| of.bytes), sum(|of| of.errors)];
+        assert_eq!([all.count, all.bytes, all.errors], sums, "{kind:?}");
+        let window = [office, backup].map(|one| one.ops.window(kind));
+        let sum: u64 = window.iter().map(|of| of.count()).sum();
+        assert_eq!(point.ops.window(kind).count(), sum, "{kind:?}");
+    }
+    let counts = |series: &Series| -> Vec<u64> {
+        series.all.iter().map(|interval| interval.count).collect()
+    };
+    let all = counts(&point.series);
+    let (ours, theirs) = (counts(&office.series), counts(&backup.series));
+    assert_eq!((ours.len(), theirs.len()), (all.len(), all.len()));
+    let sums = ours.iter().zip(&theirs).map(|(one, other)| one + other);
+    assert!(sums.eq(all.iter().copied()));
+}
+
+#[test]
+fn populations_sum_up_to_the_whole_and_to_what_the_server_receives() {
+    let (server, witness) = start();
+    let plan = company(&server, &witness);
+    let record = run(&plan);
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+    let clients: Vec<_> = record
+        .load_points
+        .iter()
+        .map(|point| point.clients)
+        .collect();
+    assert_eq!(clients, [4, 3]);
+    let (mut reads, mut writes) = (0, 0);
+    for (point, expected) in record.load_points.iter().zip([[1, 3], [2, 1]]) {
+        assert_sum(point);
+        let [office, backup] = &point.populations[..] else {
+            panic!("there are two populations");
+        };
+        assert_eq!([&office.name[..], &backup.name], ["office", "backup"]);
+        assert_eq!([office.clients, backup.clients], expected);
+        assert_eq!(office.ops.whole(OpKind::Write).count, 0);
+        assert_eq!(backup.ops.whole(OpKind::Read).count, 0);
+        // Only the population with a rate has operations that are due before they are sent.
+        assert!(office.ops.window(OpKind::Read).response.is_none());
+        assert!(backup.ops.window(OpKind::Write).response.is_some());
+        reads += office.ops.whole(OpKind::Read).count;
+        writes += backup.ops.whole(OpKind::Write).count;
+    }
+    for (bytes, counted) in [(OFFICE_BYTES, reads), (BACKUP_BYTES, writes)] {
+        let seen: usize = witness.seen(bytes).iter().map(Vec::len).sum();
+        assert_eq!(seen as u64, counted);
+        assert!(counted > 0);
+    }
+}
+
+#[test]
+fn a_population_does_alone_what_it_does_in_company() {
+    /// Operations that are compared, of each client.
+    const COMPARED: usize = 10;
+    let starts = |witness: &Witness, bytes| -> Vec<Vec<Seen>> {
+        let mut starts = witness.seen(bytes);
+        starts.retain(|requests| requests.len() >= COMPARED);
+        for requests in &mut starts {
+            requests.truncate(COMPARED);
+        }
+        starts.sort();
+        starts
+    };
+    let (server, witness) = start();
+    run(&company(&server, &witness));
+    for (at, bytes) in [OFFICE_BYTES, BACKUP_BYTES].into_iter().enumerate() {
+        let (server, alone) = start();
+        let plan = company(&server, &alone).alone().nth(at).unwrap();
+        let record = run(&plan);
+        assert!(
+            record
+                .load_points
+                .iter()
+                .all(|point| point.populations.is_empty())
+        );
+        let theirs: HashSet<_> = starts(&alone, bytes).into_iter().collect();
+        let common: HashSet<_> = starts(&witness, bytes).into_iter().collect();
+        // On a busy machine, some clients may do too little to be compared.
+        assert!(common.intersection(&theirs).count() > 0, "{bytes}");
+        if theirs.len() == plan.max_clients() as usize {
+            assert!(common.is_subset(&theirs), "{common:?} {theirs:?}");
+        }
+    }
+}
+
+/// A course that chooses a load point of its own.
+struct Chosen;
+
+impl Course for Chosen {
+    fn next(&mut self, _: &RunRecord) -> Option<PointLoad> {
+        Some(PointLoad {
+            clients: 4,
+            rate: None,
+            repeat: 1,
+            place: None,
+            setup: SetupFailures::EndRun,
+        })
+    }
+
+    fn clients_for_certain(&self) -> u32 {
+        4
+    }
+
+    fn at_most(&self) -> u32 {
+        1
+    }
+}
+
+#[test]
+fn a_search_is_refused_for_several_populations() {
+    let (server, witness) = start();
+    let plan = company(&server, &witness);
+    let refused = execute_course(&plan, &mut Chosen, &mut Unobserved, &Cancel::default());
+    let Err(RunError::Plan(problem)) = refused else {
+        panic!("a search was possible");
+    };
+    assert_eq!(
+        problem.to_string(),
+        "there are several populations: only the load points of the plan are possible, and no search"
+    );
+    assert_eq!(server.memory().paths(), Vec::<String>::new());
+}
