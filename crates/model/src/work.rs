@@ -197,20 +197,24 @@ impl Work {
     /// several ([`Plan::alone`](crate::Plan::alone)).
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is none, or more than one: what is true of one would be said of all.
     #[must_use]
     pub fn only(&self) -> &Population {
-        debug_assert_eq!(self.populations.len(), 1);
-        &self.populations[0]
+        let [population] = &self.populations[..] else {
+            unreachable!("only a plan with one population is asked for it");
+        };
+        population
     }
 
     /// Returns the only population, to change it.
     ///
     /// # Panics
-    /// If there is none.
+    /// As [`Self::only`].
     pub fn only_mut(&mut self) -> &mut Population {
-        debug_assert_eq!(self.populations.len(), 1);
-        &mut self.populations[0]
+        let [population] = &mut self.populations[..] else {
+            unreachable!("only a plan with one population is asked for it");
+        };
+        population
     }
 
     /// Returns the clients of all populations together at each load point, in the order they

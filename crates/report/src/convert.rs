@@ -67,6 +67,9 @@ pub struct Disclosure {
 
 impl RunDoc {
     /// Builds the document of a run, finished or not.
+    ///
+    /// # Panics
+    /// If the plan has several populations: documents have no place for them yet.
     #[must_use]
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
         let asked = record.plan.sessions.caching != Caching::None;
