@@ -4,6 +4,7 @@ mod begin;
 mod cpu_reader;
 mod failed;
 mod hosts;
+mod join;
 mod populations;
 mod set_up;
 mod unanswered;
@@ -18,8 +19,8 @@ use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::PartRecords;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{
-    GeneratorRecord, HostRecord, LoadPointRecord, PopulationRecord, Series, SeriesDetail,
-    SetupRecord, Tally,
+    Dropout, GeneratorRecord, HostRecord, LoadPointRecord, PopulationRecord, Series, SetupRecord,
+    Tally,
 };
 use smbench_model::units::format_duration;
 use smbench_model::work::{Population, Work};
@@ -35,6 +36,7 @@ use crate::worker::schedule::Schedule;
 use cpu_reader::Seen;
 use failed::{differing, failed};
 use hosts::others;
+use join::EndedWorkers;
 use populations::{exchange_for, population_loads, population_records};
 use unanswered::nothing_completed;
 use workers::{Observed, Workers, tell};
@@ -51,21 +53,17 @@ pub(super) async fn measure(
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let repeat = load.repeat;
     let plan = &context.plan;
-    let detail = match plan.generator.parts {
-        PartRecords::Kept => SeriesDetail::Latencies,
-        PartRecords::Merged => SeriesDetail::Summaries,
-    };
     let populations = population_loads(context, load)?;
     let others = others(context, load).count();
-    let exchange = exchange_for(context, &populations, (others, detail));
-    let exchange = Arc::new(match context.role {
-        RunRole::Other(_) => exchange.keeping_all(),
-        RunRole::Alone | RunRole::First(_) => exchange,
-    });
+    let exchange = Arc::new(exchange_for(context, &populations, others));
     let (mut workers, under_load) =
         Workers::start(context, (point, load), &populations, &exchange).await?;
     let observed = workers.run(under_load, context, point, observer).await;
-    let (mut outcome, of_own) = workers.join().await?;
+    let EndedWorkers {
+        all: mut outcome,
+        own: of_own,
+        dropouts,
+    } = workers.join().await?;
     let (observed, cpu_reader) = observed?;
     let seen = cpu_reader.seen().await.ok_or(RunError::Panicked)?;
     let point = PointNumber {
@@ -112,7 +110,7 @@ pub(super) async fn measure(
         seen,
         ops,
         series,
-        populations: population_records(context, &populations, &exchange, observed),
+        populations: population_records(context, &populations, (&exchange, dropouts), observed),
     };
     let mut record = measured.into_record(context, (point, repeat));
     if let (RunRole::First(first), Some((own, late))) = (context.role, &own) {
@@ -245,24 +243,17 @@ impl PointMeasurements<'_> {
         if is_cut && context.cancel.is_cancelled() {
             return Some(self.interrupted(&context.plan.work, context.cancel.at()));
         }
-        if let Some(first) = outcome.dropouts.first() {
-            return Some(format!(
-                "{} of {} clients dropped out, client {} first: {}",
-                outcome.dropouts.len(),
-                point.clients,
-                first.client,
-                first.reason
-            ));
+        let mut populations = self.populations.iter();
+        let in_one = populations.find_map(|population| {
+            let why = lost_clients(&population.dropouts, population.clients);
+            let why = why.or_else(|| objection_to(&population.ops))?;
+            Some(format!("population {}: {why}", population.name))
+        });
+        if in_one.is_some() {
+            return in_one;
         }
-        if let [_, ..] = self.populations[..] {
-            let mut populations = self.populations.iter();
-            let wrong = populations.find_map(|population| {
-                let name = &population.name;
-                objection_to(&population.ops).map(|why| format!("population {name}: {why}"))
-            });
-            if wrong.is_some() {
-                return wrong;
-            }
+        if let Some(lost) = lost_clients(&outcome.dropouts, point.clients) {
+            return Some(lost);
         }
         if let Some(wrong) = objection_to(ops) {
             return Some(wrong);
@@ -307,6 +298,17 @@ impl PointMeasurements<'_> {
             window => format!("{INTERRUPTED} after {} of {most}{planned}", seconds(window)),
         }
     }
+}
+
+/// Says how many clients dropped out, and why the first one did, if some did.
+fn lost_clients(dropouts: &[Dropout], clients: u32) -> Option<String> {
+    let first = dropouts.first()?;
+    Some(format!(
+        "{} of {clients} clients dropped out, client {} first: {}",
+        dropouts.len(),
+        first.client,
+        first.reason
+    ))
 }
 
 /// Returns what is wrong with operations, if anything is.

@@ -133,6 +133,8 @@ pub struct PopulationRecord {
     pub ops: Tally,
     /// The same operations over time.
     pub series: Series,
+    /// Those of its clients that did not run the whole window.
+    pub dropouts: Vec<Dropout>,
 }
 
 /// One load point of one pass.
@@ -171,7 +173,8 @@ pub struct LoadPointRecord {
     pub punctuality: Punctuality,
     /// Clients that completed an operation in the window.
     pub clients_served: u32,
-    /// Clients that did not run the whole window.
+    /// Clients that did not run the whole window. The clients of several populations have
+    /// their numbers within these.
     pub dropouts: Vec<Dropout>,
     /// The reason why the load point must not be quoted; `None` when it is valid.
     pub invalid: Option<String>,

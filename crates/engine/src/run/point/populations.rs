@@ -1,10 +1,11 @@
 //! The populations of a load point: their clients, workers and measurements.
 
 use smbench_model::load::PointLoad;
-use smbench_model::record::{PopulationRecord, Recorder, SeriesDetail};
+use smbench_model::part::PartRecords;
+use smbench_model::record::{Dropout, PopulationRecord, Recorder, SeriesDetail};
 
 use super::workers::Observed;
-use crate::run::context::{Context, PopulationContext, WorkerFn};
+use crate::run::context::{Context, PopulationContext, RunRole, WorkerFn};
 use crate::run::error::RunError;
 use crate::worker::recorder_exchange::RecorderExchange;
 
@@ -43,20 +44,28 @@ fn workers_for(population: &PopulationContext, load: PointLoad) -> usize {
 pub(super) fn exchange_for(
     context: &Context<'_>,
     populations: &[PopulationLoad],
-    (others, detail): (usize, SeriesDetail),
+    others: usize,
 ) -> RecorderExchange {
+    let detail = match context.plan.generator.parts {
+        PartRecords::Kept => SeriesDetail::Latencies,
+        PartRecords::Merged => SeriesDetail::Summaries,
+    };
     let pairs = context.populations.iter().zip(populations);
     let mut workers = pairs.map(|(population, of_point)| {
         let only = population.plan.only();
         let empty = Recorder::expecting(only.workload.kinds(), &only.load);
         (of_point.workers, empty)
     });
-    match (workers.next(), workers.len()) {
+    let exchange = match (workers.next(), workers.len()) {
         (Some((own, empty)), 0) => {
             let of_own = ((others > 0).then_some(own), detail);
             RecorderExchange::new(own + others, empty, of_own)
         }
         (first, _) => RecorderExchange::of_populations(first.into_iter().chain(workers).collect()),
+    };
+    match context.role {
+        RunRole::Other(_) => exchange.keeping_all(),
+        RunRole::Alone | RunRole::First(_) => exchange,
     }
 }
 
@@ -64,13 +73,14 @@ pub(super) fn exchange_for(
 pub(super) fn population_records(
     context: &Context<'_>,
     populations: &[PopulationLoad],
-    exchange: &RecorderExchange,
+    (exchange, dropouts): (&RecorderExchange, Vec<Vec<Dropout>>),
     observed: &Observed,
 ) -> Vec<PopulationRecord> {
     let names = context.plan.work.populations.iter();
-    let populations = names.zip(populations).zip(exchange.finish_populations());
+    let measured = exchange.finish_populations().into_iter().zip(dropouts);
+    let populations = names.zip(populations).zip(measured);
     populations
-        .map(|((population, of_point), (ops, mut series))| {
+        .map(|((population, of_point), ((ops, mut series), dropouts))| {
             series.interval = observed.schedule.interval.into();
             series.reach(observed.schedule.intervals_until(observed.closed));
             PopulationRecord {
@@ -78,6 +88,7 @@ pub(super) fn population_records(
                 clients: of_point.load.clients,
                 ops,
                 series,
+                dropouts,
             }
         })
         .collect()

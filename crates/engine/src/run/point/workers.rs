@@ -1,7 +1,6 @@
 //! The workers of a load point, as the coordinator sees them: until all sessions
 //! are set up, and then until all workers have ended.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +21,6 @@ use super::cpu_reader::CpuReader;
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
-use crate::drivers::untrusted::ForeignPanic;
 use crate::hosts::Upstream;
 use crate::machine::{clock, process};
 use crate::run::Observer;
@@ -87,18 +85,26 @@ impl Observed {
     }
 }
 
+/// Returns the number of this host, and the number of hosts.
+const fn host_of(part: ClientPart) -> (usize, usize) {
+    match part {
+        ClientPart::Host { host, of } => (host as usize, of as usize),
+        ClientPart::All | ClientPart::Range(_) => (0, 1),
+    }
+}
+
 /// Where workers report to.
 pub(super) type Reports = mpsc::UnboundedSender<WorkerMessage>;
 
 /// The workers of a load point, as the coordinator sees them.
 pub(super) struct Workers {
     pub(super) threads: Vec<JoinHandle<std::io::Result<Option<WorkerResult>>>>,
-    /// Number of those that are of this host; the others are proxies.
-    own: usize,
+    /// Number of those that are of this host, by population; the others are proxies.
+    pub(super) own: Vec<usize>,
     /// Start of the set-up.
     pub(super) begin: Nanos,
     /// Sends the schedule. Workers that wait for it end when this is dropped.
-    start: watch::Sender<Option<Schedule>>,
+    pub(super) start: watch::Sender<Option<Schedule>>,
     pub(super) reports: mpsc::UnboundedReceiver<WorkerMessage>,
     pub(super) load: PointLoad,
     /// Tells the workers to set up no more sessions.
@@ -107,7 +113,7 @@ pub(super) struct Workers {
     /// The way to the first host, if this is another one.
     pub(super) upstream: Option<Upstream>,
     /// Whether this host learned of the end of the window after it.
-    is_late: bool,
+    pub(super) is_late: bool,
 }
 
 impl Workers {
@@ -135,7 +141,10 @@ impl Workers {
         let begin = clock::now();
         let mut all = Self {
             threads: Vec::with_capacity(wanted),
-            own: wanted,
+            own: populations
+                .iter()
+                .map(|population| population.workers)
+                .collect(),
             begin,
             start,
             reports,
@@ -148,10 +157,7 @@ impl Workers {
             upstream: context.role.upstream().cloned(),
             is_late: false,
         };
-        let (host, hosts) = match context.plan.generator.part {
-            ClientPart::Host { host, of } => (host as usize, of as usize),
-            ClientPart::All | ClientPart::Range(_) => (0, 1),
-        };
+        let (host, hosts) = host_of(context.plan.generator.part);
         for (number, (of_population, work)) in workers_of(context, populations).enumerate() {
             let OwnWorker {
                 population,
@@ -332,55 +338,5 @@ impl Workers {
         };
         let closed = schedule.close.min(context.cancel.at()).min(load_end);
         (schedule, closed)
-    }
-
-    /// Joins all workers without blocking the coordinator's own connections. Workers
-    /// without a schedule end now; with one, they have ended. If some failed, the error
-    /// is that of the first.
-    ///
-    /// Also returns the result of the workers of this host alone, if there are other hosts.
-    pub(super) async fn join(self) -> Result<(WorkerResult, WorkerResult), RunError> {
-        drop(self.start);
-        let (mut merged, mut own) = (WorkerResult::default(), WorkerResult::default());
-        let has_others = self.threads.len() > self.own;
-        let mut failed = None;
-        for (number, thread) in self.threads.into_iter().enumerate() {
-            let joined = tokio::task::spawn_blocking(move || thread.join()).await;
-            match joined {
-                Ok(Ok(Ok(outcome))) => {
-                    let outcome = outcome.unwrap_or_default();
-                    if number < self.own && has_others {
-                        own.merge(outcome.clone());
-                    }
-                    merged.merge(outcome);
-                }
-                Ok(Ok(Err(error))) => failed = failed.or(Some(RunError::System(error))),
-                Ok(Err(panic)) => failed = failed.or(Some(panicked(panic))),
-                Err(_) => failed = failed.or(Some(RunError::Panicked)),
-            }
-        }
-        if self.is_late {
-            let fault = "it learned of the end of the window too late";
-            merged.faults.push(fault.to_owned());
-        }
-        for result in [&mut merged, &mut own] {
-            result.dropouts.sort_by_key(|dropout| dropout.client);
-        }
-        match failed {
-            Some(error) => Err(error),
-            None => Ok((merged, own)),
-        }
-    }
-}
-
-/// Returns the error for a worker's panic: a bug of smbench, or of an embedding
-/// program.
-fn panicked(panic: Box<dyn Any + Send>) -> RunError {
-    match panic.downcast::<ForeignPanic>() {
-        Ok(panic) => RunError::EmbeddingPanicked {
-            part: panic.part.name(),
-            said: panic.said,
-        },
-        Err(_) => RunError::Panicked,
     }
 }

@@ -1,6 +1,6 @@
 use smbench_model::kind::OpKind;
-use smbench_model::load::LoadModel;
-use smbench_model::record::{Phase, SeriesDetail};
+use smbench_model::load::{LoadModel, Spacing};
+use smbench_model::record::{Phase, SeriesDetail, Times};
 
 use super::*;
 use crate::worker::schedule::Schedule;
@@ -238,4 +238,64 @@ fn a_worker_that_panics_leaves_what_it_measured() {
     drop(other);
     let (_, tally, _) = exchange.finish();
     assert_eq!(tally.window_all().count(), 5);
+}
+
+#[test]
+fn populations_are_merged_apart_and_together() {
+    let paced = LoadModel::Rate {
+        rate: "5".parse().unwrap(),
+        arrivals: Spacing::Fixed,
+    };
+    let writes = Recorder::expecting([OpKind::Write], &paced);
+    let exchange = RecorderExchange::of_populations(vec![(1, reads()), (1, writes)]);
+    let exchange = Arc::new(exchange);
+    let [mut reader, mut writer] = recordings(&exchange);
+    for turn in 0..20 {
+        // The coordinator returns recorders in between.
+        let now = 2.5 + f64::from(turn);
+        read(&mut reader, now);
+        let now = at(now);
+        if writer.is_over(now) {
+            writer.turn(now, schedule().interval_at(now));
+        }
+        let times = Times {
+            service: Nanos(1_000_000),
+            response: Nanos(5_000_000),
+        };
+        writer.recorder.success(OpKind::Write, 10, times);
+        writer.recorder.success(OpKind::Read, 10, times);
+        let (_, over) = exchange.collect();
+        exchange.give_back(over.into_iter().map(|over| over.recorder));
+    }
+    reader.leave(at(23.0));
+    writer.leave(at(23.0));
+    let (_, all, series) = exchange.finish();
+    let [(read, of_reads), (written, of_writes)] = &exchange.finish_populations()[..] else {
+        panic!("there are two populations");
+    };
+    let whole = |tally: &Tally, kind| tally.whole(kind).count;
+    assert_eq!(
+        (whole(read, OpKind::Read), whole(read, OpKind::Write)),
+        (20, 0)
+    );
+    assert_eq!(
+        (whole(written, OpKind::Read), whole(written, OpKind::Write)),
+        (20, 20)
+    );
+    assert_eq!(
+        (whole(&all, OpKind::Read), whole(&all, OpKind::Write)),
+        (40, 20)
+    );
+    let window = all.window(OpKind::Read).count();
+    let parts = [read, written].map(|tally| tally.window(OpKind::Read).count());
+    assert_eq!(window, parts.iter().sum::<u64>());
+    // A recorder never goes to workers whose operations have other times.
+    assert!(read.window(OpKind::Read).response.is_none());
+    let response = written.window(OpKind::Write).latency();
+    assert_eq!(response.len(), written.window(OpKind::Write).count());
+    assert!(response.min() >= 4_900_000);
+    for (at, interval) in series.all.iter().enumerate() {
+        let parts = [of_reads, of_writes].map(|series| series.all[at].count);
+        assert_eq!(interval.count, parts.iter().sum::<u64>());
+    }
 }
