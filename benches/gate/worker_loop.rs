@@ -62,7 +62,9 @@ impl Driver for EndingDriver {
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
         match self.left {
-            0 => Poll::Ready(Err(Dropped::Closed)),
+            0 => Poll::Ready(Err(Dropped::Other(
+                "the server closed the connection".into(),
+            ))),
             _ => self.null.poll_receive(context, scratch),
         }
     }

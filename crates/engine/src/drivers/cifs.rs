@@ -190,7 +190,8 @@ impl<E: CifsEncode> Driver for Cifs<E> {
             self.renew(context, &mut scratch.output)?;
         }
         let socket = &self.session.stream.socket;
-        Ok(self.backlog.flush(socket, context, &mut scratch.output)?)
+        let flushed = self.backlog.flush(socket, context, &mut scratch.output);
+        flushed.map_err(|error| dropped::unsent(error, 0))
     }
 
     fn poll_receive(
@@ -205,8 +206,8 @@ impl<E: CifsEncode> Driver for Cifs<E> {
         match self.payloads {
             Payloads::Received => socket
                 .poll_receive(context, input, RecvFlags::empty())
-                .map(dropped::received),
-            Payloads::Dropped => drops::receive(socket, inbound, context, input),
+                .map(|len| dropped::received(len, 0)),
+            Payloads::Dropped => drops::receive(socket, 0, inbound, context, input),
         }
     }
 

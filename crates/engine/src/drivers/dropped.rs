@@ -4,15 +4,17 @@ use smbench_model::Nanos;
 use smbench_protocol::{NtStatus, ProtocolError};
 use thiserror::Error;
 
+use crate::machine::clock;
+
 /// The reason why a client did not finish its load point, as a lower-case clause
 /// for the drop-outs in a record.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// The server closed the connection.
-    #[error("the server closed the connection")]
-    Closed,
-    /// An I/O error of the connection, in the system's words.
+    /// A connection to the server was lost.
+    #[error(transparent)]
+    Link(Box<LostLink>),
+    /// An I/O error that no new connection can mend, in the system's words.
     #[error("the connection broke: {0}")]
     Io(String),
     /// Data of the server violates the protocol.
@@ -86,6 +88,49 @@ pub enum Dropped {
     ClientCredits,
 }
 
+/// A connection to the server that was lost. A driver that can set it up anew goes on.
+#[derive(Clone, Debug, Error)]
+#[error("{cause}")]
+#[non_exhaustive]
+pub struct LostLink {
+    /// Number of the connection in its group, from 0.
+    pub connection: usize,
+    /// When the loss was noticed.
+    pub at: Nanos,
+    /// Why it was lost.
+    pub cause: LinkCause,
+}
+
+/// The reason why a connection was lost.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum LinkCause {
+    /// The server closed it.
+    #[error("the server closed the connection")]
+    Closed,
+    /// An I/O error, in the system's words.
+    #[error("the connection broke: {0}")]
+    Io(String),
+}
+
+impl LinkCause {
+    /// Returns the loss of the connection with this number, noticed now.
+    #[cold]
+    pub(crate) fn of_connection(self, connection: usize) -> Dropped {
+        Dropped::Link(Box::new(LostLink {
+            connection,
+            at: clock::now(),
+            cause: self,
+        }))
+    }
+}
+
+impl From<std::io::Error> for LinkCause {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.to_string())
+    }
+}
+
 impl Dropped {
     /// Adds the credits that the costliest operation of the plan takes to a lack of them.
     pub(crate) fn with_cost(self, cost: u16) -> Self {
@@ -96,12 +141,19 @@ impl Dropped {
     }
 }
 
-/// Returns the number of bytes that a socket has received, or why there are none.
-pub(super) fn received(len: std::io::Result<usize>) -> Result<usize, Dropped> {
-    match len? {
-        0 => Err(Dropped::Closed),
-        len => Ok(len),
+/// Returns the number of bytes that the socket of a connection has received, or why there
+/// are none.
+pub(super) fn received(len: std::io::Result<usize>, connection: usize) -> Result<usize, Dropped> {
+    match len {
+        Ok(0) => Err(LinkCause::Closed.of_connection(connection)),
+        Ok(len) => Ok(len),
+        Err(error) => Err(LinkCause::from(error).of_connection(connection)),
     }
+}
+
+/// Returns the loss of a connection on which bytes could not be sent.
+pub(super) fn unsent(error: std::io::Error, connection: usize) -> Dropped {
+    LinkCause::from(error).of_connection(connection)
 }
 
 impl From<std::io::Error> for Dropped {

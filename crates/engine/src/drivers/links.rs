@@ -242,12 +242,13 @@ impl Links {
         scratch: &mut Scratch,
     ) -> Result<(), Dropped> {
         // If there are several connections, the worker's buffer is empty.
-        self.links.iter_mut().try_for_each(|link| {
+        let mut links = self.links.iter_mut().enumerate();
+        links.try_for_each(|(number, link)| {
             let QueuedConnection {
                 session, backlog, ..
             } = link;
             let flushed = backlog.flush(&session.stream.socket, context, &mut scratch.output);
-            Ok(flushed?)
+            flushed.map_err(|error| dropped::unsent(error, number))
         })
     }
 
@@ -259,15 +260,19 @@ impl Links {
     ) -> Poll<Result<usize, Dropped>> {
         for _ in 0..self.links.len() {
             self.read = after(self.read, self.links.len());
-            let stream = &mut self.links[self.read].session.stream;
+            let number = self.read;
+            let stream = &mut self.links[number].session.stream;
             let SessionStream {
                 socket, inbound, ..
             } = stream;
             let received = match self.payloads {
                 Payloads::Received => socket
                     .poll_receive(context, &mut scratch.input, RecvFlags::empty())
-                    .map(dropped::received),
-                Payloads::Dropped => drops::receive(socket, inbound, context, &mut scratch.input),
+                    .map(|len| dropped::received(len, number)),
+                Payloads::Dropped => {
+                    let input = &mut scratch.input;
+                    drops::receive(socket, number, inbound, context, input)
+                }
             };
             if let Poll::Ready(received) = received {
                 return Poll::Ready(received);

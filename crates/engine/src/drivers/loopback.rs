@@ -218,7 +218,7 @@ impl Driver for LoopbackDriver {
             None => (input.len(), RecvFlags::empty()),
         };
         let polled = self.socket.poll_receive(context, &mut input[..len], flags);
-        polled.map(received)
+        polled.map(|len| received(len, 0))
     }
 
     fn take_answers(

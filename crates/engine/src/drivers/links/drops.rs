@@ -31,9 +31,10 @@ pub(crate) fn is_worth_while(plan: &Plan) -> bool {
 }
 
 /// Waits for bytes to process, or for the end of a dropped payload. In the second
-/// case the number of bytes may be 0.
+/// case the number of bytes may be 0. `number` is that of the connection in its group.
 pub(crate) fn receive(
     socket: &ConnectionSocket,
+    number: usize,
     inbound: &mut Inbound,
     context: &mut Context<'_>,
     input: &mut [u8],
@@ -46,7 +47,7 @@ pub(crate) fn receive(
             false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
         };
         let room = &mut input[..len];
-        let received = received(ready!(socket.poll_receive(context, room, flags)))?;
+        let received = received(ready!(socket.poll_receive(context, room, flags)), number)?;
         if flags.is_empty() {
             return Poll::Ready(Ok(received));
         }

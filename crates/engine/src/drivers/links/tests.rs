@@ -68,3 +68,21 @@ async fn connections_for_log_ons_have_no_turn() {
         assert_eq!(links.chosen, 0);
     }
 }
+
+/// What is lost is one connection, whose number the reason has.
+#[tokio::test]
+async fn a_lost_connection_has_its_number() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let mut links = two(&server).await;
+    let socket = links.links[1].session.stream.socket.of_tokio().unwrap();
+    socket2::SockRef::from(socket)
+        .shutdown(std::net::Shutdown::Read)
+        .unwrap();
+    let mut scratch = Scratch::default();
+    let received = std::future::poll_fn(|context| links.poll_receive(context, &mut scratch)).await;
+    let Err(Dropped::Link(lost)) = received else {
+        panic!("the connection is shut: {received:?}");
+    };
+    assert_eq!(lost.connection, 1);
+    assert_eq!(lost.to_string(), "the server closed the connection");
+}

@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{Dropped, LinkCause};
 
 /// Answers up to this length arrive with their length prefix in one `recv`.
 const RECEIVE_LEN: usize = 16 * 1024;
@@ -91,11 +91,11 @@ impl TransportState {
     #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
     fn lose(&self, error: std::io::Error) -> TransportError {
         let reason = match error.kind() {
-            ErrorKind::UnexpectedEof => Dropped::Closed,
-            _ => Dropped::Io(error.to_string()),
+            ErrorKind::UnexpectedEof => LinkCause::Closed,
+            _ => LinkCause::Io(error.to_string()),
         };
         // The first reason is the true one; later errors follow from it.
-        let _ = self.lost.set(reason);
+        let _ = self.lost.set(reason.of_connection(0));
         self.waker.wake();
         TransportError::NotConnected
     }
