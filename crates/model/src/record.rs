@@ -7,6 +7,7 @@
 //! therefore percentiles over operations, never means of means.
 
 mod caching;
+mod events;
 mod fairness;
 mod health;
 mod host;
@@ -23,6 +24,7 @@ pub mod transfer;
 mod verification;
 
 pub use caching::CachingRecord;
+pub use events::{EVENTS_MAX, EventKind, LoadEvent, LoadEvents};
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
 pub use host::{HostClock, HostFacts, HostRecord};

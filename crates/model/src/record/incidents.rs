@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::in_flight::WaitsByKind;
-use super::{CachingRecord, OperationFailure, ReplayDifference, Verification};
+use super::{CachingRecord, LoadEvents, OperationFailure, ReplayDifference, Verification};
 use crate::kind::OpKind;
 
 /// The largest number of different causes in one recorder. A server could invent
@@ -27,6 +27,8 @@ pub(super) struct Incidents {
     pub(super) first_wrong_data: Option<String>,
     /// Operations in flight when the window closed.
     pub(super) in_flight: WaitsByKind,
+    /// What happened to connections.
+    pub(super) events: LoadEvents,
 }
 
 impl Incidents {
@@ -63,6 +65,9 @@ impl Incidents {
         self.caching.merge(&other.caching);
         self.verification.merge(&other.verification);
         self.in_flight.merge(&other.in_flight);
+        if other.events != LoadEvents::default() {
+            self.events.merge(&other.events);
+        }
         if self.first_wrong_data.is_none() {
             self.first_wrong_data.clone_from(&other.first_wrong_data);
         }

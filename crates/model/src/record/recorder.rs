@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use smbench_protocol::NtStatus;
 
 use super::incidents::Incidents;
-use super::{CachingRecord, ClosingWaits};
+use super::{CachingRecord, ClosingWaits, LoadEvent};
 use crate::Nanos;
 use crate::contents::block::Mismatch;
 use crate::contents::verify::ReadVerdict;
@@ -161,16 +161,19 @@ pub enum OperationFailure {
     Long,
     /// Under verification, the data was not the written data.
     WrongData,
+    /// No answer came, because the connection was lost and replaced.
+    Lost,
     /// One of the remaining causes, after too many different ones.
     Other,
 }
 
 impl OperationFailure {
     /// The causes that are no status, with their names in documents.
-    const NAMED: [(Self, &'static str); 4] = [
+    const NAMED: [(Self, &'static str); 5] = [
         (Self::Short, "short"),
         (Self::Long, "long"),
         (Self::WrongData, "wrong-data"),
+        (Self::Lost, "lost-connection"),
         (Self::Other, "other"),
     ];
 
@@ -293,6 +296,11 @@ impl Recorder {
         self.incidents
             .in_flight
             .add(kind, ClosingWaits::one(waited));
+    }
+
+    /// Keeps what happened to the connection of clients.
+    pub fn event(&mut self, event: LoadEvent) {
+        self.incidents.events.add(event);
     }
 
     /// Adds the records of another worker.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::incidents::Incidents;
 use super::{
-    CachingRecord, ClosingWaits, OpRecord, OperationFailure, Recorder, ReplayDifference,
-    Verification,
+    CachingRecord, ClosingWaits, LoadEvents, OpRecord, OperationFailure, Recorder,
+    ReplayDifference, Verification,
 };
 use crate::kind::{ByKind, Direction, OpKind};
 
@@ -159,6 +159,12 @@ impl Tally {
         let answered = asked_for.map(|kind| self.whole(kind));
         let answered: u64 = answered.map(|of| of.count + of.errors).sum();
         answered + self.differing()
+    }
+
+    /// Returns what happened to the connections of clients that were replaced.
+    #[must_use]
+    pub const fn events(&self) -> &LoadEvents {
+        &self.incidents.events
     }
 
     /// Returns the caching granted and revoked.

@@ -97,6 +97,7 @@ fn cause(failure: OperationFailure) -> Cow<'static, str> {
         OperationFailure::Short => "too few bytes".into(),
         OperationFailure::Long => "too many bytes".into(),
         OperationFailure::WrongData => "wrong data".into(),
+        OperationFailure::Lost => "a lost connection".into(),
         OperationFailure::Other => "various statuses".into(),
     }
 }
