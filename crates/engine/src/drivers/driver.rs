@@ -35,13 +35,38 @@ pub struct Scratch {
 }
 
 /// Where the sockets of a worker are under load.
-#[derive(Debug)]
-pub struct LoadSockets(pub(crate) Rc<Poller>);
+#[derive(Clone, Debug)]
+pub struct LoadSockets {
+    pub(crate) poller: Rc<Poller>,
+    /// Whether the load runs, so that events of other sockets must not be lost.
+    is_running: bool,
+}
 
 impl LoadSockets {
+    /// Makes a place for the sockets of a load that has not begun.
+    pub(crate) const fn new(poller: Rc<Poller>) -> Self {
+        let is_running = false;
+        Self { poller, is_running }
+    }
+
+    /// Returns the same place for sockets that are added while the load runs.
+    pub(crate) fn under_load(&self) -> Self {
+        Self {
+            poller: Rc::clone(&self.poller),
+            is_running: true,
+        }
+    }
+
     /// Moves a socket there.
     pub(crate) fn take(&self, socket: &mut ConnectionSocket) -> Result<(), Dropped> {
-        let moved = socket.enter(&self.0).and_then(|()| self.0.settle());
+        let moved = socket.enter(&self.poller).and_then(|()| {
+            if self.is_running {
+                Ok(())
+            } else {
+                // Takes in what the new socket reports, so that the load need not.
+                self.poller.settle()
+            }
+        });
         moved.map_err(|error| {
             Dropped::Other(format!("its socket cannot be put under load: {error}"))
         })

@@ -44,7 +44,7 @@ pub(super) async fn close<D: Driver, S: Supply>(
         ..of_load
     };
     let control = Rc::new(LoadControl::new(worker, schedule, schedules, None));
-    let mut running = Tasks::new(&shared.borrow().sockets.0)?;
+    let mut running = Tasks::new(&shared.borrow().sockets.poller)?;
     for mut group in groups {
         let (shared, control) = (Rc::clone(shared), Rc::clone(&control));
         running.push(async move {

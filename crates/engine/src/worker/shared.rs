@@ -20,7 +20,7 @@ impl Shared {
         Ok(Self {
             scratch: Scratch::default(),
             recording,
-            sockets: LoadSockets(Poller::new()?),
+            sockets: LoadSockets::new(Poller::new()?),
         })
     }
 }

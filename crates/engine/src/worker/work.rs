@@ -127,7 +127,7 @@ pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {
     let plan = &*worker.plan;
-    let poller = Rc::clone(&shared.borrow().sockets.0);
+    let poller = Rc::clone(&shared.borrow().sockets.poller);
     let alarm = if has_due_instants(worker) {
         Some(Rc::new(Alarm::new(&poller, groups.len())?))
     } else {
