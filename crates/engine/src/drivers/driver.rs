@@ -15,7 +15,7 @@ use smbench_model::operations::Operation;
 use smbench_model::sessions::{Caching, SESSIONS_PER_CONNECTION_MAX};
 use smbench_protocol::NtStatus;
 
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{Dropped, LostLink};
 use crate::machine::poller::Poller;
 use crate::machine::socket::ConnectionSocket;
 use crate::smb::session::SessionError;
@@ -149,6 +149,20 @@ pub enum Extent {
     /// The server reports that the session has expired, and has not carried out the
     /// call. The driver reauthenticates, and the loop submits the call again.
     Expired,
+    /// None will come, because the connection of the call was lost. Whether the server has
+    /// carried out the call is not known. The operation has failed, and its action ends.
+    Lost,
+    /// The same, but the driver can carry out the call once more without harm. The loop
+    /// submits it again.
+    Repeatable,
+}
+
+impl Extent {
+    /// Returns whether the call itself has no answer.
+    #[inline]
+    pub(crate) const fn is_without_answer(self) -> bool {
+        matches!(self, Self::Expired | Self::Lost | Self::Repeatable)
+    }
 }
 
 /// Receives the answers and events that a driver reports.
@@ -167,6 +181,12 @@ pub trait Sink {
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
     /// Reports that a session found expired at `since` is authenticated again.
     fn reauthenticated(&mut self, since: Nanos);
+    /// Reports that a connection was lost, and that the driver is replacing it. Must come
+    /// before the answers of extent [`Extent::Lost`].
+    fn link_lost(&mut self, lost: &LostLink);
+    /// Reports that the clients have new sessions after a loss. The opens of actions under
+    /// way are gone, so these actions end.
+    fn link_back(&mut self);
     /// Reports how long each part of the operation in a slot took, in their order. Parts are in
     /// no sum. Must come before the answer.
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>);
@@ -184,6 +204,8 @@ pub enum Busy {
     Room,
     /// The session of the client has expired and is being reauthenticated.
     Session,
+    /// A connection of the client was lost and is being replaced.
+    Link,
     /// An earlier call of the client must be answered first. The call is submitted again
     /// when something has been received.
     Earlier,
@@ -355,6 +377,12 @@ pub trait Driver: Sized + 'static {
     /// Returns whether an answer of the server is outstanding, including answers to
     /// requests that no call asked for.
     fn is_awaited(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the driver is replacing a lost connection. It limits that wait, and
+    /// wakes the group when it ends.
+    fn holds_group(&self) -> bool {
         false
     }
 

@@ -5,6 +5,7 @@
 //! allocates, after the first operations. Not here: when operations are sent, which
 //! is in [`super::group`].
 
+mod lost;
 mod pieces;
 
 use std::hint;
@@ -12,11 +13,11 @@ use std::hint;
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::RequestResult;
-use smbench_model::record::{OperationFailure, Recorder, Times};
+use smbench_model::record::{EventKind, OperationFailure, Recorder, Times};
 use smbench_model::sessions::Caching;
 
 use crate::drivers::driver::{Answer, Extent, Sink};
-use crate::drivers::dropped::Dropped;
+use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::load_control::LoadControl;
 use crate::worker::member::Member;
@@ -52,6 +53,10 @@ pub(super) struct Clients<S> {
     /// State of operations larger than a request, if there can be any.
     pub(super) splits: Option<Box<Splits>>,
     in_flight_time: TimeInFlight,
+    /// Start of the load, from which instants of events count.
+    pub(super) begin: Nanos,
+    /// When lost connections were last replaced.
+    pub(super) back_since: Nanos,
 }
 
 /// Records the answers received at one instant.
@@ -84,6 +89,16 @@ impl<S: Supply> Sink for Booking<'_, S> {
     fn reauthenticated(&mut self, since: Nanos) {
         let (kind, took) = (OpKind::Reauthentication, self.now.since(since));
         self.recorder.success(kind, 0, took);
+    }
+
+    fn link_lost(&mut self, lost: &LostLink) {
+        self.book_event(EventKind::LinkLost, lost.at);
+    }
+
+    fn link_back(&mut self) {
+        self.book_event(EventKind::LinkBack, self.now);
+        self.clients
+            .end_actions(self.now, self.in_window, self.recorder);
     }
 
     fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
@@ -130,6 +145,8 @@ impl<S: Supply> Clients<S> {
             slots: slots.into_boxed_slice(),
             in_flight: 0,
             in_flight_time: TimeInFlight::default(),
+            begin: Nanos(0),
+            back_since: Nanos(0),
         }
     }
 
@@ -241,10 +258,18 @@ impl<S: Supply> Clients<S> {
             member.release(answer.slot, now);
             return Ok(());
         }
-        if answer.extent == Extent::Expired && slot.expire(member.ledger.as_deref_mut()) {
+        if answer.extent.is_without_answer() {
             hint::cold_path();
-            member.continuing.push_back(answer.slot);
-            return Ok(());
+            let is_again =
+                answer.extent != Extent::Lost && slot.expire(member.ledger.as_deref_mut());
+            if is_again {
+                member.continuing.push_back(answer.slot);
+                return Ok(());
+            }
+            if answer.extent != Extent::Expired {
+                self.book_lost(answer.slot, now, in_window, recorder);
+                return Ok(());
+            }
         }
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {

@@ -93,6 +93,16 @@ impl Slot {
     /// another part has failed, which is already counted. The other is a CANCEL of
     /// a request that has ended.
     pub(super) fn expire(&mut self, ledger: Option<&mut Ledger>) -> bool {
+        if self.state != SlotState::InFlight || self.operation.kind == OpKind::Cancel {
+            return false;
+        }
+        self.leave_write(ledger);
+        self.state = SlotState::Expired;
+        true
+    }
+
+    /// Notes in the ledger that a write in flight gets no answer.
+    pub(super) fn leave_write(&self, ledger: Option<&mut Ledger>) {
         let Operation {
             kind,
             file,
@@ -100,14 +110,9 @@ impl Slot {
             length,
             ..
         } = self.operation;
-        if self.state != SlotState::InFlight || kind == OpKind::Cancel {
-            return false;
-        }
-        if let (OpKind::Write, Some(ledger)) = (kind, ledger) {
+        if let (OpKind::Write, Some(ledger), SlotState::InFlight) = (kind, ledger, self.state) {
             ledger.write_failed(file, offset, length);
         }
-        self.state = SlotState::Expired;
-        true
     }
 }
 
@@ -117,8 +122,8 @@ pub(crate) enum SlotState {
     InFlight,
     /// In flight, but a part of its answer was wrong; the failure is counted.
     Failing,
-    /// Answered only with an expired session. The request is due again, and counts
-    /// as in flight since it was first sent.
+    /// Answered only with an expired session, or lost with its connection. The request is due
+    /// again, and counts as in flight since it was first sent.
     Expired,
     /// The next request of its action is due.
     Continuing,

@@ -74,6 +74,8 @@ pub(super) enum PieceResult {
 /// The reason why an operation failed.
 #[derive(Clone, Copy)]
 pub(super) enum PieceFailure {
+    /// Its connection was lost.
+    Lost,
     Status(NtStatus),
     /// Fewer bytes were moved.
     Short(u32),

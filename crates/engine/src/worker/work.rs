@@ -212,6 +212,7 @@ fn push_groups<'a, D: Driver, S: Supply + 'a>(
     for (number, mut group) in groups.into_iter().enumerate() {
         group.number = number;
         group.window_end = schedule.close;
+        group.clients.begin = schedule.begin;
         for member in &mut group.clients.members {
             member.observe(&schedule);
             if control.alarm.is_some() {

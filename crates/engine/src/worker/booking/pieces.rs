@@ -56,7 +56,8 @@ impl<S: Supply> Clients<S> {
         let member = &self.members[slot.member];
         let result = match answer.extent {
             Extent::Interim => return Ok(()),
-            Extent::Expired => PieceResult::Expired,
+            Extent::Expired | Extent::Repeatable => PieceResult::Expired,
+            Extent::Lost => PieceResult::Failed(PieceFailure::Lost),
             Extent::Part | Extent::Final => result(slot, &piece, answer, member.ledger.as_deref())?,
         };
         let Some(ended) = splits.answered(answer.slot, result, now) else {
@@ -84,6 +85,7 @@ impl<S: Supply> Clients<S> {
                     recorder.verified(verdict);
                 }
             }
+            Err(PieceFailure::Lost) => whole.extent = Extent::Lost,
             Err(PieceFailure::Status(status)) => whole.status = status,
             Err(PieceFailure::Short(_)) => {}
             Err(PieceFailure::Long) => whole.moved = u32::MAX,

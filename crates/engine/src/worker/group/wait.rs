@@ -57,19 +57,19 @@ impl<D: Driver, S: Supply> Group<D, S> {
     }
 
     /// Sleeps until the driver is ready. Fails once the oldest operation has waited
-    /// longer than `limit`. The timer is set rarely: it is moved only when it has
+    /// longer than the limit of operations. The timer is set rarely: it is moved only when it has
     /// fired too early.
     #[inline]
     pub(super) fn wait(
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
-        limit: Nanos,
+        control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
         if now < self.timer_at {
             Poll::Pending
         } else {
-            self.set_timer(context, now, limit)
+            self.set_timer(context, now, control)
         }
     }
 
@@ -78,8 +78,18 @@ impl<D: Driver, S: Supply> Group<D, S> {
         &mut self,
         context: &mut Context<'_>,
         now: Nanos,
-        limit: Nanos,
+        control: &LoadControl,
     ) -> Poll<Result<(), Dropped>> {
+        let limit = control.operation_limit;
+        if self.driver.holds_group() {
+            // The driver limits this wait. Clients without an action under way end earlier.
+            let stop = control.schedule().stop;
+            return if now < stop {
+                self.set_timer_at(context, stop)
+            } else {
+                Poll::Pending
+            };
+        }
         let oldest = self.clients.oldest();
         let since = match oldest {
             Some((_, since)) => Some(since),
@@ -88,6 +98,8 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let Some(since) = since else {
             return Poll::Pending;
         };
+        // Time without a connection is not the server's.
+        let since = since.max(self.clients.back_since);
         if now.since(since) >= limit {
             let stalled = match oldest {
                 Some((oldest, _)) => oldest.stalled(limit),
@@ -104,8 +116,12 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             return Poll::Ready(Err(self.driver.why_overdue().unwrap_or(stalled)));
         }
-        self.timer_at = since + limit;
-        let at = clock::timer(self.timer_at);
+        self.set_timer_at(context, since + limit)
+    }
+
+    fn set_timer_at(&mut self, context: &mut Context<'_>, at: Nanos) -> Poll<Result<(), Dropped>> {
+        self.timer_at = at;
+        let at = clock::timer(at);
         let timer = self
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));

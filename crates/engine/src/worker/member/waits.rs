@@ -33,7 +33,7 @@ impl Waits {
                 self.starved_since.get_or_insert(now);
                 self.shut_out_since = None;
             }
-            Busy::Session => {
+            Busy::Session | Busy::Link => {
                 self.end_starvation(now, control);
                 self.shut_out_since.get_or_insert(now);
             }

@@ -1,0 +1,166 @@
+//! Operations that get no answer because their connection was lost.
+//!
+//! Invariant: each operation in flight is counted once, as a failure, or later with its
+//! answer if it is sent again.
+
+use smbench_model::Nanos;
+use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Recorder};
+
+use super::{Booking, Clients, book_missed};
+use crate::worker::slot::SlotState;
+use crate::worker::supply::Supply;
+
+impl<S: Supply> Booking<'_, S> {
+    /// Records what happened to the connection of all clients of the group.
+    pub(super) fn book_event(&mut self, kind: EventKind, at: Nanos) {
+        self.recorder.event(LoadEvent {
+            at: at.since(self.clients.begin),
+            kind,
+            clients: self.clients.members.len() as u32,
+        });
+    }
+}
+
+impl<S: Supply> Clients<S> {
+    /// Counts the operation of a slot as failed, and ends its action.
+    #[cold]
+    pub(super) fn book_lost(
+        &mut self,
+        at: u32,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) {
+        let slot = &mut self.slots[at as usize];
+        let member = &mut self.members[slot.member];
+        slot.leave_write(member.ledger.as_deref_mut());
+        // A failing operation was counted with its first wrong part.
+        if slot.state != SlotState::Failing {
+            recorder.failure(slot.operation.kind, OperationFailure::Lost);
+        }
+        self.in_flight -= 1;
+        if in_window == 0 {
+            book_missed(member, slot, now, recorder);
+        }
+        slot.state = SlotState::Free;
+        member.release(at, now);
+    }
+
+    /// Ends the actions that have a further request to send, because their opens are gone
+    /// with the sessions. A request that was to be sent again has failed.
+    #[cold]
+    pub(super) fn end_actions(&mut self, now: Nanos, in_window: u64, recorder: &mut Recorder) {
+        self.back_since = now;
+        for at in 0..self.members.len() {
+            while let Some(slot) = self.members[at].continuing.pop_front() {
+                if self.slots[slot as usize].state == SlotState::Expired {
+                    self.book_lost(slot, now, in_window, recorder);
+                } else {
+                    self.slots[slot as usize].state = SlotState::Free;
+                    self.members[at].release(slot, now);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use smbench_model::contents::block::Salt;
+    use smbench_model::kind::OpKind;
+    use smbench_model::operations::{Operation, RequestResult};
+    use smbench_model::record::{Phase, Tally};
+    use smbench_protocol::NtStatus;
+
+    use super::*;
+    use crate::drivers::driver::{Answer, Extent};
+    use crate::drivers::dropped::Dropped;
+    use crate::worker::member::Member;
+
+    const FLUSH: Operation = Operation {
+        kind: OpKind::Flush,
+        action: 0,
+        file: 0,
+        offset: 0,
+        length: 0,
+    };
+
+    struct Flushes;
+
+    impl Supply for Flushes {
+        fn next(&mut self, _: Phase) -> Option<Operation> {
+            Some(FLUSH)
+        }
+
+        fn after(&self, _: &Operation, _: RequestResult, _: NtStatus) -> Option<Operation> {
+            None
+        }
+
+        fn fault(&self) -> Dropped {
+            unreachable!("a flush can be sent")
+        }
+    }
+
+    /// Two slots of one client, with a flush in flight in each since 10.
+    fn in_flight() -> Clients<Flushes> {
+        let member = Member::new(0, (1, Salt::default()), Flushes, None);
+        let mut clients = Clients::new(vec![member], 2);
+        let at = Nanos(10);
+        for slot in &mut clients.slots {
+            slot.fill(FLUSH, (at, at), None, at);
+        }
+        clients.in_flight = 2;
+        clients
+    }
+
+    fn book(clients: &mut Clients<Flushes>, slot: u32, extent: Extent, recorder: &mut Recorder) {
+        let answer = Answer::bare(slot, extent, NtStatus::SUCCESS);
+        let booked = clients.book(&answer, Nanos(30), 1, recorder);
+        booked.unwrap();
+    }
+
+    fn tally(recorder: &Recorder) -> Tally {
+        let mut tally = Tally::default();
+        tally.add(recorder, Phase::Window);
+        tally
+    }
+
+    #[test]
+    fn a_lost_operation_is_sent_again_or_has_failed_but_not_both() {
+        let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+        book(&mut clients, 0, Extent::Lost, &mut recorder);
+        book(&mut clients, 1, Extent::Repeatable, &mut recorder);
+        // The second one is still in flight, since it was first sent.
+        assert_eq!(clients.in_flight, 1);
+        assert_eq!(clients.members[0].continuing, [1]);
+        assert!(clients.slots[1].fill(FLUSH, (Nanos(10), Nanos(10)), None, Nanos(20)));
+        clients.members[0].continuing.clear();
+        book(&mut clients, 1, Extent::Final, &mut recorder);
+        assert_eq!(clients.in_flight, 0);
+        let tally = tally(&recorder);
+        assert_eq!(tally.window(OpKind::Flush).count(), 1);
+        assert_eq!(tally.window(OpKind::Flush).service.max(), 20);
+        let lost = (OpKind::Flush, OperationFailure::Lost);
+        assert_eq!(tally.failures().iter().collect::<Vec<_>>(), [(&lost, &1)]);
+    }
+
+    #[test]
+    fn what_was_to_be_sent_again_fails_with_its_session() {
+        let (mut clients, mut recorder) = (in_flight(), Recorder::default());
+        book(&mut clients, 0, Extent::Repeatable, &mut recorder);
+        // Its action has a further request, which was not sent.
+        clients.slots[1].state = SlotState::Continuing;
+        clients.in_flight -= 1;
+        clients.members[0].continuing.push_back(1);
+        clients.end_actions(Nanos(40), 1, &mut recorder);
+        assert_eq!(clients.in_flight, 0);
+        assert!(clients.members[0].continuing.is_empty());
+        assert!(
+            clients
+                .slots
+                .iter()
+                .all(|slot| slot.state == SlotState::Free)
+        );
+        assert_eq!(tally(&recorder).errors(), 1);
+    }
+}
