@@ -30,6 +30,6 @@ pub use smbench_protocol::NtStatus;
 pub use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, Opened, Scratch, Sink,
 };
-pub use crate::drivers::dropped::{Dropped, LinkCause, LostLink};
+pub use crate::drivers::dropped::{Dropped, LinkCause, LostLink, NotReconnected};
 pub use crate::drivers::null::{Null, NullDriver};
 pub use crate::smb::session::caching::Acknowledged;

@@ -11,6 +11,7 @@ pub mod loopback;
 pub(crate) mod native;
 pub(crate) mod null;
 mod prepare;
+pub(crate) mod reconnecting;
 mod renewals;
 mod replaying;
 mod requests;

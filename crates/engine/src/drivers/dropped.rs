@@ -14,6 +14,9 @@ pub enum Dropped {
     /// A connection to the server was lost.
     #[error(transparent)]
     Link(Box<LostLink>),
+    /// A connection to the server was lost, and no new one could be set up.
+    #[error(transparent)]
+    NotReconnected(Box<NotReconnected>),
     /// An I/O error that no new connection can mend, in the system's words.
     #[error("the connection broke: {0}")]
     Io(String),
@@ -99,6 +102,22 @@ pub struct LostLink {
     pub at: Nanos,
     /// Why it was lost.
     pub cause: LinkCause,
+}
+
+/// A lost connection that could not be replaced.
+#[derive(Clone, Debug, Error)]
+#[error(
+    "{lost}, and no new session could be set up within {}: {reason}",
+    humantime::format_duration((*limit).into())
+)]
+#[non_exhaustive]
+pub struct NotReconnected {
+    /// The loss.
+    pub lost: LostLink,
+    /// Time for setting up a new session.
+    pub limit: Nanos,
+    /// Why the last attempt failed.
+    pub reason: String,
 }
 
 /// The reason why a connection was lost.

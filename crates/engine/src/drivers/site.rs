@@ -10,6 +10,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::trace::Trace;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
+use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::smb::session::{Endpoint, SessionError};
 
 /// A server and the run's directory on it, for the drivers of the run.
@@ -19,6 +20,8 @@ pub(crate) struct Site {
     /// The requests of larger operations, if some are split.
     pub(crate) split: Option<SplitSizes>,
     pub(crate) mix: Arc<Mix>,
+    /// What happens when a connection is lost under load.
+    pub(crate) reconnect: ReconnectPolicy,
     /// The run's directory on the share.
     pub(crate) directory: String,
     /// Salt of the contents of files there.

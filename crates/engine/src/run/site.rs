@@ -21,6 +21,7 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
 
+use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs;
@@ -309,6 +310,7 @@ pub(super) fn site(
         endpoint,
         split,
         mix: Arc::clone(mix),
+        reconnect: ReconnectPolicy::Never,
         directory,
         salt,
     })

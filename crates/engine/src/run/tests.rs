@@ -5,6 +5,7 @@
 //! Only the worker's thread is counted; the server and the coordinator have threads
 //! of their own.
 
+mod lost_link;
 mod worker;
 
 use std::sync::Arc;

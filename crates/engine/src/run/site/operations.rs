@@ -14,6 +14,7 @@ use smbench_model::record::Origin;
 use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
 use crate::drivers::native::{self, encode::Encode};
+use crate::drivers::reconnecting::{ReconnectPolicy, ReconnectingConnector};
 use crate::drivers::site::Site;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{self, Caller};
@@ -102,6 +103,17 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
             connector: cifs::CifsConnect(site, T::CifsEncoder::new),
             supplies: Indirect::new(supplies),
         }),
+        // The opens of a replay cannot be made again.
+        DriverKind::Native
+            if let ReconnectPolicy::Within(limit) = site.reconnect
+                && plan.work.workload.replay().is_none() =>
+        {
+            let connector = native::NativeConnect(site, T::Encoder::new);
+            worker_maker(WorkerParts {
+                connector: ReconnectingConnector { connector, limit },
+                supplies: Indirect::new(supplies),
+            })
+        }
         DriverKind::Native => worker_maker(WorkerParts {
             connector: native::NativeConnect(site, T::Encoder::new),
             supplies: supplies.native(),

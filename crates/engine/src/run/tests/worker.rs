@@ -54,24 +54,24 @@ const GROWING_MAX: u32 = 25;
 
 /// Number of recorders, so that the worker always finds one even if the coordinator
 /// is late.
-const SPARE: usize = 100;
+pub(super) const SPARE: usize = 100;
 
 /// Counts made by the coordinator.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     operations: AtomicU64,
     intervals: AtomicU64,
-    over: AtomicBool,
+    pub(super) over: AtomicBool,
 }
 
 impl Seen {
-    fn now(&self) -> (u64, u64) {
+    pub(super) fn now(&self) -> (u64, u64) {
         let operations = self.operations.load(Ordering::Relaxed);
         (operations, self.intervals.load(Ordering::Relaxed))
     }
 
     /// Does the coordinator's work at the exchange until the load is over.
-    fn coordinate(&self, exchange: &RecorderExchange) {
+    pub(super) fn coordinate(&self, exchange: &RecorderExchange) {
         while !self.over.load(Ordering::Relaxed) {
             let (_, over) = exchange.collect();
             for EndedInterval { recorder, .. } in &over {
@@ -188,7 +188,11 @@ fn allocations_of<C: Connector, S: Supplies>(
 }
 
 /// Makes the files of the plan, and the data that drivers need.
-async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspace, Arc<Site>) {
+pub(super) async fn prepared(
+    plan: &Arc<Plan>,
+    mix: &Arc<Mix>,
+    cancel: &Cancel,
+) -> (Workspace, Arc<Site>) {
     let endpoint = endpoint(plan).await.unwrap();
     let mut workspace = workspace(&endpoint, plan, cancel).await;
     let prepared = site::prepare(
@@ -210,7 +214,11 @@ async fn prepared(plan: &Arc<Plan>, mix: &Arc<Mix>, cancel: &Cancel) -> (Workspa
 }
 
 /// Assigns two clients to the only worker.
-fn assignment(site: &Site, exchange: &Arc<RecorderExchange>, cancel: &Cancel) -> Assignment {
+pub(super) fn assignment(
+    site: &Site,
+    exchange: &Arc<RecorderExchange>,
+    cancel: &Cancel,
+) -> Assignment {
     Assignment {
         generation_run: 1,
         salt: site.salt,
@@ -232,7 +240,7 @@ fn assignment(site: &Site, exchange: &Arc<RecorderExchange>, cancel: &Cancel) ->
 }
 
 /// Returns a schedule without an end.
-fn endless(begin: Nanos) -> Schedule {
+pub(super) fn endless(begin: Nanos) -> Schedule {
     let never = begin + Nanos(3_600_000_000_000);
     Schedule {
         begin,

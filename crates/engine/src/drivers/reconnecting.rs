@@ -1,0 +1,353 @@
+//! Holds the clients of a group while their lost connection is set up anew.
+//!
+//! The driver of a group ends with [`Dropped::Link`] when a connection is lost. Here the loss
+//! has the stages of a renewal ([`super::renewals`]): found, opening, opened. Calls in flight
+//! are answered once, with [`Extent::Lost`]. Further calls are refused with [`Busy::Link`],
+//! so that the loop sees only waits. Then a new driver takes the place of the old one.
+//!
+//! Not here: what of the old sessions can be kept. The connector opens new ones, so the opens
+//! of actions under way are gone ([`Sink::link_back`]). Without a policy, a connector is not
+//! wrapped, and a lost connection ends the group.
+
+use std::collections::HashSet;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::sessions::Caching;
+use smbench_protocol::NtStatus;
+use tokio::time::{sleep, timeout};
+
+use crate::drivers::driver::{
+    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+};
+use crate::drivers::dropped::{Dropped, LostLink, NotReconnected};
+use crate::machine::clock;
+use crate::machine::tasks::on_tokio;
+use crate::smb::session::SessionError;
+use crate::smb::session::caching::Acknowledged;
+
+/// Pause before the second attempt. It doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two attempts.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// What happens when a connection is lost under load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ReconnectPolicy {
+    /// The clients of the group drop out.
+    #[default]
+    Never,
+    /// The group has this long to set up new sessions.
+    #[expect(dead_code, reason = "no option of a plan asks for it yet")]
+    Within(Duration),
+}
+
+/// Sets up drivers that replace lost connections.
+#[derive(Clone)]
+pub(crate) struct ReconnectingConnector<C> {
+    pub(crate) connector: C,
+    /// Time for setting up a lost connection.
+    pub(crate) limit: Duration,
+}
+
+impl<C: Connector> Connector for ReconnectingConnector<C> {
+    type Driver = Reconnecting<C>;
+
+    fn descriptors_per_group(&self) -> u32 {
+        self.connector.descriptors_per_group()
+    }
+
+    async fn open(&self, clients: &[u32]) -> Result<Opened<Self::Driver>, SessionError> {
+        let opened = self.connector.open(clients).await?;
+        let refused = opened.refused.as_ref().map_or(0, |(count, _)| *count);
+        let clients = &clients[..clients.len().saturating_sub(refused as usize)];
+        Ok(opened.map(|driver| Reconnecting {
+            driver: Some(driver),
+            loss: None,
+            in_flight: HashSet::new(),
+            sockets: None,
+            connector: self.clone(),
+            clients: clients.into(),
+        }))
+    }
+}
+
+impl<C: Connector> ReconnectingConnector<C> {
+    /// Opens new sessions of these clients, with pauses between attempts, until the limit
+    /// has passed since the loss.
+    async fn replace(
+        self,
+        clients: Box<[u32]>,
+        since: Nanos,
+    ) -> Result<Opened<C::Driver>, SessionError> {
+        let until = since + Nanos::from(self.limit);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let left = until.since(clock::now()).into();
+            let attempt = on_tokio(timeout(left, self.connector.open(&clients))).await;
+            let error = match attempt {
+                Ok(Ok(mut opened)) => match opened.refused.take() {
+                    None => return Ok(opened),
+                    Some((_, error)) => error,
+                },
+                Ok(Err(error)) => error,
+                Err(_) => SessionError::Other("an attempt was not answered".to_owned()),
+            };
+            // Each further attempt could bring the account nearer to being locked.
+            let is_final = error.status() == Some(NtStatus::LOGON_FAILURE);
+            if is_final || clock::now() + Nanos::from(pause) >= until {
+                return Err(error);
+            }
+            sleep(pause).await;
+            pause = PAUSE_MAX.min(pause * 2);
+        }
+    }
+}
+
+/// A driver that is replaced when it loses a connection.
+pub(crate) struct Reconnecting<C: Connector> {
+    /// The driver, if it has its connections.
+    driver: Option<C::Driver>,
+    /// The loss that is being mended.
+    loss: Option<Box<LinkLoss<C::Driver>>>,
+    /// Slots of the calls without a final answer.
+    in_flight: HashSet<u32>,
+    /// Where sockets are under load. Before the load, a lost connection ends the group.
+    sockets: Option<LoadSockets>,
+    connector: ReconnectingConnector<C>,
+    clients: Box<[u32]>,
+}
+
+/// A lost connection, and how far its replacement is.
+struct LinkLoss<D> {
+    lost: Box<LostLink>,
+    stage: LossStage<D>,
+}
+
+/// A future that opens new sessions.
+type Opening<D> = Pin<Box<dyn Future<Output = Result<Opened<D>, SessionError>>>>;
+
+enum LossStage<D> {
+    /// The calls in flight have no answer yet.
+    Found,
+    Opening(Opening<D>),
+    /// The new driver is in its place, and this is left to report.
+    Opened(Opened<()>),
+}
+
+impl<C: Connector> Reconnecting<C> {
+    /// Keeps the group after the loss of a connection. Any other error ends it.
+    #[cold]
+    fn found(&mut self, error: Dropped, scratch: &mut Scratch) -> Result<(), Dropped> {
+        let lost = match error {
+            Dropped::Link(lost) if self.sockets.is_some() => lost,
+            other => return Err(other),
+        };
+        // Bytes for the old connection must not reach another one.
+        scratch.output.clear();
+        self.driver = None;
+        let stage = LossStage::Found;
+        self.loss = Some(Box::new(LinkLoss { lost, stage }));
+        Ok(())
+    }
+
+    /// Advances the replacement. Puts the new sockets under load.
+    #[cold]
+    fn advance(&mut self, context: &mut Context<'_>) -> Result<(), Dropped> {
+        let (Some(loss), Some(sockets)) = (&mut self.loss, &self.sockets) else {
+            return Ok(());
+        };
+        let LossStage::Opening(opening) = &mut loss.stage else {
+            return Ok(());
+        };
+        let Poll::Ready(opened) = opening.as_mut().poll(context) else {
+            return Ok(());
+        };
+        let opened = opened.map_err(|source| {
+            Dropped::NotReconnected(Box::new(NotReconnected {
+                lost: (*loss.lost).clone(),
+                limit: self.connector.limit.into(),
+                reason: source.to_string(),
+            }))
+        })?;
+        loss.stage = LossStage::Opened(opened.map(|driver| self.driver = Some(driver)));
+        match &mut self.driver {
+            Some(driver) => driver.begin_load(&sockets.under_load()),
+            None => Ok(()),
+        }
+    }
+
+    /// Reports that a connection is lost, or that all are back.
+    #[cold]
+    fn report(&mut self, sink: &mut impl Sink) -> Result<(), Dropped> {
+        let Some(mut loss) = self.loss.take() else {
+            return Ok(());
+        };
+        match loss.stage {
+            LossStage::Found => {
+                sink.link_lost(&loss.lost);
+                let mut slots: Vec<_> = self.in_flight.drain().collect();
+                slots.sort_unstable();
+                for slot in slots {
+                    let status = NtStatus::CONNECTION_DISCONNECTED;
+                    sink.answer(&Answer::bare(slot, Extent::Lost, status))?;
+                }
+                let connector = self.connector.clone();
+                let opening = connector.replace(self.clients.clone(), loss.lost.at);
+                loss.stage = LossStage::Opening(Box::pin(opening));
+                self.loss = Some(loss);
+            }
+            LossStage::Opening(_) => self.loss = Some(loss),
+            LossStage::Opened(opened) => {
+                sink.link_back();
+                for caching in opened.granted {
+                    sink.granted(caching);
+                }
+                (0..opened.breaks).for_each(|_| sink.broken());
+                for (took, outcome) in opened.acknowledged {
+                    sink.acknowledged(took, outcome);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C: Connector> Driver for Reconnecting<C> {
+    fn begin_load(&mut self, sockets: &LoadSockets) -> Result<(), Dropped> {
+        self.sockets = Some(sockets.clone());
+        match &mut self.driver {
+            Some(driver) => driver.begin_load(sockets),
+            None => Ok(()),
+        }
+    }
+
+    fn has_room(&self, scratch: &Scratch) -> bool {
+        let driver = self.driver.as_ref();
+        driver.is_none_or(|driver| driver.has_room(scratch))
+    }
+
+    fn submit(
+        &mut self,
+        call: &Call,
+        scratch: &mut Scratch,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), Busy> {
+        match &mut self.driver {
+            Some(driver) if self.loss.is_none() => driver.submit(call, scratch, data)?,
+            _ => return Err(Busy::Link),
+        }
+        self.in_flight.insert(call.slot);
+        Ok(())
+    }
+
+    fn flush(&mut self, context: &mut Context<'_>, scratch: &mut Scratch) -> Result<(), Dropped> {
+        match &mut self.driver {
+            Some(driver) if self.loss.is_none() => match driver.flush(context, scratch) {
+                Ok(()) => Ok(()),
+                Err(error) => self.found(error, scratch),
+            },
+            _ => self.advance(context),
+        }
+    }
+
+    fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut Scratch,
+    ) -> Poll<Result<usize, Dropped>> {
+        match (&mut self.driver, &self.loss) {
+            (Some(driver), None) => match driver.poll_receive(context, scratch) {
+                Poll::Ready(Err(error)) => Poll::Ready(self.found(error, scratch).map(|()| 0)),
+                polled => polled,
+            },
+            (_, Some(loss)) if matches!(loss.stage, LossStage::Opening(_)) => Poll::Pending,
+            // There is something to report.
+            _ => Poll::Ready(Ok(0)),
+        }
+    }
+
+    fn take_answers(
+        &mut self,
+        received: usize,
+        now: Nanos,
+        scratch: &mut Scratch,
+        sink: &mut impl Sink,
+    ) -> Result<(), Dropped> {
+        match &mut self.driver {
+            Some(driver) if self.loss.is_none() => {
+                let in_flight = &mut self.in_flight;
+                let sink = &mut Answers { sink, in_flight };
+                match driver.take_answers(received, now, scratch, sink) {
+                    Ok(()) => Ok(()),
+                    Err(error) => self.found(error, scratch),
+                }
+            }
+            _ => self.report(sink),
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.holds_group() || self.driver.as_ref().is_some_and(Driver::is_awaited)
+    }
+
+    fn holds_group(&self) -> bool {
+        self.loss.is_some()
+    }
+
+    fn why_overdue(&self) -> Option<Dropped> {
+        self.driver.as_ref().and_then(Driver::why_overdue)
+    }
+
+    async fn close(self) {
+        if let Some(driver) = self.driver {
+            driver.close().await;
+        }
+    }
+}
+
+/// Follows which calls a driver has answered.
+struct Answers<'a, S> {
+    sink: &'a mut S,
+    in_flight: &'a mut HashSet<u32>,
+}
+
+impl<S: Sink> Sink for Answers<'_, S> {
+    fn answer(&mut self, answer: &Answer<'_>) -> Result<(), Dropped> {
+        if !matches!(answer.extent, Extent::Interim | Extent::Part) {
+            self.in_flight.remove(&answer.slot);
+        }
+        self.sink.answer(answer)
+    }
+
+    fn granted(&mut self, caching: Caching) {
+        self.sink.granted(caching);
+    }
+
+    fn broken(&mut self) {
+        self.sink.broken();
+    }
+
+    fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {
+        self.sink.acknowledged(took, outcome);
+    }
+
+    fn reauthenticated(&mut self, since: Nanos) {
+        self.sink.reauthenticated(since);
+    }
+
+    fn link_lost(&mut self, lost: &LostLink) {
+        self.sink.link_lost(lost);
+    }
+
+    fn link_back(&mut self) {
+        self.sink.link_back();
+    }
+
+    fn parts(&mut self, slot: u32, parts: impl Iterator<Item = (OpKind, Nanos)>) {
+        self.sink.parts(slot, parts);
+    }
+}
