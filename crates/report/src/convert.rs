@@ -23,9 +23,10 @@ use smbench_model::record::{
 use smbench_model::sessions::Caching;
 
 use crate::doc::{
-    CalibrationDoc, ClientDoc, DriverDoc, FairnessDoc, FlushDoc, GeneratorDoc, LoadPointDoc,
-    MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION, STALL_NS_MIN,
-    SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc, WriteDoc,
+    CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
+    LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION,
+    STALL_NS_MIN, SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc,
+    WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -183,6 +184,7 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
     let window_s = record.window.as_secs_f64();
     let throughput_mbps = throughput_mbps(bytes_read + bytes_written, window_s);
     let ops_per_s = per(all.count() as f64, window_s);
+    let events = record.ops.events();
     let stall = stall(record.punctuality.in_flight_max.0, all.service.max());
     LoadPointDoc {
         clients: record.clients,
@@ -209,6 +211,8 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         replayed: None,
         clients_served: Some(record.clients_served),
         dropouts: record.dropouts.clone(),
+        events: events.kept().iter().map(EventDoc::from).collect(),
+        events_left_out: (events.left_out() > 0).then(|| events.left_out()),
         client: client(record.client, all.count()),
         server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
         stalled: Some(stall.is_some()),

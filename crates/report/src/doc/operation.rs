@@ -48,7 +48,8 @@ pub struct FailureDoc {
     /// The kind of operation: `read`, `create` and so on.
     pub op: String,
     /// The NTSTATUS by name, or by number if smbench has no name for it. `short`
-    /// for an answer with too few bytes, `wrong-data` under verification.
+    /// for an answer with too few bytes, `wrong-data` under verification,
+    /// `lost-connection` if no answer came because the connection was lost and replaced.
     pub status: String,
     /// The NTSTATUS as `0xC0000022`; `null` if the cause was not a status.
     pub code: Option<String>,

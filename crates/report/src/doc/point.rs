@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{Dropout, OpTotals, Verification};
 
+use super::event::EventDoc;
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
 use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_for};
@@ -91,6 +92,13 @@ pub struct LoadPointDoc {
     pub clients_served: Option<u32>,
     /// Clients that did not run the whole window.
     pub dropouts: Vec<Dropout>,
+    /// Connections that were lost and replaced under load, in the order of instants. Absent if
+    /// there were none. A run that does not replace connections has `dropouts` instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<EventDoc>,
+    /// Number of further events, which `events` does not list. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events_left_out: Option<u64>,
     /// The generator's own use of CPU and memory.
     pub client: ClientDoc,
     /// The server's own use of CPU. Absent in documents of releases that did not

@@ -15,7 +15,8 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    ConcurrencyDoc, FairnessDoc, GeneratorDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, SeriesDoc,
+    ConcurrencyDoc, EventDoc, FairnessDoc, GeneratorDoc, LoadPointDoc, Named, OfferedDoc, OpDoc,
+    PlanDoc, SeriesDoc,
 };
 use crate::latency::{Hdr, LatencyDoc, pool};
 use crate::statistics::per;
@@ -155,10 +156,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let sum = |of: fn(&LoadPointDoc) -> u64| total(parts.iter().map(|part| of(part.point)));
     let seconds =
         |of: fn(&LoadPointDoc) -> f64| parts.iter().map(|part| of(part.point)).sum::<f64>();
-    let end = if parts
-        .iter()
-        .all(|part| part.part.doc.plan.is_until_replayed())
-    {
+    let mut plans = parts.iter().map(|part| &part.part.doc.plan);
+    let end = if plans.all(PlanDoc::is_until_replayed) {
         WindowEnd::Clients
     } else {
         WindowEnd::Clock
@@ -212,6 +211,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         replayed: replayed(parts),
         clients_served: count(parts, |point| point.clients_served),
         dropouts: dropouts(parts),
+        events: events(parts),
+        events_left_out: events_left_out(parts),
         client: client(parts, service.len()),
         server_cpu: server_cpu(parts, (mbps, ops_per_s, window_s)),
         generator_limited: Some(generator.limited),
@@ -285,6 +286,21 @@ fn rate(parts: &[PartPoint<'_>]) -> Option<f64> {
         Some(Named::Known(RateScope::Client)) => rates().sum(),
         _ => parts[0].point.rate,
     }
+}
+
+fn events_left_out(parts: &[PartPoint<'_>]) -> Option<u64> {
+    let left_out = parts.iter().filter_map(|part| part.point.events_left_out);
+    left_out.reduce(u64::saturating_add)
+}
+
+/// Returns the events of all parts in the order of their instants.
+fn events(parts: &[PartPoint<'_>]) -> Vec<EventDoc> {
+    let events = parts
+        .iter()
+        .flat_map(|part| part.point.events.iter().cloned());
+    let mut events: Vec<_> = events.collect();
+    events.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    events
 }
 
 fn dropouts(parts: &[PartPoint<'_>]) -> Vec<Dropout> {

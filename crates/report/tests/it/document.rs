@@ -4,6 +4,7 @@ mod keys;
 mod passes;
 mod plan;
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json as value};
@@ -12,7 +13,7 @@ use smbench_model::contents::Verify;
 use smbench_model::contents::block::Mismatch;
 use smbench_model::contents::verify::ReadVerdict;
 use smbench_model::kind::OpKind;
-use smbench_model::record::{OperationFailure, Outcome, Phase, RunRecord};
+use smbench_model::record::{EventKind, LoadEvent, OperationFailure, Outcome, Phase, RunRecord};
 use smbench_protocol::NtStatus;
 use smbench_report::metric::Metric;
 use smbench_report::{RunDoc, render};
@@ -143,6 +144,34 @@ fn failures_are_named() {
         {"op": "write", "status": "wrong-data", "code": null, "count": 1},
     ]);
     assert_eq!(point["failures"], expected);
+}
+
+#[test]
+fn events_stand_in_the_document_only_where_there_are_some() {
+    let (quiet, mut point) = (point(1, 1, 4), point(2, 1, 4));
+    book(&mut point.ops, Phase::Window, |ops| {
+        for (at, kind) in [
+            (1_500_000_000, EventKind::LinkLost),
+            (3_500_000_000, EventKind::LinkBack),
+        ] {
+            ops.event(LoadEvent {
+                at: Nanos(at),
+                kind,
+                clients: 2,
+            });
+        }
+    });
+    let doc = document(&run(vec![quiet, point]));
+    let json = json(&doc);
+    assert_eq!(json["load_points"][0].get("events"), None);
+    let expected = serde_json::json!([
+        {"kind": "link-lost", "at_s": 1.5, "clients": 2},
+        {"kind": "link-back", "at_s": 3.5, "clients": 2},
+    ]);
+    assert_eq!(json["load_points"][1]["events"], expected);
+    assert_eq!(json["load_points"][1].get("events_left_out"), None);
+    let read = RunDoc::parse(doc.to_json().as_bytes(), Path::new("here")).unwrap();
+    assert_eq!(read.load_points[1].events, doc.load_points[1].events);
 }
 
 #[test]

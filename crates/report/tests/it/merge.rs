@@ -16,8 +16,9 @@ use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, Spacing};
 use smbench_model::part::{ClientPart, ClientRange};
 use smbench_model::record::{
-    ClientUsage, Fairness, GeneratorRecord, LoadPointRecord, OperationFailure, Phase, Punctuality,
-    Recorder, ReplayDifference, RunRecord, Series, SeriesDetail, Tally, Times, latency_histogram,
+    ClientUsage, EventKind, Fairness, GeneratorRecord, LoadEvent, LoadPointRecord,
+    OperationFailure, Phase, Punctuality, Recorder, ReplayDifference, RunRecord, Series,
+    SeriesDetail, Tally, Times, latency_histogram,
 };
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
@@ -45,6 +46,8 @@ enum Ended {
     Success(u32),
     Failure(OperationFailure),
     Difference(NtStatus),
+    /// With its connection, which was replaced.
+    Lost,
 }
 
 fn booked(clients: u32) -> impl Strategy<Value = Booked> {
@@ -66,6 +69,7 @@ fn booked(clients: u32) -> impl Strategy<Value = Booked> {
         1 => status.clone().prop_map(|status| Ended::Failure(OperationFailure::Status(status))),
         1 => Just(Ended::Failure(OperationFailure::Short)),
         1 => status.prop_map(Ended::Difference),
+        1 => Just(Ended::Lost),
     ];
     let kind = prop::sample::select(kinds.to_vec());
     let times = (1_u64..10_000_000_000, 0_u64..100_000_000);
@@ -111,6 +115,14 @@ fn book(recorder: &mut Recorder, op: &Booked) {
             recorder.caching_mut().breaks += u64::from(bytes % 7 == 0);
         }
         Ended::Failure(failure) => recorder.failure(op.kind, failure),
+        Ended::Lost => {
+            recorder.failure(op.kind, OperationFailure::Lost);
+            recorder.event(LoadEvent {
+                at: Nanos(op.service),
+                kind: EventKind::LinkLost,
+                clients: op.client + 1,
+            });
+        }
         Ended::Difference(recorded) => recorder.difference(ReplayDifference {
             kind: op.kind,
             recorded: Some(recorded),
