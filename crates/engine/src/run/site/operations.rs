@@ -106,7 +106,7 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
         // The opens of a replay cannot be made again.
         DriverKind::Native
             if let ReconnectPolicy::Within(limit) = site.reconnect
-                && plan.work.workload.replay().is_none() =>
+                && plan.only().workload.replay().is_none() =>
         {
             let connector = native::NativeConnect(site, T::Encoder::new);
             worker_maker(WorkerParts {
