@@ -10,6 +10,7 @@ mod contradiction;
 mod judge;
 mod passes;
 mod sessions;
+mod slow;
 
 use smbench_model::search::{
     ProbeVerdict, SearchBounds, SearchEnd, SearchProbe, SearchSpec, SearchStep,

@@ -2,7 +2,7 @@
 
 use smbench_model::setting::HOLD;
 
-use super::{Find, busy_machine, sessions};
+use super::{Find, busy_machine, sessions, slow};
 use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
 use crate::replayed::Replayed;
 use crate::threshold::Threshold;
@@ -14,6 +14,9 @@ const BUSY_SHARE: f64 = 0.8;
 
 /// How much longer than at the fastest load point requests take, if a server has no queue.
 const QUEUED: f64 = 1.5;
+
+/// First words of the reason of a window without an answer.
+const NOTHING_COMPLETED: &str = "no operation completed";
 
 /// Words in the reason of a request without an answer.
 const NO_ANSWER: &str = "no answer";
@@ -46,7 +49,13 @@ impl Find {
     /// Judges the last load point of a document.
     pub(super) fn judgement(&self, doc: &RunDoc, point: &LoadPointDoc) -> ProbeJudgement {
         let is_other_work = Replayed::of([point]).is_too_many();
-        if let Some(reason) = own_limit(point).filter(|_| !is_other_work) {
+        let own_limit = own_limit(point).filter(|_| !is_other_work);
+        // Probes without an answer have the same reason first, whatever else was seen.
+        if let Some(nothing) = self.nothing_completed(point) {
+            let delay = own_limit.or_else(|| delay(point));
+            return broken(nothing, delay);
+        }
+        if let Some(reason) = own_limit {
             return ProbeJudgement::of(ProbeOutcome::ClientLimited, reason);
         }
         let delay = delay(point);
@@ -77,6 +86,21 @@ impl Find {
             return broken(reason, delay.filter(|_| nothing_failed));
         }
         self.by_conditions(doc, point, delay)
+    }
+
+    /// Returns the reason of a point whose window had no answer, if nothing else failed.
+    fn nothing_completed(&self, point: &LoadPointDoc) -> Option<String> {
+        let reason = point.invalid_reason.as_deref().unwrap_or_default();
+        let attempts = point.setup.attempts.as_ref();
+        let is_refused = attempts.is_some_and(|attempts| attempts.failed > 0);
+        (!is_refused && reason.starts_with(NOTHING_COMPLETED)).then(|| {
+            let advice = slow::told(self.kind, point);
+            [Some(reason.to_owned()), advice]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("; ")
+        })
     }
 
     /// Judges the conditions, and whether a rate was reached.
@@ -128,9 +152,12 @@ impl Find {
                 }
             }
         }
-        if let Some(reason) = self.missed(point) {
-            return broken(reason, delay);
+        let slow = slow::told(self.kind, point);
+        if let Some(reason) = self.missed(doc, point) {
+            let reason = [Some(reason), slow].into_iter().flatten();
+            return broken(reason.collect::<Vec<_>>().join("; "), delay);
         }
+        held.extend(slow);
         if held.is_empty() {
             held.push("rate reached".to_owned());
         }
@@ -187,12 +214,14 @@ impl Find {
 
     /// Tells which share of a rate was reached, if the rate was missed. The limit is
     /// stricter than that of a run, because a load just above what the server takes is missed
-    /// by little. Two operations may always be at the edges of the window.
-    fn missed(&self, point: &LoadPointDoc) -> Option<String> {
+    /// by little. Two operations may always be at the edges of the window. Log-ons that were
+    /// due less than a log-on before its end are not missed.
+    fn missed(&self, doc: &RunDoc, point: &LoadPointDoc) -> Option<String> {
         let offered = point.rated()?;
         let share = offered.reached_share()?;
         let due = offered.operations as f64;
-        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0);
+        let allowed = (due * (self.spec.precision / 2.0).min(0.01)).max(2.0)
+            + slow::due_too_late(self.kind, doc, point);
         ((1.0 - share) * due > allowed).then(|| {
             let [reached, needed] = [share, 1.0 - allowed / due].map(|of| percent(of * 100.0));
             format!("{reached} of the rate reached, {needed} needed")

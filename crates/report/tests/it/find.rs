@@ -119,6 +119,60 @@ fn a_window_without_an_operation_on_a_busy_machine_is_not_the_server_s() {
     assert_eq!(outcome, ProbeOutcome::Broke);
 }
 
+/// Makes log-ons of these seconds at 1 a second for 12 s, after a ramp of 1 s.
+fn with_slow_log_ons(seconds: u64, answered: u64) -> RunDoc {
+    let ns = |doc: &mut LoadPointDoc, name: &str, ns: u64| {
+        let mut op = doc.ops.values().next().unwrap().clone();
+        let took = op.service_ns.as_mut().unwrap();
+        (took.min, took.mean) = (ns, ns as f64);
+        doc.ops.insert(name.to_owned(), op);
+    };
+    let mut doc = probed(&[400], |point| {
+        point.window_s = 12.0;
+        let offered = serde_json::json!({
+            "operations": 12, "ops_per_s": 1.0, "answered": answered, "rate_missed": false,
+            "late": 0, "dropped": 0, "delay_ns_max": 0,
+        });
+        point.offered = serde_json::from_value(offered).unwrap();
+        ns(point, "session", seconds * 1_000_000_000);
+        ns(point, "session_tree_connect", seconds * 990_000_000);
+    });
+    doc.plan.ramp_up_s = 1.0;
+    doc
+}
+
+/// No server answers a log-on in less time than it takes.
+#[test]
+fn log_ons_that_were_due_too_late_are_not_missed() {
+    let slow = with_slow_log_ons(5, 8);
+    let (outcome, reason) = judged(FindKind::Logons, "errors < 100%", &slow);
+    assert_eq!(outcome, ProbeOutcome::Held, "{reason}");
+    let told = "log-ons took 5.00 s, nearly all in session_tree_connect; use a longer hold";
+    assert!(reason.ends_with(told), "{reason}");
+    // A server that answers fewer than that is too slow, as are quick log-ons that are missing.
+    for (seconds, answered) in [(5, 5), (0, 8)] {
+        let slow = with_slow_log_ons(seconds, answered);
+        let (outcome, reason) = judged(FindKind::Logons, "errors < 100%", &slow);
+        assert_eq!(outcome, ProbeOutcome::Broke, "{reason}");
+        assert!(reason.contains(" of the rate reached"), "{reason}");
+    }
+}
+
+/// Equal probes have equal reasons.
+#[test]
+fn a_window_without_an_operation_is_the_first_reason() {
+    let nothing = "no operation completed in the window: 4 log-ons were in flight";
+    let doc = probed(&[400], |point| {
+        (point.valid, point.invalid_reason) = (false, Some(nothing.to_owned()));
+        point.latency_ns = None;
+        point.generator_limited = Some(true);
+        point.offered = None;
+    });
+    let (outcome, reason) = judged(FindKind::Logons, "errors < 1%", &doc);
+    assert_eq!(outcome, ProbeOutcome::ClientLimited);
+    assert!(reason.starts_with(nothing), "{reason}");
+}
+
 /// Another work than the recorded one says nothing about the machine.
 #[test]
 fn a_replay_that_went_otherwise_breaks_a_probe_on_a_busy_machine_too() {
