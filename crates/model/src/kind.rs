@@ -129,6 +129,16 @@ impl OpKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Returns a number of operations of this kind in words: `4 read`, `4 log-ons`.
+    #[must_use]
+    pub fn counted(self, count: u64) -> String {
+        match (self, count) {
+            (Self::Session, 1) => "1 log-on".to_owned(),
+            (Self::Session, _) => format!("{count} log-ons"),
+            _ => format!("{count} {}", self.name()),
+        }
+    }
+
     /// Returns the direction in which this kind carries application data, if it
     /// does. Data that the server itself copies has no direction: throughput is
     /// what clients read and wrote.

@@ -47,7 +47,7 @@ macro_rules! settings {
 settings! {
     ACCESS "@access"  CLIENTS "@clients"  CLIENT_RANGE "@client_range"
     CONNECTIONS_PER_SESSION "@connections_per_session"  DETAILS "@details"
-    DIALECT "@dialect"  DRIVER "@driver"  FAIL_IF "@fail_if"  FILE_NUM "@file_num"
+    DIALECT "@dialect"  DRIVER "@driver"  DURATION "@duration"  FAIL_IF "@fail_if"  FILE_NUM "@file_num"
     FILE_SIZE "@file_size"  FILE_TOTAL_SIZE "@file_total_size"  FORCE "@force"  HOLD "@hold"
     KDC "@kdc"  OPLOCK "@oplock"  OUT "@out"  OUTSTANDING "@outstanding"  RATE "@rate"
     READ "@read"  REALM "@realm"  REPEAT "@repeat"  SERVER_FLUSH "@server_flush"

@@ -24,6 +24,8 @@ pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
+pub(crate) use in_flight::NOTHING_COMPLETED;
+pub use in_flight::reason_in_brief;
 pub use intervals::repeats;
 pub use machines::machines;
 pub use operations::operations;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
-use smbench_report::text::height;
+use smbench_report::text::{height, reason_in_brief};
 use smbench_report::{Disclosure, IntervalLog, RunDoc};
 
 use crate::failure::Failure;
@@ -202,7 +202,7 @@ impl<K> Watch<'_, K> {
         let mut line = format!("{}: {}", place.join(", "), height(doc, point));
         if !point.valid {
             let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");
-            line += &format!(", not valid: {reason}");
+            line += &format!(", not valid: {}", reason_in_brief(reason));
         }
         let left = &self.part.left;
         if left.share() < 1.0 {

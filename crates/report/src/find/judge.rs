@@ -1,10 +1,11 @@
 //! How a search judges a probe by its load point.
 
-use smbench_model::setting::HOLD;
+use smbench_model::setting::{DURATION, HOLD};
 
 use super::{Find, busy_machine, sessions, slow};
 use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
 use crate::replayed::Replayed;
+use crate::text::NOTHING_COMPLETED;
 use crate::threshold::Threshold;
 use crate::units::{counted, percent};
 
@@ -14,9 +15,6 @@ const BUSY_SHARE: f64 = 0.8;
 
 /// How much longer than at the fastest load point requests take, if a server has no queue.
 const QUEUED: f64 = 1.5;
-
-/// First words of the reason of a window without an answer.
-const NOTHING_COMPLETED: &str = "no operation completed";
 
 /// Words in the reason of a request without an answer.
 const NO_ANSWER: &str = "no answer";
@@ -94,12 +92,12 @@ impl Find {
         let attempts = point.setup.attempts.as_ref();
         let is_refused = attempts.is_some_and(|attempts| attempts.failed > 0);
         (!is_refused && reason.starts_with(NOTHING_COMPLETED)).then(|| {
-            let advice = slow::told(self.kind, point);
-            [Some(reason.to_owned()), advice]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; ")
+            let length = if self.kind == FindKind::Logons {
+                HOLD
+            } else {
+                DURATION
+            };
+            format!("{reason}; use a longer {length}")
         })
     }
 
@@ -157,13 +155,13 @@ impl Find {
             let reason = [Some(reason), slow].into_iter().flatten();
             return broken(reason.collect::<Vec<_>>().join("; "), delay);
         }
-        held.extend(slow);
         if held.is_empty() {
             held.push("rate reached".to_owned());
         }
+        let held: Vec<_> = slow.into_iter().chain([held.join(", ")]).collect();
         ProbeJudgement {
             doubt: self.busy(doc, point),
-            ..ProbeJudgement::of(ProbeOutcome::Held, held.join(", "))
+            ..ProbeJudgement::of(ProbeOutcome::Held, held.join("; "))
         }
     }
 

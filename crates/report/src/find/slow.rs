@@ -32,9 +32,7 @@ pub(super) fn due_too_late(kind: FindKind, doc: &RunDoc, point: &LoadPointDoc) -
 /// if they did not.
 pub(super) fn told(kind: FindKind, point: &LoadPointDoc) -> Option<String> {
     let log_ons = op(point, OpKind::Session).filter(|_| kind == FindKind::Logons)?;
-    let Some(took) = log_ons.service_ns else {
-        return log_ons.in_flight.map(|_| format!("use a longer {HOLD}"));
-    };
+    let took = log_ons.service_ns?;
     if took.mean < LONG * point.window_s * 1e9 {
         return None;
     }

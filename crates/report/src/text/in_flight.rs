@@ -3,8 +3,35 @@
 //! A closed loop always has operations in flight. They are shown where a kind had at least as
 //! many in flight as completed, and the longest had waited for a tenth of the window.
 
+use smbench_model::kind::OpKind;
+use smbench_model::setting::DURATION;
+
 use crate::doc::{LoadPointDoc, OpDoc};
 use crate::units::{counted, latency, plain};
+
+/// First words of the reason of a window without an answer.
+pub(crate) const NOTHING_COMPLETED: &str = "no operation completed";
+
+/// Returns the reason of a load point that is not valid, without what a window without an
+/// answer waited for.
+#[must_use]
+pub fn reason_in_brief(reason: &str) -> &str {
+    let from = reason.find(NOTHING_COMPLETED);
+    let end = from.and_then(|from| Some(from + reason[from..].find(": ")?));
+    end.map_or(reason, |end| &reason[..end])
+}
+
+/// Returns what a user can do about a window without an answer. `None` if there was one.
+pub(super) fn advice(point: &LoadPointDoc) -> Option<String> {
+    let reason = point.invalid_reason.as_deref()?;
+    reason.starts_with(NOTHING_COMPLETED).then(|| {
+        let probe = match point.ops_before {
+            Some(0) => ", or check the server with `smbench probe`",
+            _ => "",
+        };
+        format!("use a longer {DURATION}{probe}")
+    })
+}
 
 /// Number of kinds that are named.
 const NAMED_MAX: usize = 3;
@@ -39,7 +66,9 @@ pub(super) fn in_words(point: &LoadPointDoc) -> Option<String> {
             0 => "none".to_owned(),
             count => count.to_string(),
         };
-        format!("{in_flight} {} ({completed} completed)", plain(name))
+        let counted = OpKind::named(name).map(|kind| kind.counted(in_flight));
+        let counted = counted.unwrap_or_else(|| format!("{in_flight} {}", plain(name)));
+        format!("{counted} ({completed} completed)")
     });
     let mut named: Vec<_> = named.collect();
     let more = waiting.len().saturating_sub(NAMED_MAX);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools as _;
 use smbench_model::record::RecycleBin;
 
-use super::in_flight::in_words;
+use super::in_flight::{advice, in_words};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{LoadPointDoc, RunDoc};
 use crate::load::Load;
@@ -40,6 +40,7 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
         pass.repeat,
         plain(reason)
     );
+    text.extend(advice(pass).map(|told| format!("  {told}\n")));
     // A window without any answer has them in its reason.
     let in_flight = in_words(pass).filter(|_| !reason.contains(" in flight"));
     text.extend(in_flight.map(|told| format!("  {told}\n")));

@@ -97,8 +97,8 @@ fn a_window_without_an_operation_on_a_busy_machine_is_not_the_server_s() {
     });
     let (outcome, reason) = judged(FindKind::Logons, "errors < 1%", &doc);
     assert_eq!(outcome, ProbeOutcome::ClientLimited);
-    let told = "no operation completed in the window; this machine was busy: programs other than \
-                smbench and the server had 93 % of its CPUs";
+    let told = "no operation completed in the window; use a longer hold; this machine was busy: \
+                programs other than smbench and the server had 93 % of its CPUs";
     assert_eq!(reason, told);
     let doc = probed(&[400], |point| {
         none(point);
@@ -148,7 +148,7 @@ fn log_ons_that_were_due_too_late_are_not_missed() {
     let (outcome, reason) = judged(FindKind::Logons, "errors < 100%", &slow);
     assert_eq!(outcome, ProbeOutcome::Held, "{reason}");
     let told = "log-ons took 5.00 s, nearly all in session_tree_connect; use a longer hold";
-    assert!(reason.ends_with(told), "{reason}");
+    assert!(reason.starts_with(told), "{reason}");
     // A server that answers fewer than that is too slow, as are quick log-ons that are missing.
     for (seconds, answered) in [(5, 5), (0, 8)] {
         let slow = with_slow_log_ons(seconds, answered);

@@ -4,6 +4,7 @@
 use smbench_model::record::{RecycleBin, RunRecord};
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
+use smbench_report::text::reason_in_brief;
 
 use super::publish::publish;
 use super::{Ran, RunContext};
@@ -46,7 +47,9 @@ pub(super) fn conclude(
     let written = publish(&doc, path, invalid, context);
     let cases = save_cases(gate.junit, invalid, &doc.conditions);
     if let Some(reason) = reason {
-        context.complain(reason);
+        let brief = reason_in_brief(&reason);
+        let is_alone = context.output.quiet;
+        context.complain(if is_alone { &reason } else { brief });
     }
     let exit = exit.max(cleaned_up).max(exit_of(&doc.conditions));
     let ended = context.with_files(Ok(exit), saved.and(written).and(cases).and(logged));

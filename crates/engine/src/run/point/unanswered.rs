@@ -33,7 +33,7 @@ fn in_flight(ops: &Tally) -> Option<String> {
     let mut named: Vec<_> = kinds
         .iter()
         .take(NAMED_MAX)
-        .map(|(kind, of)| format!("{} {}", of.count, kind.name()))
+        .map(|(kind, of)| kind.counted(of.count))
         .collect();
     let others: u64 = kinds.iter().skip(NAMED_MAX).map(|(_, of)| of.count).sum();
     named.extend((others > 0).then(|| format!("{others} of other kinds")));

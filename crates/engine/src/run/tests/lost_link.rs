@@ -198,7 +198,7 @@ fn cut_within(
     let url = server.url.replace(&format!(":{from}"), &format!(":{to}"));
     let profile = profile::load(name).unwrap();
     let plan: Arc<Plan> = Arc::new(plan(&url, &server.password, &profile, options));
-    let mix = Mix::new(&plan.work.workload);
+    let mix = Mix::new(&plan.only().workload);
     let count = Arc::new(AtomicU64::new(0));
     let supplies = Counted {
         drawn: Drawn {
@@ -207,7 +207,7 @@ fn cut_within(
         },
         count: Arc::clone(&count),
     };
-    let empty = Recorder::expecting(plan.work.workload.kinds(), &plan.work.load);
+    let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
     let exchange = RecorderExchange::new(1, empty.clone(), (None, SeriesDetail::Summaries));
     let exchange = Arc::new(exchange);
     exchange.give_back((0..SPARE).map(|_| empty.clone()));

@@ -220,7 +220,7 @@ fn log_ons_that_missed_the_window_are_named_with_their_step() {
     assert_eq!(in_flight(OpKind::SessionLogOn), 0);
     let reason = point.invalid.unwrap_or_default();
     let (waits, before) = (
-        "window: 2 session (2 in session_tree_connect) were in flight, the longest for ",
+        "window: 2 log-ons (2 in session_tree_connect) were in flight, the longest for ",
         " s; no operation completed before it",
     );
     assert!(

@@ -82,6 +82,12 @@ fn few_answers_are_a_caution_and_a_reason_is_not_repeated() {
     none.invalid = Some(reason.to_owned());
     let text = render(&document(&run(vec![none])));
     assert!(!text.contains("when the window closed, the"), "{text}");
+    assert!(text.contains("\n  use a longer duration\n"), "{text}");
+    assert_eq!(
+        text::reason_in_brief(&format!("4 clients: {reason}")),
+        "4 clients: no operation completed in the window"
+    );
+    assert_eq!(text::reason_in_brief("4 errors: x"), "4 errors: x");
 }
 
 /// A closed loop always has operations in flight.
