@@ -35,6 +35,7 @@ pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, recycled, remarks};
 pub use summary::{Passage, interrupted, summary, to_markdown, verdict, verdict_of_one};
 pub use wrap::wrapped;
+use wrap::wrapped_lines;
 
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
@@ -46,7 +47,7 @@ use crate::units::{self, labelled};
 #[must_use]
 pub fn render(doc: &RunDoc) -> String {
     let curve = Curve::of(&doc.load_points);
-    let mut sections = vec![labelled(facts(doc))];
+    let mut sections = vec![wrapped_lines(&labelled(facts(doc)), 9)];
     if let Some(find) = &doc.find {
         sections.push(probes(find).to_text());
         sections.extend(scatter::scatter(doc, find));
@@ -58,8 +59,8 @@ pub fn render(doc: &RunDoc) -> String {
         let is_search = doc.find.is_some();
         let notes = match is_search {
             // The probes tell which rates were missed.
-            true => footnotes(&curve),
-            false => footnotes(&curve) + &rate_lines(doc),
+            true => wrapped_lines(&footnotes(&curve), 2),
+            false => wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc),
         };
         sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(repeats(&curve).map(|table| table.to_text()));
@@ -75,7 +76,7 @@ pub fn render(doc: &RunDoc) -> String {
         sections.extend(operations(&doc.plan.workload, &curve).map(|table| table.to_text()));
         sections.extend(setup_lines(&curve));
     }
-    let mut remarks = remarks(doc);
+    let mut remarks = wrapped_lines(&remarks(doc), 2);
     remarks.extend(reached(doc).map(|line| wrapped(&line)));
     sections.extend((!remarks.is_empty()).then_some(remarks));
     let outcomes = doc.conditions.iter().map(|judged| format!("{judged}\n"));

@@ -10,6 +10,20 @@ pub fn wrapped(line: &str) -> String {
     wrapped_to(COLUMNS, 2, line)
 }
 
+/// Breaks each line that is wider than a terminal, and indents its following lines by this
+/// many spaces. Keeps the spaces of lines that fit.
+pub(super) fn wrapped_lines(text: &str, indent: usize) -> String {
+    text.lines()
+        .map(|line| {
+            if line.chars().count() <= COLUMNS {
+                format!("{line}\n")
+            } else {
+                wrapped_to(COLUMNS, indent, line)
+            }
+        })
+        .collect()
+}
+
 /// Breaks a line at this width, and indents the following lines by this many spaces.
 /// Keeps a number and its unit together. Ends with a newline.
 pub(super) fn wrapped_to(columns: usize, indent: usize, line: &str) -> String {
@@ -67,6 +81,8 @@ mod tests {
         ];
         let broken = format!("{} {}\n  {}\n  end\n", long[0], long[1], long[2]);
         assert_eq!(wrapped(&long.join(" ")), broken);
+        let lines = format!("label    text\n{}\n", long.join(" "));
+        assert_eq!(wrapped_lines(&lines, 2), format!("label    text\n{broken}"));
         let broken = "p99\n  2.00 ms;\n  9 %\n";
         assert_eq!(wrapped_to(10, 2, "p99 2.00 ms; 9 %"), broken);
     }

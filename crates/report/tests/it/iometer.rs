@@ -11,7 +11,7 @@ use smbench_protocol::NtStatus;
 use smbench_report::doc::RunDoc;
 use smbench_report::write_iometer_csv;
 
-use crate::samples::{book, document, on_a_busy_server, point, run};
+use crate::samples::{book, document, on_a_busy_server, point, run, unwrapped};
 
 /// A test of a result file: its access specification, and a row of values by column
 /// name for each target type.
@@ -311,7 +311,7 @@ fn patterns_are_access_specifications_and_replies_halve_transactions() {
     assert_near(tests[0].value("ALL", "Average Transaction Time"), 0.0);
     assert_near(tests[0].value("ALL", "IOps"), per_second);
     // Text and document contain the pattern, too.
-    let text = smbench_report::render(&doc);
+    let text = unwrapped(&smbench_report::render(&doc));
     assert!(
         text.contains(
             "name, with a comma: 4 KiB, 25 % random, 67 % reads, 20.0 ms before each burst, bursts of \

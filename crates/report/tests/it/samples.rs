@@ -335,3 +335,13 @@ pub(crate) fn curve() -> RunRecord {
         point(16, 1, 800),
     ])
 }
+
+/// Returns a text without the breaks in its long lines.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.lines().fold(String::new(), |mut all, line| {
+        let more = line.trim_start_matches(' ');
+        let is_more = matches!(line.len() - more.len(), 2 | 9) && !all.is_empty();
+        all += if is_more { " " } else { "\n" };
+        all + if is_more { more } else { line }
+    }) + "\n"
+}

@@ -24,7 +24,9 @@ use smbench_report::doc::{LoopDoc, RunDoc};
 use smbench_report::text::{height, recycled};
 use smbench_report::{FlushDoc, render};
 
-use crate::samples::{book, curve, document, dropped, metadata_plan, metadata_point, point, run};
+use crate::samples::{
+    book, curve, document, dropped, metadata_plan, metadata_point, point, run, unwrapped,
+};
 
 /// Returns the report without its header, which one test shows completely.
 pub(crate) fn body(text: &str) -> &str {
@@ -312,7 +314,7 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
     let replay = doc.plan.workload.replay.as_ref().unwrap();
     assert_eq!((replay.lines, replay.operations["Unlink"]), (3, 1));
     assert_eq!(replay.skipped["SMB2"], 1);
-    let text = render(&doc);
+    let text = unwrapped(&render(&doc));
     for line in [
         "profile  file-server: replay of my.txt, 2 operations, 1 loop of each client, 1 line left out\n",
         "window   until all clients have ended, 10 s at most\n",
@@ -361,7 +363,7 @@ fn the_header_is_true_to_what_ran() {
 fn what_others_brought_is_not_passed_off_as_the_plans() {
     let mut record = run(vec![point(1, 1, 4)]);
     record.operations = Origin::Own;
-    let text = render(&document(&record));
+    let text = unwrapped(&render(&document(&record)));
     assert!(
         text.contains("seed 42, operations not the profile's\n"),
         "{text}"
@@ -370,7 +372,7 @@ fn what_others_brought_is_not_passed_off_as_the_plans() {
     record.server = ServerFacts::other("channel://store");
     let doc = document(&record);
     assert_eq!(doc.server.dialect, "none");
-    let text = render(&doc);
+    let text = unwrapped(&render(&doc));
     for line in [
         "server   channel://store, not SMB\n",
         "seed 42, driver own, operations not the profile's\n",

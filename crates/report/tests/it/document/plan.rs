@@ -4,7 +4,7 @@ use serde_json::Value;
 use smbench_report::{RunDoc, render};
 
 use super::json;
-use crate::samples::{curve, document, metadata_plan};
+use crate::samples::{curve, document, metadata_plan, unwrapped};
 
 #[test]
 fn the_plan_is_kept_whole() {
@@ -64,7 +64,7 @@ fn names_of_other_releases_are_read_printed_and_kept() {
     later["loop"] = "rate".into();
     let read: RunDoc = serde_json::from_value(later.clone()).unwrap();
     assert_eq!(json(&read), later);
-    let text = render(&read);
+    let text = unwrapped(&render(&read));
     let load = "load     100 operations/s, bursty arrivals, at most 4 outstanding per client, \
                 2 pinned threads, seed 42, driver quic, operations not the profile's, \
                 oplock lease-dir\n";

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::samples::unwrapped;
 use smbench_report::compare::{Input, compare};
 use smbench_report::doc::{DifferenceDoc, FlushDoc, StorageDoc};
 use smbench_report::published::tables;
@@ -25,7 +26,8 @@ fn tables_say_where_honoured_flushes_cost_nothing() {
         });
         let flush = [FlushDoc::Ignores, FlushDoc::Honours][result.server];
         result.run.server.flush = Some(flush);
-        let warned = render(&result.run).contains(&format!("flushes  honoured, but {told}\n"));
+        let warned =
+            unwrapped(&render(&result.run)).contains(&format!("flushes  honoured, but {told}\n"));
         assert_eq!(warned, flush == FlushDoc::Honours);
     }
     let remark = format!("honours: {told}");
@@ -83,7 +85,7 @@ fn tables_say_where_passes_are_not_of_the_same_server() {
     }
     let [same, other] = [0, 1].map(|server: usize| &study.results[server].run);
     assert!(same.server.otherwise.is_empty());
-    let text = render(other);
+    let text = unwrapped(&render(other));
     assert!(text.contains(&format!("warning  {mixed}\n")), "{text}");
     assert!(
         text.contains(&format!("flushes  honoured, but {idle}\n")),
