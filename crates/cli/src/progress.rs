@@ -115,6 +115,11 @@ impl ProgressLine {
         self.bar.set_message(describe(progress));
     }
 
+    /// Shows a step of work whose length is not known.
+    pub(crate) fn step(&self, step: &str) {
+        self.bar.set_message(format!("trying {step}"));
+    }
+
     /// Shows in a line above what the run is a part of.
     pub(crate) fn show_within(&self, whole: String) {
         self.bar

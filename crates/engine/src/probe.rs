@@ -91,6 +91,9 @@ pub struct SessionFacts {
     pub setup: TimeSpread,
 }
 
+/// Gets the name of a step of a probe.
+pub type ToldStep<'a> = &'a dyn Fn(&str);
+
 /// Connects to `target` and finds out which features it offers, blocking the
 /// thread.
 ///
@@ -109,11 +112,25 @@ pub fn probe(
     limits: Limits,
     cancel: &Cancel,
 ) -> Result<Probed, RunError> {
+    probe_in_steps(target, options, limits, cancel, &|_| ())
+}
+
+/// Does the same as [`probe()`], and tells each step before it begins.
+///
+/// # Errors
+/// As of [`probe()`].
+pub fn probe_in_steps(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+    cancel: &Cancel,
+    told: ToldStep<'_>,
+) -> Result<Probed, RunError> {
     let refused = |error| SessionError::System(error).into();
     blocking(refused, async {
         let looking = async {
             let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
-            let (mut session, setup) = set_up(&endpoint).await?;
+            let (mut session, setup) = set_up(&endpoint, told).await?;
             let free_bytes = share::free_bytes_at_root(&mut session).await?;
             Ok((endpoint, session, setup, free_bytes))
         };
@@ -121,7 +138,7 @@ pub fn probe(
         let session = match session {
             ShareSession::Smb2(session) => *session,
             ShareSession::Cifs(session) => {
-                let found = cifs::examine(*session, setup, free_bytes, &endpoint);
+                let found = cifs::examine(*session, setup, free_bytes, (&endpoint, told));
                 return Ok(Probed::Cifs(Box::new(unless(cancel, found).await?)));
             }
         };
@@ -132,6 +149,7 @@ pub fn probe(
             credits_asked: CREDITS_ASKED,
             setup,
         };
+        told("writes, flushes, oplocks and leases");
         let (trials, leftover) = trial::try_out(&endpoint, session, cancel).await?;
         let found = Probe {
             session: facts,
@@ -143,7 +161,7 @@ pub fn probe(
             ciphers: Vec::new(),
             free_bytes,
         };
-        let found = unless(cancel, with_offers(found, &endpoint)).await;
+        let found = unless(cancel, with_offers(found, &endpoint, told)).await;
         let found = found.map_err(|error| RunError::from(error).with_leftover(leftover))?;
         Ok(Probed::Smb2(Box::new(found)))
     })
@@ -151,12 +169,18 @@ pub fn probe(
 
 /// Adds the result of two channels to `found`, and the result of offering each
 /// dialect, signing algorithm and cipher alone.
-async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, SessionError> {
+async fn with_offers(
+    mut found: Probe,
+    endpoint: &Endpoint,
+    told: ToldStep<'_>,
+) -> Result<Probe, SessionError> {
+    told("a session on two connections");
     let channels = two_channels(endpoint).await;
     found.channels = channels.map_err(|error| error.to_string());
-    found.dialects = dialects(endpoint).await;
+    found.dialects = dialects(endpoint, told).await;
     let options = SessionOptions::default();
     for algorithm in SigningAlgorithm::ALL {
+        told(&format!("signing with {algorithm}"));
         let options = SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Required,
@@ -167,6 +191,7 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
         found.signing.push((algorithm, accepted));
     }
     for cipher in Cipher::ALL {
+        told(&format!("encryption with {cipher}"));
         let options = SessionOptions {
             encryption: Mode::Required,
             ciphers: CipherList::only(cipher),
@@ -179,9 +204,10 @@ async fn with_offers(mut found: Probe, endpoint: &Endpoint) -> Result<Probe, Ses
 }
 
 /// Offers each dialect alone.
-async fn dialects(endpoint: &Endpoint) -> Vec<(Dialect, Result<(), String>)> {
+async fn dialects(endpoint: &Endpoint, told: ToldStep<'_>) -> Vec<(Dialect, Result<(), String>)> {
     let mut all = Vec::new();
     for dialect in [Dialect::Cifs].into_iter().chain(Dialect::SMB2) {
+        told(&format!("dialect {dialect}"));
         let options = SessionOptions {
             dialects: dialect.into(),
             ..SessionOptions::default()
@@ -192,10 +218,14 @@ async fn dialects(endpoint: &Endpoint) -> Vec<(Dialect, Result<(), String>)> {
 }
 
 /// Sets up several sessions; returns the last one and the set-up times of all.
-async fn set_up(endpoint: &Endpoint) -> Result<(ShareSession, TimeSpread), SessionError> {
+async fn set_up(
+    endpoint: &Endpoint,
+    told: ToldStep<'_>,
+) -> Result<(ShareSession, TimeSpread), SessionError> {
     let mut endpoint = endpoint.clone();
     let mut times = Vec::with_capacity(SETUPS);
     loop {
+        told(&format!("session {} of {SETUPS}", times.len() + 1));
         let begin = clock::now();
         let session = match ShareSession::open(&endpoint).await {
             Ok(session) => session,

@@ -2,8 +2,9 @@
 
 mod cifs;
 
+use std::cell::Cell;
 use std::fmt::{Display, Write as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use smbench_engine::Cancel;
 use smbench_engine::probe::{self, FlushPolicy, PolicyFinding, Probe, Probed, TimeSpread, Trials};
@@ -16,7 +17,7 @@ use crate::advice::{cleanup_command, left_behind};
 use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
-use crate::progress::{self, Visibility};
+use crate::progress::{ProgressLine, Visibility};
 use crate::requests::ServerAccess;
 use crate::signals;
 
@@ -31,6 +32,9 @@ const CAPABILITIES: [(u32, &str); 7] = [
     (0x40, "ENCRYPTION"),
 ];
 
+/// Longest time without a word about the step, where no line shows it.
+const SILENT_MAX: Duration = Duration::from_secs(5);
+
 /// A label and its value.
 type LabelledValue = (&'static str, String);
 
@@ -40,12 +44,19 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let cancel = Cancel::default();
     let options = args.session.options().session();
     let remedy = left_behind(&url, options.dialects);
-    signals::stop_on_interrupt(
-        &cancel,
-        &progress::ProgressLine::new(Visibility::Hidden),
-        remedy,
-    )?;
-    let probe = match probe::probe(&access.target, options, access.limits, &cancel)? {
+    let line = ProgressLine::new(Visibility::Terminal);
+    signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let shown = Cell::new(Instant::now());
+    let told = |step: &str| {
+        line.step(step);
+        if line.is_hidden() && shown.get().elapsed() >= SILENT_MAX {
+            shown.set(Instant::now());
+            complain(format_args!("trying {step}"));
+        }
+    };
+    let found = probe::probe_in_steps(&access.target, options, access.limits, &cancel, &told);
+    line.clear();
+    let probe = match found? {
         Probed::Smb2(probe) => probe,
         Probed::Cifs(probe) => {
             print(&cifs::describe(&url, &probe))?;

@@ -3,7 +3,7 @@
 use smbench_protocol::cifs::connection::CifsNegotiated;
 use smbench_protocol::{Dialect, Logon};
 
-use super::TimeSpread;
+use super::{TimeSpread, ToldStep};
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, SessionError};
 
@@ -33,7 +33,7 @@ pub(super) async fn examine(
     session: CifsSession,
     setup: TimeSpread,
     free_bytes: Option<u64>,
-    endpoint: &Endpoint,
+    (endpoint, told): (&Endpoint, ToldStep<'_>),
 ) -> Result<CifsProbe, SessionError> {
     let connection = &session.connection;
     let found = CifsProbe {
@@ -41,7 +41,7 @@ pub(super) async fn examine(
         is_signed: connection.is_signed(),
         largest: (connection.max_read(), connection.max_write()),
         logon: connection.logon(session.current),
-        dialects: super::dialects(endpoint).await,
+        dialects: super::dialects(endpoint, told).await,
         free_bytes,
         setup,
     };

@@ -358,10 +358,12 @@ fn descriptors(process: &Path) -> impl Iterator<Item = (PathBuf, PathBuf)> + use
 }
 
 /// Returns the descriptor of the file whose path ends in `name`. Folders in `name`
-/// are separated by `\`.
+/// are separated by `\`. A server may store names in another case.
 fn open_file(process: &Path, name: &str) -> Option<PathBuf> {
-    let name: PathBuf = name.split('\\').collect();
-    let mut open = descriptors(process).filter(|(_, target)| target.ends_with(&name));
+    let folded = |path: PathBuf| PathBuf::from(path.to_string_lossy().to_uppercase());
+    let name = folded(name.split('\\').collect());
+    let mut open =
+        descriptors(process).filter(|(_, target)| folded(target.clone()).ends_with(&name));
     open.next().map(|(descriptor, _)| descriptor)
 }
 

@@ -20,6 +20,9 @@ fn the_other_end_of_a_connection_and_its_open_files_are_found() {
         fs::read_link(&descriptor).unwrap(),
         path.canonicalize().unwrap()
     );
+    // A server with `default case = upper` has another spelling than the client.
+    let upper = open_file(&process, "INNER\\File");
+    assert_eq!(upper.as_ref(), Some(&descriptor));
     assert_eq!(open_file(&process, "inner\\fil"), None);
     assert_eq!(storage_of(&process, &descriptor), Storage::of(&path));
     let nobody = "127.0.0.1:1".parse().unwrap();
