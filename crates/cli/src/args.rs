@@ -329,15 +329,18 @@ fn parse_with_target(
         Err(error) => error.kind() == ErrorKind::MissingRequiredArgument,
     };
     // After the command, which `fileio` has two words of.
-    let place = match words.get(1).and_then(|word| word.to_str()) {
-        Some("run" | "plan") => 2,
-        Some("fileio" | "find") => 3,
+    let command = words.get(1).and_then(|word| word.to_str());
+    let (place, option) = match command {
+        Some("run" | "plan") => (2, "--target="),
+        Some("fileio" | "find") => (3, "--target="),
+        // They have the URL as an argument only.
+        Some("probe" | "cleanup") => (2, ""),
         _ => return parsed,
     };
     if !lacks_server || words.len() < place {
         return parsed;
     }
-    let mut option = OsString::from("--target=");
+    let mut option = OsString::from(option);
     option.push(target);
     words.insert(place, option);
     parse(&words)

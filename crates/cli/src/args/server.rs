@@ -216,7 +216,8 @@ pub(crate) struct UrlArgs {
     #[arg(
         value_name = "URL",
         group = SERVER,
-        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE"
+        help = "smb://[DOMAIN;]USER@HOST[:PORT]/SHARE[/PATH] or //HOST/SHARE [default: \
+                SMBENCH_TARGET]"
     )]
     pub(crate) target: String,
     #[command(flatten)]

@@ -196,6 +196,25 @@ fn a_server_is_named_in_either_place() {
     assert!(both.contains("cannot be used with"), "{both}");
 }
 
+/// Commands on a share take the URL of the environment, unless they have one.
+#[test]
+fn probe_and_cleanup_take_the_server_of_the_environment() {
+    let url = |words: &[&str]| {
+        let words = words.iter().map(OsString::from).collect();
+        let target = Some("//host/share".into());
+        match parse_with_target(words, target).unwrap().command {
+            CliCommand::Probe(args) | CliCommand::Cleanup(args) => args.url.target,
+            other => panic!("{other:?}"),
+        }
+    };
+    for command in ["probe", "cleanup"] {
+        assert_eq!(url(&["smbench", command]), "//host/share");
+        let with_file = ["smbench", command, "--password-file", "x"];
+        assert_eq!(url(&with_file), "//host/share");
+        assert_eq!(url(&["smbench", command, "//other/share"]), "//other/share");
+    }
+}
+
 /// Single options go before a usual combination of them.
 #[test]
 fn the_usual_lengths_are_short_forms() {
