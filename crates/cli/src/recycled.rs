@@ -16,6 +16,9 @@ pub(crate) fn told(bins: &[RecycleBin]) -> String {
             let size = bytes(bin.bytes_removed);
             text += &format!("removed {files} ({size}) from the recycle bin {path}\n");
         }
+        if let Some(refusal) = bin.refusal() {
+            text += &format!("note: {}\n", plain(&refusal));
+        }
         if let Some(unproven) = bin.unproven() {
             text += &format!("left alone: {}\n", plain(&unproven));
         }

@@ -126,6 +126,7 @@ impl RunDoc {
             leftover: record.leftover.clone(),
             recycle_bins: record.recycle_bins.clone(),
             space_kept: record.space_kept.clone(),
+            space_unchecked: record.space_unchecked.clone(),
         }
     }
 }

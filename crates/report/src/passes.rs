@@ -145,6 +145,7 @@ impl RunDoc {
             all.leftover = all.leftover.or(pass.leftover);
             all.recycle_bins.extend(pass.recycle_bins);
             all.space_kept = all.space_kept.or(pass.space_kept);
+            all.space_unchecked = all.space_unchecked.or(pass.space_unchecked);
         }
         let passes = all.load_points.iter().map(|point| point.repeat).max();
         all.plan.repeat = passes.unwrap_or(1);

@@ -223,6 +223,7 @@ pub(crate) mod tests {
             leftover: None,
             recycle_bins: Vec::new(),
             space_kept: None,
+            space_unchecked: None,
         }
     }
 

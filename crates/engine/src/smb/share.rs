@@ -35,7 +35,7 @@ use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
 use names::{DIRECTORY_PREFIX, MARKER};
-use recycle::{RemovedNames, SpaceWatch};
+use recycle::{RemovedNames, SpaceFinding, SpaceWatch};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 use remove::{remove_afresh, remove_for_good};
@@ -144,9 +144,9 @@ impl Workspace {
         let claimed = (directory.as_str(), Some(marker));
         match remove_for_good(&mut session, &endpoint, claimed, &mut seen).await {
             Ok(bins) => {
-                let space_kept = SpaceWatch::after_removal(space, &mut session).await;
+                let space = SpaceWatch::after_removal(space, &mut session, &endpoint.cancel).await;
                 session.log_off().await;
-                Ok(KeptByServer { bins, space_kept })
+                Ok(KeptByServer { bins, space })
             }
             // The session that held the directory may have died, or be out of step;
             // a new one may still reach the server. The old one must go first: it
@@ -155,8 +155,8 @@ impl Workspace {
                 drop(session);
                 let endpoint = endpoint.after(&error);
                 let bins = remove_afresh(&endpoint, &directory, &mut seen).await?;
-                let space_kept = None;
-                Ok(KeptByServer { bins, space_kept })
+                let space = SpaceFinding::Back;
+                Ok(KeptByServer { bins, space })
             }
         }
     }
@@ -179,8 +179,8 @@ impl Workspace {
 pub(crate) struct KeptByServer {
     /// Recycle bins that hold or held files of the run.
     pub(crate) bins: Vec<RecycleBin>,
-    /// What was measured if the space of the files did not come back.
-    pub(crate) space_kept: Option<String>,
+    /// Whether the space of the files came back.
+    space: SpaceFinding,
 }
 
 impl KeptByServer {
@@ -193,7 +193,15 @@ impl KeptByServer {
     pub(crate) fn note_in(self, record: &mut RunRecord) {
         record.leftover = record.leftover.take().or(self.leftover());
         record.recycle_bins.extend(self.bins);
-        record.space_kept = record.space_kept.take().or(self.space_kept);
+        match self.space {
+            SpaceFinding::Back => {}
+            SpaceFinding::Kept(measured) => {
+                record.space_kept.get_or_insert(measured);
+            }
+            SpaceFinding::Unknown(reason) => {
+                record.space_unchecked.get_or_insert(reason);
+            }
+        }
     }
 }
 

@@ -23,6 +23,10 @@ pub struct RecycleBin {
     /// ended early. Absent if there is no reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why the server refused to list the folder. Nothing shows that it holds files of
+    /// smbench. Absent if the folder was listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// Files that smbench may have made, by their names or times. Their contents do not
     /// prove it, so they stay.
     pub files_unproven: u64,
@@ -33,6 +37,17 @@ impl RecycleBin {
     #[must_use]
     pub const fn is_used(&self) -> bool {
         self.files_removed > 0 || self.files_left > 0
+    }
+
+    /// Says that the folder could not be searched, as a lower-case clause; `None` if nothing
+    /// speaks against that.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let reason = self.refused.as_ref()?;
+        Some(format!(
+            "the recycle bin '{}' could not be searched: {reason}",
+            self.path
+        ))
     }
 
     /// Describes the files that smbench may have made, as a lower-case clause; `None` if

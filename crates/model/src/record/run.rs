@@ -149,6 +149,8 @@ pub struct RunRecord {
     pub recycle_bins: Vec<RecycleBin>,
     /// What was measured if the space of the deleted files did not come back.
     pub space_kept: Option<String>,
+    /// Why smbench could not check whether that space came back.
+    pub space_unchecked: Option<String>,
 }
 
 impl RunRecord {
@@ -169,6 +171,7 @@ impl RunRecord {
             leftover: None,
             recycle_bins: Vec::new(),
             space_kept: None,
+            space_unchecked: None,
         }
     }
 }

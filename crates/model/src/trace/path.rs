@@ -37,7 +37,8 @@ impl Template {
     }
 
     /// Whether each client has a name of its own.
-    pub(super) const fn is_own(&self) -> bool {
+    #[must_use]
+    pub const fn is_own(&self) -> bool {
         self.pieces.len() > 1
     }
 

@@ -97,6 +97,10 @@ pub struct RunDoc {
     /// it came back, and if smbench cannot judge that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_kept: Option<String>,
+    /// Why smbench could not check whether the space of the deleted files came back. Absent if
+    /// it could, and if the files were too small to see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space_unchecked: Option<String>,
 }
 
 /// Returns whether `run` made this name of a file: the start and the profile.

@@ -59,6 +59,11 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
                 .iter()
                 .filter_map(|part| Some((part, part.doc.space_kept.as_deref()?))),
         ),
+        space_unchecked: told(
+            parts
+                .iter()
+                .filter_map(|part| Some((part, part.doc.space_unchecked.as_deref()?))),
+        ),
     })
 }
 

@@ -76,8 +76,17 @@ pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
     if let Some(kept) = &doc.space_kept {
         text += &format!("left on the server: {}\n", plain(kept));
     }
+    if let Some(reason) = &doc.space_unchecked {
+        text += &format!(
+            "free space: could not be checked after the deletions: {}\n",
+            plain(reason)
+        );
+    }
     if let Some(told) = recycled(doc) {
         text += &format!("deletions: {told}\n");
+    }
+    for refusal in doc.recycle_bins.iter().filter_map(RecycleBin::refusal) {
+        text += &format!("note: {}\n", plain(&refusal));
     }
     for unproven in doc.recycle_bins.iter().filter_map(RecycleBin::unproven) {
         text += &format!("left alone: {}\n", plain(&unproven));
@@ -98,8 +107,8 @@ pub fn recycled(doc: &RunDoc) -> Option<String> {
     let size = bytes(used.map(|bin| bin.bytes_removed).sum());
     let files = counted(files, "file");
     Some(format!(
-        "the server moved deleted files to its recycle bin ({paths}), so each deletion was a \
-         rename for it; smbench removed {files} ({size}) from there"
+        "the server moved deleted files to its recycle bin ({paths}); each deletion was a rename \
+         for the server; smbench removed {files} ({size}) from the bin"
     ))
 }
 

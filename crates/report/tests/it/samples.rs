@@ -315,6 +315,7 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
         leftover: None,
         recycle_bins: Vec::new(),
         space_kept: None,
+        space_unchecked: None,
     }
 }
 

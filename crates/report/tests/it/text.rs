@@ -206,7 +206,7 @@ fn a_recycle_bin_and_space_that_stays_taken_are_told() {
         "{told}"
     );
     assert!(
-        told.ends_with("removed 3 files (12 KiB) from there"),
+        told.ends_with("removed 3 files (12 KiB) from the bin"),
         "{told}"
     );
     let text = render(&doc);

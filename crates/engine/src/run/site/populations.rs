@@ -72,7 +72,7 @@ pub(super) async fn claim_all<'a>(
             session,
             server,
         } = connected;
-        let mut workspace = match claim(&plan, &endpoint, session, observer).await {
+        let mut workspace = match claim(&plan, &endpoint.with_cancel(cancel), session, observer).await {
             Ok(workspace) => workspace,
             Err(error) => {
                 let mut leftover = None;
@@ -91,7 +91,8 @@ pub(super) async fn claim_all<'a>(
             }
         };
         if let Some(replay) = plan.only().workload.replay() {
-            workspace.note_recorded(&replay.recording).await;
+            let clients = plan.max_clients();
+            workspace.note_recorded(&replay.recording, clients).await;
         }
         sites.push(PopulationSite {
             plan: Arc::clone(&plan),

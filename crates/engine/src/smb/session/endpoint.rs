@@ -23,6 +23,7 @@ use smbench_protocol::{
 use tokio::time::timeout;
 
 use super::{LogoffScope, LogonIdentity, SessionError, StepFailure};
+use crate::machine::cancel::Cancel;
 use crate::machine::{clock, process};
 use crate::smb::tickets::Tickets;
 
@@ -53,6 +54,8 @@ pub(crate) struct Endpoint {
     sources: Option<(Arc<SourceList>, u32)>,
     /// Kerberos tickets, shared by all sessions.
     tickets: Arc<Tickets>,
+    /// Ends a clean-up of the share early.
+    pub(crate) cancel: Cancel,
     /// The sessions that the server ends at a LOGOFF, if that was found out.
     pub(crate) logoff: LogoffScope,
 }
@@ -105,6 +108,7 @@ impl Endpoint {
             client_guid: None,
             sources: None,
             tickets,
+            cancel: Cancel::default(),
             logoff: LogoffScope::default(),
         })
     }
@@ -116,6 +120,14 @@ impl Endpoint {
             credit_target,
             credit_cap,
             ..self
+        }
+    }
+
+    /// Returns this endpoint for a clean-up that this cancel ends early.
+    pub(crate) fn with_cancel(&self, cancel: &Cancel) -> Self {
+        Self {
+            cancel: cancel.clone(),
+            ..self.clone()
         }
     }
 

@@ -21,7 +21,9 @@ use std::collections::HashMap;
 
 use smbench_model::login::Login;
 use smbench_model::record::RecycleBin;
+use smbench_protocol::NtStatus;
 use smbench_protocol::command::FileTime;
+use smbench_protocol::command::create::{CreateRequest, access};
 use smbench_protocol::directory::Entry;
 
 use super::ShareSession;
@@ -33,7 +35,7 @@ use crate::smb::session::{Endpoint, SessionError};
 pub(super) use owner::RemovedNames;
 use owner::{Ownership, Period};
 pub(super) use recorded::recorded_in;
-pub(super) use space::SpaceWatch;
+pub(super) use space::{SpaceFinding, SpaceWatch};
 use workers::{Deleters, Settled};
 
 /// Usual names of bins, at the root of a share: those of Samba, Synology, QNAP, Windows,
@@ -78,9 +80,13 @@ pub(super) async fn empty_bins(
     let mut all = Vec::new();
     let mut workers = Deleters::new(session, endpoint);
     'bins: for bin in BINS {
-        match list(workers.session, bin, 0, |_| true).await {
+        match list_strictly(workers.session, bin, 0, |_| true).await {
             Ok(Some(_)) => {}
             Ok(None) => continue,
+            Err(error) if error.status().is_some() => {
+                all.push(refused(workers.session, bin, error, seen, removed).await);
+                continue;
+            }
             Err(_) => break,
         }
         let users = users(endpoint).into_iter().map(|user| join(bin, user));
@@ -99,13 +105,53 @@ pub(super) async fn empty_bins(
             if found.is_used() || found.files_unproven > 0 || is_broken {
                 all.push(with_reason(found, swept));
             }
-            if is_broken {
+            if is_broken || workers.patience.reason().is_some() {
                 break 'bins;
             }
         }
     }
     workers.log_off().await;
     all
+}
+
+/// Describes a bin that the server refuses to list. It may still tell whether the directory
+/// that was just removed is there.
+async fn refused(
+    session: &mut ShareSession,
+    bin: &str,
+    error: SessionError,
+    seen: &RemovedNames,
+    removed: Removed<'_>,
+) -> RecycleBin {
+    let reason = error.to_string();
+    let paths = match removed {
+        Removed::One(directory) => vec![join(bin, directory)],
+        Removed::All => Vec::new(),
+    };
+    let flat = seen.some_file().map(|name| join(bin, name));
+    let mut is_used = false;
+    for path in paths.into_iter().chain(flat) {
+        let doing = format!("look for '{path}'");
+        let request = CreateRequest::open(path.as_str(), access::FILE_READ_ATTRIBUTES);
+        match session.open_file(&doing, &request).await {
+            Ok(file) => {
+                is_used = true;
+                let _ = session.close_file(&doing, file).await;
+            }
+            Err(error) => is_used |= error.status() == Some(NtStatus::SHARING_VIOLATION),
+        }
+    }
+    let (reason, refused) = if is_used {
+        (Some(reason), None)
+    } else {
+        (None, Some(reason))
+    };
+    RecycleBin {
+        path: bin.to_owned(),
+        reason,
+        refused,
+        ..RecycleBin::default()
+    }
 }
 
 /// Adds why the search ended early.
@@ -130,6 +176,24 @@ fn users(endpoint: &Endpoint) -> Vec<&str> {
     users
 }
 
+/// Lists a folder in part; `None` if it does not exist. Fails if this user may not list it.
+async fn list_strictly(
+    session: &mut ShareSession,
+    path: &str,
+    most: usize,
+    wanted: impl FnMut(&Entry) -> bool,
+) -> Result<Option<Listing>, SessionError> {
+    let doing = format!("list directory '{path}'");
+    let listed = session.list_some(&doing, path, most, wanted).await;
+    match listed {
+        Ok(listing) => Ok(Some(listing)),
+        Err(error) => match error.status() {
+            None | Some(NtStatus::ACCESS_DENIED) => Err(error),
+            Some(_) => Ok(None),
+        },
+    }
+}
+
 /// Lists a folder in part; `None` if it does not exist or the server refuses to list it.
 async fn list(
     session: &mut ShareSession,
@@ -137,11 +201,9 @@ async fn list(
     most: usize,
     wanted: impl FnMut(&Entry) -> bool,
 ) -> Result<Option<Listing>, SessionError> {
-    let doing = format!("list directory '{path}'");
-    match session.list_some(&doing, path, most, wanted).await {
-        Ok(listing) => Ok(Some(listing)),
+    match list_strictly(session, path, most, wanted).await {
         Err(error) if error.status().is_some() => Ok(None),
-        Err(error) => Err(error),
+        listed => listed,
     }
 }
 
@@ -177,6 +239,14 @@ impl Sweep<'_, '_> {
                     entry.is_directory && (is_run_directory(name) || name == FILEIO_DIRECTORY)
                 };
                 let listing = list(self.workers.session, &folder, PART, is_ours).await?;
+                if let Some(listing) = &listing
+                    && listing.end == ListingEnd::Cut
+                {
+                    let count = listing.entries.len();
+                    self.found.reason.get_or_insert(format!(
+                        "it has more directories of smbench than the {count} that were looked at"
+                    ));
+                }
                 for entry in listing.into_iter().flat_map(|listing| listing.entries) {
                     let is_removed = self.seen.has_directory(&entry.name);
                     self.tree(&join(&folder, &entry.name), is_removed).await?;
@@ -201,6 +271,10 @@ impl Sweep<'_, '_> {
         let mut staying: HashMap<String, FileTime> = HashMap::new();
         let mut deleted: HashMap<String, FileTime> = HashMap::new();
         for _ in 0..PARTS_MAX {
+            if let Some(reason) = self.workers.patience.reason() {
+                self.found.reason.get_or_insert(reason);
+                break;
+            }
             let wanted = |entry: &Entry| {
                 !entry.is_directory
                     && judge(entry) != Ownership::Foreign

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use smbench_model::trace::{Recording, Trace};
 use smbench_protocol::FileId;
 
-use crate::smb::calls::FileCalls;
+use crate::smb::calls::{FileCalls, LISTING_NAMES_MAX};
 use crate::smb::session::SessionError;
 use crate::smb::share::{ShareSession, Workspace};
 
@@ -17,21 +17,26 @@ const HEADING: &str = "smbench: names in the recorded workload of this run";
 const MARKER_BYTES_MAX: usize = 16 * 1024;
 
 impl Workspace {
-    /// Notes that replays of this recording make files of the recorded names.
-    pub(crate) async fn note_recorded(&mut self, recording: &Recording) {
-        let leaf = |path: &str| path.rsplit('\\').next().unwrap_or_default().to_owned();
-        let paths = recording.tracks().flat_map(Trace::paths);
-        let names = paths.map(|path| leaf(&path.display(0)));
-        let names: BTreeSet<_> = names.collect();
+    /// Notes that so many clients that replay this recording make files of the recorded
+    /// names.
+    pub(crate) async fn note_recorded(&mut self, recording: &Recording, clients: u32) {
+        let names = names(recording, clients);
         let text = to_text(&names);
         self.seen.replayed(names);
-        let range = (0, text.len() as u32);
         let doing = "write the run's marker";
-        let written = self.session.write_at(doing, self.marker, range, |out| {
-            out.extend_from_slice(text.as_bytes());
-        });
-        // Without names, a clean-up after a kill leaves empty files in the bin.
-        let _ = written.await;
+        let limit = self.session.write_limit().max(1) as usize;
+        let mut offset = 0;
+        for part in text.as_bytes().chunks(limit) {
+            let range = (offset, part.len() as u32);
+            let written = self.session.write_at(doing, self.marker, range, |out| {
+                out.extend_from_slice(part);
+            });
+            match written.await {
+                Ok(taken) if taken as usize == part.len() => offset += u64::from(taken),
+                // Without names, a clean-up after a kill leaves empty files in the bin.
+                _ => return,
+            }
+        }
     }
 }
 
@@ -54,6 +59,24 @@ pub(in crate::smb::share) async fn recorded_in(
 /// Returns whether a file is a marker with names.
 pub(super) fn is_marker(data: &[u8]) -> bool {
     data.starts_with(HEADING.as_bytes())
+}
+
+/// Returns the last parts of all recorded names, with those that each client has for itself.
+fn names(recording: &Recording, clients: u32) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for path in recording.tracks().flat_map(Trace::paths) {
+        let clients = if path.is_own() { clients.max(1) } else { 1 };
+        for client in 0..clients {
+            let path = path.display(client);
+            let name = path.rsplit('\\').next().unwrap_or_default();
+            let is_of_all = client > 0 && names.contains(name);
+            if is_of_all || names.len() >= LISTING_NAMES_MAX {
+                break;
+            }
+            names.insert(name.to_owned());
+        }
+    }
+    names
 }
 
 fn to_text(names: &BTreeSet<String>) -> String {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use smbench_model::units::Size;
 
+use crate::machine::cancel::Cancel;
 use crate::smb::calls::FileCalls;
 use crate::smb::share::files::free_bytes_in;
 
@@ -71,42 +72,100 @@ impl SpaceWatch {
     }
 
     /// Looks after the files were deleted, until their space is back or it is certain that
-    /// it does not come back. Describes what was measured in that case.
+    /// it does not come back. A cancel ends the wait.
     pub(in crate::smb::share) async fn after_removal(
         watch: Option<Self>,
         session: &mut impl FileCalls,
-    ) -> Option<String> {
-        let watch = watch?;
+        cancel: &Cancel,
+    ) -> SpaceFinding {
+        let Some(watch) = watch else {
+            return SpaceFinding::Back;
+        };
         let mut looks = Vec::new();
         for look in 0..LOOKS {
             if look > 0 {
-                tokio::time::sleep(LOOK_INTERVAL).await;
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                    () = cancel.cancelled() => {
+                        return SpaceFinding::Unknown("interrupted".to_owned());
+                    }
+                }
             }
-            looks.push(free_bytes_in(session, &watch.folder).await.ok()??);
-            if !watch.is_kept(&looks) {
-                return None;
+            let free = free_bytes_in(session, &watch.folder).await;
+            let Ok(Some(free)) = free else {
+                let reason = "the server no longer reports its free space";
+                return SpaceFinding::Unknown(reason.to_owned());
+            };
+            looks.push(free);
+            if let Some(found) = watch.judge(&looks) {
+                return found;
             }
         }
-        let last = looks.last()?;
-        Some(format!(
+        watch.judge_whole(&looks)
+    }
+
+    /// Judges the looks so far. `None` if more are needed.
+    fn judge(&self, looks: &[u64]) -> Option<SpaceFinding> {
+        let last = *looks.last()?;
+        let is_back = last >= self.before.saturating_add(self.bytes / 2);
+        let is_taken = last < self.before.saturating_sub(self.little());
+        match (is_back, is_taken) {
+            (true, _) => Some(SpaceFinding::Back),
+            (false, true) => Some(self.moved(last)),
+            (false, false) => None,
+        }
+    }
+
+    /// Judges all looks, of which none shows that the space is back.
+    fn judge_whole(&self, looks: &[u64]) -> SpaceFinding {
+        let last = looks.last().copied().unwrap_or(self.before);
+        if !self.is_still(looks) {
+            return self.moved(last);
+        }
+        SpaceFinding::Kept(format!(
             "the space of the deleted files did not come back: {} were deleted; the share had {} \
              free before that and {} free {} s later; the server may have a recycle bin that \
              smbench does not see, or a snapshot, or report its free space late",
-            Size(watch.bytes).three_digits(),
-            Size(watch.before).three_digits(),
-            Size(*last).three_digits(),
+            Size(self.bytes).three_digits(),
+            Size(self.before).three_digits(),
+            Size(last).three_digits(),
             LOOKS - 1
         ))
     }
 
+    /// Says that others wrote or deleted.
+    fn moved(&self, last: u64) -> SpaceFinding {
+        SpaceFinding::Unknown(format!(
+            "other programs moved the free space: it was {} before {} were deleted, and is {} now",
+            Size(self.before).three_digits(),
+            Size(self.bytes).three_digits(),
+            Size(last).three_digits()
+        ))
+    }
+
+    /// Returns the largest change that says nothing.
+    fn little(&self) -> u64 {
+        (self.bytes / 16).min(MOVED_BYTES)
+    }
+
     /// Returns whether all looks say that nothing was given back, and that nobody else
     /// writes or deletes.
-    fn is_kept(&self, looks: &[u64]) -> bool {
-        let little = (self.bytes / 16).min(MOVED_BYTES);
-        looks
-            .iter()
-            .all(|look| look.abs_diff(self.before) <= little)
+    fn is_still(&self, looks: &[u64]) -> bool {
+        let mut looks = looks.iter();
+        looks.all(|look| look.abs_diff(self.before) <= self.little())
     }
+}
+
+/// Whether the space of deleted files came back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::smb::share) enum SpaceFinding {
+    /// It did, or it was not watched.
+    #[default]
+    Back,
+    /// It did not; what was measured.
+    Kept(String),
+    /// It could not be checked, for this reason.
+    Unknown(String),
 }
 
 #[cfg(test)]
@@ -125,11 +184,17 @@ mod tests {
     }
 
     #[test]
-    fn space_that_comes_back_or_moves_is_no_finding() {
+    fn space_is_kept_only_if_nobody_moves_it() {
         let watch = watch();
-        assert!(watch.is_kept(&[9 * GIB, 9 * GIB + 4096]));
-        for moved in [10 * GIB, 9 * GIB + GIB / 4, 8 * GIB] {
-            assert!(!watch.is_kept(&[9 * GIB, moved]), "{moved}");
-        }
+        assert_eq!(watch.judge(&[9 * GIB, 10 * GIB]), Some(SpaceFinding::Back));
+        assert_eq!(watch.judge(&[9 * GIB + GIB / 4]), None);
+        let kept = watch.judge_whole(&[9 * GIB, 9 * GIB + 4096]);
+        assert!(matches!(kept, SpaceFinding::Kept(_)), "{kept:?}");
+        let told = "other programs moved the free space: it was 9 GiB before 1 GiB were deleted, \
+                    and is 8 GiB now";
+        let moved = SpaceFinding::Unknown(told.to_owned());
+        assert_eq!(watch.judge(&[9 * GIB, 8 * GIB]), Some(moved));
+        let moved = watch.judge_whole(&[9 * GIB, 9 * GIB + GIB / 4]);
+        assert!(matches!(moved, SpaceFinding::Unknown(_)), "{moved:?}");
     }
 }

@@ -3,18 +3,25 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
+use smbench_model::Nanos;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::directory::Entry;
 use tokio::task::JoinSet;
 
 use super::owner::{Ownership, is_proof};
+use crate::machine::cancel::Cancel;
+use crate::machine::clock;
 use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
 use crate::smb::share::files::join;
 
+/// Longest search of all bins, and the longest after an interrupt of the run.
+const SEARCH_MAX: Duration = Duration::from_mins(10);
+const SEARCH_AFTER_CANCEL_MAX: Duration = Duration::from_mins(1);
 /// Sessions that delete files in parallel.
 const HELPERS: usize = 8;
 /// Number of files from which further sessions are worth their log-on.
@@ -40,11 +47,50 @@ pub(super) struct Deleters<'a> {
     pub(super) session: &'a mut ShareSession,
     endpoint: &'a Endpoint,
     helpers: Vec<ShareSession>,
+    pub(super) patience: Patience,
+}
+
+/// How long bins are searched.
+#[derive(Clone)]
+pub(super) struct Patience {
+    until: Nanos,
+    cancel: Cancel,
+    /// Whether the cancel was there before. It then does not end the search.
+    was_cancelled: bool,
+}
+
+impl Patience {
+    fn begin(cancel: &Cancel) -> Self {
+        let was_cancelled = cancel.is_cancelled();
+        let limit = if was_cancelled {
+            SEARCH_AFTER_CANCEL_MAX
+        } else {
+            SEARCH_MAX
+        };
+        Self {
+            until: clock::now() + limit.into(),
+            cancel: cancel.clone(),
+            was_cancelled,
+        }
+    }
+
+    /// Returns why the search ends now. `None` if it goes on.
+    pub(super) fn reason(&self) -> Option<String> {
+        let why = if self.cancel.is_cancelled() && !self.was_cancelled {
+            "interrupted"
+        } else if clock::now() >= self.until {
+            "it took too long"
+        } else {
+            return None;
+        };
+        Some(why.to_owned())
+    }
 }
 
 impl<'a> Deleters<'a> {
-    pub(super) const fn new(session: &'a mut ShareSession, endpoint: &'a Endpoint) -> Self {
+    pub(super) fn new(session: &'a mut ShareSession, endpoint: &'a Endpoint) -> Self {
         Self {
+            patience: Patience::begin(&endpoint.cancel),
             session,
             endpoint,
             helpers: Vec::new(),
@@ -64,15 +110,16 @@ impl<'a> Deleters<'a> {
         let jobs = Rc::new(RefCell::new(DeletionQueue::from(jobs)));
         let mut all = SettledFiles::new();
         if self.helpers.is_empty() {
-            let ended = settle_all(self.session, folder, &jobs, &mut all).await;
+            let ended = settle_all(self.session, (folder, &self.patience), &jobs, &mut all).await;
             return (all, ended);
         }
         let mut running = JoinSet::new();
         for mut session in self.helpers.drain(..) {
             let (jobs, folder) = (Rc::clone(&jobs), folder.to_owned());
+            let patience = self.patience.clone();
             running.spawn_local(async move {
                 let mut done = SettledFiles::new();
-                let ended = settle_all(&mut session, &folder, &jobs, &mut done).await;
+                let ended = settle_all(&mut session, (&folder, &patience), &jobs, &mut done).await;
                 (ended.map(|()| session), done)
             });
         }
@@ -112,14 +159,14 @@ impl<'a> Deleters<'a> {
 
 async fn settle_all(
     session: &mut ShareSession,
-    folder: &str,
+    (folder, patience): (&str, &Patience),
     jobs: &RefCell<DeletionQueue>,
     done: &mut SettledFiles,
 ) -> Result<(), SessionError> {
-    loop {
+    while patience.reason().is_none() {
         let next = jobs.borrow_mut().pop_front();
         let Some((ownership, entry)) = next else {
-            return Ok(());
+            break;
         };
         let path = join(folder, &entry.name);
         let is_ours = match ownership {
@@ -134,6 +181,7 @@ async fn settle_all(
         };
         done.push((entry, settled));
     }
+    Ok(())
 }
 
 /// Reads the start of a file. One that cannot be read shows nothing.
