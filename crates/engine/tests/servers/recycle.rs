@@ -1,12 +1,8 @@
 //! Recycle bins: what must stay in them, and what cannot be removed.
 
-use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
-
 use smbench_engine::Cancel;
 use smbench_engine::probe::{Cleanup, cleanup};
-use smbench_engine::run::{Observer, Progress, Unobserved, execute};
+use smbench_engine::run::{Observer, Progress, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba, ShareAccess};
 use smbench_model::limits::Limits;
 use smbench_model::record::{RecycleBin, RunRecord};
@@ -104,56 +100,4 @@ fn a_clean_up_does_not_disturb_a_living_run() {
         let bin = samba.data_dir().join(".recycle");
         assert_eq!(std::fs::read_dir(bin).unwrap().count(), 0);
     }
-}
-
-/// Runs on a share with a bin of this mode that somebody else owns, with these lines in the
-/// share's section. `None` without Samba.
-fn run_beside_bin_of_others(mode: u32, lines: &[&str]) -> Option<RunRecord> {
-    let mut extra_share: Vec<_> = lines.iter().map(|line| (*line).to_owned()).collect();
-    // The administrator may list every folder.
-    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    extra_share.extend(is_root.then(|| "force user = nobody".to_owned()));
-    let samba = ScratchSamba::or_skip(SambaOptions {
-        extra_share,
-        ..SambaOptions::default()
-    })?;
-    let data = samba.data_dir();
-    let open = |path: &Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    open(&data, 0o777);
-    let above = data.ancestors().skip(1);
-    let ours = above.take_while(|path| *path != std::env::temp_dir().as_path());
-    ours.for_each(|path| open(path, 0o755));
-    let bin = data.join(".recycle");
-    fs::create_dir(&bin).unwrap();
-    open(&bin, mode);
-    let plan = plan("metadata", &short(), target(&samba.url(), samba.password()));
-    let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
-    open(&bin, 0o755);
-    Some(record)
-}
-
-#[test]
-fn a_bin_that_may_not_be_listed_is_named() {
-    let Some(record) = run_beside_bin_of_others(0o000, &[]) else {
-        return;
-    };
-    assert_eq!(record.leftover, None);
-    let [bin] = &record.recycle_bins[..] else {
-        panic!("{:?}", record.recycle_bins);
-    };
-    let told = bin.refusal().unwrap();
-    assert!(
-        told.contains("'.recycle'") && told.contains("STATUS_ACCESS_DENIED"),
-        "{told}"
-    );
-    // Files may be put into this one, and are.
-    let lines = ["vfs objects = recycle", "recycle:keeptree = yes"];
-    let record = run_beside_bin_of_others(0o333, &lines).unwrap();
-    let told = record.leftover.unwrap();
-    assert!(
-        told.contains("'.recycle'") && told.contains("STATUS_ACCESS_DENIED"),
-        "{told}"
-    );
 }

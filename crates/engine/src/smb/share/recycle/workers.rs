@@ -220,3 +220,26 @@ async fn delete(session: &mut ShareSession, path: &str) -> Result<Settled, Sessi
         None => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_ends_at_its_limit_and_at_an_interrupt_that_comes_later() {
+        let cancel = Cancel::default();
+        let patience = Patience::begin(&cancel);
+        assert_eq!(patience.reason(), None);
+        cancel.cancel();
+        assert_eq!(patience.reason().as_deref(), Some("interrupted"));
+        // The clean-up after an interrupt goes on, for a shorter time.
+        let after = Patience::begin(&cancel);
+        assert_eq!(after.reason(), None);
+        assert!(after.until < patience.until);
+        let over = Patience {
+            until: clock::now(),
+            ..after
+        };
+        assert_eq!(over.reason().as_deref(), Some("it took too long"));
+    }
+}
