@@ -127,6 +127,12 @@ impl<T: Value> FromStr for List<T> {
     fn from_str(text: &str) -> Result<Self, ListError> {
         let (list, word, words) = (T::LIST, T::WORD, T::WORDS);
         let error = |message| Err(ListError(message));
+        if text.trim().is_empty() {
+            return error(format!(
+                "the {list} is empty: write {words} or ranges, such as {}",
+                T::EXAMPLE
+            ));
+        }
         let mut values = Vec::new();
         let mut seen = HashSet::new();
         for element in text.split(',').map(str::trim) {

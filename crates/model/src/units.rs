@@ -34,10 +34,10 @@ pub enum SizeError {
     #[error("`{0}` is not a size: use bytes or a unit, for example 4096, 4KiB or 10MiB")]
     Malformed(String),
     /// A part of a byte.
-    #[error("`{0}` is not a whole number of bytes: write {1}")]
+    #[error("`{0}` is not a whole number of bytes: write {1}, or add a unit such as KiB")]
     Fraction(String, u64),
     /// More than 2^64 - 1 bytes.
-    #[error("`{0}` is too large for a size")]
+    #[error("`{0}` is too large for a size: the largest unit is TiB")]
     TooLarge(String),
 }
 
@@ -63,6 +63,7 @@ impl FromStr for Size {
             "m" | "mb" | "mib" => 2,
             "g" | "gb" | "gib" => 3,
             "t" | "tb" | "tib" => 4,
+            "p" | "pb" | "pib" => return Err(too_large()),
             _ => return Err(malformed()),
         };
         let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));

@@ -183,13 +183,23 @@ pub enum WorkProblem {
     #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
     NoRampUp,
     /// A window or a ramp is too long.
-    #[error("{name} is {}: the longest is {}", format_duration(*.period), format_duration(PERIOD_MAX))]
+    #[error("{name} is {}: the longest is {}", in_days(*.period), in_days(PERIOD_MAX))]
     PeriodTooLong {
         /// The name of the period.
         name: &'static str,
         /// The period as written.
         period: Duration,
     },
+}
+
+/// Formats a long time: in days, if it is a whole number of them.
+fn in_days(time: Duration) -> String {
+    const DAY_S: u64 = 86_400;
+    if time.subsec_nanos() == 0 && time.as_secs().is_multiple_of(DAY_S) {
+        format!("{} days", time.as_secs() / DAY_S)
+    } else {
+        format_duration(time).to_string()
+    }
 }
 
 impl Work {

@@ -160,10 +160,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "K/N", default_value = CONFIRM, value_parser = parse_confirmations,
         help_heading = COMMON)]
     pub(crate) confirm: Confirmations,
-    /// First load to probe [default: 1000 ops/s, 4 clients, or 100 log-ons/s]
+    /// First load to probe, such as 5000 or 5k [default: 1000 ops/s, 4 clients, or 100 log-ons/s]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) start: Option<f64>,
-    /// Highest load to probe [default: 1000000 ops/s or log-ons/s, or 1000 clients]
+    /// Highest load to probe, such as 20k or 1M [default: 1000000 ops/s or log-ons/s, or 1000
+    /// clients]
     #[arg(long, value_name = "LOAD", value_parser = parse_load, help_heading = COMMON)]
     pub(crate) max: Option<f64>,
     /// Highest number of probes

@@ -27,8 +27,8 @@ pub(crate) struct LoadArgs {
     /// profile's, else 1]
     #[arg(long, value_name = "NUMBER", help_heading = COMMON, value_parser = whole::<u32>())]
     pub(crate) outstanding: Option<u32>,
-    /// Fixed request rate (open loop) in operations per second: 5000 for all clients together,
-    /// 50/client, or 1000..5000:1000 for several load points [default: the profile's, else as
+    /// Fixed request rate (open loop) in operations per second: 5000 or 5k for all clients
+    /// together, 50/client, or 1000..5000:1000 for several load points [default: the profile's, else as
     /// fast as the server answers]
     #[arg(long, value_name = "LIST", conflicts_with = "think_time", help_heading = COMMON)]
     pub(crate) rate: Option<RateList>,

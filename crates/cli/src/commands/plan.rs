@@ -10,6 +10,7 @@ use smbench_model::units::Size;
 use smbench_report::doc::{LoopDoc, PlanDoc};
 use smbench_report::plan::{details, facts, session, waits};
 
+use super::run::Gate;
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
@@ -21,6 +22,14 @@ const OPERATIONS_SHOWN: usize = 5;
 
 pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let requests = requests::resolve_all(args)?;
+    let gate = Gate {
+        thresholds: &args.fail_if,
+        abort_after: args.abort_on_fail,
+        junit: None,
+    };
+    for request in &requests {
+        gate.check(&request.draft)?;
+    }
     let plans = requests.iter().map(describe);
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
     print(&plans.join("\n"))?;

@@ -3,6 +3,7 @@
 //! `1,4..60:4,120` is 1, then 4 to 60 in steps of 4, then 120. A list holds no zero.
 
 use super::{List, ListError, Value, dashed};
+use crate::setting::REPEAT;
 use crate::units::{WholeError, parse_whole};
 
 /// The largest number of clients that one load point may have.
@@ -52,7 +53,7 @@ impl Value for u32 {
     /// Results are keyed by clients and pass, so a point runs once per pass.
     fn twice(self) -> ListError {
         ListError(format!(
-            "{self} clients are listed twice: use repeat to run the series again"
+            "{self} clients are listed twice: to run the series again, use {REPEAT} 2"
         ))
     }
 }
@@ -105,7 +106,7 @@ mod tests {
         for (text, message) in [
             (
                 "",
-                "client list `` has an empty element: write numbers or ranges, such as 1,4..60:4",
+                "the client list is empty: write numbers or ranges, such as 1,4..60:4",
             ),
             (
                 "1,,4",
@@ -166,7 +167,7 @@ mod tests {
             ),
             (
                 "1..8,4",
-                "4 clients are listed twice: use repeat to run the series again",
+                "4 clients are listed twice: to run the series again, use repeat 2",
             ),
         ] {
             let error = text.parse::<ClientList>().unwrap_err();

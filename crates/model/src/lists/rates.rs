@@ -13,6 +13,7 @@ use serde::de::{self, Deserializer, Visitor};
 
 use super::{ListError, dashed};
 use crate::load::Rate;
+use crate::setting::REPEAT;
 
 /// The largest number of rates in a list.
 const LENGTH_MAX: usize = 1000;
@@ -61,8 +62,8 @@ impl FromStr for RateList {
                     return Err(ListError(format!("`{text}` {message}")));
                 }
                 if rates.contains(&rate) {
-                    let message = "is listed twice: use repeat to run the series again";
-                    return Err(ListError(format!("rate {rate} {message}")));
+                    let message = "is listed twice: to run the series again, use";
+                    return Err(ListError(format!("rate {rate} {message} {REPEAT} 2")));
                 }
                 rates.push(rate);
             }
@@ -201,7 +202,10 @@ mod tests {
             ),
             ("1-5", "`1-5` is no range: write FIRST..LAST:STEP"),
             ("1..5:0", "`0` is not a rate: "),
-            ("1,1", "rate 1 is listed twice: use repeat"),
+            (
+                "1,1",
+                "rate 1 is listed twice: to run the series again, use repeat 2",
+            ),
             (
                 "1,2/client",
                 "`1,2/client` has rates of all clients and of each",

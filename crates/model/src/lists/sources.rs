@@ -258,7 +258,7 @@ mod tests {
         for (text, message) in [
             (
                 "",
-                "address list `` has an empty element: write addresses or ranges, such as \
+                "the address list is empty: write addresses or ranges, such as \
                  192.0.2.1,192.0.2.10-192.0.2.20",
             ),
             (

@@ -16,8 +16,11 @@ impl FromStr for Threshold {
         let wrong = |reason: &str| ThresholdError(reason.to_owned());
         let phrase = Phrase::parse(text).map_err(wrong)?;
         let value = ThresholdValue::named(phrase.name);
-        let value =
-            value.ok_or_else(|| wrong(&format!("unknown metric `{}`", plain(phrase.name))))?;
+        let value = value.ok_or_else(|| {
+            let names = ThresholdValue::names();
+            let name = plain(phrase.name);
+            wrong(&format!("unknown metric `{name}`, not one of {names}"))
+        })?;
         let value = match value {
             ThresholdValue::Errors if phrase.limit.trim().ends_with('%') => {
                 ThresholdValue::ErrorShare

@@ -499,7 +499,7 @@ fn an_option_is_refused_where_it_was_given() {
                 ..RunOptions::default()
             },
             "ramp_up",
-            "ramp_up is 1month 13h 26m 24s: the longest is 30days",
+            "ramp_up is 31 days: the longest is 30 days",
         ),
     ] {
         let valid = format!("read_percent = 80\n{SIZES}");
