@@ -202,7 +202,7 @@ fn a_recycle_bin_and_space_that_stays_taken_are_told() {
     let doc = document(&record);
     let told = recycled(&doc).unwrap();
     assert!(
-        told.contains(r"recycle bin (.recycle, .recycle\ann), so"),
+        told.contains(r"recycle bin (.recycle, .recycle\ann); each deletion"),
         "{told}"
     );
     assert!(

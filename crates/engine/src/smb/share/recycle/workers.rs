@@ -47,19 +47,19 @@ pub(super) struct Deleters<'a> {
     pub(super) session: &'a mut ShareSession,
     endpoint: &'a Endpoint,
     helpers: Vec<ShareSession>,
-    pub(super) patience: Patience,
+    pub(super) patience: SearchPatience,
 }
 
 /// How long bins are searched.
 #[derive(Clone)]
-pub(super) struct Patience {
+pub(super) struct SearchPatience {
     until: Nanos,
     cancel: Cancel,
     /// Whether the cancel was there before. It then does not end the search.
     was_cancelled: bool,
 }
 
-impl Patience {
+impl SearchPatience {
     fn begin(cancel: &Cancel) -> Self {
         let was_cancelled = cancel.is_cancelled();
         let limit = if was_cancelled {
@@ -90,7 +90,7 @@ impl Patience {
 impl<'a> Deleters<'a> {
     pub(super) fn new(session: &'a mut ShareSession, endpoint: &'a Endpoint) -> Self {
         Self {
-            patience: Patience::begin(&endpoint.cancel),
+            patience: SearchPatience::begin(&endpoint.cancel),
             session,
             endpoint,
             helpers: Vec::new(),
@@ -159,7 +159,7 @@ impl<'a> Deleters<'a> {
 
 async fn settle_all(
     session: &mut ShareSession,
-    (folder, patience): (&str, &Patience),
+    (folder, patience): (&str, &SearchPatience),
     jobs: &RefCell<DeletionQueue>,
     done: &mut SettledFiles,
 ) -> Result<(), SessionError> {
@@ -228,15 +228,15 @@ mod tests {
     #[test]
     fn a_search_ends_at_its_limit_and_at_an_interrupt_that_comes_later() {
         let cancel = Cancel::default();
-        let patience = Patience::begin(&cancel);
+        let patience = SearchPatience::begin(&cancel);
         assert_eq!(patience.reason(), None);
         cancel.cancel();
         assert_eq!(patience.reason().as_deref(), Some("interrupted"));
         // The clean-up after an interrupt goes on, for a shorter time.
-        let after = Patience::begin(&cancel);
+        let after = SearchPatience::begin(&cancel);
         assert_eq!(after.reason(), None);
         assert!(after.until < patience.until);
-        let over = Patience {
+        let over = SearchPatience {
             until: clock::now(),
             ..after
         };
