@@ -10,8 +10,8 @@ use smbench_model::units::Size;
 use smbench_report::doc::{LoopDoc, PlanDoc};
 use smbench_report::plan::{details, facts, session, waits};
 
-use super::run::Gate;
 use crate::args::RunArgs;
+use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::request::{RunRequest, RunServer};

@@ -72,24 +72,25 @@ pub(super) async fn claim_all<'a>(
             session,
             server,
         } = connected;
-        let mut workspace = match claim(&plan, &endpoint.with_cancel(cancel), session, observer).await {
-            Ok(workspace) => workspace,
-            Err(error) => {
-                let mut leftover = None;
-                for PopulationShare { workspace, .. } in populations {
-                    let directory = workspace.directory.clone();
-                    let removed = workspace.remove().await;
-                    leftover = leftover.or(match removed {
-                        Ok(remains) => remains.leftover(),
-                        Err(error) => Some(share::leftover(&directory, &error)),
+        let mut workspace =
+            match claim(&plan, &endpoint.with_cancel(cancel), session, observer).await {
+                Ok(workspace) => workspace,
+                Err(error) => {
+                    let mut leftover = None;
+                    for PopulationShare { workspace, .. } in populations {
+                        let directory = workspace.directory.clone();
+                        let removed = workspace.remove().await;
+                        leftover = leftover.or(match removed {
+                            Ok(remains) => remains.leftover(),
+                            Err(error) => Some(share::leftover(&directory, &error)),
+                        });
+                    }
+                    return Err(match leftover {
+                        Some(_) => error.with_leftover(leftover),
+                        None => error,
                     });
                 }
-                return Err(match leftover {
-                    Some(_) => error.with_leftover(leftover),
-                    None => error,
-                });
-            }
-        };
+            };
         if let Some(replay) = plan.only().workload.replay() {
             let clients = plan.max_clients();
             workspace.note_recorded(&replay.recording, clients).await;
