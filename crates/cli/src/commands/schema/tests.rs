@@ -35,6 +35,7 @@ fn record() -> RunRecord {
         leftover: None,
         recycle_bins: Vec::new(),
         space_kept: None,
+        space_unchecked: None,
     }
 }
 
