@@ -2,37 +2,15 @@
 //! them in view, one meaning for each name of a type, and flags in texts of commands only.
 //! Clippy limits the length of functions (`too_many_lines`).
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::{crates, repository, sources, sources_of, without_tests};
+
 const LINES_MAX: usize = 400;
-
-fn repository() -> PathBuf {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
-    lab.join("../..").canonicalize().unwrap()
-}
-
-/// Returns the sources of a folder and the folders in it, without tests.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap();
-        match path.extension().is_some_and(|extension| extension == "rs") {
-            _ if name == "tests" || name == "target" => {}
-            true => found.push(path),
-            false if path.is_dir() => found.extend(sources(&path)),
-            false => {}
-        }
-    }
-    found.sort();
-    found
-}
 
 fn name_of(path: &Path) -> String {
     let name = path.strip_prefix(repository()).unwrap();
@@ -55,8 +33,8 @@ fn declared(line: &str) -> Option<&str> {
 #[test]
 fn no_file_of_the_product_has_more_than_400_lines() {
     let mut long = Vec::new();
-    for entry in fs::read_dir(repository().join("crates")).unwrap() {
-        for file in sources(&entry.unwrap().path().join("src")) {
+    for krate in crates() {
+        for file in sources_of(&krate) {
             let lines = fs::read_to_string(&file).unwrap().lines().count();
             if lines > LINES_MAX {
                 long.push(format!("{} has {lines} lines", name_of(&file)));
@@ -125,10 +103,8 @@ fn literals(code: TokenStream) -> Vec<String> {
 fn named_after(mark: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for library in LIBRARIES {
-        for file in sources(&repository().join("crates").join(library).join("src")) {
-            let text = fs::read_to_string(&file).unwrap();
-            let tests = text.find("#[cfg(test)]\nmod tests {");
-            let code = text[..tests.unwrap_or(text.len())].parse().unwrap();
+        for file in sources_of(library) {
+            let code = without_tests(&file).parse().unwrap();
             for literal in literals(code) {
                 for (at, _) in literal.match_indices(mark) {
                     let is_begin = literal[..at].ends_with([' ', '"', '(', '`', '\'']);

@@ -5,19 +5,14 @@
 //! floors, the lowest first. A room uses only rooms on lower floors, and a crate
 //! only crates on lower floors. Tests may use everything.
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use super::{crates, repository, sources_of, without_tests};
 
 /// The floor of each room, from 0.
 type Floors = BTreeMap<String, usize>;
-
-fn repository() -> PathBuf {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
-    lab.join("../..").canonicalize().unwrap()
-}
 
 /// Reads the lines of the block `rooms`.
 fn orders() -> BTreeMap<String, Floors> {
@@ -46,32 +41,19 @@ struct Source {
     code: String,
 }
 
-fn sources(krate: &str) -> Vec<Source> {
+fn code_of(krate: &str) -> Vec<Source> {
     let src = repository().join("crates").join(krate).join("src");
-    let mut found = Vec::new();
-    let mut folders = vec![src.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_stem().unwrap().to_str().unwrap();
-            match path.extension().is_some_and(|extension| extension == "rs") {
-                _ if name == "tests" => {}
-                true => found.push(source(&src, &path)),
-                false if path.is_dir() => folders.push(path),
-                false => {}
-            }
-        }
-    }
-    found
+    let files = sources_of(krate);
+    files.iter().map(|file| source(&src, file)).collect()
 }
 
 fn source(src: &Path, path: &Path) -> Source {
     let below = path.strip_prefix(src).unwrap().with_extension("");
     let names = below.iter().map(|name| name.to_str().unwrap().to_owned());
-    let text = fs::read_to_string(path).unwrap();
-    let tests = text.find("#[cfg(test)]\nmod tests {");
-    let code = text[..tests.unwrap_or(text.len())].lines();
-    let code = code.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    let code = without_tests(path);
+    let code = code
+        .lines()
+        .map(|line| line.split_once("//").map_or(line, |(code, _)| code));
     Source {
         module: names
             .filter(|name| name != "lib" && name != "main")
@@ -182,7 +164,7 @@ fn used_rooms(
 fn every_room_uses_only_the_rooms_below_it() {
     let mut wrong = Vec::new();
     for (krate, rooms) in orders().iter().filter(|(name, _)| *name != "crates") {
-        let sources = sources(krate);
+        let sources = code_of(krate);
         let faces = faces(&sources, rooms);
         for source in sources.iter().filter(|source| !source.module.is_empty()) {
             let room = &source.module[0];
@@ -211,16 +193,15 @@ fn every_room_uses_only_the_rooms_below_it() {
 
 #[test]
 fn every_crate_uses_only_the_crates_below_it() {
-    let crates = &orders()["crates"];
+    let floors = &orders()["crates"];
     let mut wrong = Vec::new();
-    for entry in fs::read_dir(repository().join("crates")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(floor) = crates.get(&name) else {
+    for name in crates() {
+        let Some(floor) = floors.get(&name) else {
             wrong.push(format!("{name} is not in ARCHITECTURE.md"));
             continue;
         };
-        let sources = sources(&name);
-        let used = crates.iter().filter(|(used, _)| {
+        let sources = code_of(&name);
+        let used = floors.iter().filter(|(used, _)| {
             let path = format!("smbench_{used}");
             sources.iter().any(|source| source.code.contains(&path))
         });

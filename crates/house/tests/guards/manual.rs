@@ -1,17 +1,12 @@
 //! What holds for README.md and the manual: README.md is short, the table of contents
 //! has every chapter, and every relative link leads somewhere.
 
-#![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const README_BYTES_MAX: usize = 8192;
+use super::repository;
 
-fn repository() -> PathBuf {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
-    lab.join("../..").canonicalize().unwrap()
-}
+const README_BYTES_MAX: usize = 8192;
 
 /// Returns the Markdown files of a folder and the folders in it.
 fn chapters(folder: &Path) -> Vec<PathBuf> {
