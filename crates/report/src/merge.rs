@@ -17,6 +17,7 @@ mod machines;
 mod matching;
 mod operations;
 mod part;
+mod part_point;
 mod point;
 mod run;
 mod series;

@@ -1,7 +1,7 @@
 //! What each machine contributed.
 
 use super::part::Part;
-use super::point::PartPoint;
+use super::part_point::PartPoint;
 use super::window::seconds_since;
 use crate::curve::total;
 use crate::doc::{HostDoc, HostPointDoc, OpDoc};

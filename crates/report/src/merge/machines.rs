@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::point::PartPoint;
+use super::part_point::PartPoint;
 use crate::convert::cpu_us_per_op;
 use crate::curve::total;
 use crate::doc::{ClientDoc, GeneratorDoc, LatenessDoc, ServerCpuDoc, share_of_time};

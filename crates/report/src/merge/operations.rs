@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use smbench_model::Nanos;
-use smbench_model::kind::OpKind;
 use smbench_model::record::{
     ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Verification,
 };
 
 use super::error::MergeError;
-use super::point::PartPoint;
+use super::part_point::PartPoint;
 use crate::convert::{differences, failures, op};
 use crate::curve::total;
 use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc};
@@ -138,17 +137,4 @@ pub(super) fn verification(parts: &[PartPoint<'_>]) -> Option<Verification> {
         unjudged: total(docs().map(|doc| doc.unjudged)),
         wrong: total(docs().map(|doc| doc.wrong)),
     })
-}
-
-impl PartPoint<'_> {
-    /// Returns the kind of operation with this name.
-    pub(super) fn kind(&self, name: &str) -> Result<OpKind, MergeError> {
-        let unknown = || self.damaged(&format!("there is no operation {name}"));
-        OpKind::named(name).ok_or_else(unknown)
-    }
-
-    fn cause(&self, name: &str) -> Result<OperationFailure, MergeError> {
-        let unknown = || self.damaged(&format!("there is no failure {name}"));
-        OperationFailure::from_name(name).ok_or_else(unknown)
-    }
 }

@@ -1,6 +1,6 @@
 //! A load point of all parts.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use smbench_model::load::RateScope;
@@ -10,43 +10,18 @@ use super::error::MergeError;
 use super::machines::{ClientWaits, client, generator, latency_noise, server_cpu};
 use super::operations::{caching, differed, failed, ops, replayed, verification, whole};
 use super::part::Part;
+use super::part_point::PartPoint;
 use super::window::{WindowEnd, objection};
 use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    ConcurrencyDoc, EventDoc, FairnessDoc, GeneratorDoc, LoadPointDoc, Named, OfferedDoc, OpDoc,
-    PlanDoc, SeriesDoc,
+    EventDoc, FairnessDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc,
 };
-use crate::latency::{Hdr, LatencyDoc, pool};
+use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
 
-/// A load point of one part, with what every part has.
-pub(super) struct PartPoint<'a> {
-    pub(super) name: &'a str,
-    path: &'a str,
-    at: usize,
-    part: &'a Part,
-    pub(super) point: &'a LoadPointDoc,
-    /// When its window opened.
-    pub(super) opened: SystemTime,
-    pub(super) series: &'a SeriesDoc,
-    pub(super) generator: &'a GeneratorDoc,
-    concurrency: ConcurrencyDoc,
-    sessions: &'a Hdr,
-}
-
 impl PartPoint<'_> {
-    /// Returns a text with the name of the machine before it.
-    pub(super) fn named(&self, text: &str) -> String {
-        format!("{}: {text}", self.name)
-    }
-
-    /// Returns the error for a load point that contradicts itself.
-    pub(super) fn damaged(&self, detail: &str) -> MergeError {
-        MergeError::damaged(self.path, format!("load_points[{}]: {detail}", self.at))
-    }
-
     /// Finds a contradiction in what is pooled.
     fn check(&self) -> Result<(), MergeError> {
         let point = self.point;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use smbench_model::kind::OpKind;
 use smbench_model::record::{IntervalSummary, Series};
 
-use super::point::PartPoint;
+use super::part_point::PartPoint;
 use crate::curve::total;
 use crate::doc::{ColumnsDoc, SeriesDoc};
 use crate::latency::{Hdr, pool};

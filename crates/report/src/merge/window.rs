@@ -7,7 +7,7 @@
 
 use std::time::SystemTime;
 
-use super::point::PartPoint;
+use super::part_point::PartPoint;
 use crate::units;
 
 /// Least share of the longest window in which the windows of all parts must overlap.
