@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::{LabError, ShareAccess, Signing};
 
 /// The fixed part of the configuration, with a reason for each line.
-const TEMPLATE: &str = include_str!("../../../../fixtures/smb.conf");
+const TEMPLATE: &str = include_str!("smb.conf");
 
 /// Start of the part of the template that is repeated for every share.
 const SHARE_HEADER: &str = "[@SHARE@]";
