@@ -83,7 +83,8 @@ fn assert_ceilings(doc: &Value) {
                 }
                 measured += 1;
                 let number = |key: &str| found[key].as_f64().unwrap();
-                assert!(number("ops_per_s") > 0.0 && number("cpu_us_per_op") > 0.0);
+                // A busy machine may leave this process no CPU time that its kernel counts.
+                assert!(number("ops_per_s") > 0.0 && number("cpu_us_per_op") >= 0.0);
                 let bits = number("ops_per_s") * f64::from(bytes) * 8e-6;
                 assert!(
                     (number("throughput_mbps") / bits - 1.0).abs() < 1e-6,

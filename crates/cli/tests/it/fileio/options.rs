@@ -31,11 +31,11 @@ fn what_cannot_be_is_told_before_anything_is_written() {
         (&[mode, "--file-num=0"], &["--file-num: there are 0 files"]),
         (
             &[mode, "--time=31d"],
-            &["--time: time is ", ": the longest is 30days"],
+            &["--time: time is ", ": the longest is 30 days"],
         ),
         (
             &[mode, "--warmup-time=31d"],
-            &["--warmup-time: warmup-time is ", ": the longest is 30days"],
+            &["--warmup-time: warmup-time is ", ": the longest is 30 days"],
         ),
         (
             &[mode, "--file-block-size=0"],
