@@ -141,12 +141,11 @@ fn cleanup_leaves_a_living_run_alone() {
         };
         let plan = plan("file-server", &options, target);
         let record = execute(&plan, &mut observer, &Cancel::default()).unwrap();
-        assert!(
-            record
-                .load_points
-                .iter()
-                .all(|point| point.invalid.is_none())
-        );
+        // A busy machine may complete no operation in a window.
+        for point in &record.load_points {
+            assert_eq!(point.ops.errors(), 0, "{:?}", point.invalid);
+            assert!(point.dropouts.is_empty(), "{:?}", point.invalid);
+        }
         let seen = observer.seen.unwrap();
         assert_eq!(seen.in_use.len(), 1);
         assert_eq!(seen.removed.len() + seen.foreign.len(), 0);
