@@ -1,4 +1,6 @@
 //! The files of a run: their number, sizes and names.
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,9 +80,15 @@ fn is_number(digits: &str) -> bool {
 impl FileSet {
     /// Returns the files that `clients` clients work on, client by client.
     pub fn iter(&self, clients: u32) -> impl Iterator<Item = WorkFile> + use<> {
+        self.iter_of(0..clients)
+    }
+
+    /// Returns the files that these clients work on, and no client before them. It does not
+    /// walk the files before them.
+    pub fn iter_of(&self, clients: Range<u32>) -> impl Iterator<Item = WorkFile> + use<> {
         let count = self.count;
-        let owners = self.owners(clients);
-        (0..owners).flat_map(move |client| (0..count).map(move |file| WorkFile { client, file }))
+        let owners = self.owners(clients.start)..self.owners(clients.end);
+        owners.flat_map(move |client| (0..count).map(move |file| WorkFile { client, file }))
     }
 
     /// Returns the bytes of all files of `clients` clients.
@@ -233,6 +241,30 @@ mod tests {
             assert!(!ScratchName::is_like(name), "{name}");
         }
         assert!(!ScratchName::is_like("c00001-f000.dat"));
+    }
+
+    #[test]
+    fn files_of_some_clients_are_those_that_earlier_clients_have_not() {
+        for scope in [Scope::Private, Scope::Shared] {
+            let set = files(scope);
+            for (from, to) in [(0, 0), (0, 1), (0, 4), (1, 4), (2, 3), (4, 4), (4, 2)] {
+                let skipped = set.iter(to).skip(set.iter(from).count());
+                let direct = set.iter_of(from..to);
+                assert!(direct.eq(skipped), "{scope:?} {from}..{to}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_of_the_last_of_many_clients_are_found_without_a_walk() {
+        let set = FileSet {
+            count: u32::MAX,
+            ..files(Scope::Private)
+        };
+        // A walk would take 2^64 steps.
+        let last = set.iter_of(u32::MAX - 1..u32::MAX).next();
+        let (client, file) = (u32::MAX - 1, 0);
+        assert_eq!(last, Some(WorkFile { client, file }));
     }
 
     #[test]

@@ -202,8 +202,7 @@ impl Plan {
         } else {
             0..0
         };
-        let before = files.iter(there.start).count();
-        files.iter(there.end).skip(before)
+        files.iter_of(there)
     }
 
     /// Returns the name of a client's file in the target's folder. `client` and
