@@ -1,4 +1,5 @@
 //! The files of a run: their number, sizes and names.
+use std::fmt::Write;
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -103,10 +104,19 @@ impl FileSet {
     /// client's own file, `shared-f000.dat` for a shared one.
     #[must_use]
     pub fn file_name(&self, client: u32, file: u32) -> String {
-        match self.scope {
-            Scope::Private => format!("c{client:05}-f{file:03}.dat"),
-            Scope::Shared => format!("shared-f{file:03}.dat"),
-        }
+        let mut name = String::new();
+        self.append_name(client, file, &mut name);
+        name
+    }
+
+    /// Appends the name that [`FileSet::file_name`] returns. It allocates only if `out` is too
+    /// small.
+    pub fn append_name(&self, client: u32, file: u32, out: &mut String) {
+        let written = match self.scope {
+            Scope::Private => write!(out, "c{client:05}-f{file:03}.dat"),
+            Scope::Shared => write!(out, "shared-f{file:03}.dat"),
+        };
+        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
     }
 
     /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this
@@ -182,6 +192,22 @@ mod tests {
             .collect();
         assert_eq!(names.len(), 12);
         assert_eq!(set.file_name(1, 0), "c00001-f000.dat");
+    }
+
+    #[test]
+    fn names_are_written_into_a_buffer_that_is_used_again() {
+        let mut path = String::with_capacity(64);
+        let before = path.as_ptr();
+        for scope in [Scope::Private, Scope::Shared] {
+            let set = files(scope);
+            for (client, file) in [(0, 0), (99_999, 999), (u32::MAX, u32::MAX)] {
+                path.clear();
+                path.push_str("smbench\\");
+                set.append_name(client, file, &mut path);
+                assert_eq!(path, format!("smbench\\{}", set.file_name(client, file)));
+            }
+        }
+        assert_eq!(path.as_ptr(), before);
     }
 
     #[test]
