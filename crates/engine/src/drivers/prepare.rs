@@ -162,6 +162,17 @@ pub(super) fn path(site: &Site, name: &str) -> String {
     format!(r"{}\{name}", site.directory)
 }
 
+/// Returns the paths of a client's files; none if no action holds or opens a file.
+pub(super) fn file_paths(site: &Site, client: u32) -> Vec<String> {
+    let needs_file = |action: &Action| action.holds_file() || action.opens_file();
+    if !site.mix.actions().iter().any(needs_file) {
+        return Vec::new();
+    }
+    (0..site.plan.only().workload.files.count)
+        .map(|file| path(site, &site.plan.file_name(client, file)))
+        .collect()
+}
+
 pub(super) fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {
     let encode = |path: &String| {
         WireName::new(path).map_err(|_| SessionError::Path {

@@ -10,7 +10,7 @@ use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
 
 use super::group::{CifsClient, CifsPlace, oplock_of};
 use crate::drivers::prepare::{
-    check_dialect, held_access, is_plain, make_kept, open_directory, path, wire_names,
+    check_dialect, file_paths, held_access, is_plain, make_kept, open_directory, path, wire_names,
 };
 use crate::drivers::requests::recorded::wire_name;
 use crate::drivers::site::Site;
@@ -27,9 +27,7 @@ pub(super) async fn hold(
 ) -> Result<CifsClient, SessionError> {
     let actions = site.mix.actions();
     check_dialect(actions, Dialect::Cifs, || session.share())?;
-    let paths: Vec<_> = (0..site.plan.only().workload.files.count)
-        .map(|file| path(site, &site.plan.file_name(client, file)))
-        .collect();
+    let paths = file_paths(site, client);
     let mut files = Vec::new();
     if actions.iter().any(Action::holds_file) {
         let caching = site.plan.sessions.caching;

@@ -13,7 +13,7 @@ use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::group::{ClientSession, SlotObjects};
 use crate::drivers::prepare::{
-    check_dialect, held_access, is_plain, make_kept, open_directory, path, wire_names,
+    check_dialect, file_paths, held_access, is_plain, make_kept, open_directory, path, wire_names,
 };
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
@@ -40,9 +40,7 @@ pub(super) async fn hold(
         directory: FileId::default(),
     };
     let mut granted = Vec::new();
-    let paths: Vec<_> = (0..site.plan.only().workload.files.count)
-        .map(|file| path(site, &site.plan.file_name(client, file)))
-        .collect();
+    let paths = file_paths(site, client);
     if actions.iter().any(Action::holds_file) {
         let rights = held_access(actions);
         held.files = open_files(session, index, member, &paths, rights, &mut granted).await?;
