@@ -18,6 +18,7 @@ use thiserror::Error;
 use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
 pub(crate) use self::ntlm::NtlmProof;
+pub use self::ntlm::recorded_session_key;
 
 /// An account that logs on with a password. `Debug` does not show the password.
 #[derive(Clone)]

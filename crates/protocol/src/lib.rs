@@ -42,7 +42,7 @@ pub use handshake::{
     Channels, Handshake, HandshakeError, HandshakeProgress, Policy, SessionConfig,
 };
 
-pub use auth::{Account, AuthError, Claim, Credentials, Logon, LogonPlace};
+pub use auth::{Account, AuthError, Claim, Credentials, Logon, LogonPlace, recorded_session_key};
 pub use smbench_kerberos as kerberos;
 
 pub use algorithm::{Cipher, CipherList, SigningAlgorithm};

@@ -5,6 +5,7 @@
 
 mod message;
 mod proof;
+mod recorded;
 
 use std::time::SystemTime;
 
@@ -15,6 +16,7 @@ use self::proof::{NtlmNames, seal_key};
 use super::{Account, AuthError, LogonPlace};
 
 pub(crate) use self::proof::NtlmProof;
+pub use self::recorded::recorded_session_key;
 
 /// Length of a session key in bytes.
 const KEY_LEN: usize = 16;

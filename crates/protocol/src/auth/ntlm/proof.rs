@@ -179,7 +179,7 @@ fn file_time(time: SystemTime) -> [u8; 8] {
     (EPOCH + (since.as_nanos() / 100) as u64).to_le_bytes()
 }
 
-fn utf16(text: &str) -> Vec<u8> {
+pub(super) fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 

@@ -25,7 +25,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 /// Returns a CHALLENGE message with these attributes.
-fn challenge(flags: u32, attributes: &[u8]) -> Vec<u8> {
+pub(super) fn challenge(flags: u32, attributes: &[u8]) -> Vec<u8> {
     let mut message = b"NTLMSSP\0\x02\0\0\0".to_vec();
     message.extend_from_slice(&[0; 8]);
     message.extend_from_slice(&flags.to_le_bytes());
