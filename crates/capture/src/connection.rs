@@ -1,0 +1,240 @@
+//! The SMB messages of one TCP connection: pairs requests and answers, follows sessions,
+//! shares and opens.
+
+mod cifs;
+mod opening;
+mod smb2;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+use self::cifs::CifsState;
+use self::smb2::Smb2State;
+use crate::cutter::{CapturedMessage, MessageSink, Sealed};
+use crate::fields::Fields;
+use crate::keys::Sender;
+use crate::ledger::{CaptureLedger, OpenLogon, OpenRequest};
+use crate::names::NodeNumber;
+use crate::sessions::SessionNumber;
+use crate::tcp::Moment;
+
+/// Requests of a connection that wait for answers. A server grants at most 8192 credits.
+const PENDING_MAX: usize = 16_384;
+/// Answers of a connection that wait for their requests, which may come later in the
+/// capture.
+const EARLY_MAX: usize = 128;
+/// Bytes that are kept of such an answer. Those of log-ons are long.
+const EARLY_BYTES: usize = 4096;
+
+/// Which end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    A,
+    B,
+}
+
+impl End {
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// An answer of SMB2 whose request was not seen yet.
+#[derive(Debug)]
+struct EarlyAnswer {
+    id: u64,
+    bytes: Box<[u8]>,
+    at: Moment,
+}
+
+/// What is known of a connection.
+pub(crate) struct SmbState {
+    /// Addresses of the ends A and B.
+    ends: [SocketAddr; 2],
+    /// The end that sends requests, once that is known.
+    client: Option<End>,
+    /// Number of the connection, once it has a message.
+    pub(crate) number: Option<u32>,
+    pending: HashMap<u64, OpenRequest>,
+    /// Answers that came before their requests.
+    early: VecDeque<EarlyAnswer>,
+    /// Shares by tree id: the node of each.
+    trees: HashMap<u32, Option<NodeNumber>>,
+    /// Log-ons in progress, by session id.
+    logons: HashMap<u64, OpenLogon>,
+    smb2: Smb2State,
+    cifs: CifsState,
+}
+
+impl SmbState {
+    pub(crate) fn new(ends: [SocketAddr; 2], client: Option<End>) -> Self {
+        Self {
+            ends,
+            client,
+            number: None,
+            pending: HashMap::new(),
+            early: VecDeque::new(),
+            trees: HashMap::new(),
+            logons: HashMap::new(),
+            smb2: Smb2State::default(),
+            cifs: CifsState::default(),
+        }
+    }
+
+    fn address(&self, end: End) -> IpAddr {
+        self.ends[end as usize].ip()
+    }
+
+    /// Returns the address of the client. It is known once a message was seen.
+    fn client(&self) -> IpAddr {
+        self.address(self.client_end())
+    }
+
+    fn server(&self) -> IpAddr {
+        self.address(self.client_end().other())
+    }
+
+    /// Returns the end of the client. Before a message tells, that is the end with the
+    /// higher port: servers have low ones.
+    fn client_end(&self) -> End {
+        let [a, b] = self.ends.map(|end| end.port());
+        self.client.unwrap_or(if a >= b { End::A } else { End::B })
+    }
+
+    /// Learns which end is the client from the direction of a message.
+    fn learn(&mut self, from: End, is_answer: bool, ledger: &mut CaptureLedger) -> u32 {
+        let client = if is_answer { from.other() } else { from };
+        let client = *self.client.get_or_insert(client);
+        let address = self.address(client);
+        *self
+            .number
+            .get_or_insert_with(|| ledger.add_connection(address))
+    }
+
+    /// Keeps a request until its answer.
+    fn wait(&mut self, id: u64, request: OpenRequest, ledger: &mut CaptureLedger) {
+        let at = request.sent;
+        if self.pending.len() >= PENDING_MAX {
+            // The answers were lost.
+            let oldest = self
+                .pending
+                .iter()
+                .min_by_key(|(_, request)| request.line.number);
+            if let Some(id) = oldest.map(|(&id, _)| id)
+                && let Some(request) = self.pending.remove(&id)
+            {
+                ledger.unanswered(request, at);
+            }
+        }
+        if let Some(old) = self.pending.insert(id, request) {
+            ledger.unanswered(old, at);
+        }
+    }
+
+    /// Ends the connection.
+    pub(crate) fn finish(&mut self, at: Moment, ledger: &mut CaptureLedger) {
+        while let Some(early) = self.early.pop_front() {
+            self.unasked(&early, ledger);
+        }
+        let mut rest: Vec<_> = self.pending.drain().map(|(_, request)| request).collect();
+        rest.sort_unstable_by_key(|request| request.line.number);
+        for request in rest {
+            ledger.unanswered(request, at);
+        }
+    }
+}
+
+/// Takes the messages that one end sends.
+pub(crate) struct Receiver<'a> {
+    pub(crate) state: &'a mut SmbState,
+    pub(crate) ledger: &'a mut CaptureLedger,
+    pub(crate) from: End,
+}
+
+impl MessageSink for Receiver<'_> {
+    fn message(&mut self, message: CapturedMessage<'_>) {
+        if message.is_cut {
+            self.ledger.tally.unreadable.cut_messages += 1;
+        }
+        self.ledger.names.seed(message.bytes);
+        match message.bytes.first() {
+            Some(0xfd) => self.encrypted(message),
+            _ => self.plain(message),
+        }
+    }
+
+    fn sealed(&self) -> Sealed {
+        if self.ledger.keys.is_empty() {
+            Sealed::Count
+        } else {
+            Sealed::Open
+        }
+    }
+}
+
+impl Receiver<'_> {
+    /// Takes a message that is not encrypted, or not any more.
+    fn plain(&mut self, message: CapturedMessage<'_>) {
+        match message.bytes.first() {
+            Some(0xfe) => self.smb2(message),
+            Some(0xff) => self.cifs(message),
+            Some(0xfc) => self.ledger.tally.unreadable.compressed_messages += 1,
+            _ if message.is_cut => {}
+            _ => self.ledger.tally.malformed(message.end),
+        }
+    }
+
+    /// Takes an encrypted message (MS-SMB2 2.2.41). Without its key it is counted.
+    fn encrypted(&mut self, message: CapturedMessage<'_>) {
+        let session = Fields(message.bytes).u64(44).and_then(|id| {
+            let server = self.state.server();
+            let number = self.ledger.sessions.of(server, id)?;
+            self.look_up(number, id);
+            Some(number)
+        });
+        let sender = if self.state.client_end() == self.from {
+            Sender::Client
+        } else {
+            Sender::Server
+        };
+        // The memory returns after use.
+        let mut plain = std::mem::take(&mut self.ledger.plain);
+        let record = self.ledger.sessions.get(session);
+        let is_open = record.is_some_and(|record| {
+            let ciphers = record.ciphers.as_ref();
+            ciphers.is_some_and(|ciphers| ciphers.open(sender, message.bytes, &mut plain))
+        });
+        if is_open {
+            self.plain(CapturedMessage {
+                bytes: &plain,
+                wire_len: plain.len(),
+                ..message
+            });
+        } else {
+            self.unopened(session, message.end);
+        }
+        plain.clear();
+        self.ledger.plain = plain;
+    }
+
+    /// Counts an encrypted message without a key.
+    fn unopened(&mut self, session: Option<SessionNumber>, at: Moment) {
+        if !self.ledger.slice.has(at, self.state.client()) {
+            return;
+        }
+        self.ledger.tally.unreadable.encrypted_messages += 1;
+        // It may be the first message that is seen.
+        if self.state.number.is_none() {
+            let address = self.state.client();
+            self.state.number = Some(self.ledger.add_connection(address));
+        }
+        let cipher = self.state.smb2.cipher_name();
+        if let Some(record) = self.ledger.sessions.get(session) {
+            record.encrypted += 1;
+            record.cipher = record.cipher.take().or(cipher);
+        }
+    }
+}

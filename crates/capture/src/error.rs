@@ -1,0 +1,58 @@
+//! Errors of captures: one line, with the frame where there is one.
+
+use std::io;
+
+/// Reason why a capture cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file cannot be read.
+    #[error("failed to read {file}: {source}")]
+    Io {
+        /// Name of the file.
+        file: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file has no bytes.
+    #[error("{file} is empty: expected a capture as tcpdump or Wireshark writes it")]
+    Empty {
+        /// Name of the file.
+        file: String,
+    },
+    /// The file has another format.
+    #[error("{file} is no capture: it is neither pcap nor pcapng, but {found}")]
+    Foreign {
+        /// Name of the file.
+        file: String,
+        /// What its first bytes are.
+        found: String,
+    },
+    /// The file is damaged.
+    #[error("{file} is damaged after frame {frame}: {what}")]
+    Damaged {
+        /// Name of the file.
+        file: String,
+        /// The last frame that was read, counted as Wireshark does; 0 before the first.
+        frame: u64,
+        /// The damage.
+        what: &'static str,
+    },
+    /// No connection has SMB messages.
+    #[error("the capture has no SMB: {frames} frames hold {held}")]
+    NoSmb {
+        /// Number of frames.
+        frames: u64,
+        /// What they hold instead.
+        held: String,
+    },
+    /// A key file has a line that is no key.
+    #[error("{file}:{line}: {what}")]
+    Key {
+        /// Name of the file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What was expected.
+        what: &'static str,
+    },
+}

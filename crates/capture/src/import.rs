@@ -1,0 +1,255 @@
+//! Reads the files of a capture, packet by packet.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use crate::error::CaptureError;
+use crate::file::{CapturedPacket, read_packets};
+use crate::flows::Flows;
+use crate::foreign::udp_protocol;
+use crate::ip::{Fragments, IpPayload};
+use crate::keys::KeyRing;
+use crate::ledger::{CaptureLedger, CaptureSlice};
+use crate::link::{LinkPayload, ip_of};
+use crate::names::NameTreatment;
+use crate::summary::{CaptureSummary, SourceSummary};
+use crate::tcp::Moment;
+use crate::trace::{LineWriter, TreeLine};
+
+const DAY_NS: u64 = 86_400_000_000_000;
+/// Protocols of UDP that are counted on their own.
+const PROTOCOLS_MAX: usize = 64;
+
+/// The begin of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceBegin {
+    /// At this time since 1970.
+    At(Duration),
+    /// At this time of the day of the first frame, in UTC.
+    TimeOfDay(Duration),
+}
+
+/// What of a capture is read, and how names are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// Only requests that were sent from here on.
+    pub from: Option<SliceBegin>,
+    /// Only requests within this time.
+    pub length: Option<Duration>,
+    /// Only requests of this client.
+    pub client: Option<IpAddr>,
+    /// Whether names are written as recorded.
+    pub names: NameTreatment,
+}
+
+/// Returns the time of the first frame of a file in nanoseconds since 1970; `None` if it
+/// has no frames.
+///
+/// # Errors
+/// If the file cannot be read, or is no capture.
+pub fn first_time_ns(name: &str, source: impl Read) -> Result<Option<u64>, CaptureError> {
+    let mut time_ns = None;
+    read_packets(name, source, |packet| {
+        time_ns = Some(packet.time_ns);
+        ControlFlow::Break(())
+    })?;
+    Ok(time_ns)
+}
+
+/// A capture while it is read.
+pub struct CaptureImport {
+    options: ImportOptions,
+    ledger: CaptureLedger,
+    flows: Flows,
+    fragments: Fragments,
+    foreign: BTreeMap<String, u64>,
+    source: SourceSummary,
+    has_begun: bool,
+}
+
+impl CaptureImport {
+    /// Begins with a capture.
+    #[must_use]
+    pub fn new(options: ImportOptions) -> Self {
+        Self {
+            options,
+            ledger: CaptureLedger::new(options.names),
+            flows: Flows::default(),
+            fragments: Fragments::default(),
+            foreign: BTreeMap::new(),
+            source: SourceSummary::default(),
+            has_begun: false,
+        }
+    }
+
+    /// Writes a [`TraceLine`](crate::TraceLine) for each request, compressed by gzip.
+    pub fn trace_to(&mut self, out: impl Write + 'static) {
+        self.ledger.trace = Some(LineWriter::new(Box::new(out)));
+    }
+
+    /// Opens encrypted messages with these keys.
+    pub fn open_with(&mut self, keys: KeyRing) {
+        self.ledger.keys = keys;
+    }
+
+    /// Reads a file. Several files are read in the order of their times.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no capture, or is damaged. What was read before is
+    /// kept.
+    pub fn read(&mut self, name: &str, source: impl Read) -> Result<(), CaptureError> {
+        let before = self.source.frames;
+        let end = read_packets(name, source, |packet| {
+            self.packet(packet, before);
+            ControlFlow::Continue(())
+        })?;
+        self.source.files += 1;
+        self.source.cut_files += u64::from(end.is_cut);
+        self.source.dropped_frames += end.dropped;
+        Ok(())
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// [`CaptureError::NoSmb`] if it has no SMB.
+    pub fn finish(mut self) -> Result<CaptureResult, CaptureError> {
+        self.fragments.finish();
+        self.flows.finish(&mut self.ledger);
+        self.ledger.tally.unreadable.fragmented_datagrams = self.fragments.given_up;
+        for (name, frames) in &self.flows.foreign {
+            *self.foreign.entry(name.clone()).or_default() += frames;
+        }
+        if self.ledger.connections == 0 {
+            return Err(CaptureError::NoSmb {
+                frames: self.source.frames,
+                held: held(&self.foreign, self.source.frames),
+            });
+        }
+        let summary = CaptureSummary::new(&self.ledger, self.source, self.foreign);
+        Ok(CaptureResult {
+            summary,
+            ledger: self.ledger,
+        })
+    }
+
+    pub(crate) fn packet(&mut self, packet: CapturedPacket<'_>, before: u64) {
+        let at = Moment {
+            time_ns: packet.time_ns,
+            frame: before + packet.frame,
+        };
+        self.source.add(packet.time_ns, packet.wire_len as u64);
+        if !self.has_begun {
+            self.has_begun = true;
+            self.begin(packet.time_ns);
+        }
+        let unreadable = &mut self.ledger.tally.unreadable;
+        let missing = packet.wire_len - packet.bytes.len();
+        let payload = match ip_of(packet.link_type, packet.bytes) {
+            LinkPayload::Ip(ip) => self.fragments.read(ip, missing),
+            LinkPayload::Other => IpPayload::Other,
+            LinkPayload::UnknownLink => {
+                unreadable.unknown_links += 1;
+                let name = format!("link layer {}", packet.link_type);
+                return count(&mut self.foreign, &name);
+            }
+        };
+        match payload {
+            IpPayload::Tcp(segment) => self.flows.segment(segment, at, &mut self.ledger),
+            IpPayload::Udp { ports, payload } => {
+                count(&mut self.foreign, &udp_protocol(payload, ports));
+            }
+            IpPayload::Other => count(&mut self.foreign, "other protocols"),
+            IpPayload::Unreadable => unreadable.unreadable_packets += 1,
+        }
+    }
+
+    /// Places the slice by the time of the first frame.
+    fn begin(&mut self, time_ns: u64) {
+        self.ledger.begin_ns = time_ns;
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let from_ns = match self.options.from {
+            None => 0,
+            Some(SliceBegin::At(time)) => nanos(time),
+            Some(SliceBegin::TimeOfDay(time)) => time_ns / DAY_NS * DAY_NS + nanos(time),
+        };
+        let length = self.options.length.map_or(u64::MAX, nanos);
+        let begin = if self.options.from.is_some() {
+            from_ns
+        } else {
+            time_ns
+        };
+        self.ledger.slice = CaptureSlice {
+            from_ns,
+            to_ns: begin.saturating_add(length),
+            client: self.options.client,
+        };
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    let is_kept = counts.len() < PROTOCOLS_MAX || counts.contains_key(name);
+    let name = if is_kept { name } else { "other protocols" };
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(name.to_owned(), 1);
+        }
+    }
+}
+
+/// Names what a capture without SMB holds, the most first.
+fn held(foreign: &BTreeMap<String, u64>, frames: u64) -> String {
+    const NAMED_MAX: usize = 5;
+    let mut counts: Vec<_> = foreign.iter().collect();
+    counts.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
+    let named = counts
+        .iter()
+        .take(NAMED_MAX)
+        .map(|(name, count)| format!("{name} ({count})"));
+    let named: Vec<_> = named.collect();
+    match named.len() {
+        0 if frames == 0 => "nothing".to_owned(),
+        0 => "no readable packet".to_owned(),
+        _ => named.join(", "),
+    }
+}
+
+/// A capture that was read.
+pub struct CaptureResult {
+    /// The counts.
+    pub summary: CaptureSummary,
+    ledger: CaptureLedger,
+}
+
+impl CaptureResult {
+    /// Ends the trace that [`CaptureImport::trace_to`] began.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn finish_trace(&mut self) -> io::Result<()> {
+        self.ledger.trace.take().map_or(Ok(()), LineWriter::finish)
+    }
+
+    /// Writes a [`TreeLine`] for each name that the capture shows, compressed by gzip.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn write_tree(&self, out: impl Write + 'static) -> io::Result<()> {
+        let mut lines = LineWriter::new(Box::new(out));
+        for (number, node) in (1..).zip(&self.ledger.paths.nodes) {
+            lines.write(&TreeLine {
+                path: number,
+                parent: node.parent,
+                name: &node.name,
+                size: node.size,
+                directory: node.is_directory,
+                made_up: node.is_made_up,
+            });
+        }
+        lines.finish()
+    }
+}

@@ -1,0 +1,311 @@
+//! What all connections of a capture add to: counts, sessions, names, and the trace.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use smbench_protocol::crypto::PreauthHash;
+
+use crate::command::CommandKey;
+use crate::keys::KeyRing;
+use crate::names::{NameTreatment, NameWriter, NodeNumber, PathTable};
+use crate::sessions::{SessionNumber, SessionTable};
+use crate::status::status_text;
+use crate::tally::CaptureTally;
+use crate::tcp::Moment;
+use crate::trace::{LineWriter, TraceCreate, TraceLine};
+
+/// Opens that are kept. Later ones are treated as if they were not seen.
+const OPENS_MAX: usize = 500_000;
+/// Clients that are kept by address.
+const CLIENTS_MAX: usize = 100_000;
+
+/// A part of a capture: requests that were sent in this time, by this client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CaptureSlice {
+    pub(crate) from_ns: u64,
+    /// The first instant that is no part.
+    pub(crate) to_ns: u64,
+    pub(crate) client: Option<IpAddr>,
+}
+
+impl CaptureSlice {
+    pub(crate) const ALL: Self = Self {
+        from_ns: 0,
+        to_ns: u64::MAX,
+        client: None,
+    };
+
+    pub(crate) fn has(&self, at: Moment, client: IpAddr) -> bool {
+        (self.from_ns..self.to_ns).contains(&at.time_ns)
+            && self.client.is_none_or(|wanted| wanted == client)
+    }
+}
+
+/// An open file: the id that the server gave is of a session, in CIFS of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum OpenKey {
+    Smb2(Option<SessionNumber>, [u8; 16]),
+    Cifs { connection: u32, id: u16 },
+}
+
+/// What is known of an open file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) handle: u64,
+    pub(crate) path: Option<NodeNumber>,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(crate) struct OpenRequest {
+    pub(crate) key: CommandKey,
+    pub(crate) sent: Moment,
+    pub(crate) is_in_slice: bool,
+    pub(crate) session: Option<SessionNumber>,
+    /// The open that it uses.
+    pub(crate) open: Option<OpenKey>,
+    /// The share's node.
+    pub(crate) share: Option<NodeNumber>,
+    pub(crate) line: TraceLine,
+    pub(crate) logon: Option<Box<OpenLogon>>,
+}
+
+/// A log-on that waits for its answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenLogon {
+    pub(crate) mechanism: Option<&'static str>,
+    pub(crate) user: Option<String>,
+    /// The hash over its messages, if keys were given.
+    pub(crate) preauth: Option<PreauthHash>,
+    /// The CHALLENGE message of NTLM.
+    pub(crate) challenge: Option<Box<[u8]>>,
+    /// The session key, if a given password is the user's.
+    pub(crate) key: Option<Vec<u8>>,
+}
+
+/// The final answer of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FinalAnswer {
+    pub(crate) status: u32,
+    pub(crate) moved: Option<u64>,
+    pub(crate) at: Moment,
+}
+
+/// What all connections add to.
+pub(crate) struct CaptureLedger {
+    pub(crate) tally: CaptureTally,
+    pub(crate) sessions: SessionTable,
+    pub(crate) names: NameWriter,
+    pub(crate) paths: PathTable,
+    pub(crate) slice: CaptureSlice,
+    pub(crate) trace: Option<LineWriter>,
+    pub(crate) opens: HashMap<OpenKey, OpenFile>,
+    pub(crate) keys: KeyRing,
+    /// Memory for a decrypted message.
+    pub(crate) plain: Vec<u8>,
+    /// Requests by the share that they go to.
+    pub(crate) shares: BTreeMap<NodeNumber, u64>,
+    pub(crate) dialects: BTreeMap<String, u64>,
+    pub(crate) clients: BTreeSet<IpAddr>,
+    pub(crate) connections: u32,
+    requests: u64,
+    handles: u64,
+    groups: u64,
+    /// The time of the first frame.
+    pub(crate) begin_ns: u64,
+}
+
+impl CaptureLedger {
+    pub(crate) fn new(treatment: NameTreatment) -> Self {
+        Self {
+            tally: CaptureTally::default(),
+            sessions: SessionTable::default(),
+            names: NameWriter::new(treatment),
+            paths: PathTable::default(),
+            slice: CaptureSlice::ALL,
+            trace: None,
+            opens: HashMap::new(),
+            keys: KeyRing::default(),
+            plain: Vec::new(),
+            shares: BTreeMap::new(),
+            dialects: BTreeMap::new(),
+            clients: BTreeSet::new(),
+            connections: 0,
+            requests: 0,
+            handles: 0,
+            groups: 0,
+            begin_ns: 0,
+        }
+    }
+
+    /// Returns the number of the next compound.
+    pub(crate) const fn next_group(&mut self) -> u64 {
+        self.groups += 1;
+        self.groups
+    }
+
+    /// Counts a connection, and returns its number.
+    pub(crate) fn add_connection(&mut self, client: IpAddr) -> u32 {
+        self.connections += 1;
+        if self.clients.len() < CLIENTS_MAX {
+            self.clients.insert(client);
+        }
+        self.connections
+    }
+
+    /// Counts a request, and returns it without its details.
+    pub(crate) fn asked(
+        &mut self,
+        key: CommandKey,
+        sent: Moment,
+        client: IpAddr,
+        connection: u32,
+    ) -> OpenRequest {
+        let is_in_slice = self.slice.has(sent, client);
+        self.requests += 1;
+        if is_in_slice {
+            self.tally.command(key).requests += 1;
+            if is_worked_on(key) {
+                self.tally.concurrency.asked(sent);
+            }
+        }
+        OpenRequest {
+            key,
+            sent,
+            is_in_slice,
+            session: None,
+            open: None,
+            share: None,
+            line: TraceLine {
+                number: self.requests,
+                at_ns: sent.time_ns.saturating_sub(self.begin_ns),
+                connection,
+                ..TraceLine::default()
+            },
+            logon: None,
+        }
+    }
+
+    /// Counts a request of a session for a share and some bytes, once its details are
+    /// known.
+    pub(crate) fn detailed(&mut self, request: &OpenRequest) {
+        if !request.is_in_slice {
+            return;
+        }
+        if let Some(session) = self.sessions.get(request.session) {
+            session.requests += 1;
+        }
+        if let Some(share) = request.share {
+            *self.shares.entry(share).or_default() += 1;
+        }
+        if let Some(length) = request.line.length {
+            self.tally.command(request.key).add_size(length);
+        }
+    }
+
+    /// Counts an answer or a notification of this command.
+    pub(crate) fn counted_answer(&mut self, key: CommandKey, status: u32) {
+        let command = self.tally.command(key);
+        command.responses += 1;
+        *command.statuses.entry(status).or_default() += 1;
+    }
+
+    /// Ends a request with its answer.
+    pub(crate) fn answered(&mut self, mut request: OpenRequest, answer: FinalAnswer) {
+        let took = answer.at.time_ns.saturating_sub(request.sent.time_ns);
+        let moved = answer.moved.unwrap_or(0);
+        if request.is_in_slice {
+            let command = self.tally.command(request.key);
+            command.matched += 1;
+            command.bytes += moved;
+            // A histogram that grows takes any value.
+            let _ = command.service.record(took);
+            if is_worked_on(request.key) {
+                self.tally.concurrency.answered(answer.at, moved);
+            }
+        }
+        request.line.took_ns = Some(took);
+        request.line.moved = answer.moved;
+        request.line.status = Some(status_text(answer.status));
+        self.write(request);
+    }
+
+    /// Ends a request that has no answer in the capture.
+    pub(crate) fn unanswered(&mut self, request: OpenRequest, at: Moment) {
+        if request.is_in_slice {
+            *self.tally.unanswered.entry(request.key).or_default() += 1;
+            if is_worked_on(request.key) {
+                self.tally.concurrency.answered(at, 0);
+            }
+        }
+        self.write(request);
+    }
+
+    /// Ends a request that never has an answer.
+    pub(crate) fn needs_no_answer(&mut self, request: OpenRequest) {
+        if request.is_in_slice && is_worked_on(request.key) {
+            self.tally.concurrency.answered(request.sent, 0);
+        }
+        self.write(request);
+    }
+
+    fn write(&mut self, mut request: OpenRequest) {
+        if let Some(trace) = &mut self.trace
+            && request.is_in_slice
+        {
+            request.line.command = request.key.name();
+            request.line.session = request.session.map(|number| number + 1);
+            trace.write(&request.line);
+        }
+    }
+
+    /// Returns the open that a request uses. One that was not seen is made up.
+    pub(crate) fn open_of(&mut self, key: OpenKey, share: Option<NodeNumber>) -> Option<OpenFile> {
+        if let Some(&open) = self.opens.get(&key) {
+            return Some(open);
+        }
+        let path = self.paths.made_up(share);
+        self.add_open(key, path)
+    }
+
+    /// Adds an open.
+    pub(crate) fn add_open(&mut self, key: OpenKey, path: Option<NodeNumber>) -> Option<OpenFile> {
+        if self.opens.len() >= OPENS_MAX {
+            return None;
+        }
+        self.handles += 1;
+        let open = OpenFile {
+            handle: self.handles,
+            path,
+        };
+        self.opens.insert(key, open);
+        Some(open)
+    }
+
+    /// Notes what a CREATE found: the first one that did tells the size.
+    pub(crate) fn found(
+        &mut self,
+        path: Option<NodeNumber>,
+        create: &TraceCreate,
+        is_directory: bool,
+    ) {
+        /// FILE_OPENED: the file was there.
+        const OPENED: u32 = 1;
+        let Some(node) = path.and_then(|path| self.paths.get(path)) else {
+            return;
+        };
+        if node.is_directory.is_none() {
+            node.is_directory = Some(is_directory);
+            node.size = create
+                .size
+                .filter(|_| create.action == Some(OPENED) && !is_directory);
+        }
+    }
+}
+
+/// Whether the server works on the command until it answers. A CHANGE_NOTIFY waits for
+/// others.
+const fn is_worked_on(key: CommandKey) -> bool {
+    const CHANGE_NOTIFY: u16 = 15;
+    !matches!(key, CommandKey::Smb2(CHANGE_NOTIFY))
+}

@@ -1,0 +1,204 @@
+//! Names of users, shares and files: as recorded, or in their place a hash.
+//!
+//! The key of the hashes comes from the first message of the capture. So the same capture
+//! gives the same hashes, and nobody without the capture can try names.
+
+use std::collections::HashMap;
+
+use aws_lc_rs::hmac;
+
+/// Whether names are written as recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameTreatment {
+    /// A hash stands for each name.
+    #[default]
+    Hash,
+    /// Names are written as recorded.
+    Keep,
+}
+
+/// Names that every share has, and that tell nothing.
+const PUBLIC: [&str; 5] = ["", ".", "..", "IPC$", "anonymous"];
+/// Characters of patterns that stand for others (MS-FSCC 2.1.4.1).
+const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
+
+/// Writes names.
+pub(crate) struct NameWriter {
+    treatment: NameTreatment,
+    key: Option<hmac::Key>,
+}
+
+impl NameWriter {
+    pub(crate) const fn new(treatment: NameTreatment) -> Self {
+        Self {
+            treatment,
+            key: None,
+        }
+    }
+
+    /// Takes the key from a message, if there is none yet.
+    pub(crate) fn seed(&mut self, message: &[u8]) {
+        self.key
+            .get_or_insert_with(|| hmac::Key::new(hmac::HMAC_SHA256, message));
+    }
+
+    /// Returns the number that stands for a name, ignoring case.
+    pub(crate) fn number(&mut self, name: &str) -> u64 {
+        self.seed(b"");
+        let lower = name.to_lowercase();
+        let tag = self
+            .key
+            .as_ref()
+            .map(|key| hmac::sign(key, lower.as_bytes()));
+        let first = tag.and_then(|tag| tag.as_ref().first_chunk().copied());
+        u64::from_be_bytes(first.unwrap_or_default())
+    }
+
+    /// Returns a name as it is written.
+    pub(crate) fn written(&mut self, name: &str) -> String {
+        if self.treatment == NameTreatment::Keep || PUBLIC.contains(&name) {
+            return name.to_owned();
+        }
+        format!("{:016x}", self.number(name))
+    }
+
+    /// Returns a pattern as it is written: wildcards stay.
+    pub(crate) fn pattern(&mut self, pattern: &str) -> String {
+        let mut text = String::new();
+        for part in pattern.split_inclusive(WILDCARDS) {
+            let name = part.trim_end_matches(WILDCARDS);
+            text += &self.written(name);
+            text += &part[name.len()..];
+        }
+        text
+    }
+}
+
+/// Different paths that are kept.
+const PATHS_MAX: usize = 1_000_000;
+
+/// The number of a path, from 1. A share's root has a number as well.
+pub(crate) type NodeNumber = u32;
+
+/// A file, a directory or a share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PathNode {
+    pub(crate) parent: Option<NodeNumber>,
+    pub(crate) name: Box<str>,
+    /// Size when it was first opened.
+    pub(crate) size: Option<u64>,
+    pub(crate) is_directory: Option<bool>,
+    /// The name was not recorded.
+    pub(crate) is_made_up: bool,
+}
+
+/// The tree of names that the capture shows.
+#[derive(Default)]
+pub(crate) struct PathTable {
+    by_name: HashMap<(NodeNumber, u64), NodeNumber>,
+    pub(crate) nodes: Vec<PathNode>,
+    /// Names that were not kept because there are too many.
+    pub(crate) unkept: u64,
+}
+
+impl PathTable {
+    /// Returns the node of a path below another; `None` if there are too many.
+    pub(crate) fn below(
+        &mut self,
+        parent: Option<NodeNumber>,
+        path: &str,
+        names: &mut NameWriter,
+    ) -> Option<NodeNumber> {
+        let mut node = parent;
+        for name in path.split(['\\', '/']).filter(|name| !name.is_empty()) {
+            node = Some(self.child(node, name, names)?);
+        }
+        node
+    }
+
+    /// Returns the node of a name.
+    pub(crate) fn child(
+        &mut self,
+        parent: Option<NodeNumber>,
+        name: &str,
+        names: &mut NameWriter,
+    ) -> Option<NodeNumber> {
+        let key = (parent.unwrap_or(0), names.number(name));
+        if let Some(&known) = self.by_name.get(&key) {
+            return Some(known);
+        }
+        let node = self.add(PathNode {
+            parent,
+            name: names.written(name).into(),
+            ..PathNode::default()
+        })?;
+        self.by_name.insert(key, node);
+        Some(node)
+    }
+
+    /// Makes up a name for an open that was not seen.
+    pub(crate) fn made_up(&mut self, parent: Option<NodeNumber>) -> Option<NodeNumber> {
+        let number = self.nodes.len() + 1;
+        self.add(PathNode {
+            parent,
+            name: format!("unseen-{number}").into(),
+            is_made_up: true,
+            ..PathNode::default()
+        })
+    }
+
+    fn add(&mut self, node: PathNode) -> Option<NodeNumber> {
+        if self.nodes.len() >= PATHS_MAX {
+            self.unkept += 1;
+            return None;
+        }
+        self.nodes.push(node);
+        // The cast is safe: the number is bounded.
+        Some(self.nodes.len() as NodeNumber)
+    }
+
+    pub(crate) fn get(&mut self, number: NodeNumber) -> Option<&mut PathNode> {
+        self.nodes.get_mut((number as usize).checked_sub(1)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_stands_for_each_name_whatever_its_case() {
+        let mut names = NameWriter::new(NameTreatment::Hash);
+        names.seed(b"first");
+        names.seed(b"second");
+        let hidden = names.written("Secret.docx");
+        assert_eq!(hidden, names.written("SECRET.DOCX"));
+        assert_ne!(hidden, names.written("Other.docx"));
+        assert_eq!(hidden.len(), 16);
+        assert_eq!(names.written("IPC$"), "IPC$");
+        let pattern = names.pattern("*.docx");
+        assert!(
+            pattern.starts_with('*') && !pattern.contains("docx"),
+            "{pattern}"
+        );
+        assert_eq!(names.pattern("*"), "*");
+        let mut other = NameWriter::new(NameTreatment::Hash);
+        other.seed(b"second");
+        assert_ne!(hidden, other.written("Secret.docx"));
+        let mut kept = NameWriter::new(NameTreatment::Keep);
+        assert_eq!(kept.written("Secret.docx"), "Secret.docx");
+    }
+
+    #[test]
+    fn a_path_has_one_number() {
+        let mut names = NameWriter::new(NameTreatment::Keep);
+        let mut paths = PathTable::default();
+        let share = paths.child(None, "data", &mut names);
+        let file = paths.below(share, r"a\b\c.txt", &mut names);
+        assert_eq!(file, paths.below(share, r"\A\b\C.TXT", &mut names));
+        assert_eq!(paths.below(share, "", &mut names), share);
+        let made_up = paths.made_up(share).unwrap();
+        assert_eq!(paths.nodes.len(), 5);
+        assert!(paths.get(made_up).unwrap().is_made_up);
+    }
+}

@@ -1,0 +1,85 @@
+//! The sessions of a capture: who logged on, from where, and how messages are protected.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+use crate::keys::SessionCiphers;
+
+/// Sessions that are kept by name. Later ones are only counted.
+const SESSIONS_MAX: usize = 200_000;
+
+/// The number of a session in a capture, from 0.
+pub(crate) type SessionNumber = u32;
+
+/// A session.
+#[derive(Debug, Default)]
+pub(crate) struct SessionRecord {
+    /// Domain and user, as the log-on names them.
+    pub(crate) user: Option<String>,
+    /// Name of the mechanism: `ntlm`, `kerberos`.
+    pub(crate) logon: Option<&'static str>,
+    pub(crate) requests: u64,
+    /// Messages that could not be decrypted.
+    pub(crate) encrypted: u64,
+    pub(crate) cipher: Option<String>,
+    pub(crate) ciphers: Option<SessionCiphers>,
+    /// Keys were looked for at a message before.
+    pub(crate) is_looked_up: bool,
+}
+
+/// The ids of sessions are of one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SessionKey {
+    server: IpAddr,
+    id: u64,
+}
+
+/// All sessions.
+#[derive(Debug, Default)]
+pub(crate) struct SessionTable {
+    by_id: HashMap<SessionKey, SessionNumber>,
+    pub(crate) all: Vec<SessionRecord>,
+    /// Sessions beyond those that are kept.
+    pub(crate) unkept: u64,
+    /// Log-ons that were refused, by status.
+    pub(crate) refused: BTreeMap<u32, u64>,
+}
+
+impl SessionTable {
+    /// Returns the session with this id, made if it is new; `None` if there are too many.
+    pub(crate) fn of(&mut self, server: IpAddr, id: u64) -> Option<SessionNumber> {
+        let key = SessionKey { server, id };
+        if let Some(&number) = self.by_id.get(&key) {
+            return Some(number);
+        }
+        self.add(Some(key))
+    }
+
+    /// Adds a session of CIFS, whose ids are of a connection.
+    pub(crate) fn add_of_connection(&mut self) -> Option<SessionNumber> {
+        self.add(None)
+    }
+
+    /// Forgets an id: the server may give it again.
+    pub(crate) fn forget(&mut self, server: IpAddr, id: u64) {
+        self.by_id.remove(&SessionKey { server, id });
+    }
+
+    fn add(&mut self, key: Option<SessionKey>) -> Option<SessionNumber> {
+        if self.all.len() >= SESSIONS_MAX {
+            self.unkept += 1;
+            return None;
+        }
+        // The cast is safe: the number is bounded.
+        let number = self.all.len() as SessionNumber;
+        self.all.push(SessionRecord::default());
+        if let Some(key) = key {
+            self.by_id.insert(key, number);
+        }
+        Some(number)
+    }
+
+    pub(crate) fn get(&mut self, number: Option<SessionNumber>) -> Option<&mut SessionRecord> {
+        self.all.get_mut(number? as usize)
+    }
+}

@@ -1,0 +1,173 @@
+//! Requests of SMB2.
+
+use super::code;
+use crate::fields::{Fields, utf16};
+
+/// What a request is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Target {
+    #[default]
+    None,
+    /// An open file, by its id.
+    File([u8; 16]),
+    /// A name, of a CREATE or the share of a TREE_CONNECT.
+    Name(String),
+}
+
+/// The fields of a request that a trace has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RequestFields {
+    pub(crate) target: Target,
+    pub(crate) offset: Option<u64>,
+    /// Bytes that are asked for or carried; ranges of a LOCK.
+    pub(crate) length: Option<u64>,
+    /// Class of information (with its type in the upper byte), control code of an IOCTL,
+    /// filter of a CHANGE_NOTIFY.
+    pub(crate) level: Option<u32>,
+    /// The further name: target of a rename, pattern of a listing.
+    pub(crate) further: Option<String>,
+    pub(crate) create: Option<CreateFields>,
+    /// Flags of the command.
+    pub(crate) flags: Option<u32>,
+}
+
+/// The fields of a CREATE (MS-SMB2 2.2.13).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CreateFields {
+    pub(crate) oplock: u8,
+    pub(crate) access: u32,
+    pub(crate) attributes: u32,
+    pub(crate) share: u32,
+    pub(crate) disposition: u32,
+    pub(crate) options: u32,
+    /// Names of the contexts that have four letters.
+    pub(crate) contexts: Vec<String>,
+}
+
+/// The largest number of contexts of a CREATE that is read.
+const CONTEXTS_MAX: usize = 32;
+const FILE: u8 = 1;
+const FILE_RENAME: u8 = 10;
+
+/// Reads the body of a request.
+pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
+    let fields = Fields(message);
+    let file = |at: usize| fields.array(at).map_or(Target::None, Target::File);
+    let mut asked = RequestFields::default();
+    match command {
+        code::TREE_CONNECT => {
+            let path = fields.part(68, 70).map(utf16);
+            asked.target = path.map_or(Target::None, Target::Name);
+        }
+        code::CREATE => {
+            let name = fields.part(108, 110).map(utf16);
+            asked.target = name.map_or(Target::None, Target::Name);
+            asked.create = create(fields);
+        }
+        code::CLOSE => asked.target = file(72),
+        code::FLUSH => asked.target = file(72),
+        code::READ => {
+            asked.target = file(80);
+            asked.offset = fields.u64(72);
+            asked.length = fields.u32(68).map(u64::from);
+            asked.flags = fields.u8(67).map(u32::from);
+        }
+        code::WRITE => {
+            asked.target = file(80);
+            asked.offset = fields.u64(72);
+            asked.length = fields.u32(68).map(u64::from);
+            asked.flags = fields.u32(108);
+        }
+        code::LOCK => {
+            asked.target = file(72);
+            asked.offset = fields.u64(88);
+            asked.length = fields.u64(96);
+            asked.flags = fields.u32(104);
+        }
+        code::IOCTL => {
+            asked.target = file(72);
+            asked.level = fields.u32(68);
+            asked.length = fields.u32(92).map(u64::from);
+        }
+        code::QUERY_DIRECTORY => {
+            asked.target = file(72);
+            asked.level = fields.u8(66).map(u32::from);
+            asked.flags = fields.u8(67).map(u32::from);
+            asked.length = fields.u32(92).map(u64::from);
+            asked.further = fields.part(88, 90).map(utf16);
+        }
+        code::CHANGE_NOTIFY => {
+            asked.target = file(72);
+            asked.flags = fields.u16(66).map(u32::from);
+            asked.length = fields.u32(68).map(u64::from);
+            asked.level = fields.u32(88);
+        }
+        code::QUERY_INFO => {
+            asked.target = file(88);
+            asked.level = level(fields);
+            asked.length = fields.u32(68).map(u64::from);
+        }
+        code::SET_INFO => {
+            asked.target = file(80);
+            asked.level = level(fields);
+            asked.length = fields.u32(68).map(u64::from);
+            asked.further = renamed(fields);
+        }
+        code::OPLOCK_BREAK if fields.u16(64) == Some(24) => {
+            asked.target = file(72);
+            asked.level = fields.u8(66).map(u32::from);
+        }
+        _ => {}
+    }
+    asked
+}
+
+/// Returns the type and the class of an information.
+fn level(fields: Fields<'_>) -> Option<u32> {
+    let kind = u32::from(fields.u8(66)?);
+    Some(kind << 8 | u32::from(fields.u8(67)?))
+}
+
+/// Returns the target of a rename (MS-FSCC 2.4.42.2).
+fn renamed(fields: Fields<'_>) -> Option<String> {
+    if (fields.u8(66)?, fields.u8(67)?) != (FILE, FILE_RENAME) {
+        return None;
+    }
+    let buffer = Fields(fields.0.get(usize::from(fields.u16(72)?)..)?);
+    let len = buffer.u32(16)? as usize;
+    buffer.slice(20, len).map(utf16)
+}
+
+fn create(fields: Fields<'_>) -> Option<CreateFields> {
+    let mut create = CreateFields {
+        oplock: fields.u8(67)?,
+        access: fields.u32(88)?,
+        attributes: fields.u32(92)?,
+        share: fields.u32(96)?,
+        disposition: fields.u32(100)?,
+        options: fields.u32(104)?,
+        contexts: Vec::new(),
+    };
+    let (mut at, end) = (fields.u32(112)? as usize, fields.u32(116)? as usize);
+    if end == 0 {
+        return Some(create);
+    }
+    // Each context begins with the distance to the next.
+    while create.contexts.len() < CONTEXTS_MAX {
+        let Some(context) = fields.0.get(at..).map(Fields) else {
+            break;
+        };
+        let Some(name) = context.part(4, 6).filter(|name| name.len() == 4) else {
+            break;
+        };
+        let is_text = name.iter().all(u8::is_ascii_alphanumeric);
+        if is_text && let Ok(name) = str::from_utf8(name) {
+            create.contexts.push(name.to_owned());
+        }
+        match context.u32(0) {
+            Some(next) if next >= 16 => at += next as usize,
+            _ => break,
+        }
+    }
+    Some(create)
+}

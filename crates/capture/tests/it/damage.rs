@@ -1,0 +1,293 @@
+//! Captures in every form, and damaged in every way: what is there is read, what is not
+//! there is counted.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use smbench_capture::{CaptureError, CaptureImport, CaptureSummary, ImportOptions};
+
+use crate::packets::{Packet, fixture, fragments, pcap, pcapng, with_link};
+
+/// Requests, answers and statuses of each command.
+type Counts = BTreeMap<String, (u64, u64, BTreeMap<String, u64>)>;
+
+const NORMAL: &str = "smbclient-3.1.1-unsigned.pcap";
+const COMPOUNDS: &str = "smbtorture-compounds-3.1.1-unsigned.pcap";
+const CIFS: &str = "smbclient-cifs-plain.pcap";
+
+fn read(file: &[u8]) -> Result<CaptureSummary, CaptureError> {
+    let mut import = CaptureImport::new(ImportOptions::default());
+    import.read("test.pcap", file)?;
+    Ok(import.finish()?.summary)
+}
+
+fn of(packets: &[Packet]) -> CaptureSummary {
+    read(&pcap(1, packets)).unwrap()
+}
+
+fn counts(summary: &CaptureSummary) -> Counts {
+    let commands = summary.commands.iter().map(|(name, command)| {
+        let counts = (
+            command.requests,
+            command.responses,
+            command.statuses.clone(),
+        );
+        (name.clone(), counts)
+    });
+    commands.collect()
+}
+
+fn messages(summary: &CaptureSummary) -> u64 {
+    let commands = summary.commands.values();
+    commands
+        .map(|command| command.requests + command.responses)
+        .sum()
+}
+
+#[test]
+fn each_form_of_a_file_and_each_link_layer_have_the_same_messages() {
+    for name in [NORMAL, COMPOUNDS, CIFS] {
+        let packets = fixture(name);
+        let expected = of(&packets);
+        assert!(messages(&expected) > 10, "{name}");
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(&pcap(1, &packets)).unwrap();
+        let mut files = vec![pcapng(1, &packets), gzip.finish().unwrap()];
+        for link in [0, 12, 101, 108, 113, 228, 276] {
+            files.push(pcap(link, &with_link(link, &packets)));
+        }
+        let tagged = packets.iter().map(|packet| {
+            let bytes = [&packet.bytes[..12], &[0x81, 0, 0, 7], &packet.bytes[12..]].concat();
+            Packet {
+                bytes,
+                ..packet.clone()
+            }
+        });
+        files.push(pcap(1, &tagged.collect::<Vec<_>>()));
+        for (at, file) in files.iter().enumerate() {
+            let summary = read(file).unwrap();
+            assert_eq!(counts(&summary), counts(&expected), "{name}, form {at}");
+            assert_eq!(summary.source.frames, expected.source.frames);
+            assert_eq!(
+                summary.source.begin_ns, expected.source.begin_ns,
+                "{name}, form {at}"
+            );
+        }
+    }
+}
+
+#[test]
+fn repeated_reordered_and_fragmented_packets_change_nothing() {
+    for name in [NORMAL, COMPOUNDS, CIFS] {
+        let packets = fixture(name);
+        let expected = of(&packets);
+        let repeated: Vec<_> = packets
+            .iter()
+            .flat_map(|packet| [packet.clone(), packet.clone()])
+            .collect();
+        let mut swapped = packets.clone();
+        for pair in swapped[3..].chunks_exact_mut(2) {
+            pair.swap(0, 1);
+        }
+        let mut late = fragments(&packets);
+        for (what, packets) in [("repeated", &repeated), ("fragments", &late.clone())] {
+            let summary = of(packets);
+            assert_eq!(counts(&summary), counts(&expected), "{name}, {what}");
+            assert_eq!(summary.unreadable.lost_bytes, 0, "{name}, {what}");
+            assert_eq!(summary.unreadable.fragmented_datagrams, 0, "{name}, {what}");
+        }
+        // CIFS has no order beyond that of the capture.
+        if name != CIFS {
+            let summary = of(&swapped);
+            assert_eq!(counts(&summary), counts(&expected), "{name}, swapped");
+            let unasked: u64 = summary
+                .commands
+                .values()
+                .map(|command| command.unasked)
+                .sum();
+            assert_eq!(
+                (summary.unreadable.lost_bytes, unasked),
+                (0, 0),
+                "{name}, swapped"
+            );
+        }
+        // The last fragment of each datagram comes first.
+        for pair in late.chunks_exact_mut(2) {
+            pair.swap(0, 1);
+        }
+        assert!(messages(&of(&late)) > 0, "{name}");
+    }
+}
+
+#[test]
+fn lost_packets_are_counted_and_the_stream_is_picked_up() {
+    for name in [NORMAL, "smbtorture-setinfo-3.1.1-unsigned.pcap"] {
+        let packets = fixture(name);
+        let all = messages(&of(&packets));
+        let mut with_losses = 0;
+        for lost in 4..packets.len() - 1 {
+            let mut rest = packets.clone();
+            let payload = rest.remove(lost).tcp_payload().len() as u64;
+            let summary = of(&rest);
+            let lost_bytes = summary.unreadable.lost_bytes;
+            // At the end nothing shows that bytes are missing.
+            assert!(
+                lost_bytes == payload || lost_bytes == 0,
+                "{name}, packet {lost}"
+            );
+            with_losses += u64::from(payload > 0 && lost_bytes == payload);
+            let found = messages(&summary);
+            assert!(
+                found <= all && found + 8 >= all,
+                "{name}, packet {lost}: {found} of {all}"
+            );
+        }
+        assert!(with_losses > 20, "{name}: {with_losses}");
+    }
+}
+
+#[test]
+fn messages_that_are_cut_by_the_snap_length_are_counted() {
+    let packets = fixture(NORMAL);
+    let expected = of(&packets);
+    for snap_len in [96, 120, 200] {
+        let cut: Vec<_> = packets.iter().map(|packet| packet.cut(snap_len)).collect();
+        let summary = of(&cut);
+        let missing: usize = packets
+            .iter()
+            .map(|packet| packet.bytes.len().saturating_sub(snap_len))
+            .sum();
+        assert_eq!(summary.unreadable.cut_bytes, missing as u64, "{snap_len}");
+        assert!(summary.unreadable.cut_messages > 0, "{snap_len}");
+        assert_eq!(summary.unreadable.malformed_messages, 0, "{snap_len}");
+        // Each message is a segment of its own, so the command of each is there.
+        assert_eq!(messages(&summary), messages(&expected), "{snap_len}");
+    }
+    // Nothing of the messages is there.
+    let cut: Vec<_> = packets.iter().map(|packet| packet.cut(66)).collect();
+    assert!(matches!(
+        read(&pcap(1, &cut)),
+        Err(CaptureError::NoSmb { .. })
+    ));
+}
+
+#[test]
+fn a_connection_is_read_from_where_the_capture_begins() {
+    let packets = fixture(NORMAL);
+    let all = messages(&of(&packets));
+    let mut least = all;
+    for begin in (1..packets.len() - 20).step_by(3) {
+        let summary = of(&packets[begin..]);
+        let found = messages(&summary);
+        assert!(found <= all, "{begin}");
+        assert!(
+            found <= least || found == all,
+            "{begin}: {found} after {least}"
+        );
+        least = least.min(found);
+        assert_eq!(summary.unreadable.malformed_messages, 0, "{begin}");
+    }
+    assert!(least < all / 2);
+    // Inside of a segment: the rest of its message is skipped.
+    let first = packets
+        .iter()
+        .position(|packet| packet.tcp_payload().len() > 300)
+        .unwrap();
+    let mut joined = packets[first..].to_vec();
+    joined[0] = joined[0].without_begin(100);
+    let skipped = joined[0].tcp_payload().len() as u64;
+    let summary = of(&joined);
+    assert_eq!(summary.unreadable.skipped_bytes, skipped);
+    assert_eq!(messages(&summary) + 1, messages(&of(&packets[first..])));
+}
+
+#[test]
+fn a_file_may_end_anywhere() {
+    let file = pcap(1, &fixture(COMPOUNDS));
+    for end in (24..file.len()).step_by(7) {
+        match read(&file[..end]) {
+            Ok(summary) => assert!(summary.source.frames > 0, "{end}"),
+            Err(error) => assert!(
+                matches!(error, CaptureError::NoSmb { .. }),
+                "{end}: {error}"
+            ),
+        }
+    }
+    let whole = read(&file).unwrap();
+    assert_eq!(whole.source.cut_files, 0);
+    assert_eq!(read(&file[..file.len() - 1]).unwrap().source.cut_files, 1);
+}
+
+#[test]
+fn what_is_no_capture_gets_one_line() {
+    let damaged = {
+        let mut file = pcap(1, &fixture(COMPOUNDS));
+        file.truncate(60);
+        let at = 24 + 8;
+        file[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        file
+    };
+    let no_smb = {
+        let mut packets = fixture(COMPOUNDS);
+        for packet in &mut packets {
+            let len = packet.tcp_payload().len();
+            let from = packet.bytes.len() - len;
+            packet.bytes[from..].fill(0x55);
+            if len > 5 {
+                packet.bytes[from..from + 3].copy_from_slice(&[0x16, 3, 1]);
+            }
+        }
+        pcap(1, &packets)
+    };
+    for (file, expected) in [
+        (
+            Vec::new(),
+            "test.pcap is empty: expected a capture as tcpdump or Wireshark writes it",
+        ),
+        (
+            b"hello, world".to_vec(),
+            "test.pcap is no capture: it is neither pcap nor pcapng, but text",
+        ),
+        (
+            vec![1, 2],
+            "test.pcap is no capture: it is neither pcap nor pcapng, but begins with 01 02",
+        ),
+        (
+            pcap(1, &[])[..10].to_vec(),
+            "test.pcap is damaged after frame 0: it ends in its header",
+        ),
+        (
+            damaged,
+            "test.pcap is damaged after frame 0: a block claims to have more than 16 MiB",
+        ),
+        (
+            pcap(1, &[]),
+            "the capture has no SMB: 0 frames hold nothing",
+        ),
+        (no_smb, "the capture has no SMB: 24 frames hold TLS (23)"),
+    ] {
+        let said = read(&file).unwrap_err().to_string();
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn random_damage_never_panics() {
+    let file = pcap(1, &fixture(NORMAL));
+    let mut random = 7_u64;
+    for _ in 0..200 {
+        let mut damaged = file.clone();
+        for _ in 0..40 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let at = 24 + (random >> 20) as usize % (damaged.len() - 24);
+            damaged[at] = (random >> 8) as u8;
+        }
+        if let Ok(summary) = read(&damaged) {
+            assert!(summary.to_json().starts_with('{'));
+        }
+    }
+}

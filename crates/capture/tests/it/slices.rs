@@ -1,0 +1,112 @@
+//! Slices of captures by time and client, and names as recorded.
+
+use std::fs::File;
+use std::time::Duration;
+
+use smbench_capture::{
+    CaptureImport, CaptureSummary, ImportOptions, NameTreatment, SliceBegin, first_time_ns,
+};
+
+use crate::packets::{fixture, fixture_path, pcap};
+
+const NAME: &str = "smbclient-3.1.1-unsigned.pcap";
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn read(options: ImportOptions) -> CaptureSummary {
+    let mut import = CaptureImport::new(options);
+    import
+        .read(NAME, File::open(fixture_path(NAME)).unwrap())
+        .unwrap();
+    import.finish().unwrap().summary
+}
+
+fn messages(summary: &CaptureSummary) -> [u64; 2] {
+    let commands = summary.commands.values();
+    commands.fold([0, 0], |[requests, answers], command| {
+        [requests + command.requests, answers + command.responses]
+    })
+}
+
+#[test]
+fn slices_by_time_add_up_to_the_whole() {
+    let whole = read(ImportOptions::default());
+    let [requests, answers] = messages(&whole);
+    let begin = Duration::from_nanos(whole.source.begin_ns);
+    let length = Duration::from_nanos(whole.source.end_ns - whole.source.begin_ns);
+    let half = length / 2;
+    let first = read(ImportOptions {
+        length: Some(half),
+        ..ImportOptions::default()
+    });
+    let mut sums = messages(&first);
+    assert!(sums[0] > 0 && sums[0] < requests, "{sums:?}");
+    // The time of the day is that of the first frame.
+    let of_day = Duration::from_nanos(((begin + half).as_nanos() % DAY.as_nanos()) as u64);
+    for from in [SliceBegin::At(begin + half), SliceBegin::TimeOfDay(of_day)] {
+        let second = read(ImportOptions {
+            from: Some(from),
+            ..ImportOptions::default()
+        });
+        let [of_second, answers_of_second] = messages(&second);
+        assert_eq!(of_second, requests - sums[0]);
+        assert_eq!(answers_of_second, answers - sums[1]);
+        // Sessions and names before the slice are known in it.
+        assert_eq!(second.tree.made_up, 0);
+    }
+    sums = messages(&read(ImportOptions {
+        from: Some(SliceBegin::At(begin + 2 * DAY)),
+        ..ImportOptions::default()
+    }));
+    assert_eq!(sums, [0, 0]);
+}
+
+#[test]
+fn a_slice_has_one_client() {
+    let of = |client: &str| {
+        let client = Some(client.parse().unwrap());
+        messages(&read(ImportOptions {
+            client,
+            ..ImportOptions::default()
+        }))
+    };
+    assert_eq!(of("127.0.0.1"), messages(&read(ImportOptions::default())));
+    assert_eq!(of("192.0.2.7"), [0, 0]);
+}
+
+#[test]
+fn names_are_hashed_unless_they_are_kept() {
+    let hashed = read(ImportOptions::default()).to_json();
+    let kept = read(ImportOptions {
+        names: NameTreatment::Keep,
+        ..ImportOptions::default()
+    });
+    assert_eq!(kept.shares.keys().collect::<Vec<_>>(), ["IPC$", "bench"]);
+    let users: Vec<_> = kept.users.keys().collect();
+    assert!(users[0].ends_with("daemon"), "{users:?}");
+    assert!(
+        !hashed.contains("bench") && !hashed.contains("daemon"),
+        "{hashed}"
+    );
+    // The same capture has the same hashes.
+    assert_eq!(hashed, read(ImportOptions::default()).to_json());
+}
+
+#[test]
+fn the_first_frame_tells_the_order_of_files() {
+    let packets = fixture(NAME);
+    let time = first_time_ns(NAME, &pcap(1, &packets)[..]).unwrap();
+    assert_eq!(time, Some(packets[0].time_ns));
+    assert_eq!(first_time_ns(NAME, &pcap(1, &[])[..]).unwrap(), None);
+    // A capture in two files is the same as in one.
+    let (one, two) = packets.split_at(30);
+    let mut import = CaptureImport::new(ImportOptions::default());
+    for part in [one, two] {
+        import.read(NAME, &pcap(1, part)[..]).unwrap();
+    }
+    let summary = import.finish().unwrap().summary;
+    assert_eq!(
+        messages(&summary),
+        messages(&read(ImportOptions::default()))
+    );
+    assert_eq!(summary.source.files, 2);
+}
