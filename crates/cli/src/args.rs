@@ -39,7 +39,7 @@ pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use find::{FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs};
-pub(crate) use import::{ImportArgs, ImportCommand};
+pub(crate) use import::{ImportArgs, ImportCommand, PcapArgs};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use run::{OutputArgs, RunArgs};

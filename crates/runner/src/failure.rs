@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
+use smbench_capture::CaptureError;
 use smbench_engine::run::RunError;
 use smbench_engine::run::{SessionError, TicketError};
 use smbench_formats::iometer::ImportError;
@@ -52,6 +53,8 @@ pub enum Failure {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The options and the profile make no valid plan.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The URL of a server is wrong.
@@ -158,6 +161,7 @@ impl Failure {
             Self::Usage(_)
             | Self::Profile(_)
             | Self::Import(_)
+            | Self::Capture(_)
             | Self::Plan(_)
             | Self::Target(_)
             | Self::Load(_)

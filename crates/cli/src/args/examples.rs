@@ -41,6 +41,12 @@ Examples:
   smbench suite veritest-2003 --quick --server nas=smb://ann@nas/bench
   smbench suite ./ours.toml";
 
+pub(super) const IMPORT_PCAP: &str = "\
+Examples:
+  tcpdump -i eth0 -s 0 -w monday.pcap port 445
+  smbench import pcap monday.pcap
+  smbench import pcap monday.pcap* --out monday --from 10:15 --for 5m";
+
 pub(super) const PROBE: &str = "\
 Examples:
   smbench probe smb://ann@files.example/bench

@@ -1,16 +1,25 @@
 //! The options of `import`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use smbench_capture::{NameTreatment, SliceBegin};
+use smbench_model::units::parse_duration;
 
+use super::examples;
 use super::value::{parse_profile, paths};
 
-/// What is made into profiles.
+/// What is imported.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
     /// Import an Iometer .icf file: its access specifications as profiles, its test setup as a suite
     Iometer(ImportArgs),
+    /// Read a network capture: a summary of its SMB, and with --out a trace
+    #[command(after_help = examples::IMPORT_PCAP)]
+    Pcap(PcapArgs),
 }
 
 #[derive(Debug, Args)]
@@ -21,4 +30,81 @@ pub(crate) struct ImportArgs {
     /// Folder to write to, or the .toml file of the only profile [default: FILE without .icf, here]
     #[arg(long, value_name = "DIR|FILE", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PcapArgs {
+    /// Files of tcpdump, dumpcap or Wireshark, also compressed by gzip; `-` for standard input
+    #[arg(value_name = "FILE", required = true, value_parser = paths())]
+    pub(crate) files: Vec<PathBuf>,
+    /// Folder for summary.json, trace.jsonl.gz and tree.jsonl.gz
+    #[arg(long, value_name = "DIR", value_parser = paths())]
+    pub(crate) out: Option<PathBuf>,
+    /// Only requests from this time on, in UTC: 10:15, 10:15:30 or 2026-11-23T10:15:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_begin)]
+    pub(crate) from: Option<SliceBegin>,
+    /// Only requests within this time
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) length: Option<Duration>,
+    /// Only requests of the client with this address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) client: Option<IpAddr>,
+    /// File with passwords of users, one a line: opens sessions that NTLM set up
+    #[arg(long, value_name = "FILE", value_parser = paths())]
+    pub(crate) nt_password_file: Option<PathBuf>,
+    /// File with session keys as tshark has them: id, session key, server key, client key
+    #[arg(long, value_name = "FILE", value_parser = paths())]
+    pub(crate) session_keys: Option<PathBuf>,
+    /// Names of users, shares and files in outputs
+    #[arg(long, value_name = "WAY", default_value = "hash", value_parser = name_treatments())]
+    pub(crate) names: NameTreatment,
+}
+
+fn name_treatments() -> impl TypedValueParser<Value = NameTreatment> {
+    PossibleValuesParser::new(["hash", "keep"]).map(|way| match way.as_str() {
+        "keep" => NameTreatment::Keep,
+        _ => NameTreatment::Hash,
+    })
+}
+
+/// Parses a time of the day, or a time.
+fn parse_begin(text: &str) -> Result<SliceBegin, &'static str> {
+    const EXPECTED: &str = "expected a time in UTC, such as 10:15 or 2026-11-23T10:15:00Z";
+    if text.contains('-') {
+        let time = humantime::parse_rfc3339_weak(text).map_err(|_| EXPECTED)?;
+        let since = time.duration_since(UNIX_EPOCH).map_err(|_| EXPECTED)?;
+        return Ok(SliceBegin::At(since));
+    }
+    let parts: Vec<_> = text.split(':').collect();
+    let is_written =
+        |part: &&str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_digit());
+    if !(2..=3).contains(&parts.len()) || !parts.iter().all(is_written) {
+        return Err(EXPECTED);
+    }
+    let mut numbers = parts
+        .iter()
+        .map(|part| part.parse::<u64>().unwrap_or(u64::MAX));
+    let [hour, minute, second] = [(); 3].map(|()| numbers.next().unwrap_or(0));
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err(EXPECTED);
+    }
+    let seconds = (hour * 60 + minute) * 60 + second;
+    Ok(SliceBegin::TimeOfDay(Duration::from_secs(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_begins_at_a_time_or_a_time_of_the_day() {
+        let of_day = |seconds| SliceBegin::TimeOfDay(Duration::from_secs(seconds));
+        assert_eq!(parse_begin("10:15"), Ok(of_day(36_900)));
+        assert_eq!(parse_begin("00:00:09"), Ok(of_day(9)));
+        let at = SliceBegin::At(Duration::from_secs(86_400));
+        assert_eq!(parse_begin("1970-01-02T00:00:00Z"), Ok(at));
+        for wrong in ["", "10", "24:00", "10:60", "1:2:3:4", "+1:00", "2026-13-01"] {
+            assert!(parse_begin(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,8 +1,10 @@
-//! `smbench import`: converts other programs' files to profiles.
+//! `smbench import`: converts other programs' files to profiles, and reads captures.
 //!
 //! Invariant: no existing file is replaced, and either all files are written or
 //! none. Writing starts only when all profiles are known to run, and all names are
 //! known to be free.
+
+mod pcap;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -27,7 +29,13 @@ const SUITE: &str = "suite.toml";
 const NAME_CHARS_MAX: usize = 80;
 
 pub(super) fn import(command: &ImportCommand) -> Result<Exit, Failure> {
-    let ImportCommand::Iometer(args) = command;
+    match command {
+        ImportCommand::Iometer(args) => iometer(args),
+        ImportCommand::Pcap(args) => pcap::import(args),
+    }
+}
+
+fn iometer(args: &ImportArgs) -> Result<Exit, Failure> {
     let config = iometer::read(&args.file)?;
     let origin = Path::new(&args.file).file_name().unwrap_or_default();
     let profiles = config.profiles(&origin.to_string_lossy());

@@ -6,6 +6,7 @@
 mod adapter;
 mod bad_input;
 mod calibrate;
+mod captures;
 mod commands;
 mod compare;
 mod connections;

@@ -1,0 +1,330 @@
+//! The summary of a capture as text.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
+
+use smbench_capture::{CaptureSummary, CommandSummary};
+use smbench_report::block::Block;
+use smbench_report::table::{Cell, Column, Table};
+use smbench_report::units::{bytes, counted, rate, seconds};
+
+/// Rows of a table of names.
+const ROWS_MAX: usize = 10;
+const SECOND_NS: f64 = 1e9;
+
+/// Returns the summary as tables.
+pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
+    let mut blocks = vec![
+        facts(summary),
+        Block::Table(commands(summary)),
+        Block::Table(statuses(summary)),
+    ];
+    if let Some(sizes) = sizes(summary) {
+        blocks.push(Block::Table(sizes));
+    }
+    for (title, counts, unit) in [
+        ("Shares", &summary.shares, "requests"),
+        ("Users", &summary.users, "sessions"),
+        ("Refused log-ons", &summary.refused_logons, "log-ons"),
+    ] {
+        if !counts.is_empty() {
+            blocks.push(Block::Table(names(title, counts, unit)));
+        }
+    }
+    let left_out = left_out(summary);
+    if !left_out.is_empty() {
+        blocks.push(Block::Table(Table::of(
+            "Left out",
+            vec![Column::number("count"), Column::text("what")],
+            left_out,
+        )));
+    }
+    blocks
+}
+
+fn facts(summary: &CaptureSummary) -> Block {
+    let source = &summary.source;
+    let length_s = source.end_ns.saturating_sub(source.begin_ns) as f64 / SECOND_NS;
+    let begin = UNIX_EPOCH + Duration::from_nanos(source.begin_ns);
+    let requests: u64 = summary
+        .commands
+        .values()
+        .map(|command| command.requests)
+        .sum();
+    let joined = |counts: &BTreeMap<String, u64>| {
+        let named = counts
+            .iter()
+            .map(|(name, count)| format!("{name} ({count})"));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let per_second = if length_s > 0.0 {
+        format!(", {} per second", rate(requests as f64 / length_s))
+    } else {
+        String::new()
+    };
+    let concurrency = &summary.concurrency;
+    let mean = concurrency.mean.map(|mean| format!(", mean {mean:.2}"));
+    let mean = mean.unwrap_or_default();
+    let frames = counted(source.frames, "frame");
+    let connections = counted(summary.connections, "connection");
+    let mut facts = vec![
+        ("capture", format!("{frames}, {}", bytes(source.bytes))),
+        ("begin", humantime::format_rfc3339_millis(begin).to_string()),
+        ("length", seconds(length_s)),
+        ("clients", summary.clients.len().to_string()),
+        (
+            "SMB",
+            format!("{connections}: {}", joined(&summary.dialects)),
+        ),
+        (
+            "sessions",
+            format!("{}: {}", summary.sessions, joined(&summary.logons)),
+        ),
+        (
+            "requests",
+            format!(
+                "{requests}{per_second}; at most {} in flight{mean}",
+                concurrency.max
+            ),
+        ),
+        ("read", bytes(summary.bytes_read)),
+        ("written", bytes(summary.bytes_written)),
+    ];
+    let tree = &summary.tree;
+    facts.push((
+        "tree",
+        format!(
+            "{}, {} with {} when first opened",
+            directories(tree.directories),
+            counted(tree.files, "file"),
+            bytes(tree.bytes)
+        ),
+    ));
+    Block::facts(facts)
+}
+
+fn directories(count: u64) -> String {
+    if count == 1 {
+        "1 directory".to_owned()
+    } else {
+        format!("{count} directories")
+    }
+}
+
+fn commands(summary: &CaptureSummary) -> Table {
+    let columns = vec![
+        Column::text("command"),
+        Column::number("requests"),
+        Column::number("answers"),
+        Column::number("errors"),
+        Column::number("bytes"),
+        Column::number("mean"),
+        Column::number("p50"),
+        Column::number("p99"),
+        Column::number("max"),
+    ];
+    let rows = summary.commands.iter().map(|(name, command)| {
+        let time = |of: fn(&smbench_capture::ServiceSummary) -> f64| {
+            Cell::latency(command.service_ns.as_ref().map(of))
+        };
+        vec![
+            name.as_str().into(),
+            Cell::count(command.requests),
+            Cell::count(command.responses),
+            Cell::count(errors(command)),
+            Cell::number(command.bytes as f64, bytes(command.bytes)),
+            time(|times| times.mean),
+            time(|times| times.p50 as f64),
+            time(|times| times.p99 as f64),
+            time(|times| times.max as f64),
+        ]
+    });
+    let mut table = Table::of("Commands", columns, rows.collect());
+    let notes = summary.commands.iter().filter_map(|(name, command)| {
+        let counts = [
+            (command.pending, "interim answer"),
+            (command.notifications, "notification"),
+            (command.unanswered, "request without an answer"),
+            (command.unasked, "answer without a request"),
+        ];
+        let said = counts.iter().filter(|(count, _)| *count > 0);
+        let said: Vec<_> = said.map(|(count, what)| said_of(*count, what)).collect();
+        (!said.is_empty()).then(|| format!("{name}: {}", said.join(", ")))
+    });
+    table.notes = notes.collect();
+    table
+}
+
+/// Returns a count and what it counts.
+fn said_of(count: u64, what: &str) -> String {
+    match what.split_once(' ') {
+        Some((noun, rest)) if rest.starts_with("without") => {
+            format!("{} {rest}", counted(count, noun))
+        }
+        _ => counted(count, what),
+    }
+}
+
+/// Returns the number of answers whose status is an error.
+fn errors(command: &CommandSummary) -> u64 {
+    let fine = [
+        "STATUS_SUCCESS",
+        "STATUS_PENDING",
+        "STATUS_MORE_PROCESSING_REQUIRED",
+    ];
+    let failed = command
+        .statuses
+        .iter()
+        .filter(|(status, _)| !fine.contains(&status.as_str()));
+    failed.map(|(_, count)| count).sum()
+}
+
+fn statuses(summary: &CaptureSummary) -> Table {
+    let mut rows = Vec::new();
+    for (name, command) in &summary.commands {
+        for (status, count) in &command.statuses {
+            rows.push((*count, name, status));
+        }
+    }
+    rows.sort_by_key(|(count, name, status)| (std::cmp::Reverse(*count), *name, *status));
+    let columns = vec![
+        Column::number("answers"),
+        Column::text("command"),
+        Column::text("status"),
+    ];
+    let cells = rows.into_iter().map(|(count, name, status)| {
+        vec![
+            Cell::count(count),
+            name.as_str().into(),
+            status.as_str().into(),
+        ]
+    });
+    Table::of("Statuses", columns, cells.collect())
+}
+
+/// Returns the sizes of reads and writes, the most frequent first.
+fn sizes(summary: &CaptureSummary) -> Option<Table> {
+    let mut rows = Vec::new();
+    for name in ["read", "write", "cifs_read_andx", "cifs_write_andx"] {
+        let Some(command) = summary.commands.get(name) else {
+            continue;
+        };
+        let mut sizes: Vec<_> = command.sizes.iter().collect();
+        sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(**count), **size));
+        let all: u64 = command.sizes.values().sum();
+        for (size, count) in sizes.into_iter().take(ROWS_MAX) {
+            rows.push(vec![
+                name.into(),
+                Cell::number(*size as f64, bytes(*size)),
+                Cell::count(*count),
+                Cell::number(
+                    *count as f64 / all as f64,
+                    format!("{:.1} %", 100.0 * *count as f64 / all as f64),
+                ),
+            ]);
+        }
+    }
+    let columns = vec![
+        Column::text("command"),
+        Column::number("size"),
+        Column::number("requests"),
+        Column::number("share"),
+    ];
+    (!rows.is_empty()).then(|| Table::of("Sizes", columns, rows))
+}
+
+fn names(title: &str, counts: &BTreeMap<String, u64>, unit: &str) -> Table {
+    let mut rows: Vec<_> = counts.iter().collect();
+    rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
+    let more = rows.len().saturating_sub(ROWS_MAX);
+    let cells = rows.into_iter().take(ROWS_MAX);
+    let cells = cells.map(|(name, count)| vec![Cell::count(*count), name.as_str().into()]);
+    let columns = vec![Column::number(unit), Column::text("name")];
+    let mut table = Table::of(title, columns, cells.collect());
+    if more > 0 {
+        table.notes.push(format!("and {more} more"));
+    }
+    table
+}
+
+/// Returns what the summary does not have, with the reason.
+fn left_out(summary: &CaptureSummary) -> Vec<Vec<Cell>> {
+    let unreadable = &summary.unreadable;
+    let source = &summary.source;
+    let mut rows: Vec<(u64, String)> = Vec::new();
+    for encrypted in &unreadable.encrypted {
+        let cipher = encrypted
+            .cipher
+            .as_deref()
+            .unwrap_or("a cipher that was not seen");
+        let user = encrypted.user.as_deref();
+        let user = user
+            .map(|user| format!(", user {user}"))
+            .unwrap_or_default();
+        rows.push((
+            encrypted.messages,
+            format!(
+                "messages of {} encrypted with {cipher}{user}; opened by {}",
+                counted(encrypted.sessions, "session"),
+                encrypted.opened_by
+            ),
+        ));
+    }
+    let malformed = unreadable.malformed_frame.unwrap_or(0);
+    for (count, what) in [
+        (
+            source.cut_files,
+            "files that end inside of a packet".to_owned(),
+        ),
+        (
+            source.dropped_frames,
+            "frames that the capturing program lost".to_owned(),
+        ),
+        (
+            unreadable.lost_bytes,
+            "bytes of packets that are not in the capture".to_owned(),
+        ),
+        (
+            unreadable.cut_bytes,
+            "bytes that the snap length cut off: capture with -s 0".to_owned(),
+        ),
+        (
+            unreadable.skipped_bytes,
+            "bytes whose message began before them".to_owned(),
+        ),
+        (
+            unreadable.cut_messages,
+            "messages of which only a part is in the capture".to_owned(),
+        ),
+        (
+            unreadable.compressed_messages,
+            "messages that are compressed".to_owned(),
+        ),
+        (
+            unreadable.malformed_messages,
+            format!("messages that are not as specified, the first in frame {malformed}"),
+        ),
+        (
+            unreadable.fragmented_datagrams,
+            "datagrams of which fragments are missing".to_owned(),
+        ),
+        (
+            unreadable.unreadable_packets,
+            "packets whose headers are cut or wrong".to_owned(),
+        ),
+        (
+            unreadable.unkept,
+            "names and sessions beyond those that are kept".to_owned(),
+        ),
+    ] {
+        rows.push((count, what));
+    }
+    for (protocol, frames) in &summary.foreign_frames {
+        rows.push((*frames, format!("frames of {protocol}")));
+    }
+    rows.retain(|(count, _)| *count > 0);
+    let cells = rows.into_iter();
+    cells
+        .map(|(count, what)| vec![Cell::count(count), what.into()])
+        .collect()
+}

@@ -1,0 +1,183 @@
+//! `import pcap`: the summary, the files of `--out`, and one line for what is no capture.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Place, json};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/captures");
+const PASSWORD: &str = "3e8aecb179683669e5a45826260c286d";
+
+fn fixture(name: &str) -> String {
+    format!("{FIXTURES}/{name}")
+}
+
+fn summary(place: &Place, folder: &str) -> Value {
+    json(&fs::read_to_string(place.path(&format!("{folder}/summary.json"))).unwrap())
+}
+
+#[test]
+fn a_capture_becomes_a_summary_and_a_folder() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let printed = place.smbench(&["import", "pcap", &file]);
+    printed.succeeded();
+    for part in [
+        "Commands\n",
+        "Statuses\n",
+        "Sizes\n",
+        "STATUS_OBJECT_NAME_NOT_FOUND",
+        "1 connection: 3.1.1 (1)",
+    ] {
+        assert!(
+            printed.stdout.contains(part),
+            "{part} in {}",
+            printed.stdout
+        );
+    }
+    let written = place.smbench(&["import", "pcap", &file, "--out", "made/trace"]);
+    written.succeeded();
+    let with_files = format!(
+        "{}wrote made/trace/summary.json\nwrote made/trace/trace.jsonl.gz\n\
+         wrote made/trace/tree.jsonl.gz\n",
+        printed.stdout
+    );
+    assert_eq!(written.stdout, with_files);
+    let doc = summary(&place, "made/trace");
+    assert_eq!(doc["commands"]["write"]["requests"], 1);
+    assert_eq!(doc["commands"]["write"]["bytes"], 45);
+    assert_eq!(doc["connections"], 1);
+    assert_eq!(doc["unreadable"]["lost_bytes"], 0);
+    let zcat = Command::new("zcat")
+        .arg(place.path("made/trace/trace.jsonl.gz"))
+        .output()
+        .unwrap();
+    let trace = String::from_utf8(zcat.stdout).unwrap();
+    let requests = doc["commands"].as_object().unwrap().values();
+    let requests: u64 = requests
+        .map(|command| command["requests"].as_u64().unwrap())
+        .sum();
+    assert_eq!(trace.lines().count() as u64, requests);
+    // No recorded name is in any output.
+    let json = doc.to_string();
+    for name in ["fox", "bench", "daemon", "missing"] {
+        assert!(!json.contains(name), "{name}");
+        assert!(!trace.contains(name), "{name}");
+        assert!(!printed.stdout.contains(name), "{name}");
+    }
+    let again = place.smbench(&["import", "pcap", &file, "--out", "made/trace"]);
+    again.failed_with(
+        2,
+        &["made/trace/summary.json exists already: use another --out"],
+    );
+    let kept = place.smbench(&["import", "pcap", &file, "--names", "keep"]);
+    assert!(kept.stdout.contains("bench"), "{}", kept.stdout);
+}
+
+#[test]
+fn several_files_and_standard_input_are_one_capture() {
+    let place = Place::new();
+    let files = [
+        "smbtorture-oplocks-3.1.1-unsigned.pcap",
+        "smbclient-2.1-signed.pcap",
+    ]
+    .map(fixture);
+    place
+        .smbench(&["import", "pcap", &files[0], &files[1], "--out", "one"])
+        .succeeded();
+    place
+        .smbench(&["import", "pcap", &files[1], &files[0], "--out", "two"])
+        .succeeded();
+    assert_eq!(summary(&place, "one"), summary(&place, "two"));
+    let piped = Command::new(env!("CARGO_BIN_EXE_smbench"))
+        .args(["import", "pcap", "-"])
+        .stdin(Stdio::from(fs::File::open(&files[1]).unwrap()))
+        .output()
+        .unwrap();
+    let named = place.smbench(&["import", "pcap", &files[1]]);
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), named.stdout);
+    place
+        .smbench(&["import", "pcap", "-", &files[0]])
+        .failed_with(
+            2,
+            &["standard input is one capture: give no file beside it"],
+        );
+}
+
+#[test]
+fn encrypted_sessions_are_counted_or_opened() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-encrypted.pcap");
+    let said = place.smbench(&["import", "pcap", &file]);
+    said.succeeded();
+    assert!(
+        said.stdout
+            .contains("90  messages of 1 session encrypted with aes-128-gcm, user "),
+        "{}",
+        said.stdout
+    );
+    fs::write(place.path("passwords"), format!("other\n{PASSWORD}\n")).unwrap();
+    place
+        .smbench(&[
+            "import",
+            "pcap",
+            &file,
+            "--nt-password-file",
+            "passwords",
+            "--out",
+            "one",
+        ])
+        .succeeded();
+    let keys = fixture("smbclient-3.1.1-encrypted.keys");
+    place
+        .smbench(&[
+            "import",
+            "pcap",
+            &file,
+            "--session-keys",
+            &keys,
+            "--out",
+            "two",
+        ])
+        .succeeded();
+    let doc = summary(&place, "one");
+    assert_eq!(doc, summary(&place, "two"));
+    assert_eq!(doc["unreadable"]["encrypted_messages"], 0);
+    assert_eq!(doc["commands"]["create"]["requests"], 14);
+    fs::write(place.path("empty"), "\n").unwrap();
+    place
+        .smbench(&["import", "pcap", &file, "--nt-password-file", "empty"])
+        .failed_with(2, &["empty has no password: expected one a line"]);
+    place
+        .smbench(&["import", "pcap", &file, "--session-keys", "passwords"])
+        .failed_with(2, &["passwords:1: expected session id, session key, server key and client key in hexadecimal, with commas between them"]);
+}
+
+#[test]
+fn what_is_no_capture_gets_one_line_and_leaves_nothing() {
+    let place = Place::new();
+    fs::write(place.path("empty"), "").unwrap();
+    fs::write(place.path("text"), "hello, world\n").unwrap();
+    for (file, said) in [
+        (
+            "empty",
+            "empty is empty: expected a capture as tcpdump or Wireshark writes it",
+        ),
+        (
+            "text",
+            "text is no capture: it is neither pcap nor pcapng, but text",
+        ),
+        (".", "failed to read .: it is a folder: give its files"),
+        (
+            "missing",
+            "failed to read missing: No such file or directory (os error 2)",
+        ),
+    ] {
+        place
+            .smbench(&["import", "pcap", file, "--out", "made"])
+            .failed_with(2, &[said]);
+        assert!(!place.path("made").exists(), "{file}");
+    }
+}
