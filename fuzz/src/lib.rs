@@ -15,6 +15,7 @@
 //! - [`peer`]: the server's side, for targets that need one
 //! - [`document`]: result documents
 //! - [`cifs`]: connections and handshakes of CIFS with answers to their requests
+//! - [`capture`]: captures: files, packets, streams with holes, messages, keys
 //! - [`transaction`]: responses of CIFS, and its connections
 //!
 //! A module is a program of `fuzz_targets/`, and its `TARGETS` are what the program
@@ -24,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod cifs;
 pub mod codec;
 pub mod document;
@@ -45,6 +47,7 @@ pub type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// The targets of each program.
 pub const PROGRAMS: &[(&str, &[FuzzTarget])] = &[
+    ("capture", capture::TARGETS),
     ("cifs", cifs::TARGETS),
     ("codec", codec::TARGETS),
     ("document", document::TARGETS),

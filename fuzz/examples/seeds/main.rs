@@ -5,6 +5,7 @@
 //!
 //!     cargo run -p smbench-fuzz --example seeds
 
+mod capture;
 mod kerberos;
 mod text;
 
@@ -405,6 +406,7 @@ fn main() {
     cifs();
     connections();
     handshakes();
+    capture::seeds();
     kerberos::seeds();
     text::written();
     text::kept_and_answered();
