@@ -64,6 +64,11 @@ impl Keytab {
         principals
     }
 
+    /// Returns all keys.
+    pub(super) fn all_keys(&self) -> impl Iterator<Item = &Key> {
+        self.entries.iter().filter_map(|entry| entry.key.as_ref())
+    }
+
     /// Returns the newest keys of `principal`, one for each encryption type.
     pub(super) fn keys(&self, principal: &Principal) -> Vec<Key> {
         Enctype::ALL

@@ -9,6 +9,8 @@
 //! password, a [`Keytab`] or a [`CredentialCache`]. It advances by [`TicketStep`]s to a
 //! [`ServiceTicket`].
 //!
+//! A [`RecordedLogon`] is what a third party sees that has the server's keytab.
+//!
 //! Not here: FAST, PKINIT, user-to-user, and the encryption types DES and RC4.
 
 mod ccache;
@@ -22,6 +24,7 @@ mod file;
 mod keytab;
 mod messages;
 mod principal;
+mod recorded;
 mod request;
 #[doc(hidden)]
 pub mod spnego;
@@ -35,6 +38,7 @@ pub use error::KerberosError;
 pub use file::MalformedFile;
 pub use keytab::Keytab;
 pub use principal::Principal;
+pub use recorded::RecordedLogon;
 pub use request::{TicketRequest, TicketStep};
 pub use ticket::ServiceTicket;
 

@@ -10,13 +10,14 @@ use super::ticket::{KerberosTime, Ticket};
 use crate::der;
 
 const VERSION: i64 = 5;
-const TICKET: u8 = 1;
-const AUTHENTICATOR: u8 = 2;
+pub(super) const TICKET: u8 = 1;
+pub(super) const AUTHENTICATOR: u8 = 2;
+pub(super) const ENC_TICKET_PART: u8 = 3;
 pub(super) const AS_REQ: u8 = 10;
 pub(super) const AS_REP: u8 = 11;
 pub(super) const TGS_REQ: u8 = 12;
 pub(super) const TGS_REP: u8 = 13;
-const AP_REQ: u8 = 14;
+pub(super) const AP_REQ: u8 = 14;
 const AP_REP: u8 = 15;
 pub(super) const ENC_AS_REP_PART: u8 = 25;
 pub(super) const ENC_TGS_REP_PART: u8 = 26;
@@ -26,6 +27,7 @@ const KRB_ERROR: u8 = 30;
 /// Key usage numbers (RFC 4120 7.5.1).
 pub(super) mod usage {
     pub(crate) const AS_REQ_TIMESTAMP: u32 = 1;
+    pub(crate) const TICKET: u32 = 2;
     pub(crate) const AS_REP: u32 = 3;
     pub(crate) const TGS_REQ_CHECKSUM: u32 = 6;
     pub(crate) const TGS_REQ_AUTHENTICATOR: u32 = 7;

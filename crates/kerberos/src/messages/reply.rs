@@ -16,7 +16,7 @@ pub(crate) struct Encrypted<'a> {
 }
 
 impl<'a> Encrypted<'a> {
-    fn decode(field: &mut Der<'a>) -> Result<Self, DecodeError> {
+    pub(crate) fn decode(field: &mut Der<'a>) -> Result<Self, DecodeError> {
         const WHAT: &str = "Kerberos encrypted data";
         let mut fields = field.sequence(WHAT)?;
         let enctype = fields.field(0, WHAT)?.integer(WHAT)?;
@@ -210,7 +210,7 @@ impl ReplyPart {
 }
 
 /// Decodes `EncryptionKey` (5.2.9). Returns `None` for an unsupported type.
-fn decode_key(field: &mut Der<'_>) -> Result<Option<Key>, DecodeError> {
+pub(crate) fn decode_key(field: &mut Der<'_>) -> Result<Option<Key>, DecodeError> {
     const WHAT: &str = "Kerberos key";
     let mut fields = field.sequence(WHAT)?;
     let enctype = fields.field(0, WHAT)?.integer(WHAT)?;
