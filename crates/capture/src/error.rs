@@ -2,6 +2,8 @@
 
 use std::io;
 
+use smbench_protocol::kerberos::MalformedFile;
+
 /// Reason why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -54,5 +56,13 @@ pub enum CaptureError {
         line: usize,
         /// What was expected.
         what: &'static str,
+    },
+    /// A file is no keytab.
+    #[error("{file}: {source}")]
+    Keytab {
+        /// Name of the file.
+        file: String,
+        /// The damage.
+        source: MalformedFile,
     },
 }

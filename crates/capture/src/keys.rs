@@ -1,9 +1,10 @@
-//! Keys that open encrypted sessions: session keys as tshark has them, and passwords.
+//! Keys that open encrypted sessions: session keys as tshark has them, passwords, keytabs.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use smbench_protocol::crypto::{Aead, Decrypted, KeySource, NONCE_LEN_MAX, PreauthHash};
+use smbench_protocol::kerberos::{Keytab, RecordedLogon};
 use smbench_protocol::{Cipher, Dialect, recorded_session_key};
 
 use crate::error::CaptureError;
@@ -19,12 +20,17 @@ const SESSION_KEY_LEN: usize = 16;
 pub struct KeyRing {
     sessions: HashMap<u64, GivenKeys>,
     passwords: Vec<String>,
+    keytabs: Vec<Keytab>,
 }
 
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sessions, passwords) = (self.sessions.len(), self.passwords.len());
-        write!(f, "KeyRing({sessions} sessions, {passwords} passwords)")
+        let keytabs = self.keytabs.len();
+        write!(
+            f,
+            "KeyRing({sessions} sessions, {passwords} passwords, {keytabs} keytabs)"
+        )
     }
 }
 
@@ -40,7 +46,7 @@ impl KeyRing {
     /// Whether no key was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.sessions.is_empty() && self.passwords.is_empty()
+        self.sessions.is_empty() && self.passwords.is_empty() && self.keytabs.is_empty()
     }
 
     /// Adds the session keys of a file in tshark's format (`smb2_seskey_list`): a line for
@@ -68,6 +74,25 @@ impl KeyRing {
     /// Adds a password of users who log on with NTLM.
     pub fn add_password(&mut self, password: &str) {
         self.passwords.push(password.to_owned());
+    }
+
+    /// Adds the keytab of a server: it opens sessions that Kerberos set up.
+    ///
+    /// # Errors
+    /// [`CaptureError::Keytab`] if the file is none.
+    pub fn add_keytab(&mut self, file: &str, bytes: &[u8]) -> Result<(), CaptureError> {
+        let keytab = Keytab::parse(bytes).map_err(|source| CaptureError::Keytab {
+            file: file.to_owned(),
+            source,
+        })?;
+        self.keytabs.push(keytab);
+        Ok(())
+    }
+
+    /// Opens the ticket of a client's AP-REQ.
+    pub(crate) fn ticket(&self, request: &[u8]) -> Option<RecordedLogon> {
+        let mut keytabs = self.keytabs.iter();
+        keytabs.find_map(|keytab| RecordedLogon::open(request, keytab))
     }
 
     /// Returns the session key of a log-on whose messages were seen.
@@ -225,7 +250,10 @@ mod tests {
         let text =
             format!("# comment\n\n{id},{key}\n\"4200000000080000\",\"\",\"{key}\",\"{key}\"\n");
         keys.add_session_keys("keys", &text).unwrap();
-        assert_eq!(format!("{keys:?}"), "KeyRing(2 sessions, 0 passwords)");
+        assert_eq!(
+            format!("{keys:?}"),
+            "KeyRing(2 sessions, 0 passwords, 0 keytabs)"
+        );
         assert!(keys.sessions.contains_key(&0x0000_0800_0000_0041));
         for (text, what) in [
             (

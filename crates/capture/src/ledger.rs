@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use smbench_protocol::crypto::PreauthHash;
+use smbench_protocol::kerberos::RecordedLogon;
 
 use crate::command::CommandKey;
 use crate::keys::KeyRing;
@@ -79,6 +80,8 @@ pub(crate) struct OpenLogon {
     pub(crate) preauth: Option<PreauthHash>,
     /// The CHALLENGE message of NTLM.
     pub(crate) challenge: Option<Box<[u8]>>,
+    /// What a keytab shows of a log-on by Kerberos.
+    pub(crate) kerberos: Option<RecordedLogon>,
     /// The session key, if a given password is the user's.
     pub(crate) key: Option<Vec<u8>>,
 }

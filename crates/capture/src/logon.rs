@@ -10,12 +10,14 @@ pub(crate) struct LogonToken<'a> {
     pub(crate) user: Option<String>,
     /// The message of NTLM that the token holds.
     pub(crate) ntlm: Option<&'a [u8]>,
+    /// The AP-REQ or the AP-REP of Kerberos, with what follows it.
+    pub(crate) kerberos: Option<&'a [u8]>,
 }
 
 const NTLM: &[u8] = b"NTLMSSP\0";
-/// The object identifier of Kerberos, 1.2.840.113554.1.2.2, and that of old Windows.
-const KERBEROS: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
-const KERBEROS_OF_WINDOWS: &[u8] = b"\x06\x09\x2a\x86\x48\x82\xf7\x12\x01\x02\x02";
+/// Tags of Kerberos messages: APPLICATION 14 and 15.
+const AP_REQ: u8 = 0x6e;
+const AP_REP: u8 = 0x6f;
 /// Bytes of a token that are looked through.
 const SEARCHED: usize = 1024;
 
@@ -34,13 +36,15 @@ pub(crate) fn token(blob: &[u8]) -> LogonToken<'_> {
             mechanism: Some("ntlm"),
             user: user(ntlm),
             ntlm: Some(ntlm),
+            kerberos: None,
         };
     }
-    // The list of offers of an NTLM client may have Kerberos, but no ticket (APPLICATION 14).
-    let offers = find(blob, KERBEROS).or_else(|| find(blob, KERBEROS_OF_WINDOWS));
-    let has_ticket = find(blob, b"\x01\x00\x6e").is_some();
+    // The ids of tokens (RFC 4121 4.1) precede the messages.
+    let request = find(blob, &[1, 0, AP_REQ]);
+    let message = request.or_else(|| find(blob, &[2, 0, AP_REP]));
     LogonToken {
-        mechanism: (offers.is_some() && has_ticket).then_some("kerberos"),
+        mechanism: request.map(|_| "kerberos"),
+        kerberos: message.map(|at| &blob[at + 2..]),
         ..LogonToken::default()
     }
 }

@@ -47,8 +47,16 @@ impl Receiver<'_> {
             .get_or_insert_with(of_connection)
             .update(message);
         let blob = Fields(message).part(76, 78).unwrap_or_default();
-        if let (Some(challenge), Some(ntlm)) = (&logon.challenge, token(blob).ntlm) {
+        let token = token(blob);
+        if let (Some(challenge), Some(ntlm)) = (&logon.challenge, token.ntlm) {
             logon.key = self.ledger.keys.key_of_logon(challenge, ntlm);
+        }
+        if let Some(ticket) = token
+            .kerberos
+            .and_then(|message| self.ledger.keys.ticket(message))
+        {
+            logon.user = Some(ticket.client.to_string());
+            logon.kerberos = Some(ticket);
         }
     }
 
@@ -62,6 +70,14 @@ impl Receiver<'_> {
         }
         let blob = Fields(message).part(68, 70).unwrap_or_default();
         logon.challenge = token(blob).ntlm.map(Box::from);
+    }
+
+    /// Follows the SESSION_SETUP answer that ends the log-on.
+    pub(super) fn end_logon(logon: &mut OpenLogon, message: &[u8]) {
+        if let Some(kerberos) = &logon.kerberos {
+            let blob = Fields(message).part(68, 70).unwrap_or_default();
+            logon.key = kerberos.session_key(token(blob).kerberos);
+        }
     }
 
     /// Finds the keys of a session whose log-on was seen. A further connection of a

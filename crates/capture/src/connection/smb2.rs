@@ -265,6 +265,7 @@ impl Receiver<'_> {
                 self.state.logons.remove(&ids.session);
                 let server = self.state.server();
                 request.session = self.ledger.sessions.of(server, ids.session);
+                Self::end_logon(&mut logon, bytes);
                 self.find_keys(request.session, ids.session, &logon);
                 let user = logon.user.map(|user| self.ledger.names.written(&user));
                 let cipher = self.state.smb2.cipher_name();

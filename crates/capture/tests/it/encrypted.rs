@@ -118,3 +118,35 @@ fn keys_of_both_directions_need_no_log_on() {
         assert_eq!(all, messages - unopened, "line {line}");
     }
 }
+
+#[test]
+fn the_keytab_of_the_server_opens_sessions_that_kerberos_set_up() {
+    let name = "smbench-3.1.1-kerberos-encrypted";
+    let (without, _) = read(name, KeyRing::default());
+    assert_eq!(without.unreadable.encrypted_messages, 6);
+    let [encrypted] = &without.unreadable.encrypted[..] else {
+        panic!("{:?}", without.unreadable.encrypted);
+    };
+    assert!(
+        encrypted.opened_by.starts_with("the keytab"),
+        "{encrypted:?}"
+    );
+    let mut keys = KeyRing::default();
+    let keytab = fs::read(fixture_path(&format!("{name}.keytab"))).unwrap();
+    keys.add_keytab("keytab", &keytab).unwrap();
+    let (summary, trace) = read(name, keys);
+    assert_eq!(summary.unreadable.encrypted_messages, 0);
+    for command in ["tree_connect", "tree_disconnect", "logoff"] {
+        let counts = &summary.commands[command];
+        assert_eq!((counts.requests, counts.statuses["STATUS_SUCCESS"]), (1, 1));
+    }
+    assert_eq!(trace.lines().count(), 5);
+    // The ticket names the user, whose name is hashed.
+    let user = summary.users.keys().next().unwrap();
+    assert!(user.len() == 16 && user != "unknown", "{user}");
+    let error = KeyRing::default().add_keytab("file", b"none").unwrap_err();
+    assert!(
+        error.to_string().starts_with("file: no keytab of format 2"),
+        "{error}"
+    );
+}

@@ -49,6 +49,9 @@ pub(crate) struct PcapArgs {
     /// Only requests of the client with this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) client: Option<IpAddr>,
+    /// Keytab of the server: opens sessions that Kerberos set up
+    #[arg(long, value_name = "FILE", value_parser = paths())]
+    pub(crate) keytab: Option<PathBuf>,
     /// File with passwords of users, one a line: opens sessions that NTLM set up
     #[arg(long, value_name = "FILE", value_parser = paths())]
     pub(crate) nt_password_file: Option<PathBuf>,

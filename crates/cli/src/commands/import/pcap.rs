@@ -78,6 +78,9 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
 /// Reads the keys of encrypted sessions.
 fn keys(args: &PcapArgs) -> Result<KeyRing, Failure> {
     let mut keys = KeyRing::default();
+    if let Some(path) = &args.keytab {
+        keys.add_keytab(&path.display().to_string(), &bytes_of(path)?)?;
+    }
     if let Some(path) = &args.session_keys {
         keys.add_session_keys(&path.display().to_string(), &text_of(path)?)?;
     }
@@ -85,7 +88,7 @@ fn keys(args: &PcapArgs) -> Result<KeyRing, Failure> {
         let text = text_of(path)?;
         let passwords = text.lines().filter(|password| !password.is_empty());
         passwords.for_each(|password| keys.add_password(password));
-        if keys.is_empty() {
+        if text.trim().is_empty() {
             let path = path.display();
             return Err(Failure::Usage(format!(
                 "{path} has no password: expected one a line"
@@ -95,15 +98,21 @@ fn keys(args: &PcapArgs) -> Result<KeyRing, Failure> {
     Ok(keys)
 }
 
-/// Returns the content of a key file.
+/// Returns the content of a key file as text.
 fn text_of(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = open(path)?.take(KEY_BYTES_MAX).read_to_string(&mut text);
+    let text = String::from_utf8(bytes_of(path)?);
+    text.map_err(|_| Failure::Usage(format!("{} is no text: expected UTF-8", path.display())))
+}
+
+/// Returns the content of a key file.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(KEY_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|source| {
         let file = path.display().to_string();
         CaptureError::Io { file, source }
     })?;
-    Ok(text)
+    Ok(bytes)
 }
 
 fn create(path: &Path) -> Result<File, Failure> {
