@@ -273,6 +273,31 @@ fn what_is_no_capture_gets_one_line() {
     }
 }
 
+/// The packets of all connections come in turn: each is in the middle of its messages
+/// while the others go on.
+#[test]
+fn connections_at_the_same_time_are_kept_apart() {
+    const CONNECTIONS: u64 = 2000;
+    let packets = fixture(COMPOUNDS);
+    let one = of(&packets);
+    let mut all = Vec::new();
+    for packet in &packets {
+        for number in 0..CONNECTIONS {
+            all.push(packet.of_client(number as u16));
+        }
+    }
+    let many = of(&all);
+    assert_eq!(many.connections, CONNECTIONS);
+    assert_eq!(messages(&many), CONNECTIONS * messages(&one));
+    assert_eq!(many.unreadable.lost_bytes, 0);
+    let unanswered: u64 = many
+        .commands
+        .values()
+        .map(|command| command.unanswered + command.unasked)
+        .sum();
+    assert_eq!(unanswered, 0);
+}
+
 #[test]
 fn random_damage_never_panics() {
     let file = pcap(1, &fixture(NORMAL));

@@ -69,6 +69,19 @@ impl Packet {
         cut
     }
 
+    /// Returns the packet of the same connection of another client: the end with the
+    /// higher port has another address.
+    pub(crate) fn of_client(&self, number: u16) -> Self {
+        let mut packet = self.clone();
+        let ip = &mut packet.bytes[ETHERNET..];
+        let port = |at: usize| u16::from_be_bytes([ip[at], ip[at + 1]]);
+        let is_client = port(IPV4) > port(IPV4 + 2);
+        let at = if is_client { 12 } else { 16 };
+        ip[at + 1] = 7;
+        ip[at + 2..at + 4].copy_from_slice(&number.to_be_bytes());
+        packet
+    }
+
     /// Returns the packet without the first bytes of its payload.
     pub(crate) fn without_begin(&self, len: usize) -> Self {
         let mut packet = self.clone();
