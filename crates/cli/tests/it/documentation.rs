@@ -35,6 +35,9 @@ const LOADFILE: &str = "\
 0.5 Unlink \"\\clients\\client1\\a.txt\" 0x16 0x00000000\n";
 /// A setup with several access specifications, and new names for two of them.
 const SETUP: &str = include_str!("../../../../fixtures/iometer/several-1.1.0.icf");
+/// A capture in place of one of tcpdump.
+const CAPTURE: &[u8] =
+    include_bytes!("../../../../fixtures/captures/smbclient-3.1.1-unsigned.pcap");
 const SPECIFICATION: &str = "4 KiB; 67% Read; 100% random";
 
 /// The reader's terminal: a folder, and what is set in its environment.
@@ -74,6 +77,7 @@ impl Terminal {
         place.write("client.txt", LOADFILE);
         let setup = SETUP.replace(SPECIFICATION, "Web server");
         place.write("office.icf", &setup);
+        fs::write(place.path("monday.pcap"), CAPTURE).unwrap();
         Self {
             laboratory: Laboratory {
                 address: samba.address(),

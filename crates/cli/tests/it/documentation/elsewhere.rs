@@ -1,7 +1,7 @@
 //! Commands of the documentation that this test cannot run.
 
 /// The beginnings of these commands, and why they are not run.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("cargo install ", "compiles smbench"),
     ("cargo build ", "compiles smbench"),
     (
@@ -12,6 +12,7 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("sudo apt install ", "installs packages"),
     ("apt-get install ", "installs packages"),
     ("dbench ", "another tool"),
+    ("tcpdump ", "another tool, which needs root"),
     ("kinit ", "a Kerberos realm; see login.rs"),
     (
         "smbench run smb://ann@files.example.com/bench --keytab ",
