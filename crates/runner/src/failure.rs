@@ -52,9 +52,10 @@ pub enum Failure {
     /// A file of another program cannot be read.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The options and the profile make no valid plan.
+    /// A network capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// The options and the profile make no valid plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The URL of a server is wrong.

@@ -67,7 +67,8 @@ fn the_name_of_a_type_has_one_meaning() {
 /// The crates that are no commands. A text of theirs names a setting by its key; see
 /// `model::setting`.
 const LIBRARIES: [&str; 10] = [
-    "capture", "engine", "formats", "kerberos", "lab", "model", "protocol", "publish", "report", "runner",
+    "capture", "engine", "formats", "kerberos", "lab", "model", "protocol", "publish", "report",
+    "runner",
 ];
 
 /// Files whose texts begin like flags, and what these are.
