@@ -5,7 +5,7 @@ mod answer;
 mod request;
 
 pub(crate) use self::answer::{AnswerFields, answer};
-pub(crate) use self::request::{RequestFields, Target, request};
+pub(crate) use self::request::{RequestFields, RequestTarget, request};
 
 use crate::fields::Fields;
 

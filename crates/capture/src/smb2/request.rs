@@ -5,7 +5,7 @@ use crate::fields::{Fields, utf16};
 
 /// What a request is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum RequestTarget {
     #[default]
     None,
     /// An open file, by its id.
@@ -17,7 +17,7 @@ pub(crate) enum Target {
 /// The fields of a request that a trace has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestFields {
-    pub(crate) target: Target,
+    pub(crate) target: RequestTarget,
     pub(crate) offset: Option<u64>,
     /// Bytes that are asked for or carried; ranges of a LOCK.
     pub(crate) length: Option<u64>,
@@ -52,16 +52,20 @@ const FILE_RENAME: u8 = 10;
 /// Reads the body of a request.
 pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
     let fields = Fields(message);
-    let file = |at: usize| fields.array(at).map_or(Target::None, Target::File);
+    let file = |at: usize| {
+        fields
+            .array(at)
+            .map_or(RequestTarget::None, RequestTarget::File)
+    };
     let mut asked = RequestFields::default();
     match command {
         code::TREE_CONNECT => {
             let path = fields.part(68, 70).map(utf16);
-            asked.target = path.map_or(Target::None, Target::Name);
+            asked.target = path.map_or(RequestTarget::None, RequestTarget::Name);
         }
         code::CREATE => {
             let name = fields.part(108, 110).map(utf16);
-            asked.target = name.map_or(Target::None, Target::Name);
+            asked.target = name.map_or(RequestTarget::None, RequestTarget::Name);
             asked.create = create(fields);
         }
         code::CLOSE => asked.target = file(72),

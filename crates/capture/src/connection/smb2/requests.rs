@@ -7,7 +7,7 @@ use crate::cutter::CapturedMessage;
 use crate::fields::Fields;
 use crate::ledger::{OpenKey, OpenLogon, OpenRequest};
 use crate::logon::{LogonToken, token};
-use crate::smb2::{RequestFields, Smb2Header, Smb2Ids, Target, code, request};
+use crate::smb2::{RequestFields, RequestTarget, Smb2Header, Smb2Ids, code, request};
 use crate::trace::TraceCreate;
 
 impl Receiver<'_> {
@@ -77,24 +77,24 @@ impl Receiver<'_> {
         open.line.flags = asked.flags;
         let is_create = asked.create.is_some();
         match asked.target {
-            Target::Name(name) if open.key == CommandKey::Smb2(code::TREE_CONNECT) => {
+            RequestTarget::Name(name) if open.key == CommandKey::Smb2(code::TREE_CONNECT) => {
                 let share = name.rsplit('\\').next().unwrap_or_default();
                 let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
                 open.line.path = paths.child(None, share, names);
             }
-            Target::Name(name) => {
+            RequestTarget::Name(name) => {
                 let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
                 open.line.path = paths.below(open.share, &name, names);
                 chain.open = None;
                 chain.creator = Some(ids.message);
             }
-            Target::File(RELATED_FILE) => self.related(open, chain),
-            Target::File(id) => {
+            RequestTarget::File(RELATED_FILE) => self.related(open, chain),
+            RequestTarget::File(id) => {
                 let key = OpenKey::Smb2(open.session, id);
                 chain.open = Some(key);
                 self.used(open, key);
             }
-            Target::None => {}
+            RequestTarget::None => {}
         }
         if let Some(create) = asked.create {
             open.line.create = Some(TraceCreate {
