@@ -152,6 +152,14 @@ make_wheel() {
   "$tools/venv/bin/twine" check --strict "$files"/*.whl
 }
 
+# The folders of the crates hold these files only while they are used.
+remove_lists() {
+  rm -f crates/cli/NOTICE
+  find . -path ./target -prune -o -name release-sbom.json -exec rm {} +
+  rm -rf "${clone:-}"
+}
+trap remove_lists EXIT
+
 make_all() {
   rm -rf "$files" "$parts"
   mkdir -p "$files" "$parts"
@@ -177,10 +185,7 @@ make_all() {
 
 # Builds the commit in a clone, in another folder.
 make_again() {
-  local clone
-  [ -z "$(git status --porcelain)" ] || fail "commit first: the clone has only what is committed"
   clone=$(mktemp -d)
-  trap 'rm -rf "$clone"' EXIT
   git clone --quiet . "$clone/smbench"
   env -u CARGO_TARGET_DIR -u CARGO_ENCODED_RUSTFLAGS -u CFLAGS SMBENCH_TOOLS="$tools" \
     "$clone/smbench/release.sh"
@@ -193,6 +198,9 @@ case ${1:-} in
   '' | --again) ;;
   *) echo "usage: release.sh [--again | --check]" >&2; exit 2 ;;
 esac
+if [ "${1:-}" = --again ] && [ -n "$(git status --porcelain)" ]; then
+  fail "commit first: the clone has only what is committed"
+fi
 install_missing
 tool cargo-deb 3.8.0
 tool cargo-cyclonedx 0.5.9

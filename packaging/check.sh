@@ -22,7 +22,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Lab
 here=$(. /etc/os-release && echo "$VERSION_CODENAME")
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf --one-file-system "$work"' EXIT
 tar -C "$work" -xzf "$files"/smbench-*-linux-*.tar.gz
 tarball=$(echo "$work"/smbench-*)
 

@@ -13,7 +13,7 @@ use smbench_report::plan::{details, facts, session, waits};
 use crate::args::RunArgs;
 use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::request::{RunRequest, RunServer};
 use crate::requests;
 
@@ -28,7 +28,7 @@ pub(super) fn plan(args: &RunArgs) -> Result<Exit, Failure> {
         junit: None,
     };
     for request in &requests {
-        gate.check(&request.draft)?;
+        gate.check(&request.draft)?.iter().for_each(complain);
     }
     let plans = requests.iter().map(describe);
     let plans = plans.collect::<Result<Vec<_>, _>>()?;

@@ -83,9 +83,10 @@ impl<D: Driver, S: Supply> Group<D, S> {
         let limit = control.operation_limit;
         if self.driver.holds_group() {
             // The driver limits this wait. Clients without an action under way end earlier.
+            // Operations after it have their limit again.
             let stop = control.schedule().stop;
             return if now < stop {
-                self.set_timer_at(context, stop)
+                self.set_timer_at(context, stop.min(now + limit))
             } else {
                 Poll::Pending
             };
