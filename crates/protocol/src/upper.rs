@@ -7,10 +7,10 @@
 
 /// First and last letter of a run, the step between its letters, and the upper case of the
 /// first one. The distance is the same in the whole run.
-type Run = (u16, u16, u16, u16);
+type LetterRun = (u16, u16, u16, u16);
 
 #[rustfmt::skip]
-const RUNS: [Run; 88] = [
+const RUNS: [LetterRun; 88] = [
     (0x0061, 0x007a, 1, 0x0041),
     (0x00e0, 0x00f6, 1, 0x00c0),
     (0x00f8, 0x00fe, 1, 0x00d8),
