@@ -11,7 +11,7 @@ use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{Unobserved, execute_on};
+use smbench_engine::run::{Run, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
@@ -113,8 +113,8 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     };
     let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());
     let target = Ending(operations / CLIENTS);
-    let record = execute_on(&plan, server, target, drawn, &mut Unobserved, &cancel)
-        .map_err(|error| error.to_string())?;
+    let run = Run::of(&plan).on_target(server, target, drawn);
+    let record = execute(run, &mut Unobserved, &cancel).map_err(|error| error.to_string())?;
     match record
         .load_points
         .first()

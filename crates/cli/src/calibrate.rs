@@ -23,7 +23,7 @@ use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
 use smbench_engine::loopback::{self, Loopback};
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{self, RunError, Unobserved};
+use smbench_engine::run::{self, Run, RunError, Unobserved};
 use smbench_model::access::Access;
 use smbench_model::cpu::CpuSource;
 use smbench_model::files::Scope;
@@ -277,7 +277,8 @@ fn alone(
         seed: plan.work.seed,
     };
     let server = ServerFacts::other(&format!("{name}://here"));
-    run::execute_on(plan, server, connector, drawn, &mut Unobserved, cancel)
+    let run = Run::of(plan).on_target(server, connector, drawn);
+    run::execute(run, &mut Unobserved, cancel)
 }
 
 /// Returns the figures of a run with one load point.

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use smbench_engine::driver::*;
-use smbench_engine::run::{SessionError, execute_on};
+use smbench_engine::run::{Run, SessionError, execute};
 use smbench_engine::{Cancel, Plan, RunOptions, Target, Unobserved};
 use smbench_formats::profile;
 use smbench_model::Nanos;
@@ -135,14 +135,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
             Operation { offset, ..read }
         }
     };
-    let record = execute_on(
-        &plan,
-        ServerFacts::other("channel://store"),
-        Store(requests),
-        streams,
-        &mut Unobserved,
-        &Cancel::default(),
-    )?;
+    let server = ServerFacts::other("channel://store");
+    let run = Run::of(&plan).on_target(server, Store(requests), streams);
+    let record = execute(run, &mut Unobserved, &Cancel::default())?;
     assert_eq!(record.outcome, Outcome::Complete);
     let point = &record.load_points[0];
     assert_eq!((&point.invalid, point.clients_served), (&None, 8));

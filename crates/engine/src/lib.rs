@@ -9,6 +9,7 @@
 //! | [`RunOptions`] | the options of a run; a profile has them in `spec.run` |
 //! | [`Plan`] | profile and target, resolved: complete and valid |
 //! | [`execute()`] | runs a plan, and blocks its thread |
+//! | [`Run`] | a plan with load points, operations or a target of your own |
 //! | [`Observer`], [`Unobserved`] | progress and finished load points, or none |
 //! | [`Cancel`] | stops a run from any thread; the measured results are kept |
 //! | [`RunRecord`] | the measurements |
@@ -31,7 +32,7 @@
 //!
 //! Behind these items:
 //!
-//! * [`run`] has events in a channel for applications on tokio, operations of your own,
+//! * [`run`] has events in a channel for applications on tokio, runs on several hosts,
 //!   and the details of progress and errors.
 //! * [`driver`] has the traits of a target of your own.
 //! * [`probe`] examines a server, and removes the files of killed runs.
@@ -62,7 +63,7 @@ pub use smbench_model::{
 #[doc(inline)]
 pub use crate::machine::cancel::Cancel;
 #[doc(inline)]
-pub use crate::run::{Observer, RunError, Unobserved, execute};
+pub use crate::run::{Observer, Run, RunError, Unobserved, execute};
 
 /// For the command, benches and tests only.
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
-use smbench_engine::run::{self, Course, Observer, RunError, serve};
+use smbench_engine::run::{self, Course, Observer, Run, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::part::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
@@ -133,7 +133,9 @@ impl Hosts {
                 tell_shared_machines(&record, notes);
                 Ok(record)
             }
-            Self::Alone | Self::Other(_) => run::execute_course(plan, course, observer, cancel),
+            Self::Alone | Self::Other(_) => {
+                run::execute(Run::of(plan).in_course(course), observer, cancel)
+            }
         }
     }
 

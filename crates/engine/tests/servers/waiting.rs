@@ -12,7 +12,7 @@ use smbench_engine::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{RunError, Unobserved, execute, execute_on};
+use smbench_engine::run::{Run, RunError, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
@@ -175,7 +175,8 @@ fn run(plan: &Plan, connector: Withholding, cancel: &Cancel) -> Result<RunRecord
         seed: plan.work.seed,
     };
     let server = ServerFacts::other("withholding://here");
-    execute_on(plan, server, connector, streams, &mut Unobserved, cancel)
+    let run = Run::of(plan).on_target(server, connector, streams);
+    execute(run, &mut Unobserved, cancel)
 }
 
 /// Checks that each of the two clients waited, and not longer than the window.

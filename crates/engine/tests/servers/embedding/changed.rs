@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::run::{RunError, Unobserved, execute, execute_on, execute_streams};
+use smbench_engine::run::{Run, RunError, Unobserved, execute};
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::spec::{RunOptions, WorkSpec};
@@ -61,11 +61,12 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
         change(&mut plan);
         let server = ServerFacts::other("null://here");
         let cancel = Cancel::default();
-        for outcome in [
-            execute(&plan, &mut Unobserved, &cancel),
-            execute_streams(&plan, drawn(&plan), &mut Unobserved, &cancel),
-            execute_on(&plan, server, Null, drawn(&plan), &mut Unobserved, &cancel),
+        for run in [
+            Run::of(&plan),
+            Run::of(&plan).with_operations(drawn(&plan)),
+            Run::of(&plan).on_target(server, Null, drawn(&plan)),
         ] {
+            let outcome = execute(run, &mut Unobserved, &cancel);
             let error = outcome.err().unwrap();
             assert!(matches!(error, RunError::Plan(_)), "{error}");
             let told = error.to_string();

@@ -10,7 +10,7 @@ use smbench_engine::driver::{
     Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{RunError, Unobserved, execute_on};
+use smbench_engine::run::{Run, RunError, Unobserved, execute};
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation};
@@ -201,14 +201,11 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
         );
         plan.limits.setup = Duration::from_millis(200);
         plan.limits.operation = Duration::from_millis(200);
-        let outcome = execute_on(
-            &plan,
-            ServerFacts::other("wrong://here"),
-            Misbehaving(wrong),
-            drawn(&plan),
-            &mut Unobserved,
-            &Cancel::default(),
-        );
+        let outcome = {
+            let server = ServerFacts::other("wrong://here");
+            let run = Run::of(&plan).on_target(server, Misbehaving(wrong), drawn(&plan));
+            execute(run, &mut Unobserved, &Cancel::default())
+        };
         let told = match outcome {
             Err(RunError::Session(error)) => error.to_string(),
             Err(error) => panic!("{wrong:?}: {error}"),
@@ -298,24 +295,18 @@ fn a_panic_is_told_of_whose_it_is() {
             read
         }
     };
-    for (outcome, words) in [
+    for (run, words) in [
         (
-            execute_on(
-                &plan,
-                server(),
-                Panicking,
-                drawn(&plan),
-                &mut Unobserved,
-                &cancel,
-            ),
+            Run::of(&plan).on_target(server(), Panicking, drawn(&plan)),
             "the program's own driver panicked, which is no bug in smbench: ten is too many",
         ),
         (
-            execute_on(&plan, server(), Null, streams, &mut Unobserved, &cancel),
+            Run::of(&plan).on_target(server(), Null, streams),
             "the program's own stream of operations panicked, which is no bug in smbench: client 1 \
              has had enough",
         ),
     ] {
+        let outcome = execute(run, &mut Unobserved, &cancel);
         let told = outcome.err().unwrap().to_string();
         assert!(told.ends_with(words), "{told}");
     }

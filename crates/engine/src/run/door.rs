@@ -1,0 +1,142 @@
+//! What [`execute`](super::execute) runs: a plan, and what replaces parts of it. Types of an
+//! embedding program end here, in functions that make workers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smbench_model::operations::{Mix, Streams};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Origin, ServerFacts};
+
+use super::context::{MakeWorkers, worker_maker};
+use super::course::Course;
+use super::site::ShareOperations;
+use crate::drivers::driver::Connector;
+use crate::drivers::untrusted::UntrustedConnector;
+use crate::worker::assignment::WorkerParts;
+use crate::worker::supply::Operations;
+
+/// A plan to run, with load points, operations or a target of your own.
+pub struct Run<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) course: Option<&'a mut dyn Course>,
+    pub(super) work: RunWork,
+}
+
+/// The operations of a run, and where they are carried out.
+pub(super) enum RunWork {
+    /// The operations of the plan, on its share.
+    Plan,
+    /// Operations of an embedding program, on the share of the plan.
+    Operations(Box<dyn FnOnce(&Plan) -> ShareOperations>),
+    /// Operations and a target of an embedding program.
+    Target(OwnTarget),
+}
+
+/// A target of an embedding program.
+pub(super) struct OwnTarget {
+    pub(super) server: ServerFacts,
+    /// See [`Connector::descriptors_per_group`].
+    pub(super) descriptors_per_group: u32,
+    pub(super) operations: Box<dyn FnOnce(&Plan) -> TargetOperations>,
+}
+
+/// The operations on a target of an embedding program.
+pub(super) struct TargetOperations {
+    pub(super) mix: Arc<Mix>,
+    pub(super) origin: Origin,
+    pub(super) make_workers: MakeWorkers,
+}
+
+impl<'a> Run<'a> {
+    /// Begins with a plan as it is.
+    #[must_use]
+    pub const fn of(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            course: None,
+            work: RunWork::Plan,
+        }
+    }
+
+    /// Takes the load points that `course` chooses. The load points of the plan tell how many
+    /// clients there can be. A client's files are written before the first load point that it
+    /// is part of.
+    #[must_use]
+    pub fn in_course(self, course: &'a mut dyn Course) -> Self {
+        Self {
+            course: Some(course),
+            ..self
+        }
+    }
+
+    /// Takes your own operations instead of those drawn from the workload and seed of the plan.
+    ///
+    /// The workload still sets the limits: which files there are, with which rights they are
+    /// opened, how large a request may be, and which actions there are ([`Mix::operation`]). A
+    /// client whose stream exceeds these limits drops out.
+    #[must_use]
+    pub fn with_operations(self, streams: impl Streams) -> Self {
+        let operations = |plan: &Plan| Operations::of(streams, plan).into();
+        Self {
+            work: RunWork::Operations(Box::new(operations)),
+            ..self
+        }
+    }
+
+    /// Takes the target of `connector` and the operations of `streams`.
+    /// [`Drawn`](smbench_model::operations::Drawn) gives the operations of the plan.
+    ///
+    /// All parts of the plan about an SMB server are ignored: its target, its session options
+    /// and its driver. No files are created. `server` describes the server in the record.
+    #[must_use]
+    pub fn on_target(
+        self,
+        server: ServerFacts,
+        connector: impl Connector,
+        streams: impl Streams,
+    ) -> Self {
+        let descriptors_per_group = connector.descriptors_per_group();
+        let operations = |plan: &Plan| {
+            let Operations {
+                mix,
+                origin,
+                supplies,
+            } = Operations::of(streams, plan);
+            let connector = UntrustedConnector {
+                connector,
+                limit: plan.limits.setup,
+            };
+            TargetOperations {
+                mix,
+                origin,
+                make_workers: worker_maker(WorkerParts {
+                    connector,
+                    supplies,
+                }),
+            }
+        };
+        Self {
+            work: RunWork::Target(OwnTarget {
+                server,
+                descriptors_per_group,
+                operations: Box::new(operations),
+            }),
+            ..self
+        }
+    }
+}
+
+impl<'a> From<&'a Plan> for Run<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self::of(plan)
+    }
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("plan", self.plan)
+            .finish_non_exhaustive()
+    }
+}
