@@ -18,6 +18,7 @@ mod compare;
 mod examples;
 mod fileio;
 mod find;
+mod headings;
 mod import;
 mod lab;
 mod load;
@@ -62,9 +63,6 @@ const LONG_VERSION: &str = concat!(
         _ => { "none" }
     },
 );
-
-/// Heading of the options that most runs need. `-h` shows only these.
-const COMMON: &str = "Common options";
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -15,7 +15,7 @@ use smbench_runner::searching::defaults::{
     parse_confirmations, parse_precision,
 };
 
-use super::COMMON;
+use super::headings::COMMON;
 use super::load::spacings;
 use super::run::{ConnectionArgs, OutputArgs, RunArgs};
 use super::server::ServerArgs;

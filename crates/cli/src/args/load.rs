@@ -14,7 +14,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_model::units::parse_duration;
 
-use super::COMMON;
+use super::headings::COMMON;
 use super::value::whole;
 
 #[derive(Debug, Args)]

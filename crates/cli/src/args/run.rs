@@ -17,8 +17,8 @@ use smbench_report::Threshold;
 use smbench_runner::calibration::CalibrationSource;
 use smbench_runner::results::ResultFiles;
 
-use super::COMMON;
 use super::calibrate::calibration_sources;
+use super::headings::COMMON;
 use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{

@@ -11,7 +11,7 @@ use smbench_model::spec::SessionsSpec;
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 use smbench_report::{FlushDoc, WritePolicyDoc};
 
-use super::COMMON;
+use super::headings::COMMON;
 use super::value::{
     flush_policies, modes, parse_timeout, paths, signing_algorithms, write_policies,
 };
