@@ -1,8 +1,12 @@
 //! Progress reports of a run. Measuring code never prints; a caller may supply an
 //! observer.
 
+use smbench_model::Nanos;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::RunRecord;
+
+/// Interval between two progress reports to the observer.
+pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
 
 /// Receives the progress and the results of a run.
 pub trait Observer {

@@ -41,9 +41,6 @@ use populations::{exchange_for, population_loads, population_records};
 use unanswered::nothing_completed;
 use workers::{Observed, Workers, tell};
 
-/// Interval between two progress reports to the observer.
-pub(super) const PROGRESS_INTERVAL: Nanos = Nanos(500_000_000);
-
 /// Runs one load point. Also returns the part of this host alone, where it is kept.
 pub(super) async fn measure(
     context: &Context<'_>,

@@ -7,11 +7,11 @@ use smbench_model::load::SetupFailures;
 use smbench_model::progress::{PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 
-use super::PROGRESS_INTERVAL;
 use super::workers::Workers;
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
 use crate::run::Observer;
+use crate::run::observe::PROGRESS_INTERVAL;
 use crate::smb::session::SessionError;
 use crate::worker::assignment::WorkerMessage;
 

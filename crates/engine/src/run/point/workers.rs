@@ -15,7 +15,6 @@ use smbench_model::progress::{MeasuredInterval, PointNumber, Progress};
 use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
-use super::PROGRESS_INTERVAL;
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
 use super::cpu_reader::CpuReader;
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
@@ -26,6 +25,7 @@ use crate::machine::{clock, process};
 use crate::run::Observer;
 use crate::run::context::Context;
 use crate::run::error::RunError;
+use crate::run::observe::PROGRESS_INTERVAL;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerResult};
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::schedule::{Interval, Position, Schedule};

@@ -10,8 +10,9 @@ use smbench_model::record::LoadPointRecord;
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
+use crate::run::Observer;
 use crate::run::error::RunError;
-use crate::run::{Observer, point};
+use crate::run::observe::PROGRESS_INTERVAL;
 use crate::smb::session::SessionError;
 use crate::smb::share::Workspace;
 
@@ -59,7 +60,7 @@ pub(in crate::run) async fn prepare(
     workspace
         .prepare(plan, clients, cancel, &mut |done| {
             let now = clock::now();
-            if now.since(shown) >= point::PROGRESS_INTERVAL {
+            if now.since(shown) >= PROGRESS_INTERVAL {
                 shown = now;
                 observer.progress(&Progress::Preparing { done, total });
             }
