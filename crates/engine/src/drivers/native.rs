@@ -13,6 +13,7 @@ pub(crate) mod open;
 mod renewal;
 pub(crate) mod replay;
 pub(crate) mod request;
+mod state;
 
 use std::hint;
 use std::sync::Arc;
@@ -36,8 +37,7 @@ use crate::machine::clock;
 use crate::smb::session::caching::Cache;
 use crate::smb::session::{self, Session, SessionError, caching};
 use encode::Encode;
-use group::GroupState;
-use renewal::member_of;
+use state::{GroupState, member_of};
 
 /// The sessions of a group on their shared connections, with their open files.
 pub(crate) struct Native<E> {

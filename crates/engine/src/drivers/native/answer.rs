@@ -16,7 +16,7 @@ use smbench_protocol::command::set_info::SetInfoResponse;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 
-use super::group::SlotObjects;
+use super::state::SlotObjects;
 use crate::drivers::driver::{Answer, Extent};
 
 /// Converts a completion into an answer, and keeps the open that it created in

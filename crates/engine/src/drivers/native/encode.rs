@@ -15,7 +15,7 @@ use smbench_protocol::connection::{Chain, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, SessionIndex};
 
-use super::group::{ClientSession, GroupState, SlotObjects};
+use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;

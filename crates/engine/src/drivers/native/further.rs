@@ -9,31 +9,17 @@
 
 use smbench_protocol::command::bodyless::EmptyResponse;
 use smbench_protocol::connection::{EMPTY_BODY, NoCredit};
-use smbench_protocol::handshake::{SessionSetup, SetupProgress};
+use smbench_protocol::handshake::SetupProgress;
 use smbench_protocol::header::Command;
-use smbench_protocol::{
-    Completion, Connection, HandshakeError, NtStatus, ProtocolError, SessionIndex,
-};
+use smbench_protocol::{Completion, Connection, HandshakeError, NtStatus, ProtocolError};
 
 use super::Native;
 use super::encode::To;
-use super::group::{GroupState, SlotObjects};
+use super::state::{Further, FurtherStage, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call, Extent, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
 use crate::machine::clock;
-
-/// A session of a slot, in addition to that of its client.
-pub(super) struct Further {
-    /// Number of the session's connection.
-    link: usize,
-    stage: FurtherStage,
-}
-
-enum FurtherStage {
-    Opening(Box<SessionSetup>),
-    LoggedOn(SessionIndex),
-}
 
 impl<E> GroupState<E> {
     /// Begins a log-on with the credentials of the client's own session.

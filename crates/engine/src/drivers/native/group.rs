@@ -1,77 +1,19 @@
-//! State of the clients of a group, and what answers and events change in it.
+//! What answers and events change in the state of a group.
 
 use std::hint;
 
 use smbench_model::Nanos;
-use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::OplockLevel;
-use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
 use smbench_protocol::command::oplock_break::BreakNotification;
-use smbench_protocol::connection::TreeId;
-use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, SessionIndex};
+use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError};
 
 use super::answer;
 use super::encode::{Encode, To};
-use super::further::{self, Further, SlotProgress};
-use super::renewal::{RenewalWait, member_of};
+use super::further::{self, SlotProgress};
+use super::state::{GroupState, member_of};
 use crate::drivers::driver::{Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
-use crate::drivers::renewals::Renewals;
-use crate::smb::session::caching::{self, Answered, Cache};
-
-/// State of the clients of a group.
-pub(crate) struct GroupState<E> {
-    pub(super) encoder: E,
-    /// Oplocks and leases granted to the sessions.
-    pub(super) cache: Cache,
-    pub(super) renewals: Renewals<RenewalWait>,
-    /// Slots whose log-ons wait for a credit.
-    pub(super) unfinished: Vec<u32>,
-    /// State of each member.
-    pub(super) held: Box<[ClientSession]>,
-    /// Number of slots of each member.
-    pub(super) outstanding: usize,
-    /// State of each slot, in the order of the members; empty if no action needs
-    /// it.
-    pub(super) places: Box<[SlotObjects]>,
-}
-
-/// The session of a client and its open files.
-pub(crate) struct ClientSession {
-    /// Session index, the same on every connection of the group.
-    pub(super) session: SessionIndex,
-    /// Open files, private or shared; empty if no action uses them.
-    pub(super) files: Box<[FileId]>,
-    /// Paths of the files; empty if no action opens them.
-    pub(super) paths: Box<[WireName]>,
-    /// Resume keys of the files as sources of copies; empty if no action copies.
-    pub(super) resume_keys: Box<[ResumeKey]>,
-    /// The run's directory, if any action uses it.
-    pub(super) directory: FileId,
-}
-
-/// State of a slot.
-#[derive(Default)]
-pub(crate) struct SlotObjects {
-    /// Open that the CREATE of its action created.
-    pub(super) open: FileId,
-    /// Tree that the TREE_CONNECT of its action connected.
-    pub(super) tree: TreeId,
-    /// Oplock of the open.
-    pub(super) level: OplockLevel,
-    /// Whether its CREATE requested an oplock or a lease.
-    pub(super) asks_to_cache: bool,
-    /// Number of outstanding answers to its frame of several requests.
-    pub(super) due: u8,
-    /// Whether an answer of this frame said that the session has expired.
-    pub(super) expired: bool,
-    /// A further session that is set up or being set up.
-    pub(super) further: Option<Further>,
-    /// Paths of its scratch names, in the order of
-    /// [`ScratchName::ALL`](smbench_model::files::ScratchName::ALL).
-    pub(super) paths: Box<[WireName]>,
-}
+use crate::smb::session::caching::{self, Answered};
 
 impl<E> GroupState<E> {
     /// Returns the session, tag and buffer of a call's request on the chosen connection.

@@ -11,7 +11,7 @@ use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
-use super::group::{ClientSession, SlotObjects};
+use super::state::{ClientSession, SlotObjects};
 use crate::drivers::prepare::{
     check_dialect, file_paths, held_access, is_plain, make_kept, open_directory, path, wire_names,
 };

@@ -3,32 +3,19 @@
 
 use std::task::Context;
 
+use smbench_protocol::NtStatus;
 use smbench_protocol::connection::Reauthentication;
-use smbench_protocol::{NtStatus, SessionIndex};
 
 use super::Native;
-use super::group::ClientSession;
+use super::state::RenewalWait;
 use crate::drivers::driver::{Scratch, Sink};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::renewals::{RenewalStage, Renewals};
-
-/// What a reauthentication waits for.
-pub(super) enum RenewalWait {
-    /// The answer to a request.
-    Answer,
-    /// A credit for the next request.
-    Credit,
-}
 
 /// The server has refused the reauthentication of this member's user.
 pub(super) struct Refused {
     member: usize,
     status: NtStatus,
-}
-
-/// Returns the member to which this session belongs.
-pub(super) fn member_of(held: &[ClientSession], session: SessionIndex) -> Option<usize> {
-    held.iter().position(|held| held.session == session)
 }
 
 /// Processes the server's answer to a reauthentication request.

@@ -18,7 +18,7 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
 use super::encode::{Encode, To};
-use super::group::{ClientSession, GroupState, SlotObjects};
+use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;

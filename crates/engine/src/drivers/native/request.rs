@@ -20,8 +20,8 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId};
 
 use super::encode::{Encode, To, read};
-use super::group::{ClientSession, GroupState, SlotObjects};
 use super::open;
+use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;

@@ -6,7 +6,7 @@ use smbench_protocol::command::read::read_flags;
 use smbench_protocol::command::write::write_flags;
 
 use super::MixEncoder;
-use crate::drivers::native::group::GroupState;
+use crate::drivers::native::state::GroupState;
 
 impl GroupState<MixEncoder> {
     pub(super) fn read_flags(&self, operation: &Operation) -> u8 {
