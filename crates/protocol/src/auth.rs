@@ -3,6 +3,8 @@
 //! Not here: network and clock. NTLM needs neither. Kerberos gets its ticket
 //! and the time as arguments. [`kerberos`] describes how to get a ticket.
 
+mod account;
+mod error;
 mod negotiated;
 mod ntlm;
 
@@ -10,32 +12,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use smbench_kerberos::DecodeError;
-use smbench_kerberos::KerberosError;
 use smbench_kerberos::ServiceTicket;
-use thiserror::Error;
 
+pub use self::account::{Account, LogonPlace};
+pub use self::error::AuthError;
 use self::negotiated::KerberosExchange;
 use self::ntlm::Ntlm;
 pub(crate) use self::ntlm::NtlmProof;
 pub use self::ntlm::recorded_session_key;
-
-/// An account that logs on with a password. `Debug` does not show the password.
-#[derive(Clone)]
-pub struct Account {
-    /// Domain or workgroup; empty for a local account.
-    pub domain: String,
-    /// Account name.
-    pub user: String,
-    /// Password.
-    pub password: String,
-}
-
-impl fmt::Debug for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\\{}", self.domain, self.user)
-    }
-}
 
 /// The credentials of a log-on, by authentication method.
 #[derive(Clone, Debug)]
@@ -74,15 +58,6 @@ impl Logon {
     }
 }
 
-/// The two machines of a log-on, as NTLM names them to the server.
-#[derive(Clone, Copy, Debug)]
-pub struct LogonPlace<'a> {
-    /// The server's name or address as the user gave it.
-    pub host: &'a str,
-    /// The NetBIOS name of the client's machine; empty if it has none.
-    pub workstation: &'a str,
-}
-
 /// What a client says in a log-on.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
@@ -92,29 +67,6 @@ pub struct Claim<'a> {
     pub place: LogonPlace<'a>,
     /// The wall-clock time.
     pub now: SystemTime,
-}
-
-/// Error for an authentication that failed on the client's side.
-#[derive(Debug, Error)]
-pub enum AuthError {
-    /// The user or domain contains `\` or `@` where that is not allowed.
-    #[error("the user name mixes the forms DOMAIN;USER and USER@REALM")]
-    UserName,
-    /// The security package rejected the server's token.
-    #[error("the server's authentication token was not accepted: {0}")]
-    Token(String),
-    /// The server's token is malformed.
-    #[error("the server's authentication token is a {0}")]
-    Malformed(#[from] DecodeError),
-    /// Kerberos failed.
-    #[error(transparent)]
-    Kerberos(Box<KerberosError>),
-}
-
-impl From<KerberosError> for AuthError {
-    fn from(error: KerberosError) -> Self {
-        Self::Kerberos(Box::new(error))
-    }
 }
 
 /// The client's side of one authentication.

@@ -8,7 +8,7 @@ use smbench_kerberos::KerberosError;
 use smbench_kerberos::ServiceTicket;
 use smbench_kerberos::spnego::{self, KERBEROS, MS_KERBEROS, NegState, Response};
 
-use super::AuthError;
+use super::error::AuthError;
 
 /// The mechanisms in the order in which Windows offers them.
 const OFFERED: [&[u8]; 2] = [MS_KERBEROS, KERBEROS];

@@ -13,7 +13,8 @@ use smbench_kerberos::spnego::{self, NTLM, NegState, Response};
 
 use self::message::{Challenge, authenticate, negotiate};
 use self::proof::{NtlmNames, seal_key};
-use super::{Account, AuthError, LogonPlace};
+use super::account::{Account, LogonPlace};
+use super::error::AuthError;
 
 pub(crate) use self::proof::NtlmProof;
 pub use self::recorded::recorded_session_key;
