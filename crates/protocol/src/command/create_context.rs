@@ -12,12 +12,6 @@ use crate::dialect::Dialect;
 use crate::header::HEADER_LEN;
 use crate::wire::{DecodeError, Reader};
 
-/// SMB2_DHANDLE_FLAG_PERSISTENT: the handle must survive a restart of the
-/// server (MS-SMB2 2.2.13.2.11).
-pub const PERSISTENT: u32 = 0x0000_0002;
-
-/// SMB2_LEASE_FLAG_BREAK_IN_PROGRESS in a granted lease (MS-SMB2 2.2.14.2.10).
-pub const BREAK_IN_PROGRESS: u32 = 0x0000_0002;
 /// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request or grant.
 const PARENT_KEY_SET: u32 = 0x0000_0004;
 
@@ -59,7 +53,7 @@ pub enum CreateContext {
         /// How long the server should keep the handle, in milliseconds. With
         /// zero the server decides.
         timeout_ms: u32,
-        /// Zero or [`PERSISTENT`].
+        /// Zero or SMB2_DHANDLE_FLAG_PERSISTENT (2).
         flags: u32,
         /// Identifies this CREATE, so that it can be repeated.
         create_guid: [u8; 16],
@@ -70,7 +64,7 @@ pub enum CreateContext {
         file_id: FileId,
         /// The GUID of the CREATE that opened it.
         create_guid: [u8; 16],
-        /// Zero or [`PERSISTENT`].
+        /// Zero or SMB2_DHANDLE_FLAG_PERSISTENT (2).
         flags: u32,
     },
     /// Asks for the user's access rights to the file, `MxAc` (2.2.13.2.5).
@@ -231,7 +225,7 @@ pub struct GrantedLease {
     pub key: LeaseKey,
     /// The caching granted.
     pub state: LeaseState,
-    /// [`BREAK_IN_PROGRESS`] and any other bits from the server.
+    /// SMB2_LEASE_FLAG_BREAK_IN_PROGRESS (2) and any other bits from the server.
     pub flags: u32,
     /// The server's count of changes, in a V2 lease.
     pub epoch: Option<u16>,
@@ -246,7 +240,7 @@ pub enum GrantedDurable {
     V2 {
         /// How long the server keeps the handle, in milliseconds.
         timeout_ms: u32,
-        /// Zero or [`PERSISTENT`].
+        /// Zero or SMB2_DHANDLE_FLAG_PERSISTENT (2).
         flags: u32,
     },
 }

@@ -23,7 +23,6 @@ pub mod find_flags {
     pub const SMB_FIND_CLOSE_AT_EOS: u16 = 0x0002;
     pub const SMB_FIND_RETURN_RESUME_KEYS: u16 = 0x0004;
     pub const SMB_FIND_CONTINUE_FROM_LAST: u16 = 0x0008;
-    pub const SMB_FIND_WITH_BACKUP_INTENT: u16 = 0x0010;
 }
 
 /// Values of [`FindFirst2Request::level`] (MS-CIFS 2.2.2.3.1, MS-SMB
