@@ -53,6 +53,8 @@ pub(super) struct Clients<S> {
     /// State of operations larger than a request, if there can be any.
     pub(super) splits: Option<Box<Splits>>,
     in_flight_time: TimeInFlight,
+    /// Number of slots of each member.
+    outstanding: u32,
     /// Start of the load, from which instants of events count.
     pub(super) begin: Nanos,
     /// When lost connections were last replaced.
@@ -145,6 +147,7 @@ impl<S: Supply> Clients<S> {
             slots: slots.into_boxed_slice(),
             in_flight: 0,
             in_flight_time: TimeInFlight::default(),
+            outstanding,
             begin: Nanos(0),
             back_since: Nanos(0),
         }
@@ -186,11 +189,10 @@ impl<S: Supply> Clients<S> {
     /// Switches the clients to the operations after the load. No slot may be in
     /// use.
     pub(crate) fn close(&mut self) {
-        let each = (self.slots.len() / self.members.len().max(1)) as u32;
         let mut first = 0;
         for member in &mut self.members {
-            member.close(first..first + each);
-            first += each;
+            member.close(first..first + self.outstanding);
+            first += self.outstanding;
         }
     }
 
