@@ -82,13 +82,9 @@ pub(super) async fn measure(
             .extend(late_first(&observed.schedule, of_own.late));
     }
     let (observed, seen) = (&observed, &seen);
+    let late = of_own.late;
     let own = exchange.finish_own().map(|(ops, series)| {
-        let clients = match load.setup {
-            SetupFailures::EndRun => plan.generator.part.count(load.clients),
-            SetupFailures::CountUntil(_) => of_own.session_setup.len() as u32,
-        };
-        let late = of_own.late;
-        let measured = PointMeasurements {
+        let own = PointMeasurements {
             observed: &observed.of_own(of_own.ended),
             outcome: of_own,
             seen,
@@ -96,10 +92,7 @@ pub(super) async fn measure(
             series,
             populations: Vec::new(),
         };
-        (
-            measured.into_record(context, (PointNumber { clients, ..point }, repeat)),
-            late,
-        )
+        own.into_own_part(context, load, point)
     });
     let measured = PointMeasurements {
         observed,
@@ -110,17 +103,16 @@ pub(super) async fn measure(
         populations: population_records(context, &populations, (&exchange, dropouts), observed),
     };
     let mut record = measured.into_record(context, (point, repeat));
-    if let (RunRole::First(first), Some((own, late))) = (context.role, &own) {
+    if let (RunRole::First(first), Some(own)) = (context.role, &own) {
         if own.window < record.window.mul_f64(1.0 - APART_MAX) {
             // It is read while this host has load.
             let reason = "the first host had no load at the end of the window";
             record.server_cpu.used = Err(reason.to_owned());
         }
-        let first = HostRecord::of(first.name(), own, *late);
+        let first = HostRecord::of(first.name(), own, late);
         hosts::add_hosts(&mut record, [first].into_iter().chain(others).collect());
     }
     let own = own.filter(|_| plan.generator.parts == PartRecords::Kept);
-    let own = own.map(|(own, _)| own);
     if let (Some(upstream), Some(part)) = (context.role.upstream(), part) {
         upstream.measured(part, &record);
     }
@@ -148,6 +140,20 @@ struct PointMeasurements<'a> {
 }
 
 impl PointMeasurements<'_> {
+    /// Makes the record of the first host's own part of the clients.
+    fn into_own_part(
+        self,
+        context: &Context<'_>,
+        load: PointLoad,
+        point: PointNumber,
+    ) -> LoadPointRecord {
+        let clients = match load.setup {
+            SetupFailures::EndRun => context.plan.generator.part.count(load.clients),
+            SetupFailures::CountUntil(_) => self.outcome.session_setup.len() as u32,
+        };
+        self.into_record(context, (PointNumber { clients, ..point }, load.repeat))
+    }
+
     fn into_record(
         self,
         context: &Context<'_>,
