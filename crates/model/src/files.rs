@@ -1,4 +1,5 @@
 //! The files of a run: their number, sizes and names.
+
 use std::fmt::Write;
 use std::ops::Range;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, Range, WeightedAction};
 use crate::access::{Access, AccessLine, SizeWeight, read_share};
+use crate::action::{Action, Range, WeightedAction};
 use crate::fileio::Fileio;
 use crate::files::FileSet;
 use crate::kind::{Direction, OpKind};
