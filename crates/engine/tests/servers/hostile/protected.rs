@@ -26,6 +26,16 @@ const fn signed(name: &'static str, script: Script, end: End) -> Case {
     }
 }
 
+/// Flips a bit of the byte at `AT` in signed answers.
+const fn signed_bit<const AT: usize>(name: &'static str) -> Case {
+    signed(name, flip::<AT>, FORGED)
+}
+
+/// Flips a bit of the byte at `AT`, in all answers but the honest ones.
+fn flip<const AT: usize>(answer: Answer) -> Reaction {
+    later(answer, |message| flipped(message, AT))
+}
+
 /// Sends the first answers unchanged, and alters the others.
 fn later(answer: Answer, alter: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Reaction {
     match answer.nth {
@@ -35,21 +45,9 @@ fn later(answer: Answer, alter: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Reaction {
 }
 
 const SIGNED: &[Case] = &[
-    signed(
-        "a bit of the signature",
-        |answer| later(answer, |message| flipped(message, SIGNATURE + 3)),
-        FORGED,
-    ),
-    signed(
-        "a bit of the data",
-        |answer| later(answer, |message| flipped(message, BODY + 16 + 999)),
-        FORGED,
-    ),
-    signed(
-        "a bit of the header",
-        |answer| later(answer, |message| flipped(message, CREDITS)),
-        FORGED,
-    ),
+    signed_bit::<{ SIGNATURE + 3 }>("a bit of the signature"),
+    signed_bit::<{ BODY + 16 + 999 }>("a bit of the data"),
+    signed_bit::<CREDITS>("a bit of the header"),
     signed(
         "another status",
         |answer| later(answer, |message| with(message, STATUS, [5, 0, 0, 0x80])),
@@ -156,12 +154,13 @@ const fn sealed(name: &'static str, script: Script, end: End) -> Case {
     }
 }
 
+/// Flips a bit of the byte at `AT` in encrypted answers.
+const fn sealed_bit<const AT: usize>(name: &'static str) -> Case {
+    sealed(name, flip::<AT>, UNREADABLE)
+}
+
 const ENCRYPTED: &[Case] = &[
-    sealed(
-        "a bit of the ciphertext",
-        |answer| later(answer, |message| flipped(message, SEALED + 2000)),
-        UNREADABLE,
-    ),
+    sealed_bit::<{ SEALED + 2000 }>("a bit of the ciphertext"),
     sealed(
         "the last bit of the ciphertext",
         |answer| {
@@ -172,36 +171,12 @@ const ENCRYPTED: &[Case] = &[
         },
         UNREADABLE,
     ),
-    sealed(
-        "a bit of the tag",
-        |answer| later(answer, |message| flipped(message, 4)),
-        UNREADABLE,
-    ),
-    sealed(
-        "a bit of the nonce",
-        |answer| later(answer, |message| flipped(message, 20)),
-        UNREADABLE,
-    ),
-    sealed(
-        "a bit of the size",
-        |answer| later(answer, |message| flipped(message, 36)),
-        UNREADABLE,
-    ),
-    sealed(
-        "a bit of the reserved field",
-        |answer| later(answer, |message| flipped(message, 40)),
-        UNREADABLE,
-    ),
-    sealed(
-        "a bit of the flags",
-        |answer| later(answer, |message| flipped(message, 42)),
-        UNREADABLE,
-    ),
-    sealed(
-        "a bit of the session id",
-        |answer| later(answer, |message| flipped(message, 44)),
-        UNREADABLE,
-    ),
+    sealed_bit::<4>("a bit of the tag"),
+    sealed_bit::<20>("a bit of the nonce"),
+    sealed_bit::<36>("a bit of the size"),
+    sealed_bit::<40>("a bit of the reserved field"),
+    sealed_bit::<42>("a bit of the flags"),
+    sealed_bit::<44>("a bit of the session id"),
     sealed(
         "a bit of the protocol id",
         |answer| later(answer, |message| flipped(message, 0)),
