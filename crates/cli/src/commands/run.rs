@@ -24,6 +24,7 @@ use smbench_report::{Find, RunDoc, render};
 use smbench_runner::run::{JobOutcome, RunJob};
 
 use self::conclusion::conclude;
+use self::presentation::Detail;
 pub(crate) use self::presentation::{NextSteps, Presentation};
 use crate::advice::left_behind;
 use crate::args::{OutputArgs, RunArgs, without_urls};
@@ -96,23 +97,24 @@ fn run_requests(
     }
     let exporter = args.metrics.map(Exporter::start);
     let interim = exporter.transpose()?.map(Exporter::into_report);
+    let detail = Detail::of(args, requests.len());
     let presentation = Presentation {
         remedy,
-        show: match (args.details, args.output.quiet) {
-            (true, _) => &|doc| print(&render(doc)),
-            (false, true) if requests.len() > 1 => &|doc| print_coloured(&verdict_of_one(doc)),
-            (false, true) => &|doc| print_coloured(&verdict_of(doc)),
-            (false, false) => &|doc| print_coloured(&summary(doc)),
+        show: match detail {
+            Detail::All => &|doc| print(&render(doc)),
+            Detail::Summary => &|doc| print_coloured(&summary(doc)),
+            Detail::Verdict => &|doc| print_coloured(&verdict_of(doc)),
+            Detail::VerdictOfOne => &|doc| print_coloured(&verdict_of_one(doc)),
         },
         gate,
         points: Visibility::unless(args.output.quiet || args.live || find.is_some()),
         find: find.map(Search::Load),
         screen,
         hosts,
-        next_steps: if args.details || args.output.quiet || requests.len() > 1 {
-            NextSteps::Hidden
-        } else {
+        next_steps: if detail == Detail::Summary && requests.len() == 1 {
             NextSteps::Shown
+        } else {
+            NextSteps::Hidden
         },
     };
     carry_out(requests, &args.output, &presentation, interim)

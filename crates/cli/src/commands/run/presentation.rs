@@ -2,6 +2,7 @@
 
 use smbench_report::RunDoc;
 
+use crate::args::RunArgs;
 use crate::conditions::Gate;
 use crate::failure::Failure;
 use crate::hosts::Hosts;
@@ -35,4 +36,29 @@ type Show<'a> = &'a dyn Fn(&RunDoc) -> Result<(), Failure>;
 pub(crate) enum NextSteps {
     Shown,
     Hidden,
+}
+
+/// How much of a result is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    All,
+    Summary,
+    /// Only whether the result is valid.
+    Verdict,
+    /// The same, with the name of its profile.
+    VerdictOfOne,
+}
+
+impl Detail {
+    pub(super) fn of(args: &RunArgs, profiles: usize) -> Self {
+        if args.details {
+            Self::All
+        } else if !args.output.quiet {
+            Self::Summary
+        } else if profiles > 1 {
+            Self::VerdictOfOne
+        } else {
+            Self::Verdict
+        }
+    }
 }
