@@ -117,13 +117,15 @@ fn execute(role: HostRole, options: HostOptions, words: Vec<OsString>) -> u8 {
     exit
 }
 
+/// Returns whether a word before `--` asks for help or the version.
 fn asks_for_help(words: &[OsString]) -> bool {
     let asks = |word: &OsString| {
         ["-h", "--help", "-V", "--version"]
             .iter()
             .any(|one| word == one)
     };
-    words.len() < 2 || words[1] == "help" || words.iter().any(asks)
+    let mut options = words.iter().take_while(|word| *word != "--");
+    words.len() < 2 || words[1] == "help" || options.any(asks)
 }
 
 /// Prints the help of the command line, on one rank.
@@ -137,6 +139,7 @@ fn help(words: Vec<OsString>) -> ExitCode {
 }
 
 /// Takes out the options that smbench does not have: `--send-password`, and `--parts FOLDER`.
+/// Words after `--` are no options.
 fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsString>) {
     let mut options = HostOptions::default();
     let mut rest = Vec::new();
@@ -149,6 +152,11 @@ fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsStr
             continue;
         }
         match text {
+            Some("--") => {
+                rest.push(word);
+                rest.extend(words);
+                break;
+            }
             Some(SEND_PASSWORD) => options.send_password = SendPassword::Yes,
             Some(PARTS) if words.peek().is_some() => {
                 options.parts = words.next().map(PathBuf::from);
@@ -161,4 +169,36 @@ fn own_options(words: impl Iterator<Item = OsString>) -> (HostOptions, Vec<OsStr
 
 fn host_name() -> String {
     mpi::environment::processor_name().unwrap_or_else(|_| "unnamed".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn words_after_two_dashes_are_no_options() {
+        let given = words("smbench-mpi run --parts=here --send-password -- --parts there -h");
+        let (options, rest) = own_options(given.into_iter());
+        assert_eq!(options.parts, Some(PathBuf::from("here")));
+        assert_eq!(options.send_password, SendPassword::Yes);
+        assert_eq!(rest, words("smbench-mpi run -- --parts there -h"));
+        assert!(!asks_for_help(&rest));
+    }
+
+    #[test]
+    fn help_and_version_are_asked_for_in_any_command() {
+        for asking in [
+            "smbench-mpi",
+            "smbench-mpi help run",
+            "smbench-mpi run -h",
+            "smbench-mpi -V",
+        ] {
+            assert!(asks_for_help(&words(asking)), "{asking}");
+        }
+        assert!(!asks_for_help(&words("smbench-mpi run smb://nas/bench")));
+    }
 }
