@@ -106,7 +106,7 @@ impl LinkRates {
 fn shaped(arguments: &[&str]) -> Result<f64, String> {
     let output = Command::new("tc").args(arguments).output();
     let output = output.map_err(|error| format!("tc: {error}"))?;
-    let unreadable = || format!("tc {} told no bytes of a tbf", arguments.join(" "));
+    let unreadable = || format!("tc {} printed no bytes of a tbf", arguments.join(" "));
     let value: Value = serde_json::from_slice(&output.stdout).map_err(|_| unreadable())?;
     let disciplines = value.as_array().ok_or_else(unreadable)?;
     disciplines

@@ -151,7 +151,7 @@ impl<T: Value> FromStr for List<T> {
             T::check(element, first, last)?;
             if step == 0 {
                 return error(format!(
-                    "range `{element}` in the {list} has step 0: the least is 1"
+                    "range `{element}` in the {list} has step 0: it must be at least 1"
                 ));
             }
             if distance / step as u128 >= (T::LENGTH_MAX - values.len()) as u128 {

@@ -157,7 +157,7 @@ pub enum WorkProblem {
     #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
     Outstanding(u32),
     /// The number of passes is 0.
-    #[error("repeat is 0: the least is 1")]
+    #[error("repeat is 0: it must be at least 1")]
     RepeatZero,
     /// There are too many passes.
     #[error("repeat is {0}: the most is {REPEAT_MAX}")]

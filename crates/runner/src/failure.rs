@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(failure.exit(), Exit::Usage);
         assert_eq!(
             failure.to_string(),
-            "failed to run the plan: repeat is 0: the least is 1"
+            "failed to run the plan: repeat is 0: it must be at least 1"
         );
     }
 

@@ -166,7 +166,7 @@ const fn logged_on(logon: Logon) -> &'static str {
 fn free_space(bytes: Option<u64>) -> String {
     match bytes {
         Some(bytes) => Size(bytes).to_string(),
-        None => "not told".to_owned(),
+        None => "unknown".to_owned(),
     }
 }
 

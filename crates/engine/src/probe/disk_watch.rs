@@ -149,7 +149,7 @@ impl DiskWatch {
         let file = open_file(&process, name)
             .ok_or("its process has no file open that holds what is written")?;
         let storage = storage_of(&process, &file)
-            .ok_or("the file system that holds what is written cannot be told")?;
+            .ok_or("the file system that holds what is written is unknown")?;
         let disks = storage
             .disks()
             .ok_or_else(|| format!("what is written is on {storage}, which has no disk here"))?;
@@ -160,7 +160,7 @@ impl DiskWatch {
         }
         if !disks.have_volatile_caches() {
             return Err(format!(
-                "{disks} below it has no volatile cache, so it is never told to flush one"
+                "{disks} below it has no volatile cache, so it has none to flush"
             ));
         }
         Ok(Self {
@@ -221,7 +221,7 @@ enum Stability {
     Stable,
     /// It was not.
     Unstable,
-    /// That cannot be told.
+    /// That is unknown.
     Unclear,
 }
 

@@ -164,7 +164,7 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
     };
     let size = request(0)?;
     if size.0 == 0 {
-        return Err("size is 0: the least is 1".to_owned());
+        return Err("size is 0: it must be at least 1".to_owned());
     }
     let delay = Duration::from_millis(number(4)?);
     if delay > THINK_TIME_MAX {

@@ -39,7 +39,7 @@ pub(super) enum LineError {
     Level { verb: Verb, level: u32 },
     #[error("the status of {verb} is `{word}`: expected {STATUSES}")]
     Status { verb: Verb, word: String },
-    #[error("{verb} of `{name}` is of every file that fits, which is no operation of SMB2")]
+    #[error("{verb} of `{name}` is for all files that match, and SMB2 has no such request")]
     Wildcards { verb: Verb, name: String },
     #[error("`{0}` is not open: no line before has opened it")]
     NoFile(String),

@@ -155,7 +155,7 @@ mod tests {
             ),
             (
                 "4..8:0",
-                "range `4..8:0` in the client list has step 0: the least is 1",
+                "range `4..8:0` in the client list has step 0: it must be at least 1",
             ),
             (
                 "100001",

@@ -147,7 +147,10 @@ mod tests {
                 |plan| plan.only_mut().outstanding = 0,
                 "outstanding is 0: give 1 to 1024",
             ),
-            (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),
+            (
+                |plan| plan.work.repeat = 0,
+                "repeat is 0: it must be at least 1",
+            ),
             (
                 |plan| plan.work.repeat = 1001,
                 "repeat is 1001: the most is 1000",

@@ -142,7 +142,7 @@ pub enum Problem {
     #[error("timing is recorded, but {0} has no times: give fast, or a file with times")]
     NoTimes(String),
     /// The number of loops is 0.
-    #[error("loops is 0: the least is 1")]
+    #[error("loops is 0: it must be at least 1")]
     LoopsZero,
     /// The mix has no sizes.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
@@ -151,7 +151,7 @@ pub enum Problem {
     #[error("there are {0} sizes: at most {SIZES_MAX} are possible")]
     TooManySizes(usize),
     /// A request size is 0 bytes.
-    #[error("a size is 0: the least is 1 byte")]
+    #[error("a size is 0: it must be at least 1 byte")]
     SizeZero,
     /// An operation is too large.
     #[error("size {0:#} is more than {max}, the largest operation", max = Size(OPERATION_BYTES_MAX))]
@@ -190,7 +190,7 @@ pub enum Problem {
     #[error("the weights of the sizes sum to {}, not to 100: change them to add up", rounded(*.0))]
     WeightSum(f64),
     /// The number of files is 0.
-    #[error("the file count is 0: the least is 1")]
+    #[error("the file count is 0: it must be at least 1")]
     NoFiles,
     /// There are more files than a client can hold open.
     #[error("the file count is {0}: at most {FILES_MAX} are possible")]

@@ -50,7 +50,7 @@ pub(super) fn joined(before: Option<RunDoc>, now: RunDoc, plan: &Plan) -> RunDoc
             ]
             .into_iter()
             .filter(|(_, old, new)| old != new)
-            .map(|(what, ..)| format!("the {what} was told of only one part of this pass"))
+            .map(|(what, ..)| format!("the {what} is known of only one part of this pass"))
             .collect();
             before.server.notes.extend(half_known);
             let parts = RunDoc::pooled(vec![before, now]);

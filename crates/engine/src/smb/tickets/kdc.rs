@@ -64,7 +64,9 @@ async fn exchange(mut stream: TcpStream, message: &[u8]) -> io::Result<Vec<u8>> 
     stream.write_all(&out).await?;
     let len = stream.read_u32().await?;
     if len > ANSWER_LEN_MAX {
-        return Err(io::Error::other("what answers there is no KDC"));
+        return Err(io::Error::other(
+            "the program that answers there is not a KDC",
+        ));
     }
     // The buffer grows as data arrives. The stated length comes from a stranger, so
     // it reserves no memory.

@@ -29,7 +29,10 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
             |plan| plan.only_mut().outstanding = 0,
             "outstanding is 0: give 1 to 1024",
         ),
-        (|plan| plan.work.repeat = 0, "repeat is 0: the least is 1"),
+        (
+            |plan| plan.work.repeat = 0,
+            "repeat is 0: it must be at least 1",
+        ),
         (
             |plan| plan.generator.threads = 0,
             "threads is 0: give 1 to 1024",

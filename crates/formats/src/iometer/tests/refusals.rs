@@ -32,7 +32,10 @@ fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
             "512,100,0,101,0,1,0,0\n",
             "x.icf:6: % random is 101: at most 100 make sense",
         ),
-        ("0,100,0,0,0,1,0,0\n", "x.icf:6: size is 0: the least is 1"),
+        (
+            "0,100,0,0,0,1,0,0\n",
+            "x.icf:6: size is 0: it must be at least 1",
+        ),
         (
             "4x,100,0,0,0,1,0,0\n",
             "x.icf:6: size is wrong: `4x` is not a size: use bytes or a unit, for example 4096, \

@@ -175,22 +175,22 @@ fn what_smb2_has_no_equivalent_of_can_be_left_out_and_is_counted() {
         (
             r#"Unlink "\x\*.tmp" 0x6 NT_STATUS_OK"#,
             Verb::Unlink,
-            r"Unlink of `\\x\\*.tmp` is of every file that fits, which is no operation of SMB2",
+            r"Unlink of `\\x\\*.tmp` is for all files that match, and SMB2 has no such request",
         ),
         (
             r#"Unlink "\x\<.JNK" 0x6 NT_STATUS_NO_SUCH_FILE"#,
             Verb::Unlink,
-            r"Unlink of `\\x\\<.JNK` is of every file that fits, which is no operation of SMB2",
+            r"Unlink of `\\x\\<.JNK` is for all files that match, and SMB2 has no such request",
         ),
         (
             r#"Rename "\a?" "\b" NT_STATUS_OK"#,
             Verb::Rename,
-            r"Rename of `\\a?` is of every file that fits, which is no operation of SMB2",
+            r"Rename of `\\a?` is for all files that match, and SMB2 has no such request",
         ),
         (
             r#"Rename "\a" "\b.*" NT_STATUS_OK"#,
             Verb::Rename,
-            r"Rename of `\\b.*` is of every file that fits, which is no operation of SMB2",
+            r"Rename of `\\b.*` is for all files that match, and SMB2 has no such request",
         ),
     ] {
         let text = format!("NTCreateX \"\\a\" 0 2 7 NT_STATUS_OK\n{line}\n{line}\n");

@@ -104,7 +104,7 @@ fn line(written: &PatternSpec) -> Result<AccessLine, String> {
         }
     }
     if size.0 == 0 {
-        return Err("its size is 0: the least is 1 byte".to_owned());
+        return Err("its size is 0: it must be at least 1 byte".to_owned());
     }
     let delay = delay.unwrap_or(Duration::ZERO);
     if delay > THINK_TIME_MAX {
@@ -115,7 +115,7 @@ fn line(written: &PatternSpec) -> Result<AccessLine, String> {
         ));
     }
     if burst == Some(0) {
-        return Err("burst is 0: the least is 1 request".to_owned());
+        return Err("burst is 0: it must be at least 1 request".to_owned());
     }
     let align = match align {
         None | Some(Size(0)) => SECTOR_BYTES,

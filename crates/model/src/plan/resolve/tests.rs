@@ -138,7 +138,7 @@ fn what_a_replay_cannot_have_is_refused() {
                 },
                 ..none()
             },
-            "loops: loops is 0: the least is 1",
+            "loops: loops is 0: it must be at least 1",
         ),
         (
             RunOptions {
@@ -274,7 +274,7 @@ fn a_profile_that_cannot_run_is_refused_in_a_line() {
         ),
         (
             "read_percent = 80\nfiles.count = 0",
-            "the file count is 0: the least is 1",
+            "the file count is 0: it must be at least 1",
         ),
         (
             "read_percent = 80\nfiles.count = 10001",
@@ -291,7 +291,7 @@ fn a_mix_that_cannot_run_is_refused_in_a_line() {
     for (sizes, message) in [
         (
             "{ size = 0, weight = 100 }",
-            "a size is 0: the least is 1 byte",
+            "a size is 0: it must be at least 1 byte",
         ),
         (
             "{ size = \"1025MiB\", weight = 100 }",
@@ -451,7 +451,7 @@ fn an_option_is_refused_where_it_was_given() {
                 ..RunOptions::default()
             },
             "repeat",
-            "repeat is 0: the least is 1",
+            "repeat is 0: it must be at least 1",
         ),
         (
             "threads = 0",

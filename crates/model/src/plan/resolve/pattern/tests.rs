@@ -84,7 +84,7 @@ fn what_cannot_be_is_said_by_table_and_key() {
         ),
         (
             "size = 0",
-            "[[pattern]] table 1: its size is 0: the least is 1 byte",
+            "[[pattern]] table 1: its size is 0: it must be at least 1 byte",
         ),
         (
             "size = \"2GiB\"",
@@ -96,7 +96,7 @@ fn what_cannot_be_is_said_by_table_and_key() {
         ),
         (
             "burst = 0",
-            "[[pattern]] table 1: burst is 0: the least is 1 request",
+            "[[pattern]] table 1: burst is 0: it must be at least 1 request",
         ),
         (
             "delay = \"2days\"",
