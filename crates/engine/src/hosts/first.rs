@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, mpsc};
 use tokio::time::{Duration, timeout};
 
-use super::message::{HostIdentity, Inability, RunOrder, Saying};
+use super::message::{HostIdentity, MessageBody, Refusal, RunOrder};
 use super::pump::Post;
 use super::{ALIVE_INTERVAL, SILENCE_MAX, SendPassword};
 
@@ -37,7 +37,7 @@ pub(crate) struct HostChannel {
     pub(super) number: u32,
     identity: Arc<OnceLock<HostIdentity>>,
     pub(super) post: Post,
-    arriving: Arc<AsyncMutex<mpsc::UnboundedReceiver<Saying>>>,
+    arriving: Arc<AsyncMutex<mpsc::UnboundedReceiver<MessageBody>>>,
     /// When its last message arrived, in nanoseconds.
     heard: Arc<AtomicU64>,
     loss: Arc<Loss>,
@@ -103,8 +103,8 @@ impl HostChannel {
         )
     }
 
-    pub(super) fn say(&self, saying: Saying) {
-        self.post.say(self.number, saying);
+    pub(super) fn send(&self, body: MessageBody) {
+        self.post.send(self.number, body);
     }
 
     /// Returns when its last message arrived.
@@ -144,7 +144,7 @@ impl HostChannel {
     }
 
     /// Returns its messages. They are of one user at a time.
-    pub(super) async fn messages(&self) -> MutexGuard<'_, mpsc::UnboundedReceiver<Saying>> {
+    pub(super) async fn messages(&self) -> MutexGuard<'_, mpsc::UnboundedReceiver<MessageBody>> {
         self.arriving.lock().await
     }
 }
@@ -153,7 +153,7 @@ impl FirstHost {
     pub(super) fn new(
         identity: HostIdentity,
         post: Post,
-        arriving: Vec<mpsc::UnboundedReceiver<Saying>>,
+        arriving: Vec<mpsc::UnboundedReceiver<MessageBody>>,
         heard: &[Arc<AtomicU64>],
     ) -> Self {
         let loss = Arc::new(Loss {
@@ -242,7 +242,7 @@ impl FirstHost {
     pub(crate) async fn begin(&self, order: &RunOrder) -> Result<(), HostsError> {
         self.forget_loss();
         for other in &self.others {
-            other.say(Saying::Run(order.clone()));
+            other.send(MessageBody::Run(order.clone()));
         }
         let mut names = vec![self.identity.name.clone()];
         let mut failed = None;
@@ -295,8 +295,10 @@ impl FirstHost {
                 match timeout(SILENCE_MAX, arriving.recv()).await {
                     Err(_) => break Err(lost(silence())),
                     Ok(None) => break Err(lost("its connection has ended".to_owned())),
-                    Ok(Some(Saying::Hello(identity))) => break Ok((identity, None)),
-                    Ok(Some(Saying::Unable(identity, why))) => break Ok((identity, Some(why))),
+                    Ok(Some(MessageBody::Hello(identity))) => break Ok((identity, None)),
+                    Ok(Some(MessageBody::Unable(identity, why))) => {
+                        break Ok((identity, Some(why)));
+                    }
                     Ok(Some(_)) => {}
                 }
             }
@@ -314,27 +316,27 @@ impl FirstHost {
             return Err(HostsError::Build { host, theirs, ours });
         }
         match unable {
-            Some(Inability::Other(reason)) => Err(HostsError::Unable { host, reason }),
-            Some(Inability::NotLetIn(reason)) => Err(HostsError::NotLetIn { host, reason }),
+            Some(Refusal::Other(reason)) => Err(HostsError::Unable { host, reason }),
+            Some(Refusal::NotLetIn(reason)) => Err(HostsError::NotLetIn { host, reason }),
             None => Ok(identity),
         }
     }
 
     /// Tells all hosts that the run has ended.
     pub(crate) fn end_run(&self) {
-        self.tell(|| Saying::EndRun);
+        self.send_to_all(|| MessageBody::EndRun);
     }
 
-    fn tell(&self, saying: impl Fn() -> Saying) {
+    fn send_to_all(&self, body: impl Fn() -> MessageBody) {
         for other in &self.others {
-            self.post.say(other.number, saying());
+            self.post.send(other.number, body());
         }
     }
 }
 
 impl Drop for FirstHost {
     fn drop(&mut self) {
-        self.tell(|| Saying::End);
+        self.send_to_all(|| MessageBody::End);
     }
 }
 

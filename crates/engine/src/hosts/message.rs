@@ -15,7 +15,7 @@ use crate::worker::schedule::{Interval, Schedule};
 
 /// A message between two hosts, to be carried as it is.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct HostMessage(pub(super) Saying);
+pub struct HostMessage(pub(super) MessageBody);
 
 /// Who a host is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct HostIdentity {
 
 /// The content of a message.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Saying {
+pub(crate) enum MessageBody {
     /// The host is there.
     Alive,
     /// The first host asks for a clock.
@@ -56,7 +56,7 @@ pub(crate) enum Saying {
     /// The other host can carry out the run.
     Hello(HostIdentity),
     /// The other host cannot carry out the run.
-    Unable(HostIdentity, Inability),
+    Unable(HostIdentity, Refusal),
     /// Sessions stand.
     Ready { clients: u32, at: Nanos },
     /// Sessions could not be set up; the host continues.
@@ -77,7 +77,7 @@ pub(crate) enum Saying {
 
 /// Why a host cannot carry out a run, as a lower-case clause.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Inability {
+pub(crate) enum Refusal {
     /// The server refuses its log-on.
     NotLetIn(String),
     /// Any other reason.

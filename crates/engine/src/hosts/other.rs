@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::SILENCE_MAX;
 use super::message::{
-    HostFailure, HostIdentity, HostInterval, HostMeasurements, Inability, PointOrder, RunOrder,
-    Saying,
+    HostFailure, HostIdentity, HostInterval, HostMeasurements, MessageBody, PointOrder, Refusal,
+    RunOrder,
 };
 use super::pump::Post;
 use crate::machine::cancel::Cancel;
@@ -28,7 +28,7 @@ pub struct OtherHost {
     identity: HostIdentity,
     place: (u32, u32),
     post: Post,
-    from_first: mpsc::UnboundedReceiver<Saying>,
+    from_first: mpsc::UnboundedReceiver<MessageBody>,
 }
 
 /// What the first host orders.
@@ -65,7 +65,7 @@ impl OtherHost {
         identity: HostIdentity,
         place: (u32, u32),
         post: Post,
-        from_first: mpsc::UnboundedReceiver<Saying>,
+        from_first: mpsc::UnboundedReceiver<MessageBody>,
     ) -> Self {
         Self {
             identity,
@@ -114,23 +114,23 @@ impl OtherHost {
 
 /// Passes on what the first host says, until it ends or is silent for too long.
 async fn obey(
-    mut from_first: mpsc::UnboundedReceiver<Saying>,
+    mut from_first: mpsc::UnboundedReceiver<MessageBody>,
     wishes: Arc<Wishes>,
     orders: mpsc::UnboundedSender<Order>,
 ) {
     loop {
         let order = match timeout(SILENCE_MAX, from_first.recv()).await {
             Err(_) | Ok(None) => Order::Lost,
-            Ok(Some(Saying::Run(order))) => Order::Run(order),
-            Ok(Some(Saying::Point(order))) => {
+            Ok(Some(MessageBody::Run(order))) => Order::Run(order),
+            Ok(Some(MessageBody::Point(order))) => {
                 wishes.schedule.send_replace(None);
                 *lock(&wishes.enough) = Arc::default();
                 Order::Point(order)
             }
-            Ok(Some(Saying::EndRun)) => Order::EndRun,
-            Ok(Some(Saying::End)) => Order::End,
-            Ok(Some(saying)) => {
-                wishes.take(&saying);
+            Ok(Some(MessageBody::EndRun)) => Order::EndRun,
+            Ok(Some(MessageBody::End)) => Order::End,
+            Ok(Some(body)) => {
+                wishes.take(&body);
                 continue;
             }
         };
@@ -145,13 +145,13 @@ async fn obey(
 }
 
 impl Wishes {
-    fn take(&self, saying: &Saying) {
-        match saying {
-            Saying::Begin(schedule) => {
+    fn take(&self, body: &MessageBody) {
+        match body {
+            MessageBody::Begin(schedule) => {
                 self.schedule.send_replace(Some(*schedule));
             }
-            Saying::Enough => lock(&self.enough).store(true, Ordering::Relaxed),
-            Saying::Cancel | Saying::CallOff => lock(&self.cancel).cancel(),
+            MessageBody::Enough => lock(&self.enough).store(true, Ordering::Relaxed),
+            MessageBody::Cancel | MessageBody::CallOff => lock(&self.cancel).cancel(),
             _ => {}
         }
     }
@@ -175,11 +175,11 @@ impl Upstream {
     }
 
     /// Says that this host can carry out the run, or why not.
-    pub(crate) fn greet(&self, able: Result<(), Inability>) {
+    pub(crate) fn greet(&self, able: Result<(), Refusal>) {
         let identity = self.identity.clone();
-        self.say(match able {
-            Ok(()) => Saying::Hello(identity),
-            Err(reason) => Saying::Unable(identity, reason),
+        self.send(match able {
+            Ok(()) => MessageBody::Hello(identity),
+            Err(reason) => MessageBody::Unable(identity, reason),
         });
     }
 
@@ -190,25 +190,25 @@ impl Upstream {
 
     /// Passes on what a worker says about the set-up.
     pub(crate) fn report(&self, message: &WorkerMessage) {
-        self.say(match message {
-            &WorkerMessage::Ready { clients, at } => Saying::Ready { clients, at },
-            WorkerMessage::Refused { clients, error } => Saying::Refused {
+        self.send(match message {
+            &WorkerMessage::Ready { clients, at } => MessageBody::Ready { clients, at },
+            WorkerMessage::Refused { clients, error } => MessageBody::Refused {
                 clients: *clients,
                 failure: HostFailure::from(error),
             },
-            WorkerMessage::SetupFailed(error) => Saying::SetupFailed(HostFailure::from(error)),
+            WorkerMessage::SetupFailed(error) => MessageBody::SetupFailed(HostFailure::from(error)),
             WorkerMessage::AllTried | WorkerMessage::LoadEnded(_) | WorkerMessage::Gone => return,
         });
     }
 
     /// Says that all sessions have been tried.
     pub(crate) fn all_tried(&self) {
-        self.say(Saying::AllTried);
+        self.send(MessageBody::AllTried);
     }
 
     /// Hands in an interval.
     pub(crate) fn interval(&self, over: &EndedInterval) {
-        self.say(Saying::Interval(Box::new(HostInterval {
+        self.send(MessageBody::Interval(Box::new(HostInterval {
             interval: over.interval,
             recorder: over.recorder.clone(),
         })));
@@ -219,7 +219,7 @@ impl Upstream {
         // They are part of the generator's record.
         result.workers.clear();
         let host = HostRecord::of(&self.identity.name, record, result.late);
-        self.say(Saying::Measured(Box::new(HostMeasurements {
+        self.send(MessageBody::Measured(Box::new(HostMeasurements {
             result,
             host,
         })));
@@ -227,10 +227,10 @@ impl Upstream {
 
     /// Says that the load point has no measurements.
     pub(crate) fn unmeasured(&self, reason: String) {
-        self.say(Saying::Unmeasured(reason));
+        self.send(MessageBody::Unmeasured(reason));
     }
 
-    fn say(&self, saying: Saying) {
-        self.post.say(FIRST, saying);
+    fn send(&self, body: MessageBody) {
+        self.post.send(FIRST, body);
     }
 }

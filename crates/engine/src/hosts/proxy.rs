@@ -21,10 +21,10 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use self::clocks::{Clocks, on_other};
-use self::events::{ProxyEvent, Told};
+use self::events::{ProxyEvent, SentOnce};
 use self::without_result::{Carried, Stop, without_result};
 use super::first::{HostChannel, silence};
-use super::message::{HostInterval, HostMeasurements, PointOrder, Saying};
+use super::message::{HostInterval, HostMeasurements, MessageBody, PointOrder};
 use super::{APART_MAX, ClockRelation, INTERRUPTED, SILENCE_AFTER_CANCEL, SILENCE_MAX, STILL_MAX};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
@@ -75,7 +75,7 @@ pub(crate) fn carry(
             start,
             heard: now,
             awake: now,
-            told: Told::default(),
+            sent: SentOnce::default(),
             seen: Carried::default(),
         };
         let outcome = proxy.carry().await;
@@ -100,23 +100,23 @@ struct Proxy<'a, M> {
     heard: Nanos,
     /// When this thread last ran.
     awake: Nanos,
-    told: Told,
+    sent: SentOnce,
     seen: Carried,
 }
 
 impl<M> Proxy<'_, M>
 where
-    M: std::ops::DerefMut<Target = mpsc::UnboundedReceiver<Saying>>,
+    M: std::ops::DerefMut<Target = mpsc::UnboundedReceiver<MessageBody>>,
 {
     async fn carry(&mut self) -> Result<Option<WorkerResult>, Stop> {
-        self.say(Saying::Point(self.assignment.order));
+        self.send(MessageBody::Point(self.assignment.order));
         let Some(schedule) = self.set_up().await? else {
             return Ok(None);
         };
         let relation = self.relate().await?;
         let related = clock::now();
-        self.say(Saying::Begin(on_other(schedule, relation)));
-        self.told.begin = true;
+        self.send(MessageBody::Begin(on_other(schedule, relation)));
+        self.sent.begin = true;
         let (measurements, faults, schedule) = self.follow(schedule, relation).await?;
         let after = self.relate().await?;
         let clocks = Clocks {
@@ -147,24 +147,26 @@ where
                     return Ok(None);
                 }
                 ProxyEvent::Tick => continue,
-                ProxyEvent::Said(Saying::Ready { clients, .. }) => WorkerMessage::Ready {
+                ProxyEvent::Received(MessageBody::Ready { clients, .. }) => WorkerMessage::Ready {
                     clients,
                     // Clocks are not related yet. A message takes less than a poll.
                     at: clock::now(),
                 },
-                ProxyEvent::Said(Saying::Refused { clients, failure }) => WorkerMessage::Refused {
-                    clients,
-                    error: self.assignment.failed(failure),
-                },
-                ProxyEvent::Said(Saying::AllTried) => {
+                ProxyEvent::Received(MessageBody::Refused { clients, failure }) => {
+                    WorkerMessage::Refused {
+                        clients,
+                        error: self.assignment.failed(failure),
+                    }
+                }
+                ProxyEvent::Received(MessageBody::AllTried) => {
                     has_tried = true;
                     WorkerMessage::AllTried
                 }
-                ProxyEvent::Said(Saying::SetupFailed(failure)) => {
+                ProxyEvent::Received(MessageBody::SetupFailed(failure)) => {
                     has_failed = true;
                     WorkerMessage::SetupFailed(self.assignment.failed(failure))
                 }
-                ProxyEvent::Said(Saying::Unmeasured(reason)) => {
+                ProxyEvent::Received(MessageBody::Unmeasured(reason)) => {
                     let failure = self.assignment.failure(&reason);
                     ended = Some(reason);
                     match (counts, has_failed) {
@@ -175,7 +177,7 @@ where
                         (false, true) => continue,
                     }
                 }
-                ProxyEvent::Said(_) => continue,
+                ProxyEvent::Received(_) => continue,
             };
             // The coordinator may have ended already; the error is ignored.
             let _ = self.reports.send(message);
@@ -184,13 +186,14 @@ where
 
     /// Calls the load point off, and waits until the host has ended it.
     async fn call_off(&mut self) -> Result<(), Stop> {
-        self.say(Saying::CallOff);
+        self.send(MessageBody::CallOff);
         let ended = async {
             loop {
                 let event = self.next().await?;
-                let is_end =
-                    |saying: &Saying| matches!(saying, Saying::Unmeasured(_) | Saying::Measured(_));
-                if matches!(&event, ProxyEvent::Said(saying) if is_end(saying)) {
+                let is_end = |body: &MessageBody| {
+                    matches!(body, MessageBody::Unmeasured(_) | MessageBody::Measured(_))
+                };
+                if matches!(&event, ProxyEvent::Received(body) if is_end(body)) {
                     return Ok(());
                 }
             }
@@ -205,8 +208,10 @@ where
         host.post.relate(host.number);
         loop {
             match self.next().await? {
-                ProxyEvent::Said(Saying::Related(relation)) => return Ok(relation),
-                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Stop::Ended(reason)),
+                ProxyEvent::Received(MessageBody::Related(relation)) => return Ok(relation),
+                ProxyEvent::Received(MessageBody::Unmeasured(reason)) => {
+                    return Err(Stop::Ended(reason));
+                }
                 _ => {}
             }
         }
@@ -225,14 +230,14 @@ where
             let event = self.next().await?;
             let now = clock::now();
             let silent = match event {
-                ProxyEvent::Said(_) => now.since(heard),
+                ProxyEvent::Received(_) => now.since(heard),
                 _ => Nanos(0),
             };
             if schedule.begin <= now && heard < schedule.stop {
                 faults.extend(self.stood_still(now.since(awake), silent));
             }
             let end = schedule.stop.min(self.assignment.cancel.at());
-            let is_result = matches!(event, ProxyEvent::Said(Saying::Measured(_)));
+            let is_result = matches!(event, ProxyEvent::Received(MessageBody::Measured(_)));
             if !is_result && now.since(end) > self.assignment.ends_within.into() {
                 let limit = format_duration(self.assignment.ends_within);
                 return Err(Stop::Stuck(format!(
@@ -240,16 +245,20 @@ where
                 )));
             }
             match event {
-                ProxyEvent::Said(Saying::Interval(interval)) => self.hand_in(&interval, relation),
-                ProxyEvent::Said(Saying::Measured(measurements)) => {
+                ProxyEvent::Received(MessageBody::Interval(interval)) => {
+                    self.hand_in(&interval, relation);
+                }
+                ProxyEvent::Received(MessageBody::Measured(measurements)) => {
                     return Ok((*measurements, faults, schedule));
                 }
-                ProxyEvent::Said(Saying::Unmeasured(reason)) => return Err(Stop::Ended(reason)),
+                ProxyEvent::Received(MessageBody::Unmeasured(reason)) => {
+                    return Err(Stop::Ended(reason));
+                }
                 ProxyEvent::Schedule(Some(shorter)) => {
                     schedule = shorter;
-                    self.say(Saying::Begin(on_other(shorter, relation)));
+                    self.send(MessageBody::Begin(on_other(shorter, relation)));
                 }
-                ProxyEvent::Said(_) | ProxyEvent::Schedule(None) | ProxyEvent::Tick => {}
+                ProxyEvent::Received(_) | ProxyEvent::Schedule(None) | ProxyEvent::Tick => {}
             }
         }
     }
@@ -297,8 +306,8 @@ where
         let name = self.assignment.host.name();
         let relation = clocks.relation;
         // A cancel by the first host is in the reason of the whole load point.
-        let is_told = |fault: &&String| self.told.cancel && fault.as_str() == INTERRUPTED;
-        let own = result.faults.iter().filter(|fault| !is_told(fault));
+        let is_known = |fault: &&String| self.sent.cancel && fault.as_str() == INTERRUPTED;
+        let own = result.faults.iter().filter(|fault| !is_known(fault));
         faults.extend(own.map(|fault| format!("host {name}: {fault}")));
         let window = (schedule.close - schedule.open).0 as f64;
         let late = host.late.unwrap_or_default();
@@ -329,31 +338,31 @@ where
     /// Waits for the next event. Tells the host of a cancel, and that no more sessions are to
     /// be set up.
     async fn next(&mut self) -> Result<ProxyEvent, Stop> {
-        if !self.told.cancel && self.assignment.cancel.is_cancelled() {
-            self.told.cancel = true;
-            self.say(Saying::Cancel);
+        if !self.sent.cancel && self.assignment.cancel.is_cancelled() {
+            self.sent.cancel = true;
+            self.send(MessageBody::Cancel);
         }
-        if !self.told.enough && self.assignment.enough.load(Ordering::Relaxed) {
-            self.told.enough = true;
-            self.say(Saying::Enough);
+        if !self.sent.enough && self.assignment.enough.load(Ordering::Relaxed) {
+            self.sent.enough = true;
+            self.send(MessageBody::Enough);
         }
         self.awake = clock::now();
-        let look_interval = self.told.look_interval();
+        let look_interval = self.sent.look_interval();
         tokio::select! {
-            said = self.messages.recv() => match said {
-                Some(said) => {
+            received = self.messages.recv() => match received {
+                Some(received) => {
                     self.heard = clock::now();
-                    Ok(ProxyEvent::Said(said))
+                    Ok(ProxyEvent::Received(received))
                 }
                 None => Err(Stop::Lost("its connection has ended".to_owned())),
             },
-            changed = self.start.changed(), if !self.told.over => {
+            changed = self.start.changed(), if !self.sent.over => {
                 let schedule = *self.start.borrow_and_update();
-                self.told.over |= changed.is_err();
+                self.sent.over |= changed.is_err();
                 Ok(ProxyEvent::Schedule(schedule.filter(|_| changed.is_ok())))
             }
             // The next event tells the host.
-            () = self.assignment.cancel.cancelled(), if !self.told.cancel => Ok(ProxyEvent::Tick),
+            () = self.assignment.cancel.cancelled(), if !self.sent.cancel => Ok(ProxyEvent::Tick),
             () = tokio::time::sleep(look_interval) => self.look(),
         }
     }
@@ -378,7 +387,7 @@ where
         }
     }
 
-    fn say(&self, saying: Saying) {
-        self.assignment.host.say(saying);
+    fn send(&self, body: MessageBody) {
+        self.assignment.host.send(body);
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::clock::{Relating, RelatingStep};
 use super::first::FirstHost;
-use super::message::{HostIdentity, HostMessage, Saying};
+use super::message::{HostIdentity, HostMessage, MessageBody};
 use super::other::OtherHost;
 use super::{ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL};
 use crate::machine::clock;
@@ -72,8 +72,8 @@ pub(crate) struct Post(Sender<PumpJob>);
 
 impl Post {
     /// Sends a message. A pump that has ended sends nothing.
-    pub(super) fn say(&self, to: u32, saying: Saying) {
-        let _ = self.0.send(PumpJob::Send(to, HostMessage(saying)));
+    pub(super) fn send(&self, to: u32, body: MessageBody) {
+        let _ = self.0.send(PumpJob::Send(to, HostMessage(body)));
     }
 
     pub(super) fn relate(&self, host: u32) {
@@ -86,7 +86,7 @@ impl Post {
 pub struct HostPump<T> {
     transport: T,
     jobs: Receiver<PumpJob>,
-    incoming: Vec<mpsc::UnboundedSender<Saying>>,
+    incoming: Vec<mpsc::UnboundedSender<MessageBody>>,
     /// When the last message of each host arrived, in nanoseconds.
     heard: Vec<Arc<AtomicU64>>,
     relating: Vec<Option<Relating>>,
@@ -142,8 +142,8 @@ impl<T: HostTransport> HostPump<T> {
 
     /// Moves what there is to move.
     pub fn turn(&mut self) -> PumpTurn {
-        while let Some((from, HostMessage(saying))) = self.transport.receive() {
-            self.take(from, saying);
+        while let Some((from, HostMessage(body))) = self.transport.receive() {
+            self.take(from, body);
         }
         let now = clock::now();
         self.repeat_lost_pings(now);
@@ -181,31 +181,31 @@ impl<T: HostTransport> HostPump<T> {
         let now = clock::now();
         self.awake_until = now + AWAKE;
         self.relating[host as usize] = Some(Relating::begin(now));
-        self.transport.send(host, HostMessage(Saying::Ping(0)));
+        self.transport.send(host, HostMessage(MessageBody::Ping(0)));
     }
 
-    fn take(&mut self, from: u32, saying: Saying) {
+    fn take(&mut self, from: u32, body: MessageBody) {
         let now = clock::now();
         self.heard[from as usize].store(now.0, Ordering::Relaxed);
-        match saying {
-            Saying::Ping(ping) => {
+        match body {
+            MessageBody::Ping(ping) => {
                 self.awake_until = now + AWAKE;
-                let pong = HostMessage(Saying::Pong(ping, clock::now()));
+                let pong = HostMessage(MessageBody::Pong(ping, clock::now()));
                 self.transport.send(from, pong);
             }
-            Saying::Pong(ping, at) => self.pong(from, (ping, at), now),
-            saying => {
-                match saying {
-                    Saying::Run(_) => self.alive_interval = ALIVE_INTERVAL,
+            MessageBody::Pong(ping, at) => self.pong(from, (ping, at), now),
+            body => {
+                match body {
+                    MessageBody::Run(_) => self.alive_interval = ALIVE_INTERVAL,
                     // The first host now judges earlier who is lost.
-                    Saying::Cancel => {
+                    MessageBody::Cancel => {
                         self.alive_interval = ALIVE_INTERVAL_AFTER_CANCEL;
                         self.alive = Nanos(0);
                     }
                     _ => {}
                 }
                 // Nobody may be interested any more.
-                let _ = self.incoming[from as usize].send(saying);
+                let _ = self.incoming[from as usize].send(body);
             }
         }
     }
@@ -220,12 +220,12 @@ impl<T: HostTransport> HostPump<T> {
                 let sent = clock::now();
                 relating.next(sent);
                 self.awake_until = sent + AWAKE;
-                let ping = HostMessage(Saying::Ping(relating.ping()));
+                let ping = HostMessage(MessageBody::Ping(relating.ping()));
                 self.transport.send(from, ping);
             }
             RelatingStep::Done(relation) => {
                 self.relating[from as usize] = None;
-                let _ = self.incoming[from as usize].send(Saying::Related(relation));
+                let _ = self.incoming[from as usize].send(MessageBody::Related(relation));
             }
         }
     }
@@ -243,7 +243,7 @@ impl<T: HostTransport> HostPump<T> {
             _ => 0..1,
         };
         for other in to {
-            self.transport.send(other, HostMessage(Saying::Alive));
+            self.transport.send(other, HostMessage(MessageBody::Alive));
         }
     }
 
@@ -253,7 +253,7 @@ impl<T: HostTransport> HostPump<T> {
                 && now.since(relating.sent()) > PING_LOST
             {
                 relating.next(now);
-                let ping = HostMessage(Saying::Ping(relating.ping()));
+                let ping = HostMessage(MessageBody::Ping(relating.ping()));
                 self.transport.send(host as u32, ping);
             }
         }

@@ -7,7 +7,7 @@ use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 use smbench_model::target::Secret;
 use tokio::sync::mpsc;
 
-use crate::hosts::{Inability, Order, OtherHost, PointOrder, RunOrder, Upstream};
+use crate::hosts::{Order, OtherHost, PointOrder, Refusal, RunOrder, Upstream};
 use crate::machine::cancel::Cancel;
 use crate::machine::runtime::blocking;
 use crate::run::carrier::Carrier;
@@ -73,14 +73,14 @@ async fn run_one(
     cancel: &Cancel,
 ) -> Option<RunRecord> {
     let ready = match planned(order, plans) {
-        Err(reason) => Err(Inability::Other(reason)),
+        Err(reason) => Err(Refusal::Other(reason)),
         Ok(plan) => ready(order, &plan, upstream, cancel)
             .await
             .map_err(|error| {
                 if error.is_of_log_on() {
-                    Inability::NotLetIn(error.to_string())
+                    Refusal::NotLetIn(error.to_string())
                 } else {
-                    Inability::Other(error.to_string())
+                    Refusal::Other(error.to_string())
                 }
             }),
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::hosts::message::Saying;
+use crate::hosts::message::MessageBody;
 use crate::hosts::{ALIVE_INTERVAL, ALIVE_INTERVAL_AFTER_CANCEL};
 use crate::worker::schedule::Schedule;
 
@@ -11,7 +11,7 @@ const SETUP_LOOK_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Messages that the host gets once.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct SentOnce {
     pub(super) cancel: bool,
     pub(super) enough: bool,
     /// The begin of the load.
@@ -20,7 +20,7 @@ pub(super) struct Told {
     pub(super) over: bool,
 }
 
-impl Told {
+impl SentOnce {
     /// Returns how often the proxy looks around.
     pub(super) const fn look_interval(&self) -> Duration {
         match (self.cancel, self.begin) {
@@ -33,7 +33,7 @@ impl Told {
 
 /// Something that a proxy has to react to.
 pub(super) enum ProxyEvent {
-    Said(Saying),
+    Received(MessageBody),
     /// The schedule has changed, or there will be none.
     Schedule(Option<Schedule>),
     /// It is time to look around.
