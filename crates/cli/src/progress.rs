@@ -71,8 +71,8 @@ impl ProgressLine {
     pub(crate) fn show_run(&self, progress: &Progress, left: &TimeLeft) {
         if let Some(screen) = &self.screen {
             if screen.is_shown() {
-                let (share, told) = (left.share(), left.told());
-                let remaining = Remaining { share, told };
+                let (share, words) = (left.share(), left.words());
+                let remaining = Remaining { share, words };
                 screen.progress(progress, describe(progress), remaining);
                 return;
             }
@@ -89,7 +89,7 @@ impl ProgressLine {
         self.bar.set_message(format!(
             "{:.0} %, {}: {}",
             left.share() * 100.0,
-            left.told(),
+            left.words(),
             describe(progress)
         ));
     }

@@ -7,7 +7,7 @@ use crate::failure::Exit;
 use crate::output::complain;
 
 /// Returns a line for each bin with removed files, and for each with files that stay.
-pub(crate) fn told(bins: &[RecycleBin]) -> String {
+pub(crate) fn described(bins: &[RecycleBin]) -> String {
     let mut text = String::new();
     for bin in bins {
         let path = plain(&bin.path);

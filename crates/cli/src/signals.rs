@@ -202,7 +202,7 @@ mod tests {
     use super::{SignalCount, ignores_hang_up};
 
     #[test]
-    fn a_lost_terminal_is_told_several_times_and_asks_once() {
+    fn a_lost_terminal_is_reported_several_times_and_asks_once() {
         for (caught, counts) in [
             (vec![HangUp, HangUp, Terminate], vec![Some(1), None, None]),
             (

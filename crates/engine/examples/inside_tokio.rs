@@ -46,7 +46,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
     });
 
     let cancel = Cancel::default();
-    let (mut observer, mut told) = events(64);
+    let (mut observer, mut receiver) = events(64);
     let run = {
         let cancel = cancel.clone();
         spawn_blocking(move || execute(&plan, &mut observer, &cancel))
@@ -54,7 +54,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
 
     let mut seen = 0;
     // The channel closes when the run has ended, with any outcome.
-    while let Some(event) = told.recv().await {
+    while let Some(event) = receiver.recv().await {
         match event {
             RunEvent::Progress(Progress::Running { stage, elapsed, .. }) => {
                 println!("{stage:?} for {elapsed:.1?}");

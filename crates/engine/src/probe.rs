@@ -92,7 +92,7 @@ pub struct SessionFacts {
 }
 
 /// Gets the name of a step of a probe.
-pub type ToldStep<'a> = &'a dyn Fn(&str);
+pub type ShowStep<'a> = &'a dyn Fn(&str);
 
 /// Connects to `target` and finds out which features it offers, blocking the
 /// thread.
@@ -124,13 +124,13 @@ pub fn probe_in_steps(
     options: SessionOptions,
     limits: Limits,
     cancel: &Cancel,
-    told: ToldStep<'_>,
+    show_step: ShowStep<'_>,
 ) -> Result<Probed, RunError> {
     let refused = |error| SessionError::System(error).into();
     blocking(refused, async {
         let looking = async {
             let endpoint = Endpoint::resolve(target, options, limits, CREDITS_ASKED).await?;
-            let (mut session, setup) = set_up(&endpoint, told).await?;
+            let (mut session, setup) = set_up(&endpoint, show_step).await?;
             let free_bytes = share::free_bytes_at_root(&mut session).await?;
             Ok((endpoint, session, setup, free_bytes))
         };
@@ -138,7 +138,7 @@ pub fn probe_in_steps(
         let session = match session {
             ShareSession::Smb2(session) => *session,
             ShareSession::Cifs(session) => {
-                let found = cifs::examine(*session, setup, free_bytes, (&endpoint, told));
+                let found = cifs::examine(*session, setup, free_bytes, (&endpoint, show_step));
                 return Ok(Probed::Cifs(Box::new(unless(cancel, found).await?)));
             }
         };
@@ -149,7 +149,7 @@ pub fn probe_in_steps(
             credits_asked: CREDITS_ASKED,
             setup,
         };
-        told("writes, flushes, oplocks and leases");
+        show_step("writes, flushes, oplocks and leases");
         let (trials, leftover) = trial::try_out(&endpoint, session, cancel).await?;
         let found = Probe {
             session: facts,
@@ -161,7 +161,7 @@ pub fn probe_in_steps(
             ciphers: Vec::new(),
             free_bytes,
         };
-        let found = unless(cancel, with_offers(found, &endpoint, told)).await;
+        let found = unless(cancel, with_offers(found, &endpoint, show_step)).await;
         let found = found.map_err(|error| RunError::from(error).with_leftover(leftover))?;
         Ok(Probed::Smb2(Box::new(found)))
     })
@@ -172,15 +172,15 @@ pub fn probe_in_steps(
 async fn with_offers(
     mut found: Probe,
     endpoint: &Endpoint,
-    told: ToldStep<'_>,
+    show_step: ShowStep<'_>,
 ) -> Result<Probe, SessionError> {
-    told("a session on two connections");
+    show_step("a session on two connections");
     let channels = two_channels(endpoint).await;
     found.channels = channels.map_err(|error| error.to_string());
-    found.dialects = dialects(endpoint, told).await;
+    found.dialects = dialects(endpoint, show_step).await;
     let options = SessionOptions::default();
     for algorithm in SigningAlgorithm::ALL {
-        told(&format!("signing with {algorithm}"));
+        show_step(&format!("signing with {algorithm}"));
         let options = SessionOptions {
             dialects: Dialect::Smb311.into(),
             signing: Mode::Required,
@@ -191,7 +191,7 @@ async fn with_offers(
         found.signing.push((algorithm, accepted));
     }
     for cipher in Cipher::ALL {
-        told(&format!("encryption with {cipher}"));
+        show_step(&format!("encryption with {cipher}"));
         let options = SessionOptions {
             encryption: Mode::Required,
             ciphers: CipherList::only(cipher),
@@ -204,10 +204,13 @@ async fn with_offers(
 }
 
 /// Offers each dialect alone.
-async fn dialects(endpoint: &Endpoint, told: ToldStep<'_>) -> Vec<(Dialect, Result<(), String>)> {
+async fn dialects(
+    endpoint: &Endpoint,
+    show_step: ShowStep<'_>,
+) -> Vec<(Dialect, Result<(), String>)> {
     let mut all = Vec::new();
     for dialect in [Dialect::Cifs].into_iter().chain(Dialect::SMB2) {
-        told(&format!("dialect {dialect}"));
+        show_step(&format!("dialect {dialect}"));
         let options = SessionOptions {
             dialects: dialect.into(),
             ..SessionOptions::default()
@@ -220,12 +223,12 @@ async fn dialects(endpoint: &Endpoint, told: ToldStep<'_>) -> Vec<(Dialect, Resu
 /// Sets up several sessions; returns the last one and the set-up times of all.
 async fn set_up(
     endpoint: &Endpoint,
-    told: ToldStep<'_>,
+    show_step: ShowStep<'_>,
 ) -> Result<(ShareSession, TimeSpread), SessionError> {
     let mut endpoint = endpoint.clone();
     let mut times = Vec::with_capacity(SETUPS);
     loop {
-        told(&format!("session {} of {SETUPS}", times.len() + 1));
+        show_step(&format!("session {} of {SETUPS}", times.len() + 1));
         let begin = clock::now();
         let session = match ShareSession::open(&endpoint).await {
             Ok(session) => session,

@@ -13,7 +13,7 @@ fn a_plan_made_in_code_runs() {
 }
 
 #[test]
-fn a_tokio_application_goes_on_and_cancels_the_run() {
+fn a_tokio_application_continues_and_cancels_the_run() {
     inside_tokio::main().unwrap();
 }
 

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_serde_and_told_apart() {
+    fn names_are_those_of_serde_and_distinguished() {
         for (at, kind) in OpKind::ALL.into_iter().enumerate() {
             assert_eq!(kind.index(), at);
             let json = serde_json::to_string(&kind).unwrap();

@@ -100,14 +100,14 @@ impl Gate<'_> {
         }
         let point = UnfinishedPoint::of(plan);
         let late = self.thresholds.iter().filter(|of| !of.can_abort(&point));
-        let told = late.map(|threshold| {
+        let lines = late.map(|threshold| {
             format!(
                 "{} '{threshold}' is judged at the end of the run, not by {}",
                 setting::FAIL_IF,
                 Advice("@abort_on_fail")
             )
         });
-        Ok(told.collect())
+        Ok(lines.collect())
     }
 
     /// Returns a function that stops the run when a condition has failed, and where it

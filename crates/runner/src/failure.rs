@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_causes_of_a_lab_error_are_told() {
+    fn the_causes_of_a_lab_error_are_reported() {
         let failure = Failure::from(LabError::Listen {
             addr: ([127, 0, 0, 1], 445).into(),
             source: io::Error::other("in use"),

@@ -200,8 +200,8 @@ fn boolean(value: &str) -> Option<bool> {
 pub fn parse_option(line: &str) -> Result<String, &'static str> {
     let name = line.split_once('=').map_or("", |(name, _)| name.trim());
     let is_other = name.is_empty() || name.starts_with(['#', ';', '[']);
-    let goes_on = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
-    if is_other || goes_on {
+    let continues = line.contains(['\n', '\r']) || line.trim_end().ends_with('\\');
+    if is_other || continues {
         Err("expected one line NAME = VALUE")
     } else {
         Ok(line.to_owned())

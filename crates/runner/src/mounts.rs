@@ -108,16 +108,20 @@ tmpfs /mnt/my\\040nas/cache tmpfs rw 0 0
 
     #[test]
     fn a_path_is_no_server() {
-        let told = |text: &str| parse_target(text).unwrap_err().to_string();
+        let message = |text: &str| parse_target(text).unwrap_err().to_string();
         for text in ["/mnt/nas", "./folder", "..", "src"] {
             let expected = "the target is a path of this machine: smbench speaks SMB itself";
-            assert!(told(text).starts_with(expected), "{text}: {}", told(text));
+            assert!(
+                message(text).starts_with(expected),
+                "{text}: {}",
+                message(text)
+            );
         }
         assert!(
-            told("nas").starts_with("the target is not a URL"),
+            message("nas").starts_with("the target is not a URL"),
             "{}",
-            told("nas")
+            message("nas")
         );
-        assert!(!told("/ann:secret@nas/share").contains("secret"));
+        assert!(!message("/ann:secret@nas/share").contains("secret"));
     }
 }

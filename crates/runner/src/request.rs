@@ -98,24 +98,24 @@ impl RunRequest {
     /// Returns the facts that readers of the results need, as far as they are known
     /// before the run.
     pub fn disclosure(&self) -> Disclosure {
-        let mut told = match &self.server {
+        let mut disclosure = match &self.server {
             RunServer::Embedded => Disclosure {
                 notes: vec![IN_MEMORY.to_owned()],
                 ..of_this_process(ServerLocation::Embedded, Durability::EMBEDDED)
             },
             RunServer::Given(server) => {
-                let mut told = disclosure(self.durability);
+                let mut disclosure = disclosure(self.durability);
                 if let Some(facts) = LabFacts::of_environment(&server.target) {
-                    facts.add_to(&mut told);
+                    facts.add_to(&mut disclosure);
                 }
-                told
+                disclosure
             }
         };
         let RunCalibration { calibration, note } = self.ceilings.clone();
-        told.calibration = calibration;
-        (told.label, told.note) = (self.label.clone(), self.note.clone());
-        told.notes.extend(note);
-        told
+        disclosure.calibration = calibration;
+        (disclosure.label, disclosure.note) = (self.label.clone(), self.note.clone());
+        disclosure.notes.extend(note);
+        disclosure
     }
 }
 
@@ -229,15 +229,15 @@ pub(crate) mod tests {
 
     /// The target's name or address does not matter.
     #[test]
-    fn a_server_on_this_machine_is_told_of_before_all_else() {
+    fn a_server_on_this_machine_is_reported_before_all_else() {
         let notes = |is_here| {
             let mut record = record();
             record.server.is_here = is_here;
-            let told = Disclosure {
+            let disclosure = Disclosure {
                 notes: vec!["something else".to_owned()],
                 ..disclosure(Durability::default())
             };
-            document(&record, told).server.notes
+            document(&record, disclosure).server.notes
         };
         assert_eq!(notes(true), [SHARED, "something else"]);
         assert_eq!(notes(false), ["something else"]);
@@ -245,7 +245,7 @@ pub(crate) mod tests {
 
     /// Readers must know that `log_on` was measured in another way than elsewhere, and why.
     #[test]
-    fn a_server_that_logs_all_sessions_off_is_told_of() {
+    fn a_server_that_logs_all_sessions_off_is_reported() {
         let mut record = record();
         record.server.logoff_ends_all = true;
         let notes = document(&record, disclosure(Durability::default()))

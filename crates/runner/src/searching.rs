@@ -57,7 +57,7 @@ pub enum ProbeLines<'a> {
     /// Nowhere.
     Hidden,
     /// To this observer, after the place of the search among others.
-    Told(&'a dyn RunObserver, Option<&'a str>),
+    Shown(&'a dyn RunObserver, Option<&'a str>),
 }
 
 /// A search and its probes so far. The course that chooses the next probe shares them with
@@ -143,7 +143,7 @@ impl<'a> SearchCourse<'a> {
     fn print_outcomes(&mut self, find: &Find) {
         let before = self.printed;
         self.printed = find.probes().len();
-        let ProbeLines::Told(observer, place) = self.lines else {
+        let ProbeLines::Shown(observer, place) = self.lines else {
             return;
         };
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();

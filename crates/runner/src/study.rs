@@ -56,8 +56,8 @@ fn blocks(study: &Study, break_lines: fn(&str) -> Vec<String>) -> Vec<Block> {
         .chain(study.results.iter().filter_map(|result| {
             let server = study.doc.server_name(result.server);
             let profile = study.doc.profile_name(result.profile);
-            let told = interrupted(&result.run)?;
-            Some(format!("{}: {}: {told}", plain(profile), plain(server)))
+            let reason = interrupted(&result.run)?;
+            Some(format!("{}: {}: {reason}", plain(profile), plain(server)))
         }))
         .flat_map(|answer| break_lines(&answer))
         .collect();
@@ -112,18 +112,18 @@ pub fn publish(study: &Study, folder: &Path) -> Result<String, Failure> {
 
 /// Lists the profiles by name, and the number of those that are transfers or searches.
 fn profiles(doc: &StudyDoc) -> String {
-    let mut told = Vec::new();
+    let mut counts = Vec::new();
     if !doc.transfers.is_empty() {
-        told.push(counted(doc.transfers.len() as u64, "transfer"));
+        counts.push(counted(doc.transfers.len() as u64, "transfer"));
     }
     let named = doc.profiles.iter();
     let is_named = |name: &&String| doc.transfer(name).is_none() && doc.search(name).is_none();
-    told.extend(named.filter(is_named).cloned());
-    if !told.is_empty() && !doc.load_points.is_empty() {
-        told.push(counted(doc.load_points.len() as u64, "load point"));
+    counts.extend(named.filter(is_named).cloned());
+    if !counts.is_empty() && !doc.load_points.is_empty() {
+        counts.push(counted(doc.load_points.len() as u64, "load point"));
     }
-    told.extend(doc.searches_told());
-    told.join(", ")
+    counts.extend(doc.searches_told());
+    counts.join(", ")
 }
 
 /// Describes the study, and the facts that a reader needs about each server.
@@ -145,16 +145,16 @@ fn header(study: &Study) -> Block {
         ),
     ];
     for server in &doc.servers {
-        let mut told = vec![
+        let mut details = vec![
             server
                 .url
                 .clone()
                 .unwrap_or_else(|| "started for the study".to_owned()),
         ];
-        told.extend(server.settings.iter().cloned());
-        told.extend(server.client.iter().cloned());
-        told.extend(server.notes.iter().cloned());
-        lines.push(("server", format!("{}: {}", server.name, told.join("; "))));
+        details.extend(server.settings.iter().cloned());
+        details.extend(server.client.iter().cloned());
+        details.extend(server.notes.iter().cloned());
+        lines.push(("server", format!("{}: {}", server.name, details.join("; "))));
     }
     Block::facts(lines)
 }

@@ -106,7 +106,7 @@ impl TimeLeft {
     }
 
     /// Formats the remaining time to the second.
-    pub fn told(&self) -> String {
+    pub fn words(&self) -> String {
         let left = estimate(self.planned, self.done, self.needed);
         let left = left.saturating_sub(self.running);
         let at_most = match self.end {
@@ -147,14 +147,17 @@ mod tests {
     fn the_present_load_point_counts() {
         let s = Duration::from_secs;
         let mut left = TimeLeft::of(s(100), PlannedEnd::Time);
-        assert_eq!((left.share(), left.told()), (0.0, "1m 40s left".to_owned()));
+        assert_eq!(
+            (left.share(), left.words()),
+            (0.0, "1m 40s left".to_owned())
+        );
         left.running(s(25));
         assert_eq!(
-            (left.share(), left.told()),
+            (left.share(), left.words()),
             (0.25, "1m 15s left".to_owned())
         );
         let left = TimeLeft::of(s(3600), PlannedEnd::Work);
-        assert_eq!(left.told(), "at most 1h left");
+        assert_eq!(left.words(), "at most 1h left");
         assert_eq!(TimeLeft::of(s(0), PlannedEnd::Time).share(), 0.0);
     }
 }

@@ -175,7 +175,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
         }
         self.part.left.measured(self.part.plan);
         self.observer.points(&doc);
-        let told = self.point_line(&doc);
+        let lines = self.point_line(&doc);
         if let (Err(failure), WriteFailure::None) = (self.keep.save(doc), self.write_failure) {
             self.write_failure = WriteFailure::Reported;
             self.observer.note(&format!(
@@ -183,7 +183,7 @@ impl<'a, K: SaveResults> Watch<'a, K> {
             ));
         }
         // After it is saved, because a reader of the lines may block.
-        told.iter().for_each(|told| self.observer.note(told));
+        lines.iter().for_each(|line| self.observer.note(line));
     }
 }
 
@@ -206,7 +206,7 @@ impl<K> Watch<'_, K> {
         }
         let left = &self.part.left;
         if left.share() < 1.0 {
-            line += &format!("; {}", left.told());
+            line += &format!("; {}", left.words());
         }
         Some(line)
     }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_load_point_is_unsaved_until_it_has_ended() {
         let unsaved = Unsaved::default();
-        let told = disclosure(Durability::default());
+        let disclosed = disclosure(Durability::default());
         let (mut left, record) = (TimeLeft::of(Duration::ZERO, PlannedEnd::Time), record());
         let part = RunPart {
             left: &mut left,
@@ -280,7 +280,7 @@ mod tests {
             place: None,
             points: PointLines::Hidden,
         };
-        let mut watch = Watch::new(&(), part, Discard, None, told, &unsaved);
+        let mut watch = Watch::new(&(), part, Discard, None, disclosed, &unsaved);
         for (progress, is_unsaved) in [
             (Progress::Connecting, false),
             (Progress::Preparing { done: 0, total: 1 }, false),

@@ -252,8 +252,8 @@ fn a_misplaced_url_is_not_repeated() {
     ] {
         let message = message(args);
         assert!(!message.contains("pa ss"), "{message}");
-        let told = message.to_ascii_lowercase();
-        assert!(told.contains("smb://..."), "{message}");
+        let lowercase = message.to_ascii_lowercase();
+        assert!(lowercase.contains("smb://..."), "{message}");
     }
     for args in [
         &["smbench", "run", "-c", "smb://ann:pa ss@host/share "][..],

@@ -10,7 +10,7 @@ use crate::args::ProbeArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::print;
 use crate::progress::{ProgressLine, Visibility};
-use crate::recycled::{judge, told};
+use crate::recycled::{described, judge};
 use crate::requests::ServerAccess;
 use crate::signals;
 
@@ -42,7 +42,7 @@ fn describe(found: &Cleanup) -> String {
             let _ = writeln!(text, "{what} {}", plain(directory));
         }
     }
-    text += &told(&found.bins);
+    text += &described(&found.bins);
     for directory in &found.prepared {
         let _ = writeln!(
             text,

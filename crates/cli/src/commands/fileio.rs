@@ -37,7 +37,7 @@ fn tell_without_effect(args: &FileioArgs) {
 
 /// Returns a line for each given option that SMB has no meaning for.
 fn without_effect(test: &TestArgs) -> Vec<String> {
-    let told = [
+    let options = [
         (
             test.file_io_mode != "sync",
             format!("--file-io-mode={}", test.file_io_mode),
@@ -54,8 +54,9 @@ fn without_effect(test: &TestArgs) -> Vec<String> {
             "SMB has one FLUSH, of all there is of a file",
         ),
     ];
-    let told = told.into_iter().filter(|(is_told, ..)| *is_told);
-    told.map(|(_, option, reason)| format!("{option} changes nothing: {reason}"))
+    let options = options.into_iter().filter(|(is_given, ..)| *is_given);
+    options
+        .map(|(_, option, reason)| format!("{option} changes nothing: {reason}"))
         .collect()
 }
 

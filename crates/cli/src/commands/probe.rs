@@ -47,14 +47,14 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let line = ProgressLine::new(Visibility::Terminal);
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let shown = Cell::new(Instant::now());
-    let told = |step: &str| {
+    let show_step = |step: &str| {
         line.step(step);
         if line.is_hidden() && shown.get().elapsed() >= SILENT_MAX {
             shown.set(Instant::now());
             complain(format_args!("trying {step}"));
         }
     };
-    let found = probe::probe_in_steps(&access.target, options, access.limits, &cancel, &told);
+    let found = probe::probe_in_steps(&access.target, options, access.limits, &cancel, &show_step);
     line.clear();
     let probe = match found? {
         Probed::Smb2(probe) => probe,

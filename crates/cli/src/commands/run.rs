@@ -339,7 +339,7 @@ fn run_one(
         probes: if output.quiet {
             ProbeLines::Hidden
         } else {
-            ProbeLines::Told(line, None)
+            ProbeLines::Shown(line, None)
         },
         log,
         reports: interim.into_iter().chain(abort).collect(),

@@ -189,7 +189,7 @@ fn header(view: &LiveView, area: Rect, buffer: &mut Buffer) {
     let share = format!(
         "{:.0} %, {}",
         view.remaining.share * 100.0,
-        view.remaining.told
+        view.remaining.words
     );
     let share = Line::from(share).alignment(Alignment::Right);
     let room = first.width.saturating_sub(share.width() as u16 + GAP);
@@ -289,8 +289,8 @@ fn cautions(view: &LiveView, width: usize) -> Vec<(Tone, String)> {
         return vec![(Tone::Plain, "none so far".to_owned())];
     }
     let problems = view.problems.iter();
-    let lines = problems.flat_map(|(tone, told)| {
-        let lines = told.lines().flat_map(|line| broken(line, width));
+    let lines = problems.flat_map(|(tone, words)| {
+        let lines = words.lines().flat_map(|line| broken(line, width));
         lines.map(|line| (*tone, line)).collect::<Vec<_>>()
     });
     lines.collect()

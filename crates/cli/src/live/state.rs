@@ -35,7 +35,7 @@ pub(crate) struct Remaining {
     /// Completed share of all load points, 0 to 1.
     pub(crate) share: f64,
     /// The time left in words.
-    pub(crate) told: String,
+    pub(crate) words: String,
 }
 
 /// Figures of a second under load.
@@ -285,8 +285,8 @@ impl LiveFigures {
             };
             let load = point.load();
             let reason = point.invalid_reason.as_deref().unwrap_or("no reason given");
-            let told = format!("not valid at {load}{pass}: {}", plain(reason));
-            (Tone::Problem, told)
+            let words = format!("not valid at {load}{pass}: {}", plain(reason));
+            (Tone::Problem, words)
         });
         let cautions = cautions(doc).into_iter();
         let cautions = cautions.map(|caution| (Tone::Caution, caution));

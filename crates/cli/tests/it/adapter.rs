@@ -193,7 +193,7 @@ fn parts_of_the_built_in_suite_can_be_picked() {
 /// A server without room reports that before anything is written, and only the
 /// profiles that do not fit are left out.
 #[test]
-fn a_server_without_room_is_told_before_anything_is_written() {
+fn a_server_without_room_is_reported_before_anything_is_written() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }

@@ -73,10 +73,10 @@ fn assert_ceilings(doc: &Value) {
                 let found = ceilings.iter().find(is_this).unwrap();
                 // On a busy machine one operation may take longer than the window.
                 if found["not_measured"] != Value::Null {
-                    let told = "no operation completed in the window: ";
+                    let text = "no operation completed in the window: ";
                     let reason = found["not_measured"].as_str();
                     assert!(
-                        reason.is_some_and(|reason| reason.starts_with(told)),
+                        reason.is_some_and(|reason| reason.starts_with(text)),
                         "{found}"
                     );
                     continue;
@@ -106,15 +106,15 @@ fn later_runs_refer_to_it(place: &Place) {
         said.stdout
     };
     // A ceiling from such a short window may be too low for the run.
-    let is_told = |said: &str| {
+    let is_shown = |said: &str| {
         let lines = [
             "\nLimit    this machine did at most ",
             "\nLimit    not usable",
         ];
         lines.iter().any(|line| said.contains(line))
     };
-    assert!(is_told(&run(&["--out=results"])));
-    assert!(!is_told(&run(&["--out=results", "--calibration=off"])));
+    assert!(is_shown(&run(&["--out=results"])));
+    assert!(!is_shown(&run(&["--out=results", "--calibration=off"])));
     let profile = "read_percent = 0\n[files]\nsize = \"1MiB\"\n\
                    [[sizes]]\nsize = \"64KiB\"\nweight = 100\n";
     place.write("writes.toml", profile);
@@ -124,7 +124,7 @@ fn later_runs_refer_to_it(place: &Place) {
         "{written}"
     );
     let elsewhere = run(&["--out=other", "--calibration=results/calibration.json"]);
-    assert!(is_told(&elsewhere), "{elsewhere}");
+    assert!(is_shown(&elsewhere), "{elsewhere}");
     // A calibration is not treated as a result.
     let said = place.smbench(&["report", "results"]);
     said.succeeded();
@@ -135,9 +135,9 @@ fn later_runs_refer_to_it(place: &Place) {
     // An unreadable calibration that the user did not name stops no run, but is
     // reported.
     place.write("results/calibration.json", "{");
-    let told = "not compared with a calibration: failed to read results/calibration.json: not an smbench result";
+    let text = "not compared with a calibration: failed to read results/calibration.json: not an smbench result";
     let said = run(&["--out=results", "--details"]);
-    assert!(said.contains(told) && !is_told(&said), "{said}");
+    assert!(said.contains(text) && !is_shown(&said), "{said}");
 }
 
 #[test]

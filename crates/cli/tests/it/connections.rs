@@ -52,7 +52,7 @@ fn a_profile_may_name_source_addresses() {
 }
 
 #[test]
-fn a_cap_on_credits_is_kept_recorded_and_told() {
+fn a_cap_on_credits_is_kept_recorded_and_reported() {
     let place = Place::new();
     let mut args = vec!["run", "--clients=1", "--outstanding=8", "--credits=1"];
     args.extend(SHORT);
@@ -69,14 +69,14 @@ fn a_cap_on_credits_is_kept_recorded_and_told() {
 }
 
 #[test]
-fn sessions_on_a_connection_are_recorded_and_told() {
+fn sessions_on_a_connection_are_recorded_and_reported() {
     let server = embedded();
     let place = Place::new();
     let more = ["--clients=1,6", "--sessions-per-connection=4", "--verify"];
     let said = place.run(&server.url(), server.password(), &more);
     said.succeeded();
-    let told = "1 outstanding per client, 4 sessions per connection,";
-    assert!(said.stdout.contains(told), "{}", said.stdout);
+    let text = "1 outstanding per client, 4 sessions per connection,";
+    assert!(said.stdout.contains(text), "{}", said.stdout);
     let doc = place.document();
     assert_eq!(doc["plan"]["sessions_per_connection"], 4);
     assert_eq!(doc["plan"]["connections_per_session"], 1);
@@ -131,10 +131,10 @@ fn a_plan_tells_of_connections_that_are_shared() {
         "--source-ip=127.0.0.2",
     ]);
     said.succeeded();
-    for told in [
+    for text in [
         ", 4 sessions per connection, 2 connections per session, at most 16 credits, from 127.0.0.2, ",
         "sessions     11 in all, up to 10 at a time on 6 connections\n",
     ] {
-        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+        assert!(said.stdout.contains(text), "{text}: {}", said.stdout);
     }
 }

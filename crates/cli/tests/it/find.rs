@@ -103,8 +103,8 @@ fn a_limit_that_is_never_broken_or_never_held_is_said() {
     let never_held = ["-p=read-4k", "--slo=p99 < 1us", "--start=4"];
     let (said, found) = find("clients", &server, &[&never_held[..], &SHORT].concat());
     assert_eq!(said.code(), Some(4));
-    let told = "the limit was not found: nothing held";
-    assert!(said.stderr.contains(told), "{said:?}");
+    let text = "the limit was not found: nothing held";
+    assert!(said.stderr.contains(text), "{said:?}");
     assert_eq!(
         (&found["end"], &found["result"]),
         (&"never_held".into(), &Value::Null)
@@ -325,7 +325,7 @@ fn searches_with_one_label_are_joined() {
     let said = place.smbench(&["report", "results", "--out=report"]);
     assert_eq!(said.code(), Some(0), "{said:?}");
     let page = fs::read_to_string(place.path("report/index.html")).unwrap();
-    let told = "25 sessions until failed &gt;= 1%: mean of 5 searches (25, 25, 25, 25, 25), \
+    let text = "25 sessions until failed &gt;= 1%: mean of 5 searches (25, 25, 25, 25, 25), \
                 95 % interval 25 to 25";
-    assert!(page.contains(told), "{page}");
+    assert!(page.contains(text), "{page}");
 }

@@ -76,8 +76,8 @@ fn an_import_replaces_no_file() {
         fs::write(&kept, "mine").unwrap();
         let said = import("made");
         let name = kept.file_name().unwrap().to_str().unwrap();
-        let told = format!("made/{name} exists already: use another --out");
-        said.failed_with(2, &[&told]);
+        let message = format!("made/{name} exists already: use another --out");
+        said.failed_with(2, &[&message]);
         let left: Vec<_> = fs::read_dir(folder).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
         assert_eq!(fs::read_to_string(&kept).unwrap(), "mine");
@@ -181,13 +181,13 @@ fn an_imported_suite_is_one_that_plans() {
     let profile = format!("{folder}/datei-für-büro-8-outstanding.toml");
     let said = place.smbench(&["plan", "--profile", &profile]);
     said.succeeded();
-    for told in [
+    for message in [
         "profile      Datei für Büro, 8 outstanding: ",
         "45 s per load point, ramps of 5 s and ",
         "closed loop, 8 outstanding per client, ",
         "100 %      8 KiB, 50 % reads, 25 % random, aligned to 512 B",
     ] {
-        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+        assert!(said.stdout.contains(message), "{message}: {}", said.stdout);
     }
     // All four form one suite, so only a wrong server is left as an error.
     let suite = format!("{folder}/suite.toml");
@@ -206,7 +206,7 @@ fn an_imported_suite_is_one_that_plans() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_written() {
+fn mistakes_are_reported_before_anything_is_written() {
     let place = Place::new();
     let bad = "Version 1.1.0\n'ACCESS SPECIFICATIONS ===\n\
                'Access specification name,default assignment\n\tA,NONE\n\

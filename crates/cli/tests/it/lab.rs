@@ -76,7 +76,7 @@ fn samba_serves_until_interrupted_and_leaves_no_file() {
 }
 
 #[test]
-fn a_samba_that_ends_by_itself_is_told() {
+fn a_samba_that_ends_by_itself_is_reported() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }

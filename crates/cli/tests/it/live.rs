@@ -121,7 +121,7 @@ fn the_result_follows_the_screen() {
 }
 
 #[test]
-fn a_run_goes_on_without_the_screen_after_q() {
+fn a_run_continues_without_the_screen_after_q() {
     let (server, place) = (embedded(), Place::new());
     let url = server.url();
     let args = run_args(&url, &["--live", "--clients=1", "--duration=3s"]);

@@ -75,7 +75,7 @@ fn kdc_that_says(answer: Vec<u8>) -> (SocketAddr, JoinHandle<()>) {
 }
 
 #[test]
-fn what_a_kdc_refuses_is_told_in_a_line() {
+fn what_a_kdc_refuses_is_reported_in_a_line() {
     for (code, expected) in [
         (6, "the KDC knows no user ann@EXAMPLE.COM; check the user"),
         (18, "the KDC has closed the account of ann@EXAMPLE.COM"),
@@ -109,7 +109,7 @@ fn what_a_kdc_refuses_is_told_in_a_line() {
 }
 
 #[test]
-fn a_kdc_that_is_not_there_or_not_known_is_told_with_the_remedy() {
+fn a_kdc_that_is_not_there_or_not_known_is_reported_with_the_remedy() {
     let place = Place::new();
     let password = place.write("password", "secret");
     let kerberos = ["--auth=kerberos", "--password-file", text(&password)];

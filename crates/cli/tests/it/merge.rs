@@ -40,8 +40,8 @@ fn run_parts(place: &Place, (url, password): (&str, &str), ranges: &[&str], more
     for running in started {
         let said = running.wait();
         assert_eq!(said.code(), Some(0), "{said:?}");
-        let told = said.stderr.strip_prefix("smbench: the load begins at ");
-        assert_eq!(told.map(|at| at.lines().count()), Some(1), "{said:?}");
+        let begin = said.stderr.strip_prefix("smbench: the load begins at ");
+        assert_eq!(begin.map(|at| at.lines().count()), Some(1), "{said:?}");
     }
 }
 

@@ -184,8 +184,8 @@ fn an_interrupt_leaves_nothing_in_a_bin_and_a_kill_is_cleaned_up() {
         });
         bin.assert_only_others("a kill");
         let said = place.smbench_as(password, &["cleanup", &url]);
-        let told = "left alone: 2 files in the recycle bin";
-        assert!(said.stdout.contains(told), "{said:?}");
+        let text = "left alone: 2 files in the recycle bin";
+        assert!(said.stdout.contains(text), "{said:?}");
     }
 }
 

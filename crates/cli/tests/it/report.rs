@@ -103,8 +103,8 @@ fn a_calibration_that_cannot_be_read_costs_a_study_nothing_else() {
         assert_eq!(said.stderr.lines().count(), 1, "{said:?}");
     }
     let page = fs::read_to_string(place.path("results/report/report.md")).unwrap();
-    let told = "left out: failed to read results/calibration.json: not an smbench result: ";
-    assert!(page.contains(told), "{page}");
+    let message = "left out: failed to read results/calibration.json: not an smbench result: ";
+    assert!(page.contains(message), "{page}");
 }
 
 #[test]

@@ -324,7 +324,7 @@ fn the_server_is_probed() {
 #[test]
 fn a_run_fails_if_a_value_meets_a_condition() {
     let (place, server) = (Place::new(), embedded());
-    for (condition, code, told) in [
+    for (condition, code, shown) in [
         (
             "errors > 0",
             0,
@@ -341,7 +341,7 @@ fn a_run_fails_if_a_value_meets_a_condition() {
         let args = ["--clients=1", "--profile=read-4k", &option];
         let said = place.run(&server.url(), server.password(), &args);
         assert_eq!(said.code(), Some(code), "{said:?}");
-        assert!(said.stdout.contains(told), "{said:?}");
+        assert!(said.stdout.contains(shown), "{said:?}");
         let args = ["--clients=1", "--profile=read-4k", &option, "--json=-"];
         let said = place.run(&server.url(), server.password(), &args);
         assert_eq!(said.code(), Some(code), "{said:?}");

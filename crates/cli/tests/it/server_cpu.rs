@@ -158,16 +158,16 @@ fn a_peer_that_lies_under_load_costs_the_cpu_column_alone() {
     let liar = TcpListener::bind("127.0.0.1:0").unwrap();
     // Its answers before the load and when the window opens, and its answer when
     // the window closes.
-    let told: [([&str; 2], &str); 5] = [
+    let counters: [([&str; 2], &str); 5] = [
         (["100", "50"], "went back"),
         (["100", "-100"], "makes no sense"),
         (["100", "1e308"], "faster than time"),
         (["100", "100"], "stood still"),
         (["100", "many"], "makes no sense"),
     ];
-    let cases = told.map(|(_, reason)| (metrics_of(&liar), reason));
+    let cases = counters.map(|(_, reason)| (metrics_of(&liar), reason));
     let lies = thread::spawn(move || {
-        let answers = told.iter().flat_map(|([one, two], _)| [one, one, two]);
+        let answers = counters.iter().flat_map(|([one, two], _)| [one, one, two]);
         for seconds in answers {
             let (mut socket, _) = liar.accept().unwrap();
             let line = |mode: &str| {
@@ -196,8 +196,8 @@ fn a_peer_that_lies_under_load_costs_the_cpu_column_alone() {
         );
         assert!(!kept.contains("hunter2"), "{kept}");
         assert!(cpu["source"].as_str().unwrap().ends_with("/m?..."), "{cpu}");
-        let told = cpu["not_measured"].as_str().unwrap();
-        assert!(told.contains(reason), "{told}");
+        let not_measured = cpu["not_measured"].as_str().unwrap();
+        assert!(not_measured.contains(reason), "{not_measured}");
         assert_eq!(
             (&cpu["percent"], &cpu["mbps_per_percent"]),
             (&Value::Null, &Value::Null)

@@ -61,8 +61,8 @@ fn an_interrupt_keeps_what_was_measured_and_cleans_up() {
             !second.0 && second.1.starts_with("interrupted "),
             "{second:?}"
         );
-        let told = format!("Run      {} at 2 clients", second.1);
-        assert!(said.stdout.contains(&told), "{said:?}");
+        let text = format!("Run      {} at 2 clients", second.1);
+        assert!(said.stdout.contains(&text), "{said:?}");
         assert_eq!(server.memory().paths(), Vec::<String>::new());
     }
 }

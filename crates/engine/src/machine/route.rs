@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_this_machine_lacks_is_told_from_what_the_server_refuses() {
+    fn what_this_machine_lacks_differs_from_what_the_server_refuses() {
         for (errno, remedy) in [
             (Errno::EADDRNOTAVAIL, Some("ip_local_port_range")),
             (Errno::EMFILE, Some("ulimit -n")),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_this_machine_are_told_from_those_of_others() {
+    fn addresses_of_this_machine_differ_from_those_of_others() {
         for here in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
             let ip: IpAddr = here.parse().unwrap();
             assert!(is_own((ip, 445).into()), "{here}");

@@ -196,13 +196,13 @@ mod tests {
 
     #[test]
     fn the_innermost_and_latest_mount_is_the_one() {
-        let told = |path: &str| {
+        let found = |path: &str| {
             Storage::among(MOUNTINFO, Path::new(path)).map(|storage| storage.to_string())
         };
-        assert_eq!(told("/var/x").as_deref(), Some("ext4 of /dev/vda1"));
-        assert_eq!(told("/tmp/x").as_deref(), Some("tmpfs"));
-        assert_eq!(told("/tmpx").as_deref(), Some("ext4 of /dev/vda1"));
-        assert_eq!(told("/home/a").as_deref(), Some("xfs of /dev/sda1"));
+        assert_eq!(found("/var/x").as_deref(), Some("ext4 of /dev/vda1"));
+        assert_eq!(found("/tmp/x").as_deref(), Some("tmpfs"));
+        assert_eq!(found("/tmpx").as_deref(), Some("ext4 of /dev/vda1"));
+        assert_eq!(found("/home/a").as_deref(), Some("xfs of /dev/sda1"));
         let in_memory =
             |path: &str| Storage::among(MOUNTINFO, Path::new(path)).map(|s| s.is_memory());
         assert_eq!(

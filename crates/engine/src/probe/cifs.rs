@@ -3,7 +3,7 @@
 use smbench_protocol::cifs::connection::CifsNegotiated;
 use smbench_protocol::{Dialect, Logon};
 
-use super::{TimeSpread, ToldStep};
+use super::{ShowStep, TimeSpread};
 use crate::smb::session::cifs::CifsSession;
 use crate::smb::session::{Endpoint, SessionError};
 
@@ -33,7 +33,7 @@ pub(super) async fn examine(
     session: CifsSession,
     setup: TimeSpread,
     free_bytes: Option<u64>,
-    (endpoint, told): (&Endpoint, ToldStep<'_>),
+    (endpoint, show_step): (&Endpoint, ShowStep<'_>),
 ) -> Result<CifsProbe, SessionError> {
     let connection = &session.connection;
     let found = CifsProbe {
@@ -41,7 +41,7 @@ pub(super) async fn examine(
         is_signed: connection.is_signed(),
         largest: (connection.max_read(), connection.max_write()),
         logon: connection.logon(session.current),
-        dialects: super::dialects(endpoint, told).await,
+        dialects: super::dialects(endpoint, show_step).await,
         free_bytes,
         setup,
     };

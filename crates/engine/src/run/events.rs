@@ -65,7 +65,7 @@ impl Events {
         self.lost
     }
 
-    fn tell(&mut self, event: RunEvent) {
+    fn send(&mut self, event: RunEvent) {
         if let Err(TrySendError::Full(_)) = self.sender.try_send(event) {
             self.lost += 1;
         }
@@ -74,11 +74,11 @@ impl Events {
 
 impl Observer for Events {
     fn progress(&mut self, progress: &Progress) {
-        self.tell(RunEvent::Progress(*progress));
+        self.send(RunEvent::Progress(*progress));
     }
 
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
-        self.tell(RunEvent::Interval {
+        self.send(RunEvent::Interval {
             point: interval.point,
             repeat: interval.repeat,
             index: interval.index,
@@ -90,7 +90,7 @@ impl Observer for Events {
 
     fn load_point_ended(&mut self, record: &RunRecord) {
         if let Some(last) = record.load_points.last() {
-            self.tell(RunEvent::LoadPointEnded(Box::new(last.clone())));
+            self.send(RunEvent::LoadPointEnded(Box::new(last.clone())));
         }
     }
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_the_reader() {
-        let (mut observer, mut told) = events(2);
+        let (mut observer, mut receiver) = events(2);
         for done in 0..5 {
             observer.progress(&Progress::Preparing { done, total: 5 });
         }
@@ -110,9 +110,9 @@ mod tests {
             Ok(RunEvent::Progress(Progress::Preparing { done, .. })) => Some(done),
             _ => None,
         };
-        assert_eq!(done(told.try_recv()), Some(0));
-        assert_eq!(done(told.try_recv()), Some(1));
-        drop(told);
+        assert_eq!(done(receiver.try_recv()), Some(0));
+        assert_eq!(done(receiver.try_recv()), Some(1));
+        drop(receiver);
         observer.progress(&Progress::CleaningUp);
         assert_eq!(observer.lost(), 3);
     }

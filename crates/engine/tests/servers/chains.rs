@@ -116,10 +116,10 @@ fn an_interrupted_run_closes_and_unlocks_all_that_it_opened_and_locked() {
         let asked = requests
             .iter()
             .filter(|message| message.command() == CHANGE_NOTIFY);
-        let told = answers
+        let answered = answers
             .iter()
             .filter(|message| message.command() == CHANGE_NOTIFY && message.status() != PENDING);
-        assert_eq!(asked.count(), told.count());
+        assert_eq!(asked.count(), answered.count());
     }
     assert_eq!(clients, plan.max_clients());
     assert_eq!(creates, closes);

@@ -93,7 +93,7 @@ fn addresses_that_cannot_be_used_are_refused_before_anything_is_made() {
 /// One credit allows one request in flight, for any window. The other slots wait,
 /// and the waiting time is in the result.
 #[test]
-fn one_credit_serves_a_window_of_eight_and_the_wait_is_told() {
+fn one_credit_serves_a_window_of_eight_and_the_wait_is_reported() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut servers = vec![target(&server.url(), server.password())];
     let samba = ScratchSamba::or_skip(SambaOptions::default());

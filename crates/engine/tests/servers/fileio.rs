@@ -154,8 +154,8 @@ fn a_cancelled_window_ends_with_the_cancel() {
     let point = &record.load_points[0];
     let length = point.window.as_secs_f64();
     let reason = point.invalid.as_deref().unwrap();
-    let told = reason.strip_prefix("interrupted after ").unwrap();
-    let (after, planned) = told.split_once(" s of ").unwrap();
+    let text = reason.strip_prefix("interrupted after ").unwrap();
+    let (after, planned) = text.split_once(" s of ").unwrap();
     assert!(
         (after.parse::<f64>().unwrap() - length).abs() < 0.1,
         "{reason}"

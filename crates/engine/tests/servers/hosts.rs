@@ -231,16 +231,16 @@ fn a_host_with_another_plan_is_named_before_anything_is_measured() {
     let other = plan_of(&profile, &window("4", 2), &server);
     let (first, others) = start(2, &[other]);
     let error = run_first(&first, &plan, &Cancel::default()).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     let expected = "host node1 cannot take part: its options, profiles or files differ";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(message.starts_with(expected), "{message}");
     drop(first);
     assert!(others.join()[0].0.is_ok());
 }
 
 /// A suite does not try again what would lock the account.
 #[test]
-fn a_refused_log_on_of_another_host_is_told_as_that() {
+fn a_refused_log_on_of_another_host_is_reported_as_one() {
     let server = server();
     let profile = profile::load("read-4k").unwrap();
     let plan = plan_of(&profile, &window("4", 1), &server);
@@ -249,10 +249,10 @@ fn a_refused_log_on_of_another_host_is_told_as_that() {
     let (first, others) = start(2, &[other]);
     let error = run_first(&first, &plan, &Cancel::default()).unwrap_err();
     assert!(error.is_of_log_on(), "{error}");
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.starts_with("host node1 cannot take part: failed to log on"),
-        "{told}"
+        message.starts_with("host node1 cannot take part: failed to log on"),
+        "{message}"
     );
     drop(first);
     assert!(others.join()[0].0.is_ok());

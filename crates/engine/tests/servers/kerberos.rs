@@ -396,7 +396,7 @@ fn each_missing_ticket_has_its_line() {
 }
 
 #[test]
-fn the_wrong_key_in_a_keytab_and_a_locked_account_are_told() {
+fn the_wrong_key_in_a_keytab_and_a_locked_account_are_reported() {
     if let Err(skip) = tools() {
         return eprintln!("{skip}");
     }

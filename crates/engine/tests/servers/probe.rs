@@ -84,7 +84,7 @@ fn a_read_only_share_is_probed_without_trials() {
 }
 
 #[test]
-fn a_directory_that_a_probe_cannot_remove_is_told_beside_what_it_found() {
+fn a_directory_that_a_probe_cannot_remove_is_reported_beside_what_it_found() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let of = Of::Command(Command::QueryDirectory);
     let relay = Relay::start(server.address(), of, |answer| {
@@ -163,8 +163,8 @@ fn is_or_unknown<P: PartialEq + Copy + Debug>(
         ],
     };
     let mut reasons = reasons.iter();
-    let is_told = reasons.any(|reason| found.evidence.contains(reason));
-    assert!(is_told, "{found:?}");
+    let is_given = reasons.any(|reason| found.evidence.contains(reason));
+    assert!(is_given, "{found:?}");
 }
 
 #[test]
@@ -197,7 +197,10 @@ fn a_server_without_room_for_a_connection_is_not_said_to_speak_smb1() {
         limits,
         &Cancel::default(),
     );
-    let told = refused.err().unwrap().to_string();
-    assert!(told.contains("it takes no further connection"), "{told}");
-    assert!(!told.contains("SMB1"), "{told}");
+    let refusal = refused.err().unwrap().to_string();
+    assert!(
+        refusal.contains("it takes no further connection"),
+        "{refusal}"
+    );
+    assert!(!refusal.contains("SMB1"), "{refusal}");
 }

@@ -33,10 +33,10 @@ fn files_that_the_server_keeps_are_counted_with_the_reason() {
         (bin.files_removed, bin.files_left, bin.bytes_left),
         (0, 2, 5)
     );
-    let told = bin.leftover().unwrap();
+    let message = bin.leftover().unwrap();
     assert!(
-        told.starts_with("2 files remain in the recycle bin '@Recycle' (5 B): "),
-        "{told}"
+        message.starts_with("2 files remain in the recycle bin '@Recycle' (5 B): "),
+        "{message}"
     );
 }
 

@@ -403,7 +403,7 @@ fn smb_rs_speaks_every_dialect_to_the_embedded_server() {
 }
 
 #[test]
-fn encryption_that_the_share_demands_is_given_and_told() {
+fn encryption_that_the_share_demands_is_given_and_reported() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }

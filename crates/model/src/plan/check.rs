@@ -129,7 +129,7 @@ mod tests {
     type Change = fn(&mut Plan);
 
     #[test]
-    fn a_plan_that_was_changed_is_told_of_its_first_fault() {
+    fn a_changed_plan_is_refused_with_its_first_fault() {
         let changes: [(Change, &str); 16] = [
             (
                 |plan| plan.only_mut().clients.clear(),
@@ -199,23 +199,23 @@ mod tests {
                 "credits is 0: give 1 to 8192",
             ),
         ];
-        assert_told(&changes);
+        assert_refused(&changes);
     }
 
     /// Checks that a plan with each of the changes is refused with these words.
-    fn assert_told(changes: &[(Change, &str)]) {
+    fn assert_refused(changes: &[(Change, &str)]) {
         for (change, words) in changes {
             let mut plan = plan("read-4k");
             assert_eq!(plan.check(), Ok(()));
             change(&mut plan);
-            let told = plan.check().unwrap_err().to_string();
-            assert!(told.starts_with(words), "{told}");
+            let message = plan.check().unwrap_err().to_string();
+            assert!(message.starts_with(words), "{message}");
         }
     }
 
     #[test]
     fn a_part_of_the_clients_fits_the_load_points() {
-        assert_told(&[
+        assert_refused(&[
             (
                 |plan| {
                     plan.generator.part = ClientPart::Range("0..8/16".parse().unwrap());
@@ -260,7 +260,7 @@ mod tests {
         let mut several = plan("read-4k");
         assert_eq!(add(&mut several, BOTH).check(), Ok(()));
         assert_eq!(several.work.load_points(), [2, 8, 16, 32]);
-        assert_told(&[
+        assert_refused(&[
             (
                 |plan| plan.work.populations.clear(),
                 "there are no load points",

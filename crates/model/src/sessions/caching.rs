@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_granted_is_told_from_level_and_lease() {
+    fn level_and_lease_show_what_was_granted() {
         use OplockLevel as Level;
         for (level, lease, granted) in [
             (Level::None, None, "none"),

@@ -64,7 +64,7 @@ impl CifsPair {
     }
 
     /// Answers the last request, to which another follows.
-    fn goes_on(&mut self, alter: impl FnOnce(&mut CifsHeader), body: &[u8]) {
+    fn continues(&mut self, alter: impl FnOnce(&mut CifsHeader), body: &[u8]) {
         let progress = self.answer(alter, body);
         assert!(
             matches!(progress, Ok(CifsProgress::Continue)),
@@ -74,8 +74,8 @@ impl CifsPair {
 
     /// Advances to the request after SESSION_SETUP_ANDX, as a guest.
     fn log_on(&mut self) {
-        self.goes_on(|_| {}, &negotiate(USERS, CAPABILITIES));
-        self.goes_on(|header| header.uid = 0x51, &session_setup(IS_GUEST));
+        self.continues(|_| {}, &negotiate(USERS, CAPABILITIES));
+        self.continues(|header| header.uid = 0x51, &session_setup(IS_GUEST));
         assert_eq!(self.asked.command, CifsCommand::TreeConnectAndX);
     }
 }
@@ -172,7 +172,7 @@ fn a_handshake_without_extended_security_has_three_requests() {
     assert_eq!(pair.asked.flags2, cifs_flags2::REQUEST | extended);
     assert_eq!(pair.body, b"\0\x0C\0\x02NT LM 0.12\0");
 
-    pair.goes_on(|_| {}, &negotiate(USERS, CAPABILITIES));
+    pair.continues(|_| {}, &negotiate(USERS, CAPABILITIES));
     assert_eq!(pair.handshake.awaited(), Command::SessionSetup);
     assert_eq!(pair.asked.command, CifsCommand::SessionSetupAndX);
     assert_eq!(
@@ -198,7 +198,7 @@ fn a_handshake_without_extended_security_has_three_requests() {
         .collect();
     assert_eq!(pair.body[strings..], expected);
 
-    pair.goes_on(|header| header.uid = 0x51, &session_setup(IS_GUEST));
+    pair.continues(|header| header.uid = 0x51, &session_setup(IS_GUEST));
     assert_eq!(pair.handshake.awaited(), Command::TreeConnect);
     assert_eq!((pair.asked.uid, pair.asked.tid), (0x51, 0));
     let done = pair.answer(|header| header.tid = 9, &tree_connect(DISK));
@@ -218,11 +218,11 @@ fn a_handshake_without_extended_security_has_three_requests() {
 /// Carries out a whole handshake with extended security, without an account.
 fn ready_with_extended_security() -> CifsConnection {
     let mut pair = CifsPair::new(anonymous());
-    pair.goes_on(|_| {}, &negotiate(USERS, CAPABILITIES | EXTENDED));
+    pair.continues(|_| {}, &negotiate(USERS, CAPABILITIES | EXTENDED));
     let extended = cifs_flags2::EXTENDED_SECURITY;
     assert_eq!(pair.asked.flags2, cifs_flags2::REQUEST | extended);
     assert_eq!(pair.body[0], 12);
-    pair.goes_on(|header| header.uid = 0x51, &EXTENDED_SETUP);
+    pair.continues(|header| header.uid = 0x51, &EXTENDED_SETUP);
     match pair.answer(|header| header.tid = 9, &tree_connect(DISK)) {
         Ok(CifsProgress::Ready(connection)) => *connection,
         other => panic!("{other:?}"),
@@ -350,7 +350,7 @@ fn the_answer_to_a_log_on_must_be_one() {
         ("not a guest", leave, session_setup(0)),
     ] {
         let mut pair = CifsPair::new(config());
-        pair.goes_on(|_| {}, &negotiate(USERS, CAPABILITIES));
+        pair.continues(|_| {}, &negotiate(USERS, CAPABILITIES));
         let outcome = pair.answer(alter, &body);
         match what {
             "refused" => {
@@ -422,7 +422,7 @@ fn a_refused_share_ends_the_session() {
     ] {
         let mut pair = CifsPair::new(config());
         pair.log_on();
-        pair.goes_on(alter, &body);
+        pair.continues(alter, &body);
         assert_eq!(pair.asked.command, CifsCommand::LogoffAndX);
         assert_eq!(pair.asked.uid, 0x51);
         assert_eq!(pair.handshake.awaited(), Command::Logoff);

@@ -106,7 +106,7 @@ impl Further {
 }
 
 #[test]
-fn a_session_without_its_share_is_logged_off_where_the_connection_goes_on() {
+fn a_session_without_its_share_is_logged_off_where_the_connection_continues() {
     let error_body = [9, 0, 0, 0, 0, 0, 0, 0, 0];
     for is_to_be_logged_off in [false, true] {
         let mut further = Further::new();
@@ -143,7 +143,7 @@ fn a_session_without_its_share_is_logged_off_where_the_connection_goes_on() {
 }
 
 #[test]
-fn a_further_session_waits_for_a_credit_and_goes_on() {
+fn a_further_session_waits_for_a_credit_and_continues() {
     let mut further = Further::new();
     let other = further.spend();
     let mut opening = further.open();

@@ -132,7 +132,7 @@ fn cancelled(site: &Site, shield: Shield) {
 }
 
 /// A client that watches a directory gets the names of new files.
-fn told(site: &Site, shield: Shield, new: &str) {
+fn noticed(site: &Site, shield: Shield, new: &str) {
     let mut peer = Peer::open(site, shield);
     let nothing = name("");
     let directory = peer.create(root(&nothing)).file_id;
@@ -140,11 +140,11 @@ fn told(site: &Site, shield: Shield, new: &str) {
     peer.pending(tag);
     // Samba forwards changes through a daemon and sometimes loses one. Then the
     // request gets no answer, so the test makes another file.
-    let told = (0..20).find_map(|n| {
+    let answer = (0..20).find_map(|n| {
         peer.create(file(&name(&format!("{new}-{n}")), &[]));
         peer.answer_within(tag, Duration::from_secs(1))
     });
-    let message = told.unwrap().success("CHANGE_NOTIFY");
+    let message = answer.unwrap().success("CHANGE_NOTIFY");
     let response = ChangeNotifyResponse::decode(&message).unwrap();
     let mut fields = response.data.windows(6);
     assert!(fields.any(|field| field == b"n\0e\0w\0"), "{response:?}");
@@ -153,7 +153,7 @@ fn told(site: &Site, shield: Shield, new: &str) {
 fn check(site: &Site) {
     for (n, shield) in SHIELDS.into_iter().enumerate() {
         cancelled(site, shield);
-        told(site, shield, &format!("new-{n}"));
+        noticed(site, shield, &format!("new-{n}"));
     }
 }
 

@@ -84,7 +84,7 @@ fn config(server: &ScratchSamba, signing: Policy) -> SessionConfig {
 
 /// The answer to a request, with owned data.
 #[derive(Debug)]
-struct Told {
+struct OwnedAnswer {
     tag: u32,
     status: NtStatus,
     message: Vec<u8>,
@@ -100,7 +100,7 @@ struct CifsPeer {
     out: Vec<u8>,
     session: SessionIndex,
     broken: Vec<CifsBreak>,
-    told: Vec<Told>,
+    answers: Vec<OwnedAnswer>,
 }
 
 impl CifsPeer {
@@ -142,7 +142,7 @@ impl CifsPeer {
                         out,
                         session: SessionIndex::FIRST,
                         broken: Vec::new(),
-                        told: Vec::new(),
+                        answers: Vec::new(),
                     });
                 }
             }
@@ -195,18 +195,18 @@ impl CifsPeer {
             .unwrap();
     }
 
-    fn answer(&mut self, tag: u32) -> Told {
+    fn answer(&mut self, tag: u32) -> OwnedAnswer {
         loop {
-            if let Some(at) = self.told.iter().position(|told| told.tag == tag) {
-                return self.told.swap_remove(at);
+            if let Some(at) = self.answers.iter().position(|answer| answer.tag == tag) {
+                return self.answers.swap_remove(at);
             }
-            let mut told = Vec::new();
+            let mut answer = Vec::new();
             self.exchange(|_, event, _| {
                 if let CifsEvent::Completed(done) = event {
                     let parts = done.transaction().ok();
                     let parts = parts.map(|(it, data)| (it.to_vec(), data.to_vec()));
                     let (parameters, data) = parts.unwrap_or_default();
-                    told.push(Told {
+                    answer.push(OwnedAnswer {
                         tag: done.tag,
                         status: done.status,
                         message: done.message().to_vec(),
@@ -216,24 +216,24 @@ impl CifsPeer {
                 }
                 None::<()>
             });
-            self.told.extend(told);
+            self.answers.extend(answer);
         }
     }
 
-    fn call(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> Told {
+    fn call(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> OwnedAnswer {
         self.begin(command, 7, body);
         self.answer(7)
     }
 
-    fn expect(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> Told {
-        let told = self.call(command, body);
-        assert_eq!(told.status, NtStatus::SUCCESS, "{}", command.name());
-        told
+    fn expect(&mut self, command: CifsCommand, body: impl FnOnce(&mut Vec<u8>)) -> OwnedAnswer {
+        let answer = self.call(command, body);
+        assert_eq!(answer.status, NtStatus::SUCCESS, "{}", command.name());
+        answer
     }
 
     fn create(&mut self, request: &CreateRequest<'_, WireName>) -> CifsCreated {
-        let told = self.expect(CifsCommand::NtCreateAndX, |out| encode_create(request, out));
-        CifsCreated::decode(&told.message).unwrap()
+        let answer = self.expect(CifsCommand::NtCreateAndX, |out| encode_create(request, out));
+        CifsCreated::decode(&answer.message).unwrap()
     }
 
     fn close(&mut self, file: FileNumber) {
@@ -280,8 +280,8 @@ fn every_command(peer: &mut CifsPeer) {
             out.extend_from_slice(&written);
         })
         .unwrap();
-    let told = peer.answer(7);
-    assert_eq!(told.status, NtStatus::SUCCESS);
+    let answer = peer.answer(7);
+    assert_eq!(answer.status, NtStatus::SUCCESS);
     peer.expect(CifsCommand::Flush, |out| encode_flush(file, out));
     let length = max.min(peer.connection.max_read());
     let request = CifsRead {
@@ -356,8 +356,8 @@ fn infos(peer: &mut CifsPeer, file: FileNumber, path: &WireName) {
             level,
             max_data: 1000,
         };
-        let told = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
-        told.data[8..16].to_vec()
+        let answer = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
+        answer.data[8..16].to_vec()
     };
     let of_file = query(target, level::SMB_INFO_PASSTHROUGH + 5);
     let standard = level::SMB_QUERY_FILE_STANDARD_INFO;
@@ -379,8 +379,8 @@ fn infos(peer: &mut CifsPeer, file: FileNumber, path: &WireName) {
         level: standard,
         max_data: 1000,
     };
-    let told = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
-    assert_eq!(told.data[8..16], 123u64.to_le_bytes());
+    let answer = peer.expect(CifsCommand::Transaction2, |out| request.encode(out));
+    assert_eq!(answer.data[8..16], 123u64.to_le_bytes());
     security(peer, file);
 }
 
@@ -421,9 +421,9 @@ fn listings(peer: &mut CifsPeer) {
         pattern: &name(r"many\*"),
         max_data: 20_000,
     };
-    let told = peer.expect(CifsCommand::Transaction2, |out| first.encode(out));
+    let answer = peer.expect(CifsCommand::Transaction2, |out| first.encode(out));
     let FindFirst2Response { sid, found } =
-        FindFirst2Response::decode(&told.parameters, &told.data).unwrap();
+        FindFirst2Response::decode(&answer.parameters, &answer.data).unwrap();
     assert!(!found.end_of_search);
     let mut names = found.names(CLASS).unwrap();
     let mut is_over = false;
@@ -437,8 +437,8 @@ fn listings(peer: &mut CifsPeer) {
             resume_name: last.as_bytes(),
             max_data: 20_000,
         };
-        let told = peer.expect(CifsCommand::Transaction2, |out| next.encode(out));
-        let found = FoundNames::decode(&told.parameters, &told.data).unwrap();
+        let answer = peer.expect(CifsCommand::Transaction2, |out| next.encode(out));
+        let found = FoundNames::decode(&answer.parameters, &answer.data).unwrap();
         names.extend(found.names(CLASS).unwrap());
         is_over = found.end_of_search;
     }
@@ -470,41 +470,41 @@ fn notifications(peer: &mut CifsPeer) {
     };
     let watch = |out: &mut Vec<u8>| request.encode(out);
     let path = name("noticed");
-    let told = noticed(peer, &request, &path);
-    assert_eq!(told.status, NtStatus::SUCCESS);
+    let answer = noticed(peer, &request, &path);
+    assert_eq!(answer.status, NtStatus::SUCCESS);
     assert!(
-        told.parameters[12..].starts_with(path.as_bytes()),
-        "{told:?}"
+        answer.parameters[12..].starts_with(path.as_bytes()),
+        "{answer:?}"
     );
     // Samba does not say STATUS_NOTIFY_ENUM_DIR in CIFS.
     let narrow = NotifyChangeRequest {
         max_parameters: 1,
         ..request
     };
-    let told = noticed(peer, &narrow, &path);
-    assert_eq!(told.status, NtStatus::SUCCESS);
-    assert!(told.parameters.is_empty() && told.data.is_empty());
+    let answer = noticed(peer, &narrow, &path);
+    assert_eq!(answer.status, NtStatus::SUCCESS);
+    assert!(answer.parameters.is_empty() && answer.data.is_empty());
     peer.begin(CifsCommand::NtTransact, 2, watch);
     // The deletion may have been noted for the watch of before.
     peer.connection
         .cancel(peer.session, 2, &mut peer.out)
         .unwrap();
-    let told = peer.answer(2);
+    let answer = peer.answer(2);
     assert!(
-        [NtStatus::CANCELLED, NtStatus::SUCCESS].contains(&told.status),
-        "{told:?}"
+        [NtStatus::CANCELLED, NtStatus::SUCCESS].contains(&answer.status),
+        "{answer:?}"
     );
     peer.close(directory.file);
 }
 
 /// Changes a name until the server has noticed that.
-fn noticed(peer: &mut CifsPeer, watch: &NotifyChangeRequest, path: &WireName) -> Told {
+fn noticed(peer: &mut CifsPeer, watch: &NotifyChangeRequest, path: &WireName) -> OwnedAnswer {
     peer.begin(CifsCommand::NtTransact, 1, |out| watch.encode(out));
     for _ in 0..100 {
         let file = peer.create(&new_file(path)).file;
         peer.close(file);
         peer.expect(CifsCommand::Delete, |out| delete(path, out));
-        if peer.told.iter().any(|told| told.tag == 1) {
+        if peer.answers.iter().any(|answer| answer.tag == 1) {
             break;
         }
         // Samba may miss changes that follow the request at once.
@@ -539,9 +539,9 @@ fn breaks(peer: &mut CifsPeer, other: &mut CifsPeer) {
         .echo(peer.session, 7, &mut peer.out)
         .unwrap();
     assert_eq!(peer.answer(7).status, NtStatus::SUCCESS);
-    let told = other.answer(3);
-    assert_eq!(told.status, NtStatus::SUCCESS);
-    other.close(CifsCreated::decode(&told.message).unwrap().file);
+    let answer = other.answer(3);
+    assert_eq!(answer.status, NtStatus::SUCCESS);
+    other.close(CifsCreated::decode(&answer.message).unwrap().file);
     peer.close(file);
     peer.expect(CifsCommand::Delete, |out| delete(&path, out));
 }

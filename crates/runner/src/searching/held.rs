@@ -69,10 +69,10 @@ pub fn within_this_machine(plan: &mut Plan) -> Result<(HeldMost, Option<String>)
             plan.only_mut().clients = vec![most];
             // One more is that of the run.
             let most = u64::from(most) + 1;
-            let told = format!(
+            let note = format!(
                 "the search ends at {most} sessions, as many as this machine can hold: {error}"
             );
-            Ok((HeldMost::Machine(error.to_string()), Some(told)))
+            Ok((HeldMost::Machine(error.to_string()), Some(note)))
         }
     }
 }

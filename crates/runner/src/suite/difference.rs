@@ -20,8 +20,8 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
                 Some(url) => std::slice::from_ref(url),
                 None => &server.settings,
             };
-            let told = [place, &server.client].concat();
-            format!("`{}` ({})", server.name, told.join("; "))
+            let details = [place, &server.client].concat();
+            format!("`{}` ({})", server.name, details.join("; "))
         }))
     };
     other("the name", old.name.clone(), new.name.clone())
@@ -88,11 +88,11 @@ pub(super) fn between_machines(old: &MachineDoc, new: &MachineDoc) -> Option<Str
             ("number of CPUs", cpus),
         ]
     };
-    let told = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_owned());
+    let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".to_owned());
     let pairs = facts(old).into_iter().zip(facts(new));
     let differences: Vec<_> = pairs
         .filter(|(old, new)| old != new)
-        .map(|((what, old), (_, new))| format!("{what} {}, not {}", told(old), told(new)))
+        .map(|((what, old), (_, new))| format!("{what} {}, not {}", known(old), known(new)))
         .collect();
     Some(format!(
         "load from another machine, or from this one before it changed ({})",
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_server_is_another_one_where_program_or_storage_differ() {
-        let told = |software: Option<&str>, storage: Option<[&str; 2]>| Disclosure {
+        let disclosed = |software: Option<&str>, storage: Option<[&str; 2]>| Disclosure {
             flush: FlushDoc::Honours,
             software: software.map(str::to_owned),
             storage: storage.map(|[filesystem, source]| StorageDoc {
@@ -143,7 +143,7 @@ mod tests {
             ..Disclosure::default()
         };
         let disk = Some(["ext4", "/dev/sda1"]);
-        let was = told(Some("Samba 4.17"), disk);
+        let was = disclosed(Some("Samba 4.17"), disk);
         let old = ServerDoc {
             url: "smb://ann@host/s".to_owned(),
             auth: None,
@@ -164,17 +164,17 @@ mod tests {
         };
         for (now, difference) in [
             (was, None),
-            (told(None, None), None),
+            (disclosed(None, None), None),
             (
-                told(Some("Samba 4.18"), disk),
+                disclosed(Some("Samba 4.18"), disk),
                 Some("as Samba 4.17, not as Samba 4.18"),
             ),
             (
-                told(Some("Samba 4.17"), Some(["tmpfs", "tmpfs"])),
+                disclosed(Some("Samba 4.17"), Some(["tmpfs", "tmpfs"])),
                 Some("on ext4 of /dev/sda1, not on tmpfs, in memory"),
             ),
             (
-                told(None, Some(["ext4", "/dev/sdb1"])),
+                disclosed(None, Some(["ext4", "/dev/sdb1"])),
                 Some("on ext4 of /dev/sda1, not on ext4 of /dev/sdb1"),
             ),
         ] {
@@ -203,9 +203,9 @@ mod tests {
             cpus: Some(2),
             ..restarted
         };
-        let told = "load from another machine, or from this one before it changed (kernel 6.1, \
+        let expected = "load from another machine, or from this one before it changed (kernel 6.1, \
                     not 6.12; CPU Some CPU, not unknown; number of CPUs 4, not 2)";
-        assert_eq!(between_machines(&old, &other).as_deref(), Some(told));
+        assert_eq!(between_machines(&old, &other).as_deref(), Some(expected));
     }
 
     #[test]

@@ -58,21 +58,21 @@ impl PassPart {
 }
 
 /// Formats a number of parts: `2 load points`, `1 load point and 2 searches`.
-pub(super) fn told(parts: &[PassPart]) -> String {
+pub(super) fn counted_parts(parts: &[PassPart]) -> String {
     let searches = parts
         .iter()
         .filter(|part| **part == PassPart::Search)
         .count();
     let points = parts.len() - searches;
-    let told_points = counted(points as u64, "load point");
-    let told_searches = match searches {
+    let counted_points = counted(points as u64, "load point");
+    let counted_searches = match searches {
         1 => "1 search".to_owned(),
         several => format!("{several} searches"),
     };
     match (points, searches) {
-        (_, 0) => told_points,
-        (0, _) => told_searches,
-        _ => format!("{told_points} and {told_searches}"),
+        (_, 0) => counted_points,
+        (0, _) => counted_searches,
+        _ => format!("{counted_points} and {counted_searches}"),
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
                 "2 load points and 2 searches",
             ),
         ] {
-            assert_eq!(told(parts), text);
+            assert_eq!(counted_parts(parts), text);
         }
     }
 }

@@ -34,13 +34,13 @@ pub(super) fn remove_remains(suite: &Suite, folder: &mut Folder, observer: &dyn 
             } => clean(suite, server, directory, url.as_deref()),
         };
         let Err(why) = removed else { continue };
-        let told = |reason: &str| format!("what an earlier suite left remains: {reason}");
+        let message = |reason: &str| format!("what an earlier suite left remains: {reason}");
         match why {
-            Stay::For(reason) => observer.note(&told(&reason)),
+            Stay::For(reason) => observer.note(&message(&reason)),
             Stay::On(url, reason) => {
                 let dialects = DialectRange::ALL;
                 let url = url.as_str();
-                observer.left_behind(&told(&reason), LeftShare { url, dialects });
+                observer.left_behind(&message(&reason), LeftShare { url, dialects });
             }
         }
         stay.push(remains.clone());

@@ -234,7 +234,7 @@ impl<'a> Runner<'a> {
                 };
                 self.tell(&format!(
                     "{name}: {} not measured: {reason}",
-                    parts::told(&missing)
+                    parts::counted_parts(&missing)
                 ));
                 // A server that never started is worse than one that failed under
                 // load.

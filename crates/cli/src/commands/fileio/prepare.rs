@@ -14,7 +14,7 @@ use crate::args::FileioArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
-use crate::recycled::{judge, told};
+use crate::recycled::{described, judge};
 use crate::signals;
 
 /// Interval between two updates of the progress.
@@ -99,7 +99,7 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     let removed = removed?;
     let directory = removed.directory.as_deref();
     let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
-    let text = directory.unwrap_or_default() + &told(&removed.bins);
+    let text = directory.unwrap_or_default() + &described(&removed.bins);
     if text.is_empty() {
         print("nothing to remove\n")?;
     } else {

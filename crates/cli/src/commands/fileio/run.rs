@@ -163,7 +163,7 @@ fn kept_every(time: Option<Duration>) -> u64 {
 
 /// Returns the interval for interim figures in whole seconds. The requested
 /// interval is rounded up to a multiple of the recorded one.
-fn told_every(asked_s: u32, time: Option<Duration>) -> u64 {
+fn shown_every(asked_s: u32, time: Option<Duration>) -> u64 {
     u64::from(asked_s).next_multiple_of(kept_every(time))
 }
 
@@ -174,7 +174,7 @@ fn interim(args: &FileioArgs, test: &Fileio) -> Option<LineReport> {
     if asked == 0 {
         return None;
     }
-    let every = told_every(asked, test.time);
+    let every = shown_every(asked, test.time);
     if every != u64::from(asked) && !args.output.quiet {
         complain(format_args!(
             "--report-interval: {asked} s is rounded up to {every} s: a test of over an hour keeps \
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn interim_figures_come_as_asked_for_or_at_the_next_multiple_of_what_is_kept() {
         const HOUR: u64 = 3600;
-        for (asked, time_s, told) in [
+        for (asked, time_s, expected) in [
             (1, 10, 1),
             (7, HOUR, 7),
             (1, HOUR + 1, 2),
@@ -229,10 +229,10 @@ mod tests {
             (u32::MAX, 24 * HOUR, 4_294_967_304),
         ] {
             let time = Duration::from_secs(time_s);
-            assert_eq!(told_every(asked, Some(time)), told, "{asked} {time_s}");
+            assert_eq!(shown_every(asked, Some(time)), expected, "{asked} {time_s}");
         }
         // A test with a number of events and no time limit has the shortest
         // interval.
-        assert_eq!(told_every(1, None), 1);
+        assert_eq!(shown_every(1, None), 1);
     }
 }

@@ -51,8 +51,8 @@ fn bound(request: &mut RunRequest, hosts: &Hosts) -> Result<HeldMost, Failure> {
         },
     };
     let mut plan = hosts.with_part(request.plan(target));
-    let (most, told) = within_this_machine(&mut plan)?;
+    let (most, message) = within_this_machine(&mut plan)?;
     request.draft.only_mut().clients = plan.work.load_points();
-    told.into_iter().for_each(complain);
+    message.into_iter().for_each(complain);
     Ok(most)
 }

@@ -39,7 +39,7 @@ fn trials() -> Trials {
 }
 
 #[test]
-fn everything_known_is_told() {
+fn everything_known_is_reported() {
     let probe = Probe {
         session: SessionFacts {
             negotiated: Negotiated {

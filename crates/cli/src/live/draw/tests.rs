@@ -61,7 +61,7 @@ fn view() -> LiveView {
         phase: "point 7/8: 8 clients, measuring 12/30 s, 903.0 Mbit/s, p99 1.23 ms".to_owned(),
         remaining: Remaining {
             share: 0.7,
-            told: "1m 5s left".to_owned(),
+            words: "1m 5s left".to_owned(),
         },
         now_s: 100.2,
         seconds: (1..=100).map(|at_s| second(at_s.into())).collect(),

@@ -128,14 +128,14 @@ fn invalid_load_points_come_before_cautions() {
     let last = doc.load_points.last_mut().unwrap();
     last.valid = false;
     last.invalid_reason = Some("2 errors\x1b[m".to_owned());
-    let told = format!(
+    let message = format!(
         "not valid at {}: 2 errors?[m",
         counted(last.clients.into(), "client")
     );
     let mut figures = LiveFigures::default();
     figures.points(&doc);
     let view = figures.view(0.0);
-    assert_eq!(view.problems[0], (Tone::Problem, told));
+    assert_eq!(view.problems[0], (Tone::Problem, message));
     let found: Vec<_> = view.curve.iter().map(|point| point.clients).collect();
     assert_eq!(found, clients);
     assert_eq!(view.curve.last().unwrap().standing, Standing::Invalid);

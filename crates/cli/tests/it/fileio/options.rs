@@ -3,7 +3,7 @@
 use crate::support::{Lab, Place, embedded};
 
 #[test]
-fn what_cannot_be_is_told_before_anything_is_written() {
+fn what_cannot_be_is_reported_before_anything_is_written() {
     let place = Place::new();
     let server = embedded();
     let url = server.url();
@@ -80,7 +80,7 @@ fn what_cannot_be_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn what_only_the_server_can_refuse_is_told_and_large_blocks_are_split() {
+fn what_only_the_server_can_refuse_is_reported_and_large_blocks_are_split() {
     let place = Place::new();
     let small = Lab::start(&place, &["embedded", "--capacity=8MiB"]);
     let fileio = |command: &str, options: &[&str]| {
@@ -119,9 +119,9 @@ fn what_only_the_server_can_refuse_is_told_and_large_blocks_are_split() {
 /// Options of sysbench that have no meaning in SMB. Their defaults give no message,
 /// other values do.
 #[test]
-fn options_of_sysbench_without_an_effect_are_told() {
+fn options_of_sysbench_without_an_effect_are_reported() {
     let place = Place::new();
-    for (options, told) in [
+    for (options, expected) in [
         (
             [
                 "--file-io-mode=sync",
@@ -148,7 +148,7 @@ fn options_of_sysbench_without_an_effect_are_told() {
         let found: Vec<_> = lines
             .filter(|line| line.contains(" changes nothing: "))
             .collect();
-        assert_eq!(found.len(), told, "{said:?}");
+        assert_eq!(found.len(), expected, "{said:?}");
         for (line, option) in found.iter().zip(options) {
             assert!(line.contains(option), "{said:?}");
         }

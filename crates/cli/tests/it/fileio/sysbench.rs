@@ -176,7 +176,7 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
         if !options.contains(&"--threads=2") {
             assert_eq!(
                 sequence_of(&doc, theirs.requests.len()),
-                told(&theirs, &mode),
+                determined(&theirs, &mode),
                 "{options:?}"
             );
         }
@@ -189,7 +189,7 @@ fn the_same_options_make_the_same_requests_as_with_sysbench() {
 
 /// Returns the requests of sysbench; of random requests only the part that does not
 /// depend on chance.
-fn told(sysbench: &Sysbench, mode: &str) -> Vec<Request> {
+fn determined(sysbench: &Sysbench, mode: &str) -> Vec<Request> {
     let requests = sysbench.requests.iter().copied();
     requests
         .map(|request| placed(request, mode.contains("rnd")))

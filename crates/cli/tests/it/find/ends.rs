@@ -135,7 +135,7 @@ fn log_ons_are_too_many_where_every_fiftieth_is_refused() {
 }
 
 #[test]
-fn sessions_that_are_interrupted_while_they_are_set_up_are_told() {
+fn sessions_that_are_interrupted_while_they_are_set_up_are_reported() {
     let server = server(EmbeddedOptions::default());
     let door = open_door(server.address(), DoorPolicy::LetIn);
     let (place, url) = (Place::new(), door.url());

@@ -9,7 +9,7 @@ use super::{clients, entries, has_samba, named, pass, read, start, suite, with};
 use crate::support::{Place, embedded, free_port, text, wait_until};
 
 #[test]
-fn a_killed_suite_goes_on_where_it_stopped_and_cleans_up() {
+fn a_killed_suite_continues_where_it_stopped_and_cleans_up() {
     if !has_samba() {
         return;
     }
@@ -159,12 +159,12 @@ fn what_a_suite_left_elsewhere_is_not_forgotten() {
         &with(&[text(&file), &named, "--quiet"]),
     );
     assert_eq!(said.code(), Some(0), "{said:?}");
-    let told = format!(
+    let message = format!(
         "smbench: what an earlier suite left remains: directory '{}'; remove it with: smbench \
          cleanup '{mistaken}'\n",
         directory("1")
     );
-    assert_eq!(said.stderr, told);
+    assert_eq!(said.stderr, message);
     assert_eq!(server.memory().paths(), Vec::<String>::new());
     let noted = read(&place.path("study/.running"));
     assert_eq!(noted, serde_json::json!([{"share": elsewhere}]));

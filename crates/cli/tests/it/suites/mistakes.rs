@@ -89,8 +89,8 @@ fn a_study_does_not_go_on_on_another_machine() {
     // If all is measured, nothing can be mixed up. A reader is informed.
     suite(&place, server.password(), &args).succeeded();
     let page = fs::read_to_string(place.path("study/report/report.md")).unwrap();
-    let told = "not the same machine generated the load of all passes";
-    assert!(page.contains(told), "{page}");
+    let message = "not the same machine generated the load of all passes";
+    assert!(page.contains(message), "{page}");
 
     fs::remove_file(path(2)).unwrap();
     let said = suite(&place, server.password(), &args);

@@ -204,7 +204,7 @@ fn the_limits_of_two_servers_are_compared() {
 
 /// Load points that differ in their rate are measured once each, also after an interruption.
 #[test]
-fn a_suite_with_a_list_of_rates_goes_on_where_it_was_interrupted() {
+fn a_suite_with_a_list_of_rates_continues_where_it_was_interrupted() {
     let server = limited(100);
     let place = Place::new();
     let rates = "clients = \"4\"\n[run]\nduration = \"300ms\"\nramp_up = \"50ms\"\n\

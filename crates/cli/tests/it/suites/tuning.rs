@@ -45,8 +45,8 @@ kind = "tuning"
     // The setting is listed with the server, and is the only difference.
     let servers = &read(&place.path("study/study.json"))["servers"];
     assert!(servers[0]["client"].is_null(), "{servers}");
-    let told = ["oplock = batch", "credits = 32"];
-    assert_eq!(servers[1]["client"], serde_json::json!(told));
+    let listed = ["oplock = batch", "credits = 32"];
+    assert_eq!(servers[1]["client"], serde_json::json!(listed));
     assert!(
         said.stdout.contains("oplock = batch; credits = 32"),
         "{said:?}"

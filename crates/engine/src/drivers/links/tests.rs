@@ -33,7 +33,7 @@ fn choose(links: &mut Links, fitting: &[usize]) -> Result<(), Busy> {
 }
 
 #[tokio::test]
-async fn want_of_room_is_told_from_want_of_credits() {
+async fn lack_of_room_differs_from_lack_of_credits() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     let mut links = two(&server).await;
     let mut scratch = Scratch::default();

@@ -289,8 +289,11 @@ mod tests {
             let share = of(10.0 + idle, 5.0 + user).busy_since(&of(10.0, 5.0), elapsed);
             share.map(|(share, _)| (share * 1000.0).round() / 1000.0)
         };
-        let told = busy(0.001, 1.0, 60.0).unwrap_err();
-        assert!(told.contains("slower than time, 1.0 s of 60.0 s"), "{told}");
+        let message = busy(0.001, 1.0, 60.0).unwrap_err();
+        assert!(
+            message.contains("slower than time, 1.0 s of 60.0 s"),
+            "{message}"
+        );
         // The counters cover half of the time, as if half of the CPUs were switched
         // off.
         assert_eq!(busy(15.0, 15.0, 60.0), Ok(0.5));

@@ -243,7 +243,7 @@ mod tests {
     /// The forwarder shares the socket with a process of a lower number, and the
     /// kernel shortens its name.
     #[test]
-    fn one_that_passes_connections_on_is_told_wherever_it_stands() {
+    fn one_that_passes_connections_on_is_found_wherever_it_stands() {
         let folder = tempfile::tempdir().unwrap();
         for (name, known_as) in [
             ("pasta.avx2", "pasta.avx2"),

@@ -44,7 +44,7 @@ fn a_finding_needs_both_controls() {
 }
 
 #[test]
-fn what_was_seen_decides_and_is_told() {
+fn what_was_seen_decides_and_is_reported() {
     use FlushPolicy::{Honours, Ignores, Unknown};
     let sightings = |looks, seen| Sightings { looks, seen };
     // Each row: flushes seen in 32 FLUSHes, in 32 pauses, and in 8 syncs if a

@@ -45,7 +45,7 @@ impl CpuReader {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()?;
-        let (tell, told) = oneshot::channel();
+        let (tell, receiver) = oneshot::channel();
         std::thread::Builder::new()
             .name("smbench-cpu".to_owned())
             .spawn(move || {
@@ -56,7 +56,7 @@ impl CpuReader {
                 // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
             })?;
-        Ok(Self(told))
+        Ok(Self(receiver))
     }
 
     /// Returns the readings when the window is over; `None` only if the thread

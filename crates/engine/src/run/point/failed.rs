@@ -57,7 +57,7 @@ pub(super) fn differing(ops: &Tally) -> Option<String> {
         let is_consequence = *seen == OperationFailure::Status(NtStatus::FILE_CLOSED);
         (is_consequence, Reverse(kinds.values().sum::<u64>()))
     });
-    let told = results.iter().map(|(seen, kinds)| {
+    let descriptions = results.iter().map(|(seen, kinds)| {
         let mut kinds: Vec<_> = kinds.iter().collect();
         kinds.sort_by_key(|(_, count)| Reverse(**count));
         let names = kinds.iter().map(|(kind, _)| kind.name().to_owned());
@@ -68,7 +68,7 @@ pub(super) fn differing(ops: &Tally) -> Option<String> {
         "{differing} of {all} operations ({}) did not go as recorded, and at most {limit} % may: \
          {}",
         percent(share),
-        first_of(told)
+        first_of(descriptions)
     ))
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     /// Returns the clause for ten answered reads and the given numbers of failures.
-    fn told(failures: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
+    fn described(failures: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
         let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         for _ in 0..10 {
             recorder.success(OpKind::Read, 1, Nanos(1));
@@ -170,12 +170,12 @@ mod tests {
                 Some("1 of 11 operations failed with wrong data (read)"),
             ),
         ] {
-            assert_eq!(told(failures).as_deref(), expected);
+            assert_eq!(described(failures).as_deref(), expected);
         }
     }
 
     /// Returns the clause for 990 operations as recorded and these others.
-    fn told_of_replay(differences: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
+    fn described_of_replay(differences: &[(OpKind, OperationFailure, u32)]) -> Option<String> {
         let mut recorder = Recorder::expecting([OpKind::Read], &LoadModel::default());
         for _ in 0..990 {
             recorder.success(OpKind::Read, 1, Nanos(1));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_that_differs_too_much_is_told_with_results_and_operations() {
+    fn a_replay_that_differs_too_much_is_reported_with_results_and_operations() {
         let gone = OperationFailure::Status(NtStatus::OBJECT_PATH_NOT_FOUND);
         let closed = OperationFailure::Status(NtStatus::FILE_CLOSED);
         let kinds = |seen, kinds: &[OpKind], count| {
@@ -203,8 +203,8 @@ mod tests {
             of.collect::<Vec<_>>()
         };
         // One in a hundred is not more than one in a hundred.
-        assert_eq!(told_of_replay(&[]), None);
-        assert_eq!(told_of_replay(&[(OpKind::Flush, gone, 10)]), None);
+        assert_eq!(described_of_replay(&[]), None);
+        assert_eq!(described_of_replay(&[(OpKind::Flush, gone, 10)]), None);
         for (differences, expected) in [
             (
                 vec![(OpKind::Flush, gone, 11)],
@@ -224,7 +224,7 @@ mod tests {
                  STATUS_FILE_CLOSED (flush, close, read and 1 more)",
             ),
         ] {
-            assert_eq!(told_of_replay(&differences).as_deref(), Some(expected));
+            assert_eq!(described_of_replay(&differences).as_deref(), Some(expected));
         }
     }
 }

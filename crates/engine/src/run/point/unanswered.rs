@@ -72,33 +72,33 @@ mod tests {
         let mut ops = Tally::default();
         ops.add(&recorder, Phase::Before);
         recorder.clear();
-        let told = nothing_completed(&ops);
+        let message = nothing_completed(&ops);
         let nothing = "no operation completed in the window: no request was in flight; \
                        1 operation completed before it";
-        assert_eq!(told, nothing);
-        let mut told = |kind, waited| {
+        assert_eq!(message, nothing);
+        let mut after = |kind, waited| {
             recorder.clear();
             recorder.in_flight(kind, Nanos(waited));
             ops.add(&recorder, Phase::Outside);
             in_flight(&ops).unwrap()
         };
-        let first = told(OpKind::LogOn, 2900 * MS);
+        let first = after(OpKind::LogOn, 2900 * MS);
         assert_eq!(first, "1 log_on was in flight for 2.9 s");
-        told(OpKind::LogOn, 250 * MS);
-        let kinds = told(OpKind::Read, 4800 * MS);
+        after(OpKind::LogOn, 250 * MS);
+        let kinds = after(OpKind::Read, 4800 * MS);
         let two = "2 log_on and 1 read were in flight, the longest for 4.8 s";
         assert_eq!(kinds, two);
         for kind in [OpKind::Write, OpKind::Echo, OpKind::Flush] {
-            told(kind, 1);
+            after(kind, 1);
         }
-        let parts = told(OpKind::SessionLogOn, 3600 * MS);
+        let parts = after(OpKind::SessionLogOn, 3600 * MS);
         let many = "2 log_on, 1 read, 1 write and 2 of other kinds (1 in session_log_on) were in \
                     flight, the longest for 4.8 s";
         assert_eq!(parts, many);
-        let told = nothing_completed(&Tally::default());
+        let message = nothing_completed(&Tally::default());
         assert!(
-            told.ends_with("; no operation completed before it"),
-            "{told}"
+            message.ends_with("; no operation completed before it"),
+            "{message}"
         );
     }
 }

@@ -338,7 +338,7 @@ fn check_cuts(server: &Server, sessions: &SessionsSpec, connections: usize, grou
 }
 
 #[test]
-fn a_cut_group_goes_on_in_new_sessions() {
+fn a_cut_group_continues_in_new_sessions() {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
     check_cuts(&(&server).into(), &SessionsSpec::default(), 2, 2);
     let shared = SessionsSpec {

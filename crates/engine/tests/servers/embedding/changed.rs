@@ -72,8 +72,8 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
             let outcome = execute(run, &mut Unobserved, &cancel);
             let error = outcome.err().unwrap();
             assert!(matches!(error, RunError::Plan(_)), "{error}");
-            let told = error.to_string();
-            assert_eq!(told, format!("failed to run the plan: {words}"));
+            let message = error.to_string();
+            assert_eq!(message, format!("failed to run the plan: {words}"));
         }
     }
 }

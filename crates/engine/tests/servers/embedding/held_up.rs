@@ -64,7 +64,7 @@ fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
 }
 
 #[test]
-fn progress_goes_on_when_a_turn_was_missed() {
+fn progress_continues_when_a_turn_was_missed() {
     // The first report is at 500 ms; it blocks until after the next report is due.
     let (_, shown) = observed(0, 2_000, 600);
     let measuring = shown.iter().filter(|&&stage| stage == Stage::Measuring);

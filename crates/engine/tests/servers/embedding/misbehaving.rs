@@ -206,12 +206,12 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
             let run = Run::of(&plan).on_target(server, Misbehaving(wrong), drawn(&plan));
             execute(run, &mut Unobserved, &Cancel::default())
         };
-        let told = match outcome {
+        let message = match outcome {
             Err(RunError::Session(error)) => error.to_string(),
             Err(error) => panic!("{wrong:?}: {error}"),
             Ok(record) => record.load_points[0].dropouts[0].reason.clone(),
         };
-        assert!(told.contains(words), "{wrong:?}: {told}");
+        assert!(message.contains(words), "{wrong:?}: {message}");
     }
 }
 
@@ -271,7 +271,7 @@ impl Driver for Panicker {
 }
 
 #[test]
-fn a_panic_is_told_of_whose_it_is() {
+fn a_panic_names_whose_it_is() {
     let plan = plan(
         "read-4k",
         RunOptions {
@@ -307,7 +307,7 @@ fn a_panic_is_told_of_whose_it_is() {
         ),
     ] {
         let outcome = execute(run, &mut Unobserved, &cancel);
-        let told = outcome.err().unwrap().to_string();
-        assert!(told.ends_with(words), "{told}");
+        let message = outcome.err().unwrap().to_string();
+        assert!(message.ends_with(words), "{message}");
     }
 }

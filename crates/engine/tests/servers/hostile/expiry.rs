@@ -80,7 +80,7 @@ fn renewals(point: &LoadPointRecord) -> u64 {
 }
 
 #[test]
-fn one_that_expires_amid_requests_in_flight_goes_on() {
+fn one_that_expires_amid_requests_in_flight_continues() {
     for outstanding in [1, 16] {
         let options = RunOptions {
             work: WorkSpec {

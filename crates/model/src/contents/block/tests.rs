@@ -133,7 +133,7 @@ fn no_write_repeats_what_another_has_written() {
 
 /// Words 0, 1 and 3 of both blocks are the same, and so is word 61.
 #[test]
-fn a_tear_is_told_from_damage() {
+fn a_tear_differs_from_damage() {
     let later = Stamp {
         generation: 9,
         ..STAMP

@@ -332,7 +332,7 @@ fn other_clients_files_and_offsets_are_foreign() {
 }
 
 #[test]
-fn files_are_told_apart() {
+fn files_are_distinguished() {
     let mut ledger = ledger();
     let stamp = ledger.write_issued(1, 0, 512);
     ledger.write_done(1, 0, 512);

@@ -86,7 +86,7 @@ mod tests {
         let batch = "oplock = \"batch\"\nsign = \"required\"";
         assert_eq!(problem("cifs", batch), None);
         assert_eq!(problem("cifs..3.1.1", batch), None);
-        for (options, told) in [
+        for (options, message) in [
             ("encrypt = \"required\"", "CIFS cannot encrypt"),
             ("cipher = \"aes-128-gcm\"", "CIFS cannot encrypt"),
             (
@@ -99,7 +99,7 @@ mod tests {
         ] {
             for dialects in ["cifs", "cifs..3.1.1"] {
                 let problem = problem(dialects, options).unwrap();
-                assert!(problem.contains(told), "{problem}");
+                assert!(problem.contains(message), "{problem}");
             }
         }
         let several = problem("cifs", "connections_per_session = 2").unwrap();

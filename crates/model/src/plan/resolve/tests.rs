@@ -98,7 +98,7 @@ fn every_builtin_profile_runs_and_can_be_verified() {
 fn what_a_replay_cannot_have_is_refused() {
     let replay = recorded();
     let none = RunOptions::default;
-    for (options, told) in [
+    for (options, expected) in [
         (
             RunOptions {
                 work: WorkSpec {
@@ -162,7 +162,10 @@ fn what_a_replay_cannot_have_is_refused() {
             "timing: timing is recorded, but my.txt has no times: give fast, or a file with times",
         ),
     ] {
-        assert_eq!(resolve(&replay, &options).unwrap_err().to_string(), told);
+        assert_eq!(
+            resolve(&replay, &options).unwrap_err().to_string(),
+            expected
+        );
     }
     let loops = RunOptions {
         work: WorkSpec {

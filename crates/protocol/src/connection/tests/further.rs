@@ -41,7 +41,7 @@ fn connected(status: NtStatus, sign: bool) -> Vec<u8> {
 }
 
 /// Passes `message` to `connection`. Returns the tree of a TREE_CONNECT.
-fn told(connection: &mut Connection, message: &[u8]) -> Result<TreeId, ProtocolError> {
+fn passed(connection: &mut Connection, message: &[u8]) -> Result<TreeId, ProtocolError> {
     let mut frame = (message.len() as u32).to_be_bytes().to_vec();
     frame.extend_from_slice(message);
     let mut inbound = Inbound::default();
@@ -80,7 +80,7 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
         );
         assert_eq!(header.flags.contains(Flags::SIGNED), is_signed);
         assert_eq!(signer().verify(&mut message), is_signed);
-        let plain = told(&mut connection, &connected(NtStatus::SUCCESS, false));
+        let plain = passed(&mut connection, &connected(NtStatus::SUCCESS, false));
         if is_signed {
             assert_eq!(plain, Err(ProtocolError::Signature("TREE_CONNECT")));
         } else {
@@ -92,7 +92,7 @@ fn in_3_1_1_a_tree_connect_is_signed_and_so_is_its_answer() {
     connection
         .tree_connect(SessionIndex::FIRST, 5, &path, &mut out)
         .unwrap();
-    let tree = told(&mut connection, &connected(NtStatus::SUCCESS, true)).unwrap();
+    let tree = passed(&mut connection, &connected(NtStatus::SUCCESS, true)).unwrap();
     out.clear();
     connection
         .tree_disconnect(SessionIndex::FIRST, 5, tree, &mut out)
@@ -123,8 +123,12 @@ fn a_tampered_answer_to_a_tree_connect_is_noticed() {
             .unwrap();
         let mut tampered = genuine.clone();
         tampered[at] ^= 1;
-        let told = told(&mut connection, &tampered);
-        assert_eq!(told, Err(ProtocolError::Signature("TREE_CONNECT")), "{at}");
+        let passed = passed(&mut connection, &tampered);
+        assert_eq!(
+            passed,
+            Err(ProtocolError::Signature("TREE_CONNECT")),
+            "{at}"
+        );
     }
 }
 

@@ -78,7 +78,7 @@ fn signed(mut message: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_session_goes_on_where_it_was() {
+fn a_session_continues_where_it_was() {
     let mut connection = anonymous();
     let before = echo(&mut connection, 1);
     let first = begin(&mut connection);

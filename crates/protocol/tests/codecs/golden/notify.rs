@@ -10,7 +10,7 @@ use smbench_protocol::header::{Command, Flags, HEADER_LEN, Header};
 use super::{body, id};
 
 #[test]
-fn a_change_is_told_late() {
+fn a_change_is_reported_late() {
     let request = ChangeNotifyRequest {
         directory: id(0x2d90_98aa, 0xd03b_eaff),
         flags: 0,
@@ -40,7 +40,7 @@ fn a_change_is_told_late() {
 }
 
 #[test]
-fn changes_that_do_not_fit_are_not_told() {
+fn changes_that_do_not_fit_are_not_reported() {
     let response = captured!("3.1.1", "notify-enum-dir");
     let status = Header::decode(&response).map(|it| it.status);
     assert_eq!(status, Ok(NtStatus::NOTIFY_ENUM_DIR));

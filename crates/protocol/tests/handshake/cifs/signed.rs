@@ -57,7 +57,7 @@ fn logging_on(policy: Policy, mode: u8) -> (CifsPair, Vec<u8>) {
         signing: policy,
         ..user()
     });
-    pair.goes_on(|_| {}, &negotiate(USERS | mode, CAPABILITIES));
+    pair.continues(|_| {}, &negotiate(USERS | mode, CAPABILITIES));
     let key = key_of(&pair.body);
     (pair, key)
 }
@@ -161,9 +161,9 @@ fn the_next_answer_proves_a_server_that_does_not_sign_the_first() {
 fn a_guest_of_a_server_that_requires_signatures_does_not_sign() {
     let mut pair = CifsPair::new(config());
     let mode = USERS | SIGNS | SIGNS_ALWAYS;
-    pair.goes_on(|_| {}, &negotiate(mode, CAPABILITIES));
+    pair.continues(|_| {}, &negotiate(mode, CAPABILITIES));
     assert_eq!(pair.asked.flags2, SIGNED);
-    pair.goes_on(|header| header.uid = 0x51, &session_setup(IS_GUEST));
+    pair.continues(|header| header.uid = 0x51, &session_setup(IS_GUEST));
     assert_eq!(pair.asked.flags2, cifs_flags2::REQUEST);
     let done = pair.answer(|header| header.tid = 9, &tree_connect(DISK));
     let Ok(CifsProgress::Ready(connection)) = done else {

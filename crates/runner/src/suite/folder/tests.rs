@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn a_damaged_pass_can_be_deleted_and_one_of_a_newer_build_is_kept() {
-    let told = |text: &str| {
+    let message = |text: &str| {
         let error = RunDoc::parse(text.as_bytes(), Path::new("pass-1.json")).unwrap_err();
         unreadable(error).to_string()
     };
@@ -12,9 +12,9 @@ fn a_damaged_pass_can_be_deleted_and_one_of_a_newer_build_is_kept() {
         "{}",
         r#"{"schema_version": 1}"#,
     ] {
-        let text = told(damaged);
+        let text = message(damaged);
         assert!(text.starts_with("failed to read pass-1.json: "), "{text}");
         assert!(text.ends_with(remedy), "{text}");
     }
-    assert!(!told(r#"{"schema_version": 2}"#).contains("delete"));
+    assert!(!message(r#"{"schema_version": 2}"#).contains("delete"));
 }

@@ -122,11 +122,11 @@ impl Runner<'_> {
         let mut plan = self.hosts.with_part(plan);
         let mut search = self.suite.search(pass).cloned();
         if let Some(Search::Sessions(_, bound)) = &mut search {
-            let (most, told) = within_this_machine(&mut plan)
+            let (most, message) = within_this_machine(&mut plan)
                 .map_err(|error| Incomplete::failed(&Failure::from(error)))?;
             *bound = most;
-            if let Some(told) = told {
-                self.tell(&format!("{place}: {told}"));
+            if let Some(message) = message {
+                self.tell(&format!("{place}: {message}"));
             }
         }
         let searching = search.map(|search| Searching::begin(search, self.cancel));
@@ -205,7 +205,7 @@ impl Runner<'_> {
             part,
             search: work.searching.as_ref(),
             probes: match self.points {
-                PointLines::Printed => ProbeLines::Told(self.observer, Some(place)),
+                PointLines::Printed => ProbeLines::Shown(self.observer, Some(place)),
                 PointLines::Hidden => ProbeLines::Hidden,
             },
             log: None,

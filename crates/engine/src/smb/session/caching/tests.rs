@@ -156,7 +156,7 @@ fn what_expired_is_sent_again_before_the_rest() {
 }
 
 #[test]
-fn answers_are_told_apart() {
+fn answers_are_distinguished() {
     let mut cache = cache(Caching::None, Dialect::Smb311);
     let due = DueAcknowledgement {
         session: SessionIndex::FIRST,

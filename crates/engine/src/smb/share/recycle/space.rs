@@ -190,9 +190,9 @@ mod tests {
         assert_eq!(watch.judge(&[9 * GIB + GIB / 4]), None);
         let kept = watch.judge_whole(&[9 * GIB, 9 * GIB + 4096]);
         assert!(matches!(kept, SpaceFinding::Kept(_)), "{kept:?}");
-        let told = "other programs moved the free space: it was 9 GiB before 1 GiB were deleted, \
+        let message = "other programs moved the free space: it was 9 GiB before 1 GiB were deleted, \
                     and is 8 GiB now";
-        let moved = SpaceFinding::Unknown(told.to_owned());
+        let moved = SpaceFinding::Unknown(message.to_owned());
         assert_eq!(watch.judge(&[9 * GIB, 8 * GIB]), Some(moved));
         let moved = watch.judge_whole(&[9 * GIB, 9 * GIB + GIB / 4]);
         assert!(matches!(moved, SpaceFinding::Unknown(_)), "{moved:?}");
