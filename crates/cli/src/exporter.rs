@@ -110,7 +110,7 @@ impl Exporter {
     fn add(&self, interval: &MeasuredInterval<'_>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.clients = interval.point.clients;
-        counts.pass = interval.repeat;
+        counts.pass = interval.point.repeat;
         let ops = interval.ops.ops();
         // As in the sums of the document.
         for (kind, of) in ops.filter(|(kind, _)| kind.is_asked_for()) {
@@ -305,10 +305,10 @@ mod tests {
                 point: PointNumber {
                     number: 1,
                     of: 1,
+                    repeat: 1,
                     clients: 1,
                     rate: None,
                 },
-                repeat: 1,
                 index,
                 start: SystemTime::UNIX_EPOCH,
                 length: Duration::from_secs(1),

@@ -292,6 +292,7 @@ mod tests {
         let point = PointNumber {
             number: 2,
             of: 4,
+            repeat: 1,
             clients: 4,
             rate: None,
         };

@@ -11,8 +11,6 @@ use crate::record::Recorder;
 pub struct MeasuredInterval<'a> {
     /// The load point.
     pub point: PointNumber,
-    /// Number of the pass, from 1.
-    pub repeat: u32,
     /// Number of the interval in the window, from 0.
     pub index: u32,
     /// Start of the interval.
@@ -68,6 +66,8 @@ pub struct PointNumber {
     pub number: u32,
     /// Number of all load points of all passes.
     pub of: u32,
+    /// Number of the pass, from 1.
+    pub repeat: u32,
     /// Number of clients.
     pub clients: u32,
     /// The rate, where it is not the plan's.

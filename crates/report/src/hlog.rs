@@ -73,7 +73,7 @@ impl<W: Write> IntervalLog<W> {
             }
         };
         let mut writer = builder.begin_log_with(&mut text, &mut serializer)?;
-        let load_point = (load(interval), interval.repeat);
+        let load_point = (load(interval), interval.point.repeat);
         if self.load_point.replace(load_point) != Some(load_point) {
             let (load, pass) = load_point;
             writer.write_comment(&format!("{load}, pass {pass}"))?;
@@ -120,7 +120,7 @@ fn load(interval: &MeasuredInterval<'_>) -> Load {
 /// pass will follow.
 fn tag_name(kind: OpKind, interval: &MeasuredInterval<'_>) -> String {
     let (name, load) = (kind.name(), load(interval).number());
-    match (interval.point.of, interval.repeat) {
+    match (interval.point.of, interval.point.repeat) {
         (1, _) => name.to_owned(),
         (_, 1) => format!("{name}-{load}"),
         (_, pass) => format!("{name}-{load}-{pass}"),

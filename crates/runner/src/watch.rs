@@ -299,6 +299,7 @@ mod tests {
         point: PointNumber {
             number: 1,
             of: 1,
+            repeat: 1,
             clients: 1,
             rate: None,
         },

@@ -40,10 +40,16 @@ pub(super) async fn measure(
     let mut number = 0;
     while let Some(load) = course.next(record) {
         number += 1;
-        let PointLoad { clients, rate, .. } = load;
+        let PointLoad {
+            clients,
+            rate,
+            repeat,
+            ..
+        } = load;
         let point = PointNumber {
             number,
             of: course.at_most(),
+            repeat,
             clients: match context.role {
                 RunRole::First(_) => clients,
                 RunRole::Alone | RunRole::Other(_) => context.plan.generator.part.count(clients),

@@ -19,8 +19,6 @@ pub enum RunEvent {
     Interval {
         /// The load point.
         point: PointNumber,
-        /// Number of the pass, from 1.
-        repeat: u32,
         /// Number of the interval in the window, from 0.
         index: u32,
         /// Start of the interval.
@@ -80,7 +78,6 @@ impl Observer for Events {
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
         self.send(RunEvent::Interval {
             point: interval.point,
-            repeat: interval.repeat,
             index: interval.index,
             start: interval.start,
             length: interval.length,

@@ -48,7 +48,6 @@ pub(super) async fn measure(
     load: PointLoad,
     observer: &mut dyn Observer,
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
-    let repeat = load.repeat;
     let plan = &context.plan;
     let populations = population_loads(context, load)?;
     let others = others(context, load).count();
@@ -69,7 +68,7 @@ pub(super) async fn measure(
     };
     let (over, ops, series) = exchange.finish();
     for over in &over {
-        tell(context, (point, repeat), over, observer);
+        tell(context, point, over, observer);
     }
     let mut part = context.role.upstream().map(|_| outcome.clone());
     if let (Some(part), true) = (&mut part, context.cancel.is_cancelled()) {
@@ -102,7 +101,7 @@ pub(super) async fn measure(
         series,
         populations: population_records(context, &populations, (&exchange, dropouts), observed),
     };
-    let mut record = measured.into_record(context, (point, repeat));
+    let mut record = measured.into_record(context, point);
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
         if own.window < record.window.mul_f64(1.0 - APART_MAX) {
             // It is read while this host has load.
@@ -151,14 +150,10 @@ impl PointMeasurements<'_> {
             SetupFailures::EndRun => context.plan.generator.part.count(load.clients),
             SetupFailures::CountUntil(_) => self.outcome.session_setup.len() as u32,
         };
-        self.into_record(context, (PointNumber { clients, ..point }, load.repeat))
+        self.into_record(context, PointNumber { clients, ..point })
     }
 
-    fn into_record(
-        self,
-        context: &Context<'_>,
-        (point, repeat): (PointNumber, u32),
-    ) -> LoadPointRecord {
+    fn into_record(self, context: &Context<'_>, point: PointNumber) -> LoadPointRecord {
         let invalid = self.objection(context, point);
         let window = self.observed.window;
         let (client, machine_busy) = self.seen.usage(window);
@@ -198,7 +193,7 @@ impl PointMeasurements<'_> {
         LoadPointRecord {
             clients: point.clients,
             rate: point.rate,
-            repeat,
+            repeat: point.repeat,
             window_opened: clock::wall_at(observed.schedule.open),
             window: window.into(),
             invalid,

@@ -152,6 +152,7 @@ async fn measure(
     let number = PointNumber {
         number,
         of: number,
+        repeat: load.repeat,
         clients: context.plan.generator.part.count(load.clients),
         rate: load.rate,
     };

@@ -29,10 +29,10 @@ fn interval_log(of: u32, intervals: &[(u32, u32, u32)]) -> Vec<u8> {
             point: PointNumber {
                 number: 1,
                 of,
+                repeat,
                 clients,
                 rate: None,
             },
-            repeat,
             index: 0,
             start: began + Duration::from_secs(second),
             length: Duration::from_secs(1),

@@ -47,6 +47,7 @@ fn view() -> LiveView {
     let present = PointNumber {
         number: 7,
         of: 8,
+        repeat: 2,
         clients: 8,
         rate: None,
     };

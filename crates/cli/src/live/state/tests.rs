@@ -13,6 +13,7 @@ use super::*;
 const POINT: PointNumber = PointNumber {
     number: 1,
     of: 2,
+    repeat: 1,
     clients: 4,
     rate: None,
 };
@@ -82,7 +83,6 @@ fn a_run_without_data_has_a_curve_of_operations() {
 fn add(figures: &mut LiveFigures, point: PointNumber, index: u32, ops: &Recorder) {
     figures.interval(&MeasuredInterval {
         point,
-        repeat: 1,
         index,
         start: SystemTime::UNIX_EPOCH,
         length: Duration::from_secs(1),

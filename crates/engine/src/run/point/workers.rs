@@ -36,7 +36,7 @@ use crate::worker::under_load::{KeptSessions, LoadGone, UnderLoad};
 /// Reports an interval of the window to the observer.
 pub(super) fn tell(
     context: &Context<'_>,
-    (point, repeat): (PointNumber, u32),
+    point: PointNumber,
     over: &EndedInterval,
     observer: &mut dyn Observer,
 ) {
@@ -47,7 +47,6 @@ pub(super) fn tell(
     if let Position::Window(index) = place {
         observer.interval_ended(&MeasuredInterval {
             point,
-            repeat,
             index,
             start: context.started_wall + Duration::from(from.since(context.started)),
             length: to.since(from).into(),
@@ -252,7 +251,7 @@ impl Workers {
         let schedules = (schedule, self.start.subscribe());
         let cpu_reader = CpuReader::start(schedules, cancel, meter, load)?;
         self.start.send_replace(Some(schedule));
-        let followed = self.follow(context, schedule, (point, self.load.repeat), observer);
+        let followed = self.follow(context, schedule, point, observer);
         let (schedule, closed) = followed.await;
         let observed = Observed {
             setup: stood.since(self.begin),
@@ -272,7 +271,7 @@ impl Workers {
         &mut self,
         context: &Context<'_>,
         mut schedule: Schedule,
-        (point, repeat): (PointNumber, u32),
+        point: PointNumber,
         observer: &mut dyn Observer,
     ) -> (Schedule, Nanos) {
         let mut until_steady = UntilSteady::of(&context.plan);
@@ -307,7 +306,7 @@ impl Workers {
             }
             let (live, over) = self.exchange.collect();
             for over in &over {
-                tell(context, (point, repeat), over, observer);
+                tell(context, point, over, observer);
                 if let Some(watched) = &mut until_steady {
                     watched.add(over);
                     if let Some(ended) = watched.ended(schedule, clock::now()) {
