@@ -57,7 +57,7 @@ pub use door::Run;
 pub use events::{Events, RunEvent, events};
 pub use observe::{Observer, Unobserved};
 pub use serve::serve;
-use site::ShareOperations;
+use site::{ShareJob, ShareOperations};
 
 /// Runs a plan to its end, blocking the calling thread. `run` is a [`Plan`], or a [`Run`] that
 /// has load points, operations or a target of your own. Slow code in `observer` is not
@@ -84,13 +84,21 @@ pub fn execute<'a>(
     let course = course.unwrap_or(&mut planned);
     match work {
         RunWork::Plan => {
-            let operations = ShareOperations::of_plan(plan);
-            execute_on_share(plan, operations, RunRole::Alone, course, observer, cancel)
+            let job = ShareJob {
+                plan,
+                operations: ShareOperations::of_plan(plan),
+                role: RunRole::Alone,
+            };
+            execute_on_share(job, course, observer, cancel)
         }
         RunWork::Operations(make) => {
             refuse_own_work(plan)?;
-            let operations = vec![make(plan)];
-            execute_on_share(plan, operations, RunRole::Alone, course, observer, cancel)
+            let job = ShareJob {
+                plan,
+                operations: vec![make(plan)],
+                role: RunRole::Alone,
+            };
+            execute_on_share(job, course, observer, cancel)
         }
         RunWork::Target(target) => {
             refuse_own_work(plan)?;
@@ -117,11 +125,14 @@ pub fn execute_on_hosts(
     let mut plan = plan.clone();
     plan.generator.part = hosts.part();
     plan.check().map_err(RunError::Plan)?;
-    let operations = ShareOperations::of_plan(&plan);
+    let job = ShareJob {
+        plan: &plan,
+        operations: ShareOperations::of_plan(&plan),
+        role: RunRole::First(hosts),
+    };
     // A lost host cancels its run, and not what the user asked for after it.
     let cancel = cancel.child();
-    let role = RunRole::First(hosts);
-    execute_on_share(&plan, operations, role, course, observer, &cancel)
+    execute_on_share(job, course, observer, &cancel)
 }
 
 /// Returns the largest number of clients, up to that of the plan, that this machine can
@@ -149,15 +160,13 @@ pub fn check_server_cpu(source: &CpuSource) -> Result<(), RunError> {
 }
 
 fn execute_on_share(
-    plan: &Plan,
-    operations: Vec<ShareOperations>,
-    role: RunRole<'_>,
+    job: ShareJob<'_, '_>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    reserve(plan, Carrier::Own(session::LogoffScope::default()))?;
-    let run = site::run((plan, operations, role), course, observer, cancel);
+    reserve(job.plan, Carrier::Own(session::LogoffScope::default()))?;
+    let run = site::run(job, course, observer, cancel);
     blocking(RunError::System, run)
 }
 

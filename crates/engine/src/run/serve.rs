@@ -14,7 +14,7 @@ use crate::run::carrier::Carrier;
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::run::reserve::reserve;
-use crate::run::site::{self, ShareOperations};
+use crate::run::site::{self, ShareJob, ShareOperations};
 use crate::run::{Observer, Unobserved, point};
 use crate::smb::session::LogoffScope;
 
@@ -138,8 +138,12 @@ async fn ready<'a>(
 ) -> Result<(Context<'a>, RunRecord), RunError> {
     plan.check().map_err(RunError::Plan)?;
     reserve(plan, Carrier::Own(LogoffScope::default()))?;
-    let operations = ShareOperations::of_plan(plan);
-    site::join(plan, operations, order, RunRole::Other(upstream), cancel).await
+    let job = ShareJob {
+        plan,
+        operations: ShareOperations::of_plan(plan),
+        role: RunRole::Other(upstream),
+    };
+    site::join(job, order, cancel).await
 }
 
 /// Carries out this host's part of a load point.

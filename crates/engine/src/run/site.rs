@@ -45,15 +45,24 @@ pub(crate) use operations::ShareOperations;
 pub(super) use populations::RunShare;
 use populations::{PopulationShare, PopulationSite, claim_all, server_of_all};
 
+/// What is run on a share, and as which of the hosts.
+pub(super) struct ShareJob<'p, 'a> {
+    pub(super) plan: &'p Plan,
+    /// Those of each population.
+    pub(super) operations: Vec<ShareOperations>,
+    pub(super) role: RunRole<'a>,
+}
+
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
-    (plan, operations, role): (&Plan, Vec<ShareOperations>, RunRole<'_>),
+    job: ShareJob<'_, '_>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
     let (started_wall, started) = (clock::wall(), clock::now());
+    let ShareJob { plan, role, .. } = job;
     observer.progress(&Progress::Connecting);
     let mut connected = Vec::new();
     for alone in plan.alone() {
@@ -64,15 +73,14 @@ pub(super) async fn run(
     let (sites, mut share) = claim_all(connected, observer, cancel).await?;
     let first = &share.populations[0].workspace;
     let mut record = RunRecord {
-        operations: operations[0].origin,
+        operations: job.operations[0].origin,
         salt: first.salt,
         ..RunRecord::new(plan, server, started_wall)
     };
     let since = (started, started_wall);
     let order = order(plan, first, role);
     record.run_number = order.runs_before;
-    let whole = (plan, operations, role);
-    let context = context(whole, sites, order.runs_before, since, cancel);
+    let context = context(job, sites, order.runs_before, since, cancel);
     let begun = match role {
         RunRole::First(first) => begin_on_hosts(first, &order, &mut record, cancel).await,
         RunRole::Alone | RunRole::Other(_) => Ok(()),
@@ -111,13 +119,12 @@ async fn begin_on_hosts(
 
 /// Joins the run of the first host: logs on to the server once, as its clients will.
 pub(super) async fn join<'a>(
-    plan: &Plan,
-    operations: Vec<ShareOperations>,
+    job: ShareJob<'_, 'a>,
     order: &RunOrder,
-    role: RunRole<'a>,
     cancel: &'a Cancel,
 ) -> Result<(Context<'a>, RunRecord), RunError> {
     let since = (clock::now(), clock::wall());
+    let plan = job.plan;
     let Connected {
         endpoint,
         session,
@@ -132,13 +139,12 @@ pub(super) async fn join<'a>(
         salt: order.salt,
     };
     let record = RunRecord {
-        operations: operations[0].origin,
+        operations: job.operations[0].origin,
         salt: order.salt,
         run_number: order.runs_before,
         ..RunRecord::new(plan, server, since.1)
     };
-    let whole = (plan, operations, role);
-    let context = context(whole, vec![site], order.runs_before, since, cancel);
+    let context = context(job, vec![site], order.runs_before, since, cancel);
     Ok((context, record))
 }
 
@@ -250,12 +256,17 @@ async fn claim(
 /// Returns the data that every load point needs. `since` is the start of the run, on
 /// both clocks.
 fn context<'a>(
-    (plan, operations, role): (&Plan, Vec<ShareOperations>, RunRole<'a>),
+    job: ShareJob<'_, 'a>,
     sites: Vec<PopulationSite>,
     runs_before: u32,
     since: (Nanos, SystemTime),
     cancel: &'a Cancel,
 ) -> Context<'a> {
+    let ShareJob {
+        plan,
+        operations,
+        role,
+    } = job;
     let plan = Arc::new(plan.clone());
     let endpoint = &sites[0].endpoint;
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
