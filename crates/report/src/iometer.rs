@@ -96,7 +96,7 @@ fn cpu(point: &LoadPointDoc) -> String {
     match &cpu.not_measured {
         Some(reason) => format!("not measured: {reason}"),
         None => format!(
-            "of the server, all {} cores of it, as told by {}",
+            "of the server, all {} cores of it, as reported by {}",
             cpu.cores.unwrap_or_default(),
             cpu.source
         ),

@@ -11,7 +11,7 @@ use crate::doc::{
 /// Note for passes on machines that differ in more than the number of usable CPUs.
 /// Different numbers of CPUs have a note of their own.
 const OTHER_MACHINE: &str = "not the same machine generated the load of all passes, or it \
-                             changed in between: which one a pass is from is not told";
+                             changed in between: no pass names its machine";
 
 impl RunDoc {
     /// Renumbers all load points to pass `repeat`, from 1.
@@ -134,8 +134,8 @@ impl RunDoc {
                     cpus: None,
                     ..machine
                 });
-                let note = "not all passes had as many CPUs to generate their load: what share of \
-                            them was used is not told";
+                let note = "not all passes had as many CPUs to generate their load: the \
+                            share of them that was used is not known";
                 all.server.notes.push(note.to_owned());
             }
             all.load_points.extend(pass.load_points);

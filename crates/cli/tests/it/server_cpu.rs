@@ -122,7 +122,7 @@ fn an_exporter_tells_what_the_whole_machine_did() {
         "{cpu}"
     );
     assert!(
-        text.contains("all that its machine did, as told by http://"),
+        text.contains("all that its machine did, as reported by http://"),
         "{text}"
     );
 }

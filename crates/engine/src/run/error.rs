@@ -87,7 +87,7 @@ pub enum RunError {
     #[error("failed: a worker panicked, which is a bug in smbench; please report it")]
     Panicked,
     /// A driver or a stream of the embedding program panicked.
-    #[error("failed: the program's own {part} panicked, which is no bug in smbench: {said}")]
+    #[error("failed: the program's own {part} panicked; this is not a bug in smbench: {said}")]
     EmbeddingPanicked {
         /// "driver" or "stream of operations".
         part: &'static str,

@@ -139,7 +139,7 @@ fn access(text: &str, columns: usize) -> Result<PatternSpec, String> {
         };
         field
             .parse()
-            .map_err(|_| format!("{} is `{field}`, which is no whole number", COLUMNS[at]))
+            .map_err(|_| format!("{} is `{field}`, and not a whole number", COLUMNS[at]))
     };
     let percent = |at: usize| match number(at)? {
         percent @ 0..=100 => Ok(percent as f64),

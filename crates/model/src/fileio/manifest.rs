@@ -165,8 +165,8 @@ pub enum FileioError {
     /// The files may have holes, because a test that rewrote them was not seen to
     /// end.
     #[error(
-        "the files prepared in '{directory}' on {at} may have holes, as the seqwr test that made them \
-         anew was not seen to come to its end: write them again with `smbench fileio prepare` and the same \
+        "the files prepared in '{directory}' on {at} may have holes, because a seqwr test that \
+         rewrote them was not seen to end: write them again with `smbench fileio prepare` and the same \
          options"
     )]
     Holes {

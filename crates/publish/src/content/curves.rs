@@ -253,7 +253,8 @@ fn explanations(profile: &ProfileContent<'_>) -> Vec<String> {
     if has_bars && passes.iter().any(|passes| *passes > 2) {
         lines.push(format!(
             "Bars at load points of three or more passes are the 95 % confidence interval of the \
-             mean over passes for {}, or the lowest and the highest pass if that reaches below 0. \
+             mean over passes for {}. They are the lowest and the highest pass if the interval \
+             reaches below 0. \
              For response times, which are those of all operations together, they are the lowest \
              and the highest pass.",
             height(profile).title

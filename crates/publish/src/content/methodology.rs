@@ -32,8 +32,8 @@ const DEFINITIONS: [&str; 9] = [
      load, and not the server, limited it. Figures that are made of it have the same mark.",
     "Response times are marked ^ in tables where they may be too high, because answers were handled \
      late. They are marked * where they miss a stall at the end of the window.",
-    "A window is steady when five equal parts of it are at most 20 % of their mean apart, and \
-     the line through them rises or falls by at most 10 %.",
+    "A window is steady when its five equal parts are at most 20 % of their mean apart. The \
+     line through them must also rise or fall by at most 10 %.",
 ];
 
 /// Definition of the limits that searches find.

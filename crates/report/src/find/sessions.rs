@@ -40,7 +40,10 @@ impl FromStr for HeldLimit {
                 text: plain(text.trim()),
                 percent: number,
             }),
-            None => Err(HeldLimitError(format!("`{}` is no condition", plain(text)))),
+            None => Err(HeldLimitError(format!(
+                "`{}` is not a condition",
+                plain(text)
+            ))),
         }
     }
 }

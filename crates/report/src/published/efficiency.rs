@@ -310,7 +310,7 @@ pub(super) fn whose_cpu<'a>(mut docs: impl Iterator<Item = &'a ServerCpuDoc>) ->
     let doc = docs.find(|doc| doc.percent.is_some())?;
     let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");
     let whose = match CpuOf::of(doc) {
-        Some(CpuOf::Machine) => format!("all that its machine did, as told by {}", doc.source),
+        Some(CpuOf::Machine) => format!("all that its machine did, as reported by {}", doc.source),
         _ => "the processes that serve".to_owned(),
     };
     Some(format!("{whose}; {cores}"))

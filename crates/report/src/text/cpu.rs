@@ -92,7 +92,7 @@ fn whose<'a>(docs: impl Iterator<Item = &'a ServerCpuDoc>) -> Vec<String> {
         let kind = CpuOf::of(doc);
         found.entry(kind).or_insert_with(|| {
             let all = match kind {
-                Some(CpuOf::Machine) => "all that its machine did, as told by ",
+                Some(CpuOf::Machine) => "all that its machine did, as reported by ",
                 _ => "",
             };
             let cores = units::counted(doc.cores.unwrap_or(0).into(), "core");

@@ -80,7 +80,7 @@ fn servers_are_ranked_by_efficiency_in_each_pattern() {
     for note in [
         "transmit is what it sends",
         "20 clients; ",
-        "CPU of fast, frugal: all that its machine did, as told by http://files.example:9100/metrics; 4 cores",
+        "CPU of fast, frugal: all that its machine did, as reported by http://files.example:9100/metrics; 4 cores",
         "CPU of unknown: not measured, so no P/E and no rank: the server is on another machine",
         "fast takes READ up to 1 MiB and WRITE up to 1 MiB: left out duplex, 8 MiB",
     ] {
@@ -167,7 +167,7 @@ fn servers_of_other_studies_are_ranked_by_efficiency_in_each_profile() {
         assert!(words.join(" ").starts_with(begin), "{transmit}");
     }
     assert!(
-        transmit.contains("CPU of fast, frugal: all that its machine did, as told by http://"),
+        transmit.contains("CPU of fast, frugal: all that its machine did, as reported by http://"),
         "{transmit}"
     );
     // One server alone has no rank.

@@ -255,7 +255,7 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     assert_eq!(
         lines.next().unwrap(),
         "CPU of the server: smbd (process 7) and its children, on this machine; 4 cores; in other \
-         passes all that its machine did, as told by http://files.example:9100/metrics; 4 cores"
+         passes all that its machine did, as reported by http://files.example:9100/metrics; 4 cores"
     );
     let row: Vec<_> = lines.nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..6], ["4", "-", "-", "-", "-", "-"]);

@@ -209,7 +209,7 @@ fn cpu_is_the_servers_or_nobodys() {
         }
     }
     assert!(file.contains(
-        "'CPU columns: of the server  all 4 cores of it  as told by \
+        "'CPU columns: of the server  all 4 cores of it  as reported by \
          http://files.example:9100/metrics\n"
     ));
     assert!(file.contains("'CPU columns: not measured: the server is on another machine"));

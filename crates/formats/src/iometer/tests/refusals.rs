@@ -22,11 +22,11 @@ fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
         ),
         (
             "512,100,x,0,0,1,0,0\n",
-            "x.icf:6: % reads is `x`, which is no whole number",
+            "x.icf:6: % reads is `x`, and not a whole number",
         ),
         (
             "512,100,-1,0,0,1,0,0\n",
-            "x.icf:6: % reads is `-1`, which is no whole number",
+            "x.icf:6: % reads is `-1`, and not a whole number",
         ),
         (
             "512,100,0,101,0,1,0,0\n",

@@ -20,7 +20,7 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
     let of = text.split_once("\nCPU of the server: ").unwrap().1;
     let of = of.split_once("\n\npeak ").unwrap().0;
     assert_snapshot!(of, @"
-    all that its machine did, as told by http://files.example:9100/metrics; 4 cores
+    all that its machine did, as reported by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
           1        1.00  25.0 %   1996          0.66         20.0
 
@@ -45,7 +45,7 @@ fn cpu_of_the_server_is_told_with_what_it_bought() {
         .split("\n\n")
         .find(|section| section.starts_with("CPU of the server"));
     assert_snapshot!(section.unwrap(), @"
-    CPU of the server: all that its machine did, as told by http://files.example:9100/metrics; 4 cores
+    CPU of the server: all that its machine did, as reported by http://files.example:9100/metrics; 4 cores
     clients  cores busy  of all  us/op  Mbit/s per %  ops/s per %
           4        1.00  25.0 %   1996          0.66         20.0
           8           -       -      -             -            -
