@@ -1,5 +1,6 @@
 //! What holds for every file of the product: at most 400 lines, so that a reader has
-//! them in view, one meaning for each name of a type, and flags in texts of commands only.
+//! them in view, one meaning for each name of a type, flags in texts of commands only, and
+//! plain texts.
 //! Clippy limits the length of functions (`too_many_lines`).
 
 use std::collections::BTreeMap;
@@ -137,4 +138,75 @@ fn a_setting_that_a_text_names_is_an_option_of_the_command() {
     assert!(settings.len() > 50, "{settings:#?}");
     settings.retain(|(flag, _)| flag != "--help" && !options.contains(&format!("`{flag}")));
     assert!(settings.is_empty(), "{settings:#?}");
+}
+
+/// Most words of a sentence in a text for users.
+const WORDS_MAX: usize = 25;
+
+/// Shorter literals are names and parts of texts.
+const WORDS_MIN: usize = 4;
+
+/// Begin of a row that another program defines.
+const COLUMNS: &str = "\"Target Type,";
+
+/// Turns of phrase that a reader of English does not expect.
+const FOREIGN: [&str; 6] = [
+    "is not told",
+    "as told by",
+    "is no condition",
+    "the least is",
+    "what answers there is no",
+    "which is no ",
+];
+
+/// Returns the text of a literal in one line, for each paragraph of it.
+fn paragraphs(literal: &str) -> Vec<String> {
+    // A line that ends with a backslash goes on with the next one.
+    let continued = literal.split("\\\n").map(str::trim_start);
+    let text = continued.collect::<String>().replace("\\n", "\n");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Returns the sentences of a paragraph. A colon or a semicolon separates two of them, because
+/// messages join a fact and an advice with it.
+fn sentences(paragraph: &str) -> Vec<&str> {
+    let ends = [". ", "! ", "? ", ": ", "; "];
+    let mut found = Vec::new();
+    let mut rest = paragraph;
+    while let Some(at) = ends.iter().filter_map(|end| rest.find(end)).min() {
+        found.push(&rest[..at]);
+        rest = &rest[at + 2..];
+    }
+    found.push(rest);
+    found
+}
+
+/// Returns the number of words. A number or a place for a value is a word, too.
+fn words(sentence: &str) -> usize {
+    sentence.split_whitespace().count()
+}
+
+#[test]
+fn a_text_for_users_is_plain() {
+    let (mut texts, mut found) = (0, Vec::new());
+    for krate in crates() {
+        for file in sources_of(&krate) {
+            for literal in literals(without_tests(&file).parse().unwrap()) {
+                if words(&literal) < WORDS_MIN || literal.starts_with(COLUMNS) {
+                    continue;
+                }
+                texts += 1;
+                for paragraph in paragraphs(&literal) {
+                    let long = sentences(&paragraph)
+                        .into_iter()
+                        .filter(|sentence| words(sentence) > WORDS_MAX);
+                    let foreign = FOREIGN.into_iter().filter(|turn| paragraph.contains(turn));
+                    let faults = long.chain(foreign);
+                    found.extend(faults.map(|fault| format!("{}: {fault}", name_of(&file))));
+                }
+            }
+        }
+    }
+    assert!(texts > 1000, "{texts}");
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
