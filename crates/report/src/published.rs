@@ -13,6 +13,7 @@ mod efficiency;
 mod headline;
 mod limits;
 mod tables;
+mod words;
 
 pub use adapter::adapter;
 pub use dip::{Dip, DipVerdict};

@@ -2,7 +2,7 @@
 //! sentences, a table, and the changes that a study asks for. Not here: the answer of one
 //! search in words ([`crate::found::answer`]).
 
-use super::tables::{versus, whole_change};
+use super::words::{versus, whole_change};
 use crate::change::Noise;
 use crate::doc::{FindDoc, FindEnd, FindKind};
 use crate::found::{answer, answer_in_brief, contradiction, ended};

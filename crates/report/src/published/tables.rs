@@ -4,6 +4,7 @@ mod dips;
 
 pub use dips::dips;
 
+use super::words::{versus, whole_change};
 use super::{
     Contender, CurvePoint, adapter, efficiency_at_peaks, limit_changes, limits, percentages,
 };
@@ -263,24 +264,6 @@ pub fn comparison(title: &str, kind: ComparisonKind, contenders: &[Contender]) -
     }
 }
 
-/// Returns the name of the column of percentages.
-pub(super) fn versus(kind: ComparisonKind, first: &str) -> String {
-    match kind {
-        ComparisonKind::Scaling => "vs row above".to_owned(),
-        ComparisonKind::Change | ComparisonKind::Gain => format!("vs {first}"),
-    }
-}
-
-/// Rounds a change as published tables do: to the nearest whole percent, halves
-/// away from zero, with its sign: `+86 %`.
-pub(super) fn whole_change(percent: f64) -> String {
-    match percent.round() {
-        // Never "-0 %".
-        0.0 => "0 %".to_owned(),
-        whole => format!("{whole:+} %"),
-    }
-}
-
 fn first(contenders: &[Contender]) -> &str {
     contenders.first().map_or("", |contender| &contender.name)
 }
@@ -343,19 +326,6 @@ fn missing(contenders: &[Contender]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::change::Measured;
-
-    #[test]
-    fn published_changes_are_whole_and_have_a_sign() {
-        for (percent, text) in [
-            (85.66, "+86 %"),
-            (2.5, "+3 %"),
-            (-2.5, "-3 %"),
-            (-0.4, "0 %"),
-            (100.0, "+100 %"),
-        ] {
-            assert_eq!(whole_change(percent), text);
-        }
-    }
 
     #[test]
     fn a_deviation_has_the_digits_of_its_peak() {
