@@ -17,12 +17,12 @@ pub fn answer(doc: &FindDoc) -> (Tone, String) {
         FindKind::Rate | FindKind::Clients | FindKind::Logons => load(doc),
     };
     let (tone, text) = match contradiction(doc) {
-        Some(told) => {
+        Some(words) => {
             let tone = match tone {
                 Tone::Peak => Tone::Caution,
                 other => other,
             };
-            (tone, format!("{text}; {told}"))
+            (tone, format!("{text}; {words}"))
         }
         None => (tone, text),
     };
@@ -51,7 +51,7 @@ pub(crate) fn contradiction(doc: &FindDoc) -> Option<String> {
         doc.kind.print(found.held_at),
         doc.kind.print(found.broke_at),
     );
-    let told = if found.held_at == found.broke_at {
+    let words = if found.held_at == found.broke_at {
         format!("{held_at} held in {held} and broke in {broke}")
     } else {
         format!("{held_at} held in {held}, but {broke_at} broke in {broke}")
@@ -63,7 +63,7 @@ pub(crate) fn contradiction(doc: &FindDoc) -> Option<String> {
         (None, Some(most)) => format!(": the answer is less than {most}"),
         (None, None) => String::new(),
     };
-    Some(format!("probes contradict each other: {told}{range}"))
+    Some(format!("probes contradict each other: {words}{range}"))
 }
 
 /// Returns the mean of several searches, their answers, and why some have none.

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loads_are_told_by_what_differs() {
+    fn loads_are_reported_by_what_differs() {
         let clients = |clients| Load {
             clients,
             rate: None,

@@ -26,14 +26,14 @@ pub fn said_once<'a>(
             None => said.push((line, vec![name])),
         }
     }
-    let told = |(line, names): (String, Vec<&str>)| {
+    let text = |(line, names): (String, Vec<&str>)| {
         let names = names.into_iter().unique().collect_vec();
         match names.len() {
             several if several > 1 && several == servers => format!("all servers: {line}"),
             _ => format!("{}: {line}", listed(&names)),
         }
     };
-    said.into_iter().map(told).collect()
+    said.into_iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_commas_are_told_apart() {
+    fn names_with_commas_are_kept_apart() {
         assert_eq!(listed(&["a", "b"]), "a, b");
         assert_eq!(listed(&["a, fast", "b"]), "a, fast; b");
     }

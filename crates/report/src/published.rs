@@ -163,11 +163,11 @@ impl CurvePoint {
 fn otherwise(curve: &Curve<'_>) -> Option<String> {
     let rows = curve.rows.iter().filter(|row| row.is_quotable());
     let of = |row: &CurveRow<'_>| Replayed::of(row.passes.iter().copied());
-    let rows = rows.filter(|row| of(row).is_worth_telling());
+    let rows = rows.filter(|row| of(row).is_worth_reporting());
     let rows = rows.collect_vec();
     let clients: Vec<_> = rows.iter().map(|row| row.clients).collect();
     let all = Replayed::of(rows.iter().flat_map(|row| &row.passes).copied());
-    (!rows.is_empty()).then(|| format!("{} (at {})", all.told(), units::clients(&clients)))
+    (!rows.is_empty()).then(|| format!("{} (at {})", all.text(), units::clients(&clients)))
 }
 
 /// Names omitted load points; `None` if there are none.

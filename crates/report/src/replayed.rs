@@ -20,7 +20,7 @@ use crate::units::{percent, plain};
 
 /// Share of all operations below which differences affect no number. Example: every
 /// client makes the same folder, and only one can. That is a few in a million.
-const SHARE_WORTH_TELLING: f64 = 0.001;
+const SHARE_WORTH_REPORTING: f64 = 0.001;
 
 /// Largest number of results that a line names.
 const RESULTS_TOLD: usize = 3;
@@ -103,8 +103,8 @@ impl Replayed {
     }
 
     /// Returns whether the share of differences is large enough to report.
-    pub(crate) fn is_worth_telling(&self) -> bool {
-        self.share_of_all() > SHARE_WORTH_TELLING
+    pub(crate) fn is_worth_reporting(&self) -> bool {
+        self.share_of_all() > SHARE_WORTH_REPORTING
     }
 
     /// Returns whether too many differ for a valid load point.
@@ -114,7 +114,7 @@ impl Replayed {
 
     /// Returns how serious the differences are.
     pub(crate) fn tone(&self) -> Tone {
-        match self.is_worth_telling() {
+        match self.is_worth_reporting() {
             _ if self.is_too_many() => Tone::Problem,
             true => Tone::Caution,
             false => Tone::Plain,
@@ -141,7 +141,7 @@ impl Replayed {
 
     /// Returns a text: `5553 of 458344 operations (1.21 %) did not go as recorded:
     /// 5553 flush`.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let kinds = self.kinds().into_iter();
         let kinds = kinds.map(|kind| (kind, self.count_of(kind)));
         let kinds = kinds.sorted_by_key(|(_, count)| Reverse(*count));
@@ -205,5 +205,5 @@ fn counted(count: u64, share: f64) -> Cell {
 /// Returns whether two shares differ so much that the two servers did different
 /// work.
 pub(crate) fn is_other_work(one: f64, other: f64) -> bool {
-    (one - other).abs() > SHARE_WORTH_TELLING
+    (one - other).abs() > SHARE_WORTH_REPORTING
 }

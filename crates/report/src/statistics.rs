@@ -195,17 +195,17 @@ mod tests {
 
     #[test]
     fn no_interval_reaches_below_zero() {
-        let told = |values: &[f64]| {
+        let text = |values: &[f64]| {
             let estimate = Estimate::of(values).unwrap();
             let number = |value: f64| format!("{value:.0}");
             let interval = estimate.interval().map(|interval| interval.after(number));
             number(estimate.mean) + &interval.unwrap_or_default()
         };
-        assert_eq!(told(&[100.0]), "100");
-        assert_eq!(told(&[100.0, 100.0]), "100 ± 0");
-        assert_eq!(told(&[100.0, 102.0]), "101 (100 to 102)");
-        assert_eq!(told(&[98.0, 100.0, 102.0]), "100 ± 5");
-        assert_eq!(told(&[10.0, 100.0, 190.0]), "100 (10 to 190)");
+        assert_eq!(text(&[100.0]), "100");
+        assert_eq!(text(&[100.0, 100.0]), "100 ± 0");
+        assert_eq!(text(&[100.0, 102.0]), "101 (100 to 102)");
+        assert_eq!(text(&[98.0, 100.0, 102.0]), "100 ± 5");
+        assert_eq!(text(&[10.0, 100.0, 190.0]), "100 (10 to 190)");
         // An older document has no lowest and highest.
         let older = r#"{ "mean": 100.0, "sd": 90.0, "ci95": 223.6 }"#;
         let older: Estimate = serde_json::from_str(older).unwrap();

@@ -148,7 +148,7 @@ fn of_run(run: &RunDoc) -> Vec<FactText> {
         ),
     );
     if let Some(storage) = &server.storage {
-        add("storage", storage.told());
+        add("storage", storage.text());
     }
     add("asked for", asked_for(plan));
     add("waits", plan::waits(plan));
@@ -172,8 +172,8 @@ fn of_run(run: &RunDoc) -> Vec<FactText> {
     if let Some(kept) = &run.space_kept {
         add("left over", kept.clone());
     }
-    if let Some(told) = text::recycled(run) {
-        add("deletions", told);
+    if let Some(words) = text::recycled(run) {
+        add("deletions", words);
     }
     facts
 }

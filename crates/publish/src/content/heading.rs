@@ -24,8 +24,8 @@ pub(super) fn lines(study: &Study) -> Vec<String> {
     let names = study.doc.servers.iter().map(|server| server.name.as_str());
     let whole = subject(study, names, IN_LINES);
     let is_one = study.doc.servers.len() == 1;
-    let is_told = !has_title(study) && (is_one || whole == of_places(study));
-    let whole = (!is_told).then_some(whole);
+    let is_in_title = !has_title(study) && (is_one || whole == of_places(study));
+    let whole = (!is_in_title).then_some(whole);
     whole.into_iter().chain(started(study)).collect()
 }
 

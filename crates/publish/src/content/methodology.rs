@@ -74,27 +74,28 @@ pub(super) fn section(study: &Study, profiles: &[ProfileContent<'_>]) -> Section
 
 /// Describes the ramps around the windows, and names the profiles if they differ.
 fn ramps(profiles: &[ProfileContent<'_>]) -> Vec<String> {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut words: Vec<(&str, Vec<&str>)> = Vec::new();
     for profile in profiles {
         for server in &profile.servers {
             let text = ramps_of(&server.run.plan);
-            match told.iter_mut().find(|(known, _)| *known == text) {
+            match words.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) if names.contains(&profile.name) => {}
                 Some((_, names)) => names.push(profile.name),
-                None => told.push((text, vec![profile.name])),
+                None => words.push((text, vec![profile.name])),
             }
         }
     }
-    let differ = told.len() > 1;
-    let told = told.into_iter();
-    told.map(|(text, names)| {
-        if differ {
-            format!("{}: {text}", names.join(", "))
-        } else {
-            text.to_owned()
-        }
-    })
-    .collect()
+    let differ = words.len() > 1;
+    let words = words.into_iter();
+    words
+        .map(|(text, names)| {
+            if differ {
+                format!("{}: {text}", names.join(", "))
+            } else {
+                text.to_owned()
+            }
+        })
+        .collect()
 }
 
 fn ramps_of(plan: &PlanDoc) -> &'static str {

@@ -86,7 +86,7 @@ pub(super) fn reasons(row: &CurveRow<'_>) -> String {
         .invalid
         .iter()
         .map(|pass| pass.invalid_reason.as_deref());
-    let reasons = reasons.map(|told| told.unwrap_or("no reason given"));
+    let reasons = reasons.map(|text| text.unwrap_or("no reason given"));
     reasons.unique().join("; ")
 }
 
@@ -95,7 +95,7 @@ pub(super) fn reasons(row: &CurveRow<'_>) -> String {
 pub(super) fn limits(row: &CurveRow<'_>) -> Option<String> {
     let limited = row.passes.iter().filter(|pass| pass.is_client_limited());
     let reasons = limited.map(|pass| pass.generator.as_ref()?.reason.as_deref());
-    let reasons = reasons.map(|told| told.unwrap_or("no reason given"));
+    let reasons = reasons.map(|text| text.unwrap_or("no reason given"));
     let reasons = reasons.unique().join("; ");
     (!reasons.is_empty()).then_some(reasons)
 }

@@ -66,7 +66,7 @@ pub(super) fn scope(study: &Study) -> Vec<(&'static str, String)> {
     let doc = &study.doc;
     let count = |number: usize, thing| counted(number as u64, thing);
     let mut scope = vec![count(doc.servers.len(), "server")];
-    scope.extend(doc.searches_told());
+    scope.extend(doc.searches_in_words());
     let profiles = doc.profiles.len() - doc.searches.len().min(doc.profiles.len());
     if profiles > 0 {
         scope.push(count(profiles, "profile"));

@@ -90,10 +90,10 @@ fn all_commands_print_the_same_change_of_a_study() {
         let study = Study::load(folder.path()).unwrap();
         let shown = tables(&study);
         let shown = shown.iter().find(|table| table.title == compared.title);
-        let told = shown.unwrap().notes.iter();
-        let told = told.filter(|note| note.contains("an earlier release wrote this study"));
+        let text = shown.unwrap().notes.iter();
+        let text = text.filter(|note| note.contains("an earlier release wrote this study"));
         assert_eq!(
-            told.count(),
+            text.count(),
             usize::from(compared.kind == ComparisonKind::Gain)
         );
 
@@ -176,8 +176,8 @@ fn a_report_begins_with_the_answer() {
         ]
     );
     let one = study(&[(DEFAULT, curve(1000.0))]);
-    let told = &answer(&one)[0];
-    assert!(told.starts_with("file-server: Samba default reaches 1000 Mbit/s at 48 clients, p99 "));
+    let text = &answer(&one)[0];
+    assert!(text.starts_with("file-server: Samba default reaches 1000 Mbit/s at 48 clients, p99 "));
     let names = ["a", "b", "c", "d", "e", "f"];
     let heights = [100.0, 300.0, 200.0, 50.0, 90.0, 80.0];
     let many: Vec<_> = names.into_iter().zip(heights.map(curve)).collect();
@@ -214,13 +214,13 @@ fn several_passes_say_how_certain_the_answer_is() {
             "no difference shown between b and a: 1033 Mbit/s against 1000 Mbit/s",
         ),
     ] {
-        let told = answer(&study(&[("a", slow.clone()), ("b", other)]));
-        let told = &told[0];
+        let text = answer(&study(&[("a", slow.clone()), ("b", other)]));
+        let text = &text[0];
         assert!(
-            told.starts_with(&format!("file-server: {expected}")),
-            "{told}"
+            text.starts_with(&format!("file-server: {expected}")),
+            "{text}"
         );
-        assert!(told.contains(" % (95 % interval "), "{told}");
+        assert!(text.contains(" % (95 % interval "), "{text}");
     }
 }
 
@@ -263,15 +263,15 @@ fn servers_whose_writes_wait_are_named() {
         run
     };
     let (waits, buffers) = (with(WritePolicyDoc::Waits), with(WritePolicyDoc::Buffers));
-    let told = answer(&study(&[("a", buffers), ("b", waits)])).join("\n");
+    let text = answer(&study(&[("a", buffers), ("b", waits)])).join("\n");
     let expected = "each write waits for stable storage on b; a answers before that, which is \
                     faster and may lose data in a power failure.";
-    assert!(told.contains(expected), "{told}");
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
 fn dialects_are_named_if_they_differ_or_are_old() {
-    let told = |dialects: [&str; 2]| {
+    let text = |dialects: [&str; 2]| {
         let [a, b] = dialects.map(|dialect| {
             let mut run = curve(1000.0);
             dialect.clone_into(&mut run.server.dialect);
@@ -279,25 +279,25 @@ fn dialects_are_named_if_they_differ_or_are_old() {
         });
         answer(&study(&[("a", a), ("b", b)])).join("\n")
     };
-    let differ = told(["cifs", "3.1.1"]);
+    let differ = text(["cifs", "3.1.1"]);
     let expected = "file-server: the dialects differ: CIFS with a; SMB 3.1.1 with b.";
     assert!(differ.contains(expected), "{differ}");
-    let old = told(["cifs", "cifs"]);
+    let old = text(["cifs", "cifs"]);
     let expected = "file-server: the dialect was CIFS (SMB1).";
     assert!(old.contains(expected), "{old}");
-    let usual = told(["3.1.1", "3.1.1"]);
+    let usual = text(["3.1.1", "3.1.1"]);
     assert!(!usual.contains("dialect"), "{usual}");
 }
 
 #[test]
-fn what_cannot_be_told_is_not_told() {
+fn what_is_not_known_is_not_shown() {
     let slow = || curve(1000.0);
-    let told = |run: RunDoc| answer(&study(&[("a", run), ("b", curve(2000.0))])).remove(0);
+    let text = |run: RunDoc| answer(&study(&[("a", run), ("b", curve(2000.0))])).remove(0);
 
     let mut other_work = slow();
     other_work.plan.workload.read_percent = Some(20.0);
     assert_eq!(
-        told(other_work),
+        text(other_work),
         "file-server: b and a are not compared: their work differs."
     );
 
@@ -308,7 +308,7 @@ fn what_cannot_be_told_is_not_told() {
     let expected = "file-server: cannot tell which is faster, b or a: 2000 Mbit/s against 1000 Mbit/s at 48 \
                     clients, +100 %. a was client-limited: its server may be faster. Generate the load \
                     on a machine of its own, or with more CPUs.";
-    assert_eq!(told(limited), expected);
+    assert_eq!(text(limited), expected);
 
     let mut lacking = slow();
     let points = lacking.load_points.into_iter();
@@ -317,7 +317,7 @@ fn what_cannot_be_told_is_not_told() {
         _ => point,
     });
     lacking.load_points = points.collect();
-    let sentence = told(lacking);
+    let sentence = text(lacking);
     assert!(
         sentence.starts_with("file-server: cannot tell which is faster, b or a: "),
         "{sentence}"
@@ -339,13 +339,13 @@ fn advice_on_several_servers_is_given_once() {
     let sentences = answer(&all);
     let advice = "file-server: One pass cannot tell this from noise; repeat with 5 passes.";
     assert!(sentences.contains(&advice.to_owned()), "{sentences:#?}");
-    let given = sentences.iter().filter(|told| told.contains("One pass"));
+    let given = sentences.iter().filter(|text| text.contains("One pass"));
     assert_eq!(given.count(), 1, "{sentences:#?}");
     let mut none = all.clone();
     for result in &mut none.results[2..] {
         result.run = run(vec![dropped(point(1, 1, 5.0, 1000))]);
     }
     let sentences = answer(&none);
-    let told = "file-server: other, lost have no valid load point.";
-    assert!(sentences.contains(&told.to_owned()), "{sentences:#?}");
+    let text = "file-server: other, lost have no valid load point.";
+    assert!(sentences.contains(&text.to_owned()), "{sentences:#?}");
 }

@@ -77,15 +77,15 @@ fn ramps_are_described_as_they_were() {
     const JOINING: &str = "In the ramp before a window clients join one by one; it is left out.";
     const NONE: &str = "There are no ramps: a window begins with the load and ends with the last \
                         client, so all that is done is measured.";
-    let told = |study: &Study| to_markdown(&report(study));
+    let words = |study: &Study| to_markdown(&report(study));
     let mut study = full();
-    let text = told(&study);
+    let text = words(&study);
     assert!(text.contains(&format!("- The {LEFT_OUT}\n")), "{text}");
     for result in &mut study.results {
         let plan = &mut result.run.plan;
         (plan.ramp, plan.ramp_down_s) = (Some(Named::Known(Ramp::Linear)), 0.0);
     }
-    let text = told(&study);
+    let text = words(&study);
     assert!(text.contains(&format!("- {JOINING}\n")), "{text}");
     assert!(!text.contains(LEFT_OUT), "{text}");
     // Add another profile, in which each client ends on its own.
@@ -106,7 +106,7 @@ fn ramps_are_described_as_they_were() {
         length_s: None,
     });
     study.results.push(replay);
-    let text = told(&study);
+    let text = words(&study);
     assert!(
         text.contains(&format!("- file-server: {JOINING}\n")),
         "{text}"
@@ -128,7 +128,7 @@ fn passes_that_are_not_valid_are_in_no_number() {
 
 /// The peak of a rate would be the load point with the most arrivals.
 #[test]
-fn a_rate_that_was_missed_is_told_in_one_line_and_has_no_peak() {
+fn a_rate_that_was_missed_is_reported_in_one_line_and_has_no_peak() {
     let mut missed = point(8, 1, 300.0, 400_000);
     missed.offered = Some(OfferedDoc {
         operations: 1_000_000,

@@ -31,7 +31,7 @@ fn the_points_of_a_plot_are_rows() {
 }
 
 #[test]
-fn rows_tell_where_the_generator_was_the_limit() {
+fn rows_show_where_the_generator_was_the_limit() {
     for is_limited in [false, true] {
         let mut measured = point(8, 1, 300.0, 400_000);
         measured.generator_limited = Some(is_limited);

@@ -158,14 +158,14 @@ pub(super) fn of_replays(compared: &[(&CurveRow<'_>, &CurveRow<'_>)]) -> Vec<Dif
             if is_known || !is_other_work(share, other) {
                 continue;
             }
-            let told = |share: f64, row: &CurveRow<'_>| {
+            let text = |share: f64, row: &CurveRow<'_>| {
                 let load = row.load();
                 json(&format!("{} of all at {load}", percent(share * 100.0)))
             };
             let difference = Difference {
                 key: format!("{NOT_AS_RECORDED}{kind}"),
-                baseline: told(share, one),
-                other: told(other, two),
+                baseline: text(share, one),
+                other: text(other, two),
             };
             widest.insert(kind.to_owned(), (apart, difference));
         }

@@ -219,9 +219,11 @@ impl Condition {
     fn held<'a>(&self, pair: &'a Pair) -> Result<&'a PointComparison, String> {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
         let at = |clients: u32| {
-            let clients_told = counted(clients.into(), "client");
+            let clients_in_words = counted(clients.into(), "client");
             pair.at(clients).ok_or_else(|| {
-                format!("{one} and {other} have no valid load point of {clients_told} in common")
+                format!(
+                    "{one} and {other} have no valid load point of {clients_in_words} in common"
+                )
             })
         };
         let peak = || {

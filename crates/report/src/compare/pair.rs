@@ -111,12 +111,12 @@ impl FoundComparison {
     ) -> Result<Option<Self>, CompareError> {
         let kind = |run: &RunDoc| run.find.as_ref().map(|find| find.kind);
         if kind(baseline.1) != kind(other.1) {
-            let told = |run: &RunDoc| kind(run).map_or("a run", FindKind::name);
+            let text = |run: &RunDoc| kind(run).map_or("a run", FindKind::name);
             return Err(CompareError::OtherKind {
                 baseline: baseline.0.name.clone(),
-                kind: told(baseline.1),
+                kind: text(baseline.1),
                 other: other.0.name.clone(),
-                other_kind: told(other.1),
+                other_kind: text(other.1),
             });
         }
         let finds = baseline.1.find.as_ref().zip(other.1.find.as_ref());
@@ -128,7 +128,7 @@ impl FoundComparison {
         let change = one.change_to(two);
         let interval = change.as_ref().and_then(|change| change.interval);
         let interval = interval.filter(|interval| interval.noise == Noise::Passes);
-        let told = |find: &FindDoc| {
+        let text = |find: &FindDoc| {
             if find.limit.is_empty() {
                 "rate reached".to_owned()
             } else {
@@ -152,7 +152,7 @@ impl FoundComparison {
             false if one.has_same_limit_as(two) => {
                 "the searches differ in precision or confirmations".to_owned()
             }
-            false => format!("the limits differ: {} and {}", told(one), told(two)),
+            false => format!("the limits differ: {} and {}", text(one), text(two)),
         };
         let doubts = names.into_iter().zip([one, two]);
         let doubts = doubts.filter_map(|(name, find)| {

@@ -144,7 +144,7 @@ fn answers(pair: &Pair, found: &FoundComparison) -> Block {
 fn header(pair: &Pair) -> Block {
     let mut lines = Vec::new();
     for subject in [&pair.baseline, &pair.other] {
-        lines.push((&*subject.label, told(subject)));
+        lines.push((&*subject.label, subject_in_words(subject)));
     }
     if pair.is_same_result {
         let (one, other) = (&pair.baseline.label, &pair.other.label);
@@ -165,8 +165,8 @@ fn header(pair: &Pair) -> Block {
     let warnings = match profiles(pair) {
         Some(profiles) => vec![profiles],
         None => {
-            let told = |part| format!("not the same work: {}", difference(pair, part));
-            pair.workload.iter().map(told).collect()
+            let line = |part| format!("not the same work: {}", difference(pair, part));
+            pair.workload.iter().map(line).collect()
         }
     };
     lines.extend(warnings.into_iter().map(|part| ("warning", part)));
@@ -174,7 +174,7 @@ fn header(pair: &Pair) -> Block {
     Block::facts(lines)
 }
 
-fn told(subject: &ComparedRun) -> String {
+fn subject_in_words(subject: &ComparedRun) -> String {
     let outcome = match subject.outcome {
         OutcomeDoc::Complete => "",
         OutcomeDoc::Interrupted => ", interrupted",

@@ -176,7 +176,7 @@ impl ServerDoc {
         let storage = self.grounds().filter_map(|ground| ground.storage);
         let parts = [
             several("software", software),
-            several("storage", storage.map(|storage| storage.told())),
+            several("storage", storage.map(|storage| storage.text())),
         ];
         let parts = parts.into_iter().flatten().join("; ");
         (!parts.is_empty()).then(|| format!("not the same in all passes: {parts}"))
@@ -193,14 +193,14 @@ fn several(what: &str, all: impl Iterator<Item = String>) -> Option<String> {
 impl StorageDoc {
     /// Returns a text: `ext4 of /dev/sda1`, `tmpfs, in memory`.
     #[must_use]
-    pub fn told(&self) -> String {
-        let mut told = self.filesystem.clone();
+    pub fn text(&self) -> String {
+        let mut words = self.filesystem.clone();
         if self.source != self.filesystem {
-            told += &format!(" of {}", self.source);
+            words += &format!(" of {}", self.source);
         }
         if self.in_memory {
-            told += ", in memory";
+            words += ", in memory";
         }
-        told
+        words
     }
 }

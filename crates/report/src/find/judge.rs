@@ -150,7 +150,7 @@ impl Find {
                 }
             }
         }
-        let slow = slow::told(self.kind, point);
+        let slow = slow::long_log_ons(self.kind, point);
         if let Some(reason) = self.missed(doc, point) {
             let reason = [Some(reason), slow].into_iter().flatten();
             return broken(reason.collect::<Vec<_>>().join("; "), delay);

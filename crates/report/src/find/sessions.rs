@@ -117,7 +117,7 @@ impl Held {
     }
 
     /// Describes the failures with their phases.
-    fn told(&self, attempts: Option<&AttemptsDoc>) -> String {
+    fn failures_in_words(&self, attempts: Option<&AttemptsDoc>) -> String {
         let causes = attempts.into_iter().flat_map(causes);
         let lost = (self.lost > 0).then(|| format!("{} while held", self.lost));
         let causes: Vec<_> = causes.chain(lost).collect();
@@ -171,22 +171,22 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
     // Attempts that were under way when the set-up ended lower the share again.
     let was_reached = attempts.is_some_and(|attempts| attempts.limit_reached);
     let is_broken = was_reached || held.failed_share() >= limit.share();
-    let told = held.told(attempts);
+    let words = held.failures_in_words(attempts);
     let alive = f64::from(held.alive());
     let is_complete = doc.outcome == OutcomeDoc::Complete;
     let is_slow = lacks_only_answers(point) && held.echoes_failed == 0;
     let delay = delay(point).filter(|_| is_slow);
     let (end, verdict, reason) = match own_limit {
-        _ if !is_complete => (FindEnd::Unfinished, ProbeOutcome::Unknown, told),
+        _ if !is_complete => (FindEnd::Unfinished, ProbeOutcome::Unknown, words),
         _ if is_broken => match delay {
             Some(delay) => {
-                let reason = format!("{told}; {delay}");
+                let reason = format!("{words}; {delay}");
                 (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, reason)
             }
-            None => (FindEnd::Found, ProbeOutcome::Broke, told),
+            None => (FindEnd::Found, ProbeOutcome::Broke, words),
         },
         Some(why) => (FindEnd::ClientLimited, ProbeOutcome::ClientLimited, why),
-        None => (FindEnd::NeverBroke, ProbeOutcome::Held, told),
+        None => (FindEnd::NeverBroke, ProbeOutcome::Held, words),
     };
     FindDoc {
         result: matches!(end, FindEnd::Found | FindEnd::NeverBroke).then_some(alive),

@@ -7,7 +7,7 @@ use smbench_model::setting::HOLD;
 use crate::doc::{FindKind, LoadPointDoc, OpDoc, RunDoc};
 use crate::units::latency;
 
-/// Share of the window from which on the time of a log-on is told.
+/// Share of the window from which on the time of a log-on is reported.
 const LONG: f64 = 0.1;
 /// Share of a log-on from which on one step took nearly all of it.
 const NEARLY_ALL: f64 = 0.8;
@@ -30,7 +30,7 @@ pub(super) fn due_too_late(kind: FindKind, doc: &RunDoc, point: &LoadPointDoc) -
 
 /// Says that log-ons took a large part of the window, in which step, and what to do. `None`
 /// if they did not.
-pub(super) fn told(kind: FindKind, point: &LoadPointDoc) -> Option<String> {
+pub(super) fn long_log_ons(kind: FindKind, point: &LoadPointDoc) -> Option<String> {
     let log_ons = op(point, OpKind::Session).filter(|_| kind == FindKind::Logons)?;
     let took = log_ons.service_ns?;
     if took.mean < LONG * point.window_s * 1e9 {

@@ -105,11 +105,11 @@ fn first_difference(key: &str, one: &Value, other: &Value) -> Option<(String, (S
             })
         }
         (one, other) if one == other => None,
-        _ => Some((key.to_owned(), (told(one), told(other)))),
+        _ => Some((key.to_owned(), (value_in_words(one), value_in_words(other)))),
     }
 }
 
-fn told(value: &Value) -> String {
+fn value_in_words(value: &Value) -> String {
     match value {
         Value::Null => "absent".to_owned(),
         Value::String(text) => text.clone(),

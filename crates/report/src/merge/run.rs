@@ -45,7 +45,7 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
         curve,
         find: None,
         conditions: Vec::new(),
-        leftover: told(
+        leftover: joined(
             parts
                 .iter()
                 .filter_map(|part| Some((part, part.doc.leftover.as_deref()?))),
@@ -54,12 +54,12 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
             .iter()
             .flat_map(|part| part.doc.recycle_bins.clone())
             .collect(),
-        space_kept: told(
+        space_kept: joined(
             parts
                 .iter()
                 .filter_map(|part| Some((part, part.doc.space_kept.as_deref()?))),
         ),
-        space_unchecked: told(
+        space_unchecked: joined(
             parts
                 .iter()
                 .filter_map(|part| Some((part, part.doc.space_unchecked.as_deref()?))),
@@ -146,11 +146,11 @@ fn outcome(parts: &[Part]) -> (OutcomeDoc, Option<String>) {
         .iter()
         .filter(of(worst))
         .filter_map(|part| Some((part, part.doc.outcome_reason.as_deref()?)));
-    (worst, told(reasons))
+    (worst, joined(reasons))
 }
 
 /// Joins texts with the names of the machines before them.
-fn told<'a>(texts: impl Iterator<Item = (&'a Part, &'a str)>) -> Option<String> {
+fn joined<'a>(texts: impl Iterator<Item = (&'a Part, &'a str)>) -> Option<String> {
     let mut texts = texts.map(|(part, text)| format!("{}: {text}", part.name));
     let first = texts.next()?;
     Some([first].into_iter().chain(texts).join("; "))

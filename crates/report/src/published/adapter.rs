@@ -233,10 +233,10 @@ fn beyond_limits(study: &Study) -> Vec<String> {
             ("split", &mut split as &mut dyn Iterator<Item = usize>),
             ("left out", &mut left_out),
         ] {
-            let told = profiles.map(|profile| pattern(study, profile)).join("; ");
-            if !told.is_empty() {
+            let words = profiles.map(|profile| pattern(study, profile)).join("; ");
+            if !words.is_empty() {
                 notes.push(format!(
-                    "{} takes READ up to {} and WRITE up to {}: {what} {told}",
+                    "{} takes READ up to {} and WRITE up to {}: {what} {words}",
                     server.name,
                     units::bytes(known.max_read_bytes.into()),
                     units::bytes(known.max_write_bytes.into()),

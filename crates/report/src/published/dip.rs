@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_to_hold_it_against_nothing_is_told() {
+    fn without_noise_no_dip_is_reported() {
         let alone = |clients, value| point(clients, &[value]);
         let found = dip(vec![alone(8, 900.0), alone(16, 450.0)]).unwrap();
         assert_eq!(

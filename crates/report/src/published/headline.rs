@@ -92,13 +92,13 @@ fn nothing_valid(servers: &[Answering<'_>]) -> Option<String> {
 /// Leaves an advice that ends several sentences to a sentence of its own after them.
 fn advise_once(sentences: &mut Vec<String>) {
     for advice in [ONE_PASS, MORE_CPUS] {
-        let ending = sentences.iter().filter(|told| told.ends_with(advice));
+        let ending = sentences.iter().filter(|text| text.ends_with(advice));
         if ending.count() > 1 {
-            for told in &mut *sentences {
-                let rest = told
+            for text in &mut *sentences {
+                let rest = text
                     .strip_suffix(advice)
                     .map(|rest| rest.trim_end().to_owned());
-                *told = rest.unwrap_or_else(|| std::mem::take(told));
+                *text = rest.unwrap_or_else(|| std::mem::take(text));
             }
             sentences.push(advice.to_owned());
         }
@@ -140,12 +140,12 @@ fn verdict(baseline: Answering<'_>, other: Answering<'_>) -> Option<String> {
     }
     Some(match interval {
         Some(interval) => {
-            let told = match (interval.shows_a_change(), found.percent > 0.0) {
+            let text = match (interval.shows_a_change(), found.percent > 0.0) {
                 (true, true) => format!("{two} is faster than {one}"),
                 (true, false) => format!("{two} is slower than {one}"),
                 (false, _) => format!("no difference shown between {two} and {one}"),
             };
-            format!("{told}: {values}{range}.")
+            format!("{text}: {values}{range}.")
         }
         None => format!("{two} against {one}: {values}. {ONE_PASS}"),
     })

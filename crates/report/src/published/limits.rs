@@ -27,9 +27,9 @@ pub fn found(study: &Study, profile: usize) -> Vec<String> {
     answers.map(|answer| format!("{name}: {answer}.")).collect()
 }
 
-/// Where a table tells why a search ended.
+/// Where a table shows why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum EndTold {
+enum EndPlace {
     InColumn,
     Below,
 }
@@ -52,11 +52,11 @@ pub fn limits(study: &Study) -> Option<Table> {
             .map(|server| Column::number(study.doc.server_name(*server))),
     );
     // With several servers, the notes below the table have the searches without an answer.
-    let end_told = match servers.len() {
-        1 => EndTold::InColumn,
-        _ => EndTold::Below,
+    let end_place = match servers.len() {
+        1 => EndPlace::InColumn,
+        _ => EndPlace::Below,
     };
-    let is_alone = end_told == EndTold::InColumn;
+    let is_alone = end_place == EndPlace::InColumn;
     if is_alone {
         columns.push(Column::text("ended because"));
     }
@@ -80,7 +80,7 @@ pub fn limits(study: &Study) -> Option<Table> {
     });
     notes.extend(legend(&finds));
     for row in &rows {
-        notes.extend(remarks(study, row, &servers, end_told));
+        notes.extend(remarks(study, row, &servers, end_place));
     }
     Some(Table {
         title: "limits".to_owned(),
@@ -91,14 +91,14 @@ pub fn limits(study: &Study) -> Option<Table> {
 }
 
 /// Returns the remarks on a search of several servers, each once.
-fn remarks(study: &Study, row: &SearchRow<'_>, servers: &[usize], told: EndTold) -> Vec<String> {
+fn remarks(study: &Study, row: &SearchRow<'_>, servers: &[usize], place: EndPlace) -> Vec<String> {
     let name = row.name;
     let mut lines = Vec::new();
     for &server in servers {
         let find = row.find(study, server);
         let reasons = match find {
             Some(find) => {
-                let of_end = told == EndTold::Below && !find.is_exact();
+                let of_end = place == EndPlace::Below && !find.is_exact();
                 let of_end = of_end.then(|| reason(find));
                 [of_end, doubt(find), contradiction(find)]
                     .into_iter()
@@ -160,10 +160,10 @@ fn reason(find: &FindDoc) -> String {
             format!("{}{of}", ended(first.end))
         }
         _ => {
-            let told = odd
+            let phrase = odd
                 .iter()
                 .map(|pass| format!("pass {}: {}", pass.pass, ended(pass.end)));
-            told.collect::<Vec<_>>().join(", ")
+            phrase.collect::<Vec<_>>().join(", ")
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::units;
 pub fn tables(study: &Study) -> Vec<Table> {
     let mut tables: Vec<_> = adapter(study).into_iter().collect();
     // A study with one load point has its peak in that table already, and no dip.
-    let is_told = !tables.is_empty() && study.doc.load_points.len() == 1;
+    let is_in_adapter = !tables.is_empty() && study.doc.load_points.len() == 1;
     for (at, profile) in study.doc.profiles.iter().enumerate() {
         let contenders = contenders(study, at);
         let measured = contenders.iter().filter(|of| !of.points.is_empty());
@@ -32,7 +32,7 @@ pub fn tables(study: &Study) -> Vec<Table> {
             continue;
         }
         let mut of_profile = Vec::new();
-        if !is_told {
+        if !is_in_adapter {
             let mut peaks = peaks(&measured);
             // Documents that were not planned together have one profile each.
             if !study.doc.command.is_empty() {

@@ -217,7 +217,7 @@ impl StudyDoc {
 
     /// Returns the number of searches in words: `6 searches for limits`. `None` without any.
     #[must_use]
-    pub fn searches_told(&self) -> Option<String> {
+    pub fn searches_in_words(&self) -> Option<String> {
         match self.searches.len() {
             0 => None,
             1 => Some("1 search for a limit".to_owned()),

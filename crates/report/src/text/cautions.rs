@@ -358,7 +358,7 @@ fn imbalance(point: &LoadPointDoc) -> Option<Finding> {
     let ratio = concurrency.littles_ratio?;
     // Operations that differ from a recording were in flight, but have no latency.
     let replayed = Replayed::of([point]);
-    let lack = (ratio < 1.0 && replayed.is_worth_telling()).then(|| {
+    let lack = (ratio < 1.0 && replayed.is_worth_reporting()).then(|| {
         let how_many = replayed.how_many();
         format!(", which lacks operations without a latency: {how_many}")
     });

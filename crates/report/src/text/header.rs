@@ -21,13 +21,13 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     let mut facts = vec![("run", run(doc))];
     facts.extend(names(doc));
     facts.extend([profile, server, load, data, window]);
-    facts.extend(split(doc).map(|told| ("split", told)));
+    facts.extend(split(doc).map(|words| ("split", words)));
     let software = doc.server.software.iter();
     facts.extend(software.map(|software| ("software", plain(software))));
     let mixed = doc.server.mixed_passes();
-    facts.extend(mixed.map(|told| ("warning", plain(&told))));
-    facts.extend(flushes(doc).map(|told| ("flushes", told)));
-    facts.extend(writes(doc).map(|told| ("writes", told)));
+    facts.extend(mixed.map(|words| ("warning", plain(&words))));
+    facts.extend(flushes(doc).map(|words| ("flushes", words)));
+    facts.extend(writes(doc).map(|words| ("writes", words)));
     facts.extend(doc.server.notes.iter().map(|note| ("note", plain(note))));
     facts
 }
@@ -117,7 +117,7 @@ const SIZES_SHOWN: usize = 3;
 pub(super) fn split(doc: &RunDoc) -> Option<String> {
     let SplitSizes { read, write } = doc.server.split?;
     let workload = &doc.plan.workload;
-    let told = |direction, max: Option<u32>| {
+    let words = |direction, max: Option<u32>| {
         let max = max?.max(1);
         let sizes = workload.sizes_of(direction).into_iter();
         let larger: Vec<_> = sizes.filter(|bytes| *bytes > max).collect();
@@ -127,10 +127,10 @@ pub(super) fn split(doc: &RunDoc) -> Option<String> {
         });
         let more = larger.len().saturating_sub(SIZES_SHOWN);
         let more = (more > 0).then(|| format!("{more} more"));
-        let told = shown.chain(more).join(", ");
-        (!told.is_empty()).then_some(told)
+        let words = shown.chain(more).join(", ");
+        (!words.is_empty()).then_some(words)
     };
-    match (told(Direction::Read, read), told(Direction::Write, write)) {
+    match (words(Direction::Read, read), words(Direction::Write, write)) {
         (Some(reads), Some(writes)) if reads == writes => Some(reads),
         (Some(reads), Some(writes)) => Some(format!("reads of {reads}; writes of {writes}")),
         (Some(reads), None) => Some(format!("reads of {reads}")),
@@ -143,7 +143,7 @@ pub(super) fn split(doc: &RunDoc) -> Option<String> {
 /// the run has flushes.
 pub(super) fn flushes(doc: &RunDoc) -> Option<String> {
     let flushes = |point: &LoadPointDoc| point.whole.contains_key(OpKind::Flush.name());
-    let told = match doc.server.flush? {
+    let words = match doc.server.flush? {
         FlushDoc::Honours => match doc.server.idle_flushes() {
             Some(idle) => return Some(format!("honoured, but {}", plain(&idle))),
             None => "honoured: on stable storage before they are answered",
@@ -154,7 +154,7 @@ pub(super) fn flushes(doc: &RunDoc) -> Option<String> {
         }
         FlushDoc::Unknown => return None,
     };
-    Some(told.to_owned())
+    Some(words.to_owned())
 }
 
 /// Explains whether the WRITEs of a run waited for stable storage. `None` if it has none,
@@ -167,12 +167,12 @@ pub(super) fn writes(doc: &RunDoc) -> Option<String> {
     let Some(write) = doc.server.write else {
         return Some(format!("policy unknown (see {SERVER_WRITE})"));
     };
-    let told = match write.policy {
+    let words = match write.policy {
         WritePolicyDoc::Waits => "wait: on stable storage before they are answered",
         WritePolicyDoc::Buffers => "buffered: answered before they are on stable storage",
     };
     Some(match write.source {
-        FactSource::Known => told.to_owned(),
-        FactSource::Given => format!("{told} (given, not measured)"),
+        FactSource::Known => words.to_owned(),
+        FactSource::Given => format!("{words} (given, not measured)"),
     })
 }

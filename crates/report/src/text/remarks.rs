@@ -40,10 +40,10 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
         pass.repeat,
         plain(reason)
     );
-    text.extend(advice(pass).map(|told| format!("  {told}\n")));
+    text.extend(advice(pass).map(|words| format!("  {words}\n")));
     // A window without any answer has them in its reason.
     let in_flight = in_words(pass).filter(|_| !reason.contains(" in flight"));
-    text.extend(in_flight.map(|told| format!("  {told}\n")));
+    text.extend(in_flight.map(|words| format!("  {words}\n")));
     for dropout in pass.dropouts.iter().take(DROPOUTS_SHOWN) {
         text += &format!("  client {}: {}\n", dropout.client, plain(&dropout.reason));
     }
@@ -59,7 +59,7 @@ fn footnote(row: &CurveRow<'_>, pass: &LoadPointDoc) -> String {
 #[must_use]
 pub fn remarks(doc: &RunDoc) -> String {
     let replayed = Replayed::of(&doc.load_points).results();
-    let replayed = replayed.map(|told| format!("replay: {told}\n"));
+    let replayed = replayed.map(|words| format!("replay: {words}\n"));
     remarks_with(
         &(replayed.unwrap_or_default() + &differences(&doc.load_points)),
         doc,
@@ -82,8 +82,8 @@ pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
             plain(reason)
         );
     }
-    if let Some(told) = recycled(doc) {
-        text += &format!("deletions: {told}\n");
+    if let Some(words) = recycled(doc) {
+        text += &format!("deletions: {words}\n");
     }
     for refusal in doc.recycle_bins.iter().filter_map(RecycleBin::refusal) {
         text += &format!("note: {}\n", plain(&refusal));

@@ -165,12 +165,12 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
     }
     let replayed = Replayed::of(&doc.load_points);
     let differ = replayed.results();
-    all.extend(differ.map(|told| Fact::new(replayed.tone(), "Replay", told)));
+    all.extend(differ.map(|phrase| Fact::new(replayed.tone(), "Replay", phrase)));
     if let Some(find) = &doc.find {
         let (tone, words) = answer(find);
         all.push(Fact::new(tone, "Found", words));
         let set_up = setup_words(&curve).filter(|_| find.kind == FindKind::Sessions);
-        all.extend(set_up.map(|told| Fact::plain("Set-up", told)));
+        all.extend(set_up.map(|phrase| Fact::plain("Set-up", phrase)));
         all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
         return all;
     }
@@ -183,7 +183,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         Some(_) => Tone::Caution,
         None => Tone::Plain,
     };
-    all.extend(until_steady(doc).map(|told| Fact::plain("Window", told)));
+    all.extend(until_steady(doc).map(|phrase| Fact::plain("Window", phrase)));
     let is_void = !curve.rows.iter().all(CurveRow::is_quotable);
     let curve_doc = doc.curve.as_ref().filter(|curve| curve.valid || is_void);
     all.extend(curve_doc.map(|curve| Fact::plain("Curve", overall(curve))));
@@ -191,14 +191,14 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         let remark = remark.strip_prefix("rate ").unwrap_or(&remark);
         all.push(Fact::new(rate_tone, "Rate", remark));
     }
-    all.extend(machines::in_brief(doc).map(|told| Fact::plain("Machines", told)));
+    all.extend(machines::in_brief(doc).map(|phrase| Fact::plain("Machines", phrase)));
     all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
-    if let Some(told) = reached(doc) {
-        let told = told.strip_prefix("calibration: ").unwrap_or(&told);
-        all.push(Fact::plain("Limit", told));
+    if let Some(phrase) = reached(doc) {
+        let phrase = phrase.strip_prefix("calibration: ").unwrap_or(&phrase);
+        all.push(Fact::plain("Limit", phrase));
     }
     let cautions = brief_cautions(doc).into_iter();
-    let cautions = cautions.chain(doc.server.mixed_passes().map(|told| plain(&told)));
+    let cautions = cautions.chain(doc.server.mixed_passes().map(|phrase| plain(&phrase)));
     all.extend(cautions.map(|caution| Fact::new(Tone::Caution, "Caution", caution)));
     all
 }
@@ -259,8 +259,8 @@ fn until_steady(doc: &RunDoc) -> Option<String> {
         let points = counted(never as u64, "load point");
         format!("{points} not steady within {}", units::seconds(most_s))
     });
-    let told = after.into_iter().chain(never).join("; ");
-    (!told.is_empty()).then_some(told)
+    let phrase = after.into_iter().chain(never).join("; ");
+    (!phrase.is_empty()).then_some(phrase)
 }
 
 /// Returns the plan. That of a search for clients has only the data that was written, which
@@ -301,11 +301,11 @@ fn settings(doc: &RunDoc) -> Vec<Fact> {
             },
         ),
     ]);
-    all.extend(split(doc).map(|told| Fact::plain("Split", told)));
+    all.extend(split(doc).map(|phrase| Fact::plain("Split", phrase)));
     if !is_embedded {
         all.push(Fact::plain("Data", data.1));
-        all.extend(flushes(doc).map(|told| Fact::plain("Flushes", told)));
-        all.extend(writes(doc).map(|told| Fact::plain("Writes", told)));
+        all.extend(flushes(doc).map(|phrase| Fact::plain("Flushes", phrase)));
+        all.extend(writes(doc).map(|phrase| Fact::plain("Writes", phrase)));
     }
     // The line of the built-in server has said it.
     let is_said = |note: &&String| is_embedded && note.contains("files are in memory");

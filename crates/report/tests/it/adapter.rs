@@ -120,7 +120,7 @@ fn servers_whose_cpu_is_not_of_the_same_kind_are_ranked_apart() {
 }
 
 #[test]
-fn passes_whose_cpu_is_of_two_kinds_are_told() {
+fn passes_whose_cpu_is_of_two_kinds_are_reported() {
     let mut study = study();
     let points = &mut study.results[0].run.load_points;
     let mut second = points[0].clone();
@@ -128,8 +128,8 @@ fn passes_whose_cpu_is_of_two_kinds_are_told() {
     second.server_cpu.as_mut().unwrap().scope = Some(Named::Known(CpuScope::Processes));
     points.push(second);
     let text = adapter(&study).unwrap().to_text();
-    let told = "CPU of fast: of two kinds over its passes, so no rank: transmit, 4 KiB\n";
-    assert!(text.contains(told), "{text}");
+    let phrase = "CPU of fast: of two kinds over its passes, so no rank: transmit, 4 KiB\n";
+    assert!(text.contains(phrase), "{text}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn throughput_counts_application_bytes_of_the_window() {
 }
 
 #[test]
-fn a_generator_that_was_the_limit_is_told_with_its_reason() {
+fn a_generator_that_was_the_limit_is_reported_with_its_reason() {
     let mut limited = point(8, 1, 1600);
     limited.generator.limited = Some("thread 1 used a CPU 97 % of the time".to_owned());
     let json = json(&document(&run(vec![point(4, 1, 1600), limited])));
@@ -263,7 +263,7 @@ fn no_document_holds_the_password() {
 }
 
 #[test]
-fn drop_outs_make_a_point_invalid_without_being_told() {
+fn drop_outs_make_a_point_invalid_without_being_listed() {
     let doc = document(&run(vec![dropped(point(8, 1, 100), 2)]));
     assert!(!doc.load_points[0].valid);
     assert_eq!(

@@ -259,12 +259,12 @@ fn passes_whose_cpu_is_of_two_kinds_have_no_index() {
     );
     let row: Vec<_> = lines.nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..6], ["4", "-", "-", "-", "-", "-"]);
-    let told = "-: of two kinds over the passes, of which there is no mean";
-    assert_eq!(lines.next().unwrap(), told);
+    let words = "-: of two kinds over the passes, of which there is no mean";
+    assert_eq!(lines.next().unwrap(), words);
 }
 
 #[test]
-fn load_points_whose_cpu_is_of_different_kinds_are_told_apart() {
+fn load_points_whose_cpu_is_of_different_kinds_are_kept_apart() {
     let mut run = document(&run(vec![
         on_a_busy_server(point(4, 1, 400)),
         on_a_busy_server(point(8, 1, 400)),

@@ -197,13 +197,13 @@ fn published_figures_come_out_where_sysbench_has_them() {
         }
         let [reads, writes, flushes] = run.counts;
         let [mean, longest, p95] = run.latency_ms;
-        let mut told = lines.iter();
-        let told = told.find(|line| line.starts_with("Per request (ms): "));
-        let told = told.unwrap().split([' ', ',']);
-        let told: Vec<f64> = told.filter_map(|word| word.parse().ok()).collect();
+        let mut words = lines.iter();
+        let words = words.find(|line| line.starts_with("Per request (ms): "));
+        let words = words.unwrap().split([' ', ',']);
+        let words: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
         let expected = [0.0, mean, longest, p95];
-        assert_eq!(told.len(), expected.len(), "{text}");
-        for (found, published) in told.into_iter().zip(expected) {
+        assert_eq!(words.len(), expected.len(), "{text}");
+        for (found, published) in words.into_iter().zip(expected) {
             assert!(is_about(found, published), "{found} {published}: {text}");
         }
         let [read, write, fsync] =
@@ -309,24 +309,24 @@ fn total_time_lasts_until_the_last_flush() {
 
 /// After a warm-up, more events end in the window than were asked for.
 #[test]
-fn what_a_limit_on_events_counts_is_told_where_there_was_a_warm_up() {
+fn what_a_limit_on_events_counts_is_reported_where_there_was_a_warm_up() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
     if let Requests::Fileio(test) = &mut run.plan.only_mut().workload.requests {
         test.events = Some(100);
     }
-    let told = |run: &RunRecord| {
+    let words = |run: &RunRecord| {
         let text = report(&document(run), &shown()).unwrap();
         text.contains(
             "\nEvents begun after the warm-up: at most 100, beside those under way when it ended.\n",
         )
     };
-    assert!(told(&run));
+    assert!(words(&run));
     run.plan.work.ramp_up = Duration::ZERO;
-    assert!(!told(&run));
+    assert!(!words(&run));
 }
 
 #[test]
-fn cpu_of_server_and_generator_is_told() {
+fn cpu_of_server_and_generator_is_reported() {
     let mut run = tested(Flushing::EachWrite, Duration::from_secs(1), 8, flushed);
     let text = |run: &RunRecord| report(&document(run), &shown()).unwrap();
     assert!(text(&run).contains("\nCPU of the server: not measured: the server is on another"));
@@ -349,7 +349,7 @@ fn cpu_of_server_and_generator_is_told() {
 }
 
 #[test]
-fn interim_figures_tell_fsyncs_apart_where_each_write_has_its_own() {
+fn interim_figures_keep_fsyncs_apart_where_each_write_has_its_own() {
     let mut recorder = Recorder::default();
     flushed(&mut recorder);
     let line = |flushing| {

@@ -97,9 +97,9 @@ fn a_window_without_an_operation_on_a_busy_machine_is_not_the_server_s() {
     });
     let (outcome, reason) = judged(FindKind::Logons, "errors < 1%", &doc);
     assert_eq!(outcome, ProbeOutcome::ClientLimited);
-    let told = "no operation completed in the window; use a longer hold; this machine was busy: \
+    let words = "no operation completed in the window; use a longer hold; this machine was busy: \
                 programs other than smbench and the server had 93 % of its CPUs";
-    assert_eq!(reason, told);
+    assert_eq!(reason, words);
     let doc = probed(&[400], |point| {
         none(point);
         on_a_busy_machine(point, point.window_s * 1.9);
@@ -147,8 +147,8 @@ fn log_ons_that_were_due_too_late_are_not_missed() {
     let slow = with_slow_log_ons(5, 8);
     let (outcome, reason) = judged(FindKind::Logons, "errors < 100%", &slow);
     assert_eq!(outcome, ProbeOutcome::Held, "{reason}");
-    let told = "log-ons took 5.00 s, nearly all in session_tree_connect; use a longer hold";
-    assert!(reason.starts_with(told), "{reason}");
+    let words = "log-ons took 5.00 s, nearly all in session_tree_connect; use a longer hold";
+    assert!(reason.starts_with(words), "{reason}");
     // A server that answers fewer than that is too slow, as are quick log-ons that are missing.
     for (seconds, answered) in [(5, 5), (0, 8)] {
         let slow = with_slow_log_ons(seconds, answered);
@@ -237,15 +237,15 @@ fn searched(probes: &[(f64, bool)]) -> RunDoc {
 
 #[test]
 fn probes_of_one_load_that_contradict_each_other_are_named() {
-    let told = |probes: &[(f64, bool)]| {
+    let words = |probes: &[(f64, bool)]| {
         let doc = searched(probes);
         let find = doc.find.as_ref().unwrap();
         (find.contradiction.clone(), answer(find).1)
     };
     let first = [(40.0, true), (50.0, true), (60.0, false)];
-    assert_eq!(told(&first).0, None);
+    assert_eq!(words(&first).0, None);
     let later = [(50.0, false), (50.0, false), (45.0, true)];
-    let (found, text) = told(&[&first[..], &later].concat());
+    let (found, text) = words(&[&first[..], &later].concat());
     let found = found.unwrap();
     assert_eq!((found.held_in, found.broke_in), (vec![2], vec![4, 5]));
     assert_eq!((found.at_least, found.below), (Some(45.0), Some(60.0)));
@@ -253,7 +253,7 @@ fn probes_of_one_load_that_contradict_each_other_are_named() {
                     4, 5: the answer lies between 45 clients and 60 clients";
     assert!(text.contains(sentence), "{text}");
     // A lower load may break as well.
-    let (_, text) = told(&[(50.0, true), (40.0, false)]);
+    let (_, text) = words(&[(50.0, true), (40.0, false)]);
     let sentence = "50 clients held in probe 1, but 40 clients broke in probe 2";
     assert!(text.contains(sentence), "{text}");
 }
@@ -358,9 +358,9 @@ fn doubt(means: &[f64]) -> Option<String> {
 
 #[test]
 fn clients_that_all_wait_for_a_fast_server_bound_a_rate() {
-    let told = doubt(&[15.0, 60.0]);
+    let words = doubt(&[15.0, 60.0]);
     assert_eq!(
-        told.as_deref(),
+        words.as_deref(),
         Some("60 of at most 64 requests were in flight: give more clients")
     );
     // Requests take longer than at the lower rate, so the server has a queue.
@@ -421,8 +421,8 @@ fn a_doubt_about_an_answer_stands_beside_its_change() {
         Some("64 of at most 64 requests were in flight"),
     );
     let (_, _, text) = change(one, doubtful);
-    let told = "B: the server may take more: 64 of at most 64 requests were in flight";
-    assert!(text.contains(told), "{text}");
+    let words = "B: the server may take more: 64 of at most 64 requests were in flight";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]
@@ -452,8 +452,8 @@ fn both_sides_without_an_answer_are_named() {
     let one = || found(&["p99 < 10ms"], None);
     let (_, because, _) = change(never(one()), limited(one()));
     let because = because.unwrap();
-    let told = "A did not break the limit, B did not find the limit: ";
-    assert!(because.starts_with(told), "{because}");
+    let words = "A did not break the limit, B did not find the limit: ";
+    assert!(because.starts_with(words), "{because}");
     let finds = [one(), limited(one())].map(|doc| doc.find.unwrap());
     let mut joined = one();
     joined.find = FindDoc::pooled((1..).zip(finds).collect());

@@ -124,7 +124,7 @@ fn lines_without_a_tag_are_of_all_operations() {
 }
 
 #[test]
-fn tags_tell_load_points_and_passes_apart() {
+fn tags_keep_load_points_and_passes_apart() {
     for (of, intervals, expected) in [
         (1, vec![(4, 1, 1)], vec!["read"]),
         (2, vec![(4, 1, 1), (8, 1, 1)], vec!["read-4", "read-8"]),

@@ -355,12 +355,12 @@ fn a_comment_says_how_many_operations_of_a_replay_differ() {
         }
     });
     let file = written(&[document(&run(vec![point(1, 1, 100), differs]))]);
-    let told: Vec<_> = file
+    let words: Vec<_> = file
         .lines()
         .filter(|line| line.starts_with("'Replay"))
         .collect();
     assert_eq!(
-        told,
+        words,
         ["'Replay: 3 of 1264 operations (0.24 %) did not go as recorded; no column counts them"]
     );
     for test in tests(&file) {

@@ -409,7 +409,7 @@ fn machines_are_named_by_labels_of_their_own() {
 }
 
 #[test]
-fn the_worst_of_all_parts_is_told_with_its_name() {
+fn the_worst_of_all_parts_is_reported_with_its_name() {
     let mut parts = two_parts();
     let point = &mut parts[1].1.load_points[0];
     let generator = point.generator.as_mut().unwrap();
@@ -474,7 +474,7 @@ fn a_stall_is_judged_against_the_operations_of_all_parts() {
 }
 
 #[test]
-fn shared_files_of_parts_are_told() {
+fn shared_files_of_parts_are_reported() {
     let mut parts = two_parts();
     for (_, doc) in &mut parts {
         doc.plan.workload.scope = smbench_model::files::Scope::Shared;

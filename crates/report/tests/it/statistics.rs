@@ -59,11 +59,11 @@ fn a_load_that_falls_is_not_steady_and_says_so() {
     let falling = document(&run(vec![record]));
     let steady = first_point(&falling)["steady"].take();
     assert_eq!(steady["is_steady"], false);
-    let told = format!(
+    let words = format!(
         "\nnot steady at 8 clients: {}\n",
         steady["reason"].as_str().unwrap()
     );
-    assert!(render(&falling).contains(&told), "{told}");
+    assert!(render(&falling).contains(&words), "{words}");
     let level = document(&run(vec![point(8, 1, 400)]));
     assert_eq!(first_point(&level)["steady"]["is_steady"], true);
     assert!(!render(&level).contains("steady"));
@@ -94,42 +94,42 @@ fn fairness_is_over_clients() {
     );
     assert_eq!(fairness["mean"], 400.0);
     assert_eq!(fairness["jain_index"], 256.0 / 336.0);
-    let told =
+    let words =
         "\nuneven at 4 clients: clients completed 100 to 700 operations, fairness index 0.76\n";
-    assert!(render(&uneven).contains(told), "{}", render(&uneven));
+    assert!(render(&uneven).contains(words), "{}", render(&uneven));
     assert!(!render(&even).contains("uneven"));
 }
 
 #[test]
-fn clients_without_an_answer_are_told() {
+fn clients_without_an_answer_are_reported() {
     let mut record = point(4, 1, 400);
     let all = document(&run(vec![record.clone()]));
     assert!(!render(&all).contains("unserved"));
     record.clients_served = 3;
     let mut record = run(vec![record]);
-    let told = "\nunserved at 4 clients: 1 of 4 clients completed nothing in the window\n";
+    let words = "\nunserved at 4 clients: 1 of 4 clients completed nothing in the window\n";
     let text = render(&document(&record));
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(words), "{text}");
     // At a rate such a client may have had nothing to do.
     record.plan.only_mut().load = rate("1000");
     assert!(!render(&document(&record)).contains("unserved"));
 }
 
 #[test]
-fn closed_loops_tell_what_took_longer_than_their_latencies_say() {
+fn closed_loops_show_what_took_longer_than_their_latencies_say() {
     let mut record = point(4, 1, 400);
     let none = document(&run(vec![record.clone()]));
     assert_eq!(first_point(&none)["unanswered_ns_max"], Value::Null);
     record.punctuality.unanswered = 4;
-    for (waited, is_told) in [(45_000_000, false), (2_500_000_000, true)] {
+    for (waited, is_reported) in [(45_000_000, false), (2_500_000_000, true)] {
         record.punctuality.unanswered_max = Nanos(waited);
         record.punctuality.in_flight_max = Nanos(waited);
         let doc = document(&run(vec![record.clone()]));
         assert_eq!(first_point(&doc)["unanswered_ns_max"], waited);
         let text = render(&doc);
-        let told =
+        let words =
             "\nstalled at 4 clients: a request in flight when the window closed took 2.50 s\n";
-        assert_eq!(text.contains(told), is_told, "{text}");
+        assert_eq!(text.contains(words), is_reported, "{text}");
         let read: RunDoc = serde_json::from_str(&doc.to_json()).unwrap();
         assert_eq!(read, doc);
     }
@@ -210,7 +210,7 @@ fn what_the_server_asked_for_is_in_no_sum() {
 /// At a rate every table shows response times, because they include the time in the
 /// queue.
 #[test]
-fn at_a_rate_tables_tell_of_response_times() {
+fn at_a_rate_tables_report_response_times() {
     let mut record = point(8, 1, 0);
     record.ops = Tally::default();
     let mut second = Recorder::expecting([OpKind::Read], &rate("1000"));

@@ -385,13 +385,13 @@ fn the_built_in_server_is_neither_baseline_nor_best_of_named_files() {
     save(&demo(), &paths[0]);
     save(&document(&curve()), &paths[1]);
     save(&document(&curve()), &paths[2]);
-    let told = "demo is of smbench's built-in server, with files in memory";
+    let words = "demo is of smbench's built-in server, with files in memory";
     for count in [2, 3] {
         let found = Study::of_files(&paths[..count]).unwrap();
         let last = found.doc.servers.last().unwrap();
         assert_eq!(last.name, "demo");
         let answers = headlines(&found, 0).join("\n");
-        assert!(answers.contains(told), "{answers}");
+        assert!(answers.contains(words), "{answers}");
         assert!(!answers.contains("demo has the highest"), "{answers}");
     }
     let inputs = paths.each_ref().map(|path| Input::load(path).unwrap());

@@ -80,16 +80,16 @@ fn a_plain_run() {
 
 /// The text of a suite about each finished load point.
 #[test]
-fn load_points_without_data_are_told_in_operations() {
-    let told = |record| {
+fn load_points_without_data_are_reported_in_operations() {
+    let words = |record| {
         let doc = document(&record);
         height(&doc, doc.load_points.last().unwrap())
     };
-    assert_eq!(told(run(vec![metadata_point(4, 150)])), "300 ops/s");
-    assert_eq!(told(run(vec![point(4, 1, 1000)])), "41.0 Mbit/s");
+    assert_eq!(words(run(vec![metadata_point(4, 150)])), "300 ops/s");
+    assert_eq!(words(run(vec![point(4, 1, 1000)])), "41.0 Mbit/s");
     // A load point that moved no data, in a run that moves data.
     let stalled = run(vec![point(4, 1, 1000), metadata_point(8, 1)]);
-    assert_eq!(told(stalled), "0.0 Mbit/s");
+    assert_eq!(words(stalled), "0.0 Mbit/s");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn several_passes_with_one_left_out() {
 }
 
 #[test]
-fn a_recycle_bin_and_space_that_stays_taken_are_told() {
+fn a_recycle_bin_and_space_that_stays_taken_are_reported() {
     let mut record = run(vec![point(4, 1, 100)]);
     let bin = |path: &str, files_removed| RecycleBin {
         path: path.to_owned(),
@@ -200,14 +200,14 @@ fn a_recycle_bin_and_space_that_stays_taken_are_told() {
     record.recycle_bins = vec![bin(".recycle", 2), bin(r".recycle\ann", 1), unused];
     record.space_kept = Some("the space did not come back".to_owned());
     let doc = document(&record);
-    let told = recycled(&doc).unwrap();
+    let words = recycled(&doc).unwrap();
     assert!(
-        told.contains(r"recycle bin (.recycle, .recycle\ann); each deletion"),
-        "{told}"
+        words.contains(r"recycle bin (.recycle, .recycle\ann); each deletion"),
+        "{words}"
     );
     assert!(
-        told.ends_with("removed 3 files (12 KiB) from the bin"),
-        "{told}"
+        words.ends_with("removed 3 files (12 KiB) from the bin"),
+        "{words}"
     );
     let text = render(&doc);
     assert!(
@@ -276,7 +276,7 @@ fn failures_and_leftovers_are_spelled_out() {
 }
 
 #[test]
-fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
+fn what_a_replay_saw_otherwise_is_reported_and_is_no_failure() {
     let text = "Mkdir \"\\a\" NT_STATUS_OK\nSMB2 9\nUnlink \"\\b\" 0x6 NT_STATUS_OK\n";
     let trace = loadfile::parse("my.txt", text.as_bytes(), Unknown::Skip).unwrap();
     let mut replayed = point(4, 1, 100);
@@ -308,9 +308,9 @@ fn what_a_replay_saw_otherwise_is_told_and_is_no_failure() {
     assert!(point.valid);
     assert_eq!((point.errors, point.failures.len()), (0, 0));
     assert!(!point.ops.contains_key("mkdir"));
-    let told: Vec<_> = point.differences.iter().collect();
-    assert_eq!(told.len(), 2);
-    assert_eq!((told[1].op.as_str(), told[1].count), ("mkdir", 2));
+    let words: Vec<_> = point.differences.iter().collect();
+    assert_eq!(words.len(), 2);
+    assert_eq!((words[1].op.as_str(), words[1].count), ("mkdir", 2));
     let replay = doc.plan.workload.replay.as_ref().unwrap();
     assert_eq!((replay.lines, replay.operations["Unlink"]), (3, 1));
     assert_eq!(replay.skipped["SMB2"], 1);
@@ -399,8 +399,8 @@ fn the_report_fits_100_columns() {
 }
 
 #[test]
-fn what_a_flush_means_is_told_where_it_is_known_or_matters() {
-    let told = |flush: Option<FlushDoc>, record: &RunRecord| {
+fn what_a_flush_means_is_reported_where_it_is_known_or_matters() {
+    let words = |flush: Option<FlushDoc>, record: &RunRecord| {
         let mut doc = document(record);
         doc.server.flush = flush;
         let text = render(&doc);
@@ -418,7 +418,7 @@ fn what_a_flush_means_is_told_where_it_is_known_or_matters() {
         (Some(FlushDoc::Unknown), unknown, ""),
         (None, "", ""),
     ] {
-        assert_eq!(told(flush, &flushing), of_flushing);
-        assert_eq!(told(flush, &other), of_other);
+        assert_eq!(words(flush, &flushing), of_flushing);
+        assert_eq!(words(flush, &other), of_other);
     }
 }

@@ -9,7 +9,7 @@ use smbench_report::doc::{LoopDoc, OutcomeDoc, RunDoc};
 use crate::samples::{book, curve, document, dropped, point, run};
 
 /// Returns the outcome of a condition as it is printed.
-fn told(doc: &RunDoc, condition: &str) -> String {
+fn words(doc: &RunDoc, condition: &str) -> String {
     let threshold: Threshold = condition.parse().unwrap();
     threshold.judge(doc).to_string()
 }
@@ -62,7 +62,7 @@ fn values_are_those_of_the_tables() {
             "passed   us/op at 4 > 30: 25.6 at 4 clients",
         ),
     ] {
-        assert_eq!(told(&doc, condition), expected);
+        assert_eq!(words(&doc, condition), expected);
     }
 }
 
@@ -74,15 +74,15 @@ fn errors_are_those_of_the_whole_run_unless_a_place_is_given() {
     });
     let doc = document(&run(vec![point(1, 1, 100), failing]));
     assert_eq!(
-        told(&doc, "errors > 0"),
+        words(&doc, "errors > 0"),
         "failed   errors > 0: 1 error at all load points"
     );
     assert_eq!(
-        told(&doc, "errors at 1 > 0"),
+        words(&doc, "errors at 1 > 0"),
         "passed   errors at 1 > 0: 0 errors at 1 client"
     );
     assert_eq!(
-        told(&doc, "write errors at 4 > 0"),
+        words(&doc, "write errors at 4 > 0"),
         "failed   write errors at 4 > 0: 1 error at 4 clients"
     );
 }
@@ -95,7 +95,7 @@ fn a_run_at_a_rate_is_judged_at_every_load_point() {
         ..document(&curve())
     };
     assert_eq!(
-        told(&doc, "throughput < 20"),
+        words(&doc, "throughput < 20"),
         "failed   throughput < 20: 16.4 Mbit/s at 1 client"
     );
 }
@@ -112,11 +112,11 @@ fn what_was_not_measured_cannot_be_judged() {
         ("p99 at 3 > 5ms", "no load point has 3 clients"),
     ] {
         let expected = format!("unknown  {condition}: cannot be judged: {reason}");
-        assert_eq!(told(&doc, condition), expected);
+        assert_eq!(words(&doc, condition), expected);
     }
     let invalid = document(&run(vec![dropped(point(4, 1, 100), 4)]));
     let expected = "unknown  p99 > 5ms: cannot be judged: no load point is valid";
-    assert_eq!(told(&invalid, "p99 > 5ms"), expected);
+    assert_eq!(words(&invalid, "p99 > 5ms"), expected);
 }
 
 /// The peak of an unfinished run is not the peak of the plan.
@@ -125,9 +125,9 @@ fn an_unfinished_run_decides_only_what_more_load_points_cannot_change() {
     let mut doc = document(&curve());
     doc.outcome = OutcomeDoc::Interrupted;
     let skipped = "skipped  p99 > 1us: the run was not completed";
-    assert_eq!(told(&doc, "p99 > 1us"), skipped);
-    assert!(told(&doc, "errors > 0").starts_with("skipped  "));
-    assert!(told(&doc, "p99 at 8 > 1us").starts_with("failed   "));
+    assert_eq!(words(&doc, "p99 > 1us"), skipped);
+    assert!(words(&doc, "errors > 0").starts_with("skipped  "));
+    assert!(words(&doc, "p99 at 8 > 1us").starts_with("failed   "));
 }
 
 /// Limits have the durations, counts and rates of all other options.

@@ -67,7 +67,7 @@ pub(super) fn between_servers(old: &ServerDoc, new: &Disclosure) -> Option<Strin
         let (old, new) = old.zip(new)?;
         (old != new).then(|| format!("{old}, not {new}"))
     };
-    let stored = |storage: &Option<StorageDoc>| Some(format!("on {}", storage.as_ref()?.told()));
+    let stored = |storage: &Option<StorageDoc>| Some(format!("on {}", storage.as_ref()?.text()));
     let program = |software: &Option<String>| Some(format!("as {}", software.as_ref()?));
     other(program(&old.software), program(&new.software))
         .or_else(|| other(stored(&old.storage), stored(&new.storage)))

@@ -95,8 +95,8 @@ fn transfers_are_plotted_by_the_size_of_requests() {
     let twofold = plot(&study, "00-transmit-throughput");
     let label = &twofold.lines[0].points[0].label;
     assert!(label.starts_with("4 KiB, 10 clients: "), "{label}");
-    let told = format!("{:?}", report(&study));
-    assert!(told.contains("2 clients in them are one."), "{told}");
+    let text = format!("{:?}", report(&study));
+    assert!(text.contains("2 clients in them are one."), "{text}");
     // With one size there is nothing to draw.
     let is_of = |mode: &str| {
         let start = format!("00-{mode}-");

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_dip_is_named_stretch_by_stretch() {
-        for (stretches, lasts, told) in [
+        for (stretches, lasts, words) in [
             (vec![(60, 60)], true, "from 60 clients on"),
             (vec![(52, 60)], true, "from 52 clients on"),
             (vec![(20, 20)], false, "at 20 clients"),
@@ -164,7 +164,7 @@ mod tests {
                 "at 20 clients, from 28 to 36 and from 60 on",
             ),
         ] {
-            assert_eq!(places(&stretches, lasts), told);
+            assert_eq!(places(&stretches, lasts), words);
         }
     }
 }

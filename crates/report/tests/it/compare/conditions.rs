@@ -255,8 +255,8 @@ fn cpu_time_of_two_kinds_is_not_compared() {
         &compared(of(&["processes"]), of(&["machine"])),
         Depth::Overview,
     );
-    let told = "differs  server_cpu.scope: processes in A, machine in B\n";
-    assert!(text.contains(told), "{text}");
+    let words = "differs  server_cpu.scope: processes in A, machine in B\n";
+    assert!(text.contains(words), "{text}");
     // There is no mean over passes of both kinds either.
     let mixed = pair(of(&["machine", "machine"]), of(&["processes", "machine"]));
     let line = judged("server-us/op > 10%", &mixed);

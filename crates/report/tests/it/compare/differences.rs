@@ -14,17 +14,17 @@ use crate::samples::{document, dropped, metadata_plan, metadata_point, point, ru
 
 #[test]
 fn a_result_against_itself_is_named() {
-    let told = "warning  A and B are the same result: no change can show\n";
+    let words = "warning  A and B are the same result: no change can show\n";
     let same = passes(&[1600, 1620, 1580]);
     let text = render(&compared(same.clone(), same.clone()), Depth::Overview);
-    assert_eq!(text.matches(told).count(), 1, "{text}");
+    assert_eq!(text.matches(words).count(), 1, "{text}");
     let other = passes(&[1600, 1620, 1581]);
     let text = render(&compared(same, other), Depth::Overview);
     assert!(!text.contains("the same result"), "{text}");
 }
 
 #[test]
-fn what_differs_is_told_apart_as_subject_and_as_warning() {
+fn what_differs_is_kept_apart_as_subject_and_as_warning() {
     let mut other = run(vec![point(4, 1, 800), point(8, 1, 1600)]);
     other.plan.only_mut().outstanding = 1;
     other.plan.sessions.options.signing = Mode::Off;
@@ -96,10 +96,10 @@ fn runs_of_different_work_are_refused_unless_it_is_forced() {
         panic!("one did the same work: {left:?}");
     };
     assert_eq!(pair.other.name, "c.json");
-    let [told] = &left.unmatched[..] else {
+    let [words] = &left.unmatched[..] else {
         panic!("one did not: {left:?}");
     };
-    assert!(told.starts_with("a.json and b.json did different work"));
+    assert!(words.starts_with("a.json and b.json did different work"));
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn what_only_one_server_did_as_recorded_is_other_work() {
     };
     let found = compared(passes(&[1600]), with("flush", 5000));
     let text = render(&found, Depth::Overview);
-    let told = "warning  not the same work: not as recorded: flush: 0 % of all at 8 clients in A, \
+    let words = "warning  not the same work: not as recorded: flush: 0 % of all at 8 clients in A, \
                 19.99 % of all at 8 clients in B\n";
-    assert!(text.contains(told), "{text}");
+    assert!(text.contains(words), "{text}");
     let json: Value = serde_json::to_value(&found).unwrap();
     let workload = &json["pairs"][0]["workload"];
     assert_eq!(workload[0]["key"], "not as recorded: flush");
@@ -179,7 +179,7 @@ fn what_only_one_server_did_as_recorded_is_other_work() {
 }
 
 #[test]
-fn older_documents_do_not_differ_by_what_they_could_not_tell() {
+fn older_documents_do_not_differ_by_what_they_could_not_show() {
     let mut older = passes(&[1600]);
     older.plan.generator.driver = None;
     older.plan.generator.pin_threads = None;
@@ -244,8 +244,8 @@ fn a_run_without_a_valid_load_point_is_not_compared() {
     let input = |name: &str, run: &RunDoc| Input::of_run(Path::new(name), run.clone());
     let (whole, lost) = (input("a.json", &passes(&[1600])), input("b.json", &lost));
     let nothing = |inputs: &[Input]| compare(inputs).unwrap_err().to_string();
-    let told = "nothing to compare: no valid load point with operations in b.json";
-    assert_eq!(nothing(&[whole.clone(), lost.clone()]), told);
+    let words = "nothing to compare: no valid load point with operations in b.json";
+    assert_eq!(nothing(&[whole.clone(), lost.clone()]), words);
     assert_eq!(
         nothing(&[lost.clone(), lost.clone()]),
         "nothing to compare: no valid load point with operations in b.json and b.json"
@@ -258,15 +258,15 @@ fn a_run_without_a_valid_load_point_is_not_compared() {
     assert_eq!(
         found.unmatched,
         [
-            told,
+            words,
             "no load point in common: a.json has 4, 8 clients, c.json has 2 clients"
         ]
     );
-    assert!(render(&found, Depth::Overview).contains(told));
+    assert!(render(&found, Depth::Overview).contains(words));
 }
 
 #[test]
-fn another_generator_is_told_where_both_say_what_it_is() {
+fn another_generator_is_reported_where_both_say_what_it_is() {
     let on = |cpu: Option<&str>, memory: u64| RunDoc {
         machine: Some(MachineDoc {
             cpu: cpu.map(str::to_owned),

@@ -42,7 +42,7 @@ const HIDDEN: &str =
 const FLUSHES: &str = "flushes are ignored by B, which is faster and may lose data in a power failure, and honoured by A";
 const WRITES: &str = "each write waits for stable storage on A; B answers before that, which is faster and may lose data in a power failure";
 
-fn told(one: &RunDoc, other: &RunDoc) -> Vec<String> {
+fn text(one: &RunDoc, other: &RunDoc) -> Vec<String> {
     let found = pair(one.clone(), other.clone());
     let is_hidden = found.durability.iter().any(|remark| remark == HIDDEN);
     assert_eq!(found.hides_flush_policy, is_hidden);
@@ -52,12 +52,12 @@ fn told(one: &RunDoc, other: &RunDoc) -> Vec<String> {
 #[test]
 fn a_difference_of_flush_policies_is_said_not_to_show_only_where_that_follows() {
     let (honours, ignores) = (with(Honours, Some(Buffers)), with(Ignores, Some(Buffers)));
-    assert_eq!(told(&honours, &ignores), [HIDDEN]);
-    assert_eq!(told(&honours, &honours), [""; 0]);
-    assert_eq!(told(&honours, &with(Unknown, Some(Buffers))), [""; 0]);
+    assert_eq!(text(&honours, &ignores), [HIDDEN]);
+    assert_eq!(text(&honours, &honours), [""; 0]);
+    assert_eq!(text(&honours, &with(Unknown, Some(Buffers))), [""; 0]);
     // A policy shows in a FLUSH, in a flush after the load, and in a write-through.
     for kind in ["flush", "final_flush"] {
-        assert_eq!(told(&honours, &flushing(ignores.clone(), kind)), [FLUSHES]);
+        assert_eq!(text(&honours, &flushing(ignores.clone(), kind)), [FLUSHES]);
     }
     let mut through = ignores.clone();
     through.plan.workload.operations.push(OperationDoc {
@@ -65,18 +65,18 @@ fn a_difference_of_flush_policies_is_said_not_to_show_only_where_that_follows() 
         weight_percent: 100.0,
         parameters: [("write_through".to_owned(), true.into())].into(),
     });
-    assert_eq!(told(&honours, &through), [FLUSHES]);
+    assert_eq!(text(&honours, &through), [FLUSHES]);
 }
 
 #[test]
-fn a_write_that_waits_is_told_where_runs_write() {
+fn a_write_that_waits_is_reported_where_runs_write() {
     let (waits, buffers) = (with(Honours, Some(Waits)), with(Ignores, Some(Buffers)));
-    assert_eq!(told(&waits, &buffers), [WRITES]);
+    assert_eq!(text(&waits, &buffers), [WRITES]);
     // Without a difference of flush policies as well.
-    assert_eq!(told(&waits, &with(Honours, Some(Buffers))), [WRITES]);
-    assert_eq!(told(&waits, &waits), [""; 0]);
+    assert_eq!(text(&waits, &with(Honours, Some(Buffers))), [WRITES]);
+    assert_eq!(text(&waits, &waits), [""; 0]);
     // No write, no difference.
-    assert_eq!(told(&reading(waits), &reading(buffers)), [HIDDEN]);
+    assert_eq!(text(&reading(waits), &reading(buffers)), [HIDDEN]);
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn an_unknown_write_policy_allows_no_conclusion() {
     let (honours, ignores) = (with(Honours, None), with(Ignores, Some(Buffers)));
     let unknown = "flush policies differ, but no run sends a flush; it is not known whether writes \
                    wait for stable storage on A (see server_write)";
-    assert_eq!(told(&honours, &ignores), [unknown]);
+    assert_eq!(text(&honours, &ignores), [unknown]);
     // Reads alone wait for nothing, whatever the servers do to a WRITE.
-    assert_eq!(told(&reading(honours.clone()), &reading(ignores)), [HIDDEN]);
+    assert_eq!(text(&reading(honours.clone()), &reading(ignores)), [HIDDEN]);
     let flushes = flushing(with(Ignores, None), "flush");
-    assert_eq!(told(&honours, &flushes), [FLUSHES]);
+    assert_eq!(text(&honours, &flushes), [FLUSHES]);
 }

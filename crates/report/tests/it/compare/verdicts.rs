@@ -63,8 +63,8 @@ fn what_leaves_throughput_open_leaves_response_times_open() {
     };
     let [open, worse] = [Verdict::CannotTell, Verdict::Worse];
     assert_eq!(verdicts(fast(), slow()), [worse; 7]);
-    let told = [open, open, open, open, open, open, worse];
-    assert_eq!(verdicts(fast(), limited(slow())), told);
+    let words = [open, open, open, open, open, open, worse];
+    assert_eq!(verdicts(fast(), limited(slow())), words);
     // The limited server is at least as fast as it seems: the other one is slower.
     assert_eq!(verdicts(limited(fast()), slow()), [worse; 7]);
     let found = pair(fast(), limited(slow()));
@@ -188,7 +188,7 @@ fn another_window_or_name_is_the_same_work() {
             "plan.profile: file-server in A, renamed in B",
         ),
     ];
-    for (change, told) in changes {
+    for (change, words) in changes {
         let mut other = passes(&[(100, 100)]);
         change(&mut other);
         other.plan.digest = "0".repeat(64);
@@ -196,7 +196,7 @@ fn another_window_or_name_is_the_same_work() {
             .of_same_work()
             .unwrap();
         let text = render(&found, Depth::Overview);
-        assert!(text.contains(&format!("differs  {told}\n")), "{text}");
+        assert!(text.contains(&format!("differs  {words}\n")), "{text}");
         assert!(!text.contains("warning"), "{text}");
     }
 }

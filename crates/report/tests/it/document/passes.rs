@@ -83,7 +83,7 @@ fn passes_on_other_numbers_of_cpus_have_no_share_of_them() {
 
 /// The note appears once, and not for a machine that was only rebooted.
 #[test]
-fn passes_from_several_machines_are_told_of() {
+fn passes_from_several_machines_are_reported() {
     let on = |kernel: &str, repeat: u32| {
         let mut doc = document(&run(vec![point(8, repeat, 400)]));
         doc.machine = Some(MachineDoc {
@@ -94,7 +94,7 @@ fn passes_from_several_machines_are_told_of() {
         doc
     };
     let before = on("6.1", 1).server.notes.len();
-    for (kernels, told) in [
+    for (kernels, text) in [
         (["6.1", "6.1", "6.1"], 0),
         (["6.1", "6.12", "6.13"], 1),
         (["6.1", "6.12", "6.1"], 1),
@@ -103,7 +103,7 @@ fn passes_from_several_machines_are_told_of() {
         let passes = passes.map(|(kernel, pass)| on(kernel, pass)).collect();
         let notes = RunDoc::pooled(passes).unwrap().server.notes;
         let of_machines = notes.iter().filter(|note| note.contains("generated"));
-        assert_eq!(of_machines.count(), told, "{kernels:?}: {notes:?}");
-        assert_eq!(notes.len(), before + told, "{kernels:?}: {notes:?}");
+        assert_eq!(of_machines.count(), text, "{kernels:?}: {notes:?}");
+        assert_eq!(notes.len(), before + text, "{kernels:?}: {notes:?}");
     }
 }

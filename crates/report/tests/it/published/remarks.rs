@@ -16,7 +16,7 @@ use super::study;
 fn tables_say_where_honoured_flushes_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut study = study(folder.path());
-    let told = "its share is in memory (tmpfs): a flush costs nothing there, whatever the server \
+    let words = "its share is in memory (tmpfs): a flush costs nothing there, whatever the server \
                 makes of it";
     for result in &mut study.results {
         result.run.server.storage = Some(StorageDoc {
@@ -27,10 +27,10 @@ fn tables_say_where_honoured_flushes_cost_nothing() {
         let flush = [FlushDoc::Ignores, FlushDoc::Honours][result.server];
         result.run.server.flush = Some(flush);
         let warned =
-            unwrapped(&render(&result.run)).contains(&format!("flushes  honoured, but {told}\n"));
+            unwrapped(&render(&result.run)).contains(&format!("flushes  honoured, but {words}\n"));
         assert_eq!(warned, flush == FlushDoc::Honours);
     }
-    let remark = format!("honours: {told}");
+    let remark = format!("honours: {words}");
     for table in tables(&study)
         .iter()
         .filter(|table| !table.title.starts_with("dip"))
@@ -77,11 +77,11 @@ fn tables_say_where_passes_are_not_of_the_same_server() {
         .filter(|table| !table.title.starts_with("dip"))
     {
         let notes = table.notes.iter();
-        let told: Vec<_> = notes
+        let words: Vec<_> = notes
             .filter(|note| note.contains("not the same") || note.contains("memory"))
             .collect();
-        let expected = [mixed, idle].map(|told| format!("honours: {told}"));
-        assert_eq!(told, expected.each_ref(), "{}", table.title);
+        let expected = [mixed, idle].map(|words| format!("honours: {words}"));
+        assert_eq!(words, expected.each_ref(), "{}", table.title);
     }
     let [same, other] = [0, 1].map(|server: usize| &study.results[server].run);
     assert!(same.server.otherwise.is_empty());
@@ -126,13 +126,13 @@ fn tables_say_what_of_a_replay_was_not_done() {
     let tables = tables(&study);
     for title in ["peak, and response time there", "flush ignored"] {
         let table = tables.iter().find(|table| table.title == title).unwrap();
-        let told: Vec<_> = table
+        let words: Vec<_> = table
             .notes
             .iter()
             .filter(|note| note.contains("as recorded"))
             .collect();
         assert_eq!(
-            told,
+            words,
             [
                 "honours: 5000 of 30222 operations (16.54 %) did not go as recorded: 5000 flush (at 8 \
               clients)"

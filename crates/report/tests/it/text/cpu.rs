@@ -31,7 +31,7 @@ fn cpu_of_server_and_generator_have_the_same_columns() {
 }
 
 #[test]
-fn cpu_of_the_server_is_told_with_what_it_bought() {
+fn cpu_of_the_server_is_reported_with_what_it_bought() {
     let measured = on_a_busy_server(point(4, 1, 400));
     let lost = LoadPointRecord {
         server_cpu: ServerCpuRecord {

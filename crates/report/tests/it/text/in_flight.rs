@@ -74,9 +74,9 @@ fn few_answers_are_a_caution_and_a_reason_is_not_repeated() {
     );
     assert_eq!(point.ops_before, Some(8));
     let cautions = text::cautions(&few);
-    let told = "unanswered at 4 clients: 4 log_on (1 completed) were in flight when the window \
+    let words = "unanswered at 4 clients: 4 log_on (1 completed) were in flight when the window \
                 closed, the longest for 4.80 s";
-    assert!(cautions.contains(&told.to_owned()), "{cautions:?}");
+    assert!(cautions.contains(&words.to_owned()), "{cautions:?}");
     let mut none = waiting(0);
     let reason = "no operation completed in the window: 4 log_on were in flight";
     none.invalid = Some(reason.to_owned());

@@ -97,11 +97,11 @@ fn the_tables_count_what_differs_and_say_that_no_other_column_does() {
 fn the_summary_has_a_line_for_what_differs() {
     let doc = broken();
     let passages = summary(&doc).into_iter();
-    let told: Vec<_> = passages
+    let words: Vec<_> = passages
         .filter(|passage| passage.text.contains("iffer") || passage.text.starts_with("Replay"))
         .collect();
-    let [columns, note, line] = &told[..] else {
-        panic!("{told:#?}");
+    let [columns, note, line] = &words[..] else {
+        panic!("{words:#?}");
     };
     assert!(columns.text.ends_with("errors   differ\n"), "{columns:?}");
     assert!(
@@ -183,17 +183,17 @@ fn csv_has_a_row_for_an_operation_that_only_differed() {
 fn the_caution_on_littles_law_names_operations_without_a_latency() {
     let mut record = replay(&[(OpKind::Flush, GONE, 12)]);
     record.load_points[0].in_flight += Duration::from_secs(1);
-    let told = cautions(&document(&record));
+    let words = cautions(&document(&record));
     let expected = "in flight at 4 clients: 0.28 requests counted, 0.18 by Little's law, which lacks \
                     operations without a latency: 12 of 1273 operations (0.94 %) did not go as \
                     recorded";
-    assert_eq!(told, [expected]);
+    assert_eq!(words, [expected]);
     // Too few to matter.
     let mut record = replay(&[(OpKind::Flush, GONE, 1)]);
     record.load_points[0].in_flight += Duration::from_secs(1);
-    let told = cautions(&document(&record));
+    let words = cautions(&document(&record));
     assert_eq!(
-        told,
+        words,
         ["in flight at 4 clients: 0.28 requests counted, 0.18 by Little's law"]
     );
 }

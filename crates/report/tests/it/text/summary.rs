@@ -18,7 +18,7 @@ fn text(passages: &[Passage]) -> String {
         .collect()
 }
 
-fn told(record: &RunRecord) -> String {
+fn words(record: &RunRecord) -> String {
     let doc = document(record);
     let text = text(&summary(&doc));
     for line in text.lines() {
@@ -37,7 +37,7 @@ fn of_tone(doc: &RunDoc, tone: Tone) -> Vec<String> {
 
 #[test]
 fn a_plain_run_has_its_answer_in_half_a_screen() {
-    assert_snapshot!(told(&curve()), @"
+    assert_snapshot!(words(&curve()), @"
     Profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100
              writes
     Server   smb://bench@files.example/data
@@ -72,7 +72,7 @@ fn several_passes_have_intervals_and_name_what_is_left_out() {
         on_a_busy_server(point(8, 3, 1400)),
         on_a_busy_server(point(16, 3, 1560)),
     ]);
-    assert_snapshot!(told(&record), @"
+    assert_snapshot!(words(&record), @"
     Profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100
              writes
     Server   smb://bench@files.example/data
@@ -112,7 +112,7 @@ fn what_must_not_be_quoted_is_no_peak() {
     let mut record = run(vec![failing]);
     record.leftover = Some("2 files in smbench-42".to_owned());
     record.outcome = Outcome::Aborted("server closed the connection".to_owned());
-    assert_snapshot!(told(&record), @"
+    assert_snapshot!(words(&record), @"
     Profile  file-server: 4 KiB to 64 KiB, sequential, 80 % reads, flush every 100
              writes
     Server   smb://bench@files.example/data
@@ -142,10 +142,10 @@ fn what_must_not_be_quoted_is_no_peak() {
 fn a_mix_without_data_peaks_in_operations() {
     let mut record = run(vec![metadata_point(1, 50), metadata_point(4, 150)]);
     record.plan = metadata_plan(&[1, 4]);
-    let told = told(&record);
+    let words = words(&record);
     let peak = "Peak     300 ops/s at 4 clients; mean 1.50 ms, p99 2.00 ms\n";
-    assert!(told.contains(peak), "{told}");
-    assert!(!told.contains("Mbit/s"), "{told}");
+    assert!(words.contains(peak), "{words}");
+    assert!(!words.contains("Mbit/s"), "{words}");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn the_verdict_is_the_end_of_the_summary() {
 
 /// A reader must see what was measured, and that it is not valid.
 #[test]
-fn an_interrupted_load_point_is_told_with_its_figures_in_every_form() {
+fn an_interrupted_load_point_is_reported_with_its_figures_in_every_form() {
     let mut record = curve();
     let last = record.load_points.last_mut().unwrap();
     last.invalid = Some("interrupted after 7.3 s of 20 s".to_owned());
@@ -191,22 +191,22 @@ fn an_interrupted_load_point_is_told_with_its_figures_in_every_form() {
 }
 
 #[test]
-fn split_operations_are_told_with_their_requests() {
-    let told = |read, write| {
+fn split_operations_are_reported_with_their_requests() {
+    let words = |read, write| {
         let mut record = curve();
         record.server.split = Some(SplitSizes { read, write });
-        let text = told(&record);
+        let text = words(&record);
         let line = text.lines().find(|line| line.starts_with("Split"));
         line.unwrap_or_default().to_owned()
     };
     let kib = |count: u32| Some(count << 10);
-    assert_eq!(told(kib(4), kib(4)), "Split    64 KiB in 16 requests");
+    assert_eq!(words(kib(4), kib(4)), "Split    64 KiB in 16 requests");
     assert_eq!(
-        told(kib(16), kib(7)),
+        words(kib(16), kib(7)),
         "Split    reads of 64 KiB in 4 requests; writes of 64 KiB in 10 requests"
     );
     assert_eq!(
-        told(None, kib(2)),
+        words(None, kib(2)),
         "Split    writes of 4 KiB in 2 requests, 64 KiB in 32 requests"
     );
 }

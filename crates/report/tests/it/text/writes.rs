@@ -5,8 +5,8 @@ use smbench_report::{FactSource, WriteDoc, WritePolicyDoc, render};
 use crate::samples::{curve, document};
 
 #[test]
-fn what_a_write_waits_for_is_told_where_a_run_writes() {
-    let told = |write: Option<(WritePolicyDoc, FactSource)>, writes: bool, is_old: bool| {
+fn what_a_write_waits_for_is_reported_where_a_run_writes() {
+    let words = |write: Option<(WritePolicyDoc, FactSource)>, writes: bool, is_old: bool| {
         let mut doc = document(&curve());
         doc.server.write = write.map(|(policy, source)| WriteDoc { policy, source });
         for point in &mut doc.load_points {
@@ -33,9 +33,9 @@ fn what_a_write_waits_for_is_told_where_a_run_writes() {
         ),
         (None, "policy unknown (see server_write)"),
     ] {
-        assert_eq!(told(write, true, false).as_deref(), Some(expected));
-        assert_eq!(told(write, false, false), None);
+        assert_eq!(words(write, true, false).as_deref(), Some(expected));
+        assert_eq!(words(write, false, false), None);
     }
     // Older releases did not record what servers do.
-    assert_eq!(told(None, true, true), None);
+    assert_eq!(words(None, true, true), None);
 }
