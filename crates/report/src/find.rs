@@ -1,10 +1,11 @@
 //! The search for the highest load at which conditions hold: its probes, and what it has
-//! found.
+//! found: the answer as a sentence, and the probes as a table.
 //!
 //! A probe is a load point. [`sessions`] finds how many sessions a server holds, in one
 //! load point. Several searches for one limit are joined in [`FindDoc::pooled`]. Which load
 //! comes next is decided by [`smbench_model::search`].
 
+mod answer;
 mod busy_machine;
 mod contradiction;
 mod judge;
@@ -21,6 +22,8 @@ use crate::doc::{ContradictionDoc, FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOu
 use crate::threshold::Threshold;
 use crate::units::{counted, rate};
 
+pub(crate) use answer::contradiction;
+pub use answer::{answer, answer_in_brief, probe_outcome, probes};
 pub use sessions::{HeldLimit, HeldLimitError, HeldMost, sessions};
 
 /// A search, and its probes so far.

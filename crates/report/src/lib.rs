@@ -43,7 +43,6 @@ pub mod doc;
 pub mod doubt;
 pub mod fileio;
 pub mod find;
-mod found;
 mod hlog;
 mod iometer;
 pub mod latency;

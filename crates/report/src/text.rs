@@ -18,13 +18,11 @@ mod scatter;
 mod summary;
 mod wrap;
 
-pub use crate::found::{answer, answer_in_brief, ended, outcome as probe_outcome, probes};
 pub use crate::tone::Tone;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
-pub(crate) use in_flight::NOTHING_COMPLETED;
 pub use in_flight::reason_in_brief;
 pub use intervals::repeats;
 pub use machines::machines;
@@ -39,6 +37,7 @@ use wrap::wrapped_lines;
 
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
+use crate::find::{answer, probes};
 use crate::metric::Metric;
 use crate::units::{self, labelled};
 

@@ -16,8 +16,7 @@ use smbench_model::load::{Rate, RateScope};
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 use smbench_report::doc::{FindDoc, FindKind, OutcomeDoc, ProbeDoc};
-use smbench_report::find::{HeldLimit, HeldMost, sessions};
-use smbench_report::text::probe_outcome;
+use smbench_report::find::{HeldLimit, HeldMost, probe_outcome, sessions};
 use smbench_report::units::plain;
 use smbench_report::{Disclosure, Find, RunDoc};
 

@@ -2,7 +2,7 @@
 
 use smbench_report::RunDoc;
 use smbench_report::doc::{FindDoc, FindEnd, OutcomeDoc};
-use smbench_report::text::{ended, missed_rate};
+use smbench_report::text::missed_rate;
 use smbench_report::units::counted;
 
 use crate::failure::Exit;
@@ -36,7 +36,7 @@ pub fn judge_search(find: &FindDoc) -> Option<(Exit, Option<String>)> {
     match find.end {
         FindEnd::Found | FindEnd::NeverBroke => None,
         _ => {
-            let reason = format!("the limit was not found: {}", ended(find.end));
+            let reason = format!("the limit was not found: {}", find.end.reason());
             Some((Exit::Invalid, Some(reason)))
         }
     }

@@ -2,8 +2,8 @@
 
 use itertools::Itertools as _;
 use smbench_report::doc::{FindDoc, FindKind, ProbeDoc, ProbeOutcome};
+use smbench_report::find::{answer, probe_outcome, probes};
 use smbench_report::metric::Metric;
-use smbench_report::text::{answer, probe_outcome, probes};
 use smbench_report::units;
 use smbench_report::{Threshold, TimeLimit};
 

@@ -9,7 +9,6 @@ use super::points::PointComparison;
 use crate::change::Noise;
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{DurabilityRemark, FindDoc, FindEnd, FindKind, LoadPointDoc, OutcomeDoc, RunDoc};
-use crate::found::ended;
 use crate::load::{Load, loads};
 use crate::units::plain;
 
@@ -140,7 +139,7 @@ impl FoundComparison {
                 let sides = names.into_iter().zip([one, two]);
                 let open = sides.filter_map(|(name, find)| match find.first_open_end()? {
                     FindEnd::NeverBroke => Some(format!("{name} did not break the limit")),
-                    end => Some(format!("{name} did not find the limit: {}", ended(end))),
+                    end => Some(format!("{name} did not find the limit: {}", end.reason())),
                 });
                 let open = open.collect_vec();
                 if open.is_empty() {

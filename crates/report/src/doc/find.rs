@@ -127,6 +127,22 @@ pub enum FindEnd {
     Unfinished,
 }
 
+impl FindEnd {
+    /// Returns why the search ended, in a few words.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Found => "the limit broke",
+            Self::NeverBroke => "max allows no more",
+            Self::NeverHeld => "nothing held",
+            Self::ClientLimited => "smbench or its machine was the limit",
+            Self::Unknown => "a condition could not be judged",
+            Self::ProbesUsedUp => "the probes were used up",
+            Self::Unfinished => "not finished",
+        }
+    }
+}
+
 /// One probe of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeDoc {

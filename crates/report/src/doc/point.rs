@@ -212,6 +212,9 @@ pub struct OfferedDoc {
     pub delay_ns_max: u64,
 }
 
+/// First words of the reason of a window without an answer.
+pub(crate) const NOTHING_COMPLETED: &str = "no operation completed";
+
 /// A shorter stall is usual on any machine.
 pub(crate) const STALL_NS_MIN: u64 = 10_000_000;
 

@@ -3,9 +3,10 @@
 use smbench_model::setting::{DURATION, HOLD};
 
 use super::{Find, busy_machine, sessions, slow};
-use crate::doc::{ConditionOutcome, FindKind, LoadPointDoc, OutcomeDoc, ProbeOutcome, RunDoc};
+use crate::doc::{
+    ConditionOutcome, FindKind, LoadPointDoc, NOTHING_COMPLETED, OutcomeDoc, ProbeOutcome, RunDoc,
+};
 use crate::replayed::Replayed;
-use crate::text::NOTHING_COMPLETED;
 use crate::threshold::Threshold;
 use crate::units::{counted, percent};
 

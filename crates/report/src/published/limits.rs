@@ -1,11 +1,11 @@
 //! The limits of servers that the searches of a study have found. They are answers in
 //! sentences, a table, and the changes that a study asks for. Not here: the answer of one
-//! search in words ([`crate::found::answer`]).
+//! search in words ([`crate::find::answer`]).
 
 use super::words::{versus, whole_change};
 use crate::change::Noise;
 use crate::doc::{FindDoc, FindEnd, FindKind};
-use crate::found::{answer, answer_in_brief, contradiction, ended};
+use crate::find::{answer, answer_in_brief, contradiction};
 use crate::names::said_once;
 use crate::study::{ComparisonDoc, ComparisonKind, Study};
 use crate::table::{Cell, Column, Table};
@@ -150,19 +150,19 @@ fn reason(find: &FindDoc) -> String {
     let odd: Vec<_> = passes().filter(|pass| pass.end != FindEnd::Found).collect();
     match (&odd[..], &find.broke_reason) {
         ([], Some(reason)) if find.end == FindEnd::Found && find.passes.is_empty() => plain(reason),
-        ([], _) => ended(find.end).to_owned(),
+        ([], _) => find.end.reason().to_owned(),
         ([first, ..], _) if odd.iter().all(|pass| pass.end == first.end) => {
             let of = if odd.len() == find.passes.len() {
                 String::new()
             } else {
                 format!(" in {} of {} passes", odd.len(), find.passes.len())
             };
-            format!("{}{of}", ended(first.end))
+            format!("{}{of}", first.end.reason())
         }
         _ => {
             let phrase = odd
                 .iter()
-                .map(|pass| format!("pass {}: {}", pass.pass, ended(pass.end)));
+                .map(|pass| format!("pass {}: {}", pass.pass, pass.end.reason()));
             phrase.collect::<Vec<_>>().join(", ")
         }
     }

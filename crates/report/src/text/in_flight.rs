@@ -6,11 +6,8 @@
 use smbench_model::kind::OpKind;
 use smbench_model::setting::DURATION;
 
-use crate::doc::{LoadPointDoc, OpDoc};
+use crate::doc::{LoadPointDoc, NOTHING_COMPLETED, OpDoc};
 use crate::units::{counted, latency, plain};
-
-/// First words of the reason of a window without an answer.
-pub(crate) const NOTHING_COMPLETED: &str = "no operation completed";
 
 /// Returns the reason of a load point that is not valid, without what a window without an
 /// answer waited for.

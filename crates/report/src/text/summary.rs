@@ -19,7 +19,7 @@ use crate::doc::{
     ConditionOutcome, FindDoc, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, PlanDoc, RunDoc,
     ServerLocation,
 };
-use crate::found::{answer, probes};
+use crate::find::{answer, probes};
 use crate::plan;
 use crate::published::Efficiency;
 use crate::replayed::Replayed;

@@ -6,9 +6,9 @@ use smbench_report::compare::{self, Depth, Input, compare};
 use smbench_report::doc::{
     DifferenceDoc, FailureDoc, FindDoc, FindEnd, FindKind, LoadPointDoc, ProbeOutcome, RunDoc,
 };
+use smbench_report::find::answer;
 use smbench_report::published;
 use smbench_report::study::Study;
-use smbench_report::text::answer;
 use smbench_report::{Find, render};
 
 use crate::samples::{document, point, run};

@@ -10,7 +10,7 @@ use smbench_model::sessions::Sessions;
 use smbench_model::target::Target;
 use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::answer;
+use smbench_report::find::answer;
 
 use super::super::folder::{Folder, Remains};
 use super::super::host::StartedServer;

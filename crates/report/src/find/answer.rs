@@ -76,7 +76,7 @@ fn several(doc: &FindDoc) -> (Tone, String) {
             .count()
     };
     let without = doc.passes.iter().filter(|pass| pass.result.is_none());
-    let reasons = without.map(|pass| ended(pass.end)).unique().join(", ");
+    let reasons = without.map(|pass| pass.end.reason()).unique().join(", ");
     let limited = condition(doc);
     let Some(estimate) = doc.estimate else {
         let least = least(doc).map(|least| format!("at least {least}; "));
@@ -181,20 +181,6 @@ pub fn answer_in_brief(doc: &FindDoc) -> Option<Cell> {
 
 fn at_least(kind: FindKind, load: f64) -> Cell {
     Cell::number(load, format!("at least {}", number(kind, load)))
-}
-
-/// Returns why a search ended, in a few words.
-#[must_use]
-pub const fn ended(end: FindEnd) -> &'static str {
-    match end {
-        FindEnd::Found => "the limit broke",
-        FindEnd::NeverBroke => "max allows no more",
-        FindEnd::NeverHeld => "nothing held",
-        FindEnd::ClientLimited => "smbench or its machine was the limit",
-        FindEnd::Unknown => "a condition could not be judged",
-        FindEnd::ProbesUsedUp => "the probes were used up",
-        FindEnd::Unfinished => "not finished",
-    }
 }
 
 /// Returns the number of sessions that were open at the same time.
@@ -314,7 +300,7 @@ pub fn probes(doc: &FindDoc) -> Table {
             },
         ];
         cells.extend(achieved.map(|_| Cell::of(Some(probe.ops_per_s), rate)));
-        cells.push(outcome(probe.verdict).into());
+        cells.push(probe_outcome(probe.verdict).into());
         cells.push(plain(brief(&probe.reason)).into());
         cells
     };
@@ -346,7 +332,7 @@ fn brief(reason: &str) -> &str {
 
 /// Returns a word for a verdict.
 #[must_use]
-pub const fn outcome(verdict: ProbeOutcome) -> &'static str {
+pub const fn probe_outcome(verdict: ProbeOutcome) -> &'static str {
     match verdict {
         ProbeOutcome::Held => "held",
         ProbeOutcome::Broke => "broke",
