@@ -298,11 +298,11 @@ fn a_panic_names_whose_it_is() {
     for (run, words) in [
         (
             Run::of(&plan).on_target(server(), Panicking, drawn(&plan)),
-            "the program's own driver panicked, which is no bug in smbench: ten is too many",
+            "the program's own driver panicked; this is not a bug in smbench: ten is too many",
         ),
         (
             Run::of(&plan).on_target(server(), Null, streams),
-            "the program's own stream of operations panicked, which is no bug in smbench: client 1 \
+            "the program's own stream of operations panicked; this is not a bug in smbench: client 1 \
              has had enough",
         ),
     ] {
