@@ -38,6 +38,12 @@ use operations::{by_kind, caching};
 pub(crate) use operations::{differences, failures, op};
 pub(crate) use setup::setup;
 
+/// Note that the measured CPU time is not the server's alone.
+const SHARED: &str = "server and load generator share this machine";
+/// Note for a server on which the operation `log_on` would end the clients' own sessions.
+const LOGOFF: &str = "log_on has connections of its own, because this server ends all sessions of \
+    a connection at the LOGOFF of one (STATUS_USER_SESSION_DELETED)";
+
 /// Facts that a reader must know and that no measurement shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disclosure {
@@ -64,6 +70,25 @@ pub struct Disclosure {
     pub software: Option<String>,
     /// The storage of the share, if it is known.
     pub storage: Option<StorageDoc>,
+}
+
+impl Disclosure {
+    /// Adds what only the run itself shows: whether the server is on this machine, which its
+    /// given name or address does not tell, and how it logs sessions off.
+    #[must_use]
+    pub fn completed(mut self, record: &RunRecord) -> Self {
+        if record.server.is_here && self.place != ServerLocation::Embedded {
+            self.notes.insert(0, SHARED.to_owned());
+        }
+        if record.server.logoff_ends_all {
+            self.notes.push(LOGOFF.to_owned());
+        }
+        if !record.hosts.is_empty() {
+            // What one machine can do says nothing about several.
+            self.calibration = None;
+        }
+        self
+    }
 }
 
 impl RunDoc {

@@ -22,11 +22,6 @@ use crate::command_line::command_line;
 use crate::failure::Failure;
 use crate::lab_facts::{Durability, LabFacts};
 
-/// Note that the measured CPU time is not the server's alone.
-const SHARED: &str = "server and load generator share this machine";
-/// Note for a server on which the operation `log_on` would end the clients' own sessions.
-const LOGOFF: &str = "log_on has connections of its own, because this server ends all sessions of \
-    a connection at the LOGOFF of one (STATUS_USER_SESSION_DELETED)";
 /// Note that figures of the embedded server must not be quoted.
 const IN_MEMORY: &str =
     "server and load generator share this machine; files are in memory: not for quoting";
@@ -124,20 +119,9 @@ pub fn disclosure(durability: Durability) -> Disclosure {
     of_this_process(ServerLocation::Remote, durability)
 }
 
-/// Builds the document of a run. Only the run itself shows whether the server is on
-/// this machine, because its given name or address does not.
-pub fn document(record: &RunRecord, mut disclosure: Disclosure) -> RunDoc {
-    if record.server.is_here && disclosure.place != ServerLocation::Embedded {
-        disclosure.notes.insert(0, SHARED.to_owned());
-    }
-    if record.server.logoff_ends_all {
-        disclosure.notes.push(LOGOFF.to_owned());
-    }
-    if !record.hosts.is_empty() {
-        // What one machine can do says nothing about several.
-        disclosure.calibration = None;
-    }
-    RunDoc::from_record(record, disclosure)
+/// Builds the document of a run.
+pub fn document(record: &RunRecord, disclosure: Disclosure) -> RunDoc {
+    RunDoc::from_record(record, disclosure.completed(record))
 }
 
 /// Returns the facts that are known without the server.
@@ -227,6 +211,8 @@ pub(crate) mod tests {
         }
     }
 
+    const SHARED: &str = "server and load generator share this machine";
+
     /// The target's name or address does not matter.
     #[test]
     fn a_server_on_this_machine_is_reported_before_all_else() {
@@ -251,6 +237,13 @@ pub(crate) mod tests {
         let notes = document(&record, disclosure(Durability::default()))
             .server
             .notes;
-        assert_eq!(notes, [SHARED, LOGOFF]);
+        let [first, second] = &notes[..] else {
+            panic!("{notes:?}");
+        };
+        assert_eq!(first, SHARED);
+        assert!(
+            second.starts_with("log_on has connections of its own"),
+            "{second}"
+        );
     }
 }
