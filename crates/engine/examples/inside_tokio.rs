@@ -69,7 +69,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn Error>> {
                     cancel.cancel();
                 }
             }
-            RunEvent::Progress(_) | RunEvent::LoadPointEnded(_) => {}
+            _ => {}
         }
     }
     let record = run.await??;

@@ -54,7 +54,7 @@ pub use crate::smb::tickets::TicketError;
 pub use capacity::CapacityError;
 pub use course::{Course, PlannedCourse};
 pub use door::Run;
-pub use events::{Events, RunEvent, events};
+pub use events::{EachEvent, Events, RunEvent, each_event, events};
 pub use observe::{Observer, Unobserved};
 pub use serve::serve;
 use site::{ShareJob, ShareOperations};

@@ -51,7 +51,8 @@ impl Cancel {
     }
 
     /// Returns a cancel of its own that this one also cancels.
-    pub(crate) fn child(&self) -> Self {
+    #[must_use]
+    pub fn child(&self) -> Self {
         let shared = CancelState {
             parent: Some(self.clone()),
             ..CancelState::default()

@@ -1,5 +1,4 @@
-//! An observer that sends events to a channel, for applications that prefer this to
-//! callbacks.
+//! Observers that get events as owned values: through a channel, or in a function.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,6 +11,7 @@ use crate::run::Observer;
 
 /// An event that an [`Observer`] receives, as an owned value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum RunEvent {
     /// Progress of the run, a few times per second.
     Progress(Progress),
@@ -76,19 +76,56 @@ impl Observer for Events {
     }
 
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
-        self.send(RunEvent::Interval {
+        self.send(RunEvent::from(interval));
+    }
+
+    fn load_point_ended(&mut self, record: &RunRecord) {
+        RunEvent::of_last(record)
+            .into_iter()
+            .for_each(|event| self.send(event));
+    }
+}
+
+impl From<&MeasuredInterval<'_>> for RunEvent {
+    fn from(interval: &MeasuredInterval<'_>) -> Self {
+        Self::Interval {
             point: interval.point,
             index: interval.index,
             start: interval.start,
             length: interval.length,
             all: IntervalSummary::from(&interval.ops.all()),
-        });
+        }
+    }
+}
+
+impl RunEvent {
+    fn of_last(record: &RunRecord) -> Option<Self> {
+        let last = record.load_points.last()?;
+        Some(Self::LoadPointEnded(Box::new(last.clone())))
+    }
+}
+
+/// Makes an observer that calls `watch` with each event, in the thread of the run. What is
+/// slow in it delays the next load point.
+pub fn each_event<F: FnMut(RunEvent)>(watch: F) -> EachEvent<F> {
+    EachEvent(watch)
+}
+
+/// Calls a function with each event; [`each_event`] makes one.
+#[derive(Debug)]
+pub struct EachEvent<F>(F);
+
+impl<F: FnMut(RunEvent)> Observer for EachEvent<F> {
+    fn progress(&mut self, progress: &Progress) {
+        (self.0)(RunEvent::Progress(*progress));
+    }
+
+    fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {
+        (self.0)(RunEvent::from(interval));
     }
 
     fn load_point_ended(&mut self, record: &RunRecord) {
-        if let Some(last) = record.load_points.last() {
-            self.send(RunEvent::LoadPointEnded(Box::new(last.clone())));
-        }
+        RunEvent::of_last(record).into_iter().for_each(&mut self.0);
     }
 }
 
