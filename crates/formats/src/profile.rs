@@ -24,6 +24,7 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The reason why there is no profile to run.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProfileError {
     /// The name is neither a built-in profile nor a path.
     #[error(

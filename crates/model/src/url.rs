@@ -187,6 +187,7 @@ pub const DEFAULT_PORT: u16 = 445;
 
 /// The reason why a text is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetError {
     /// The scheme `smb://` is missing.
     #[error(

@@ -15,6 +15,7 @@ use crate::smb::session::SessionError;
 
 /// The reason why a run measured nothing at all.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// A field of the plan was changed to a value that
     /// [`Plan::resolve`](smbench_model::plan::Plan::resolve) would have refused.

@@ -49,6 +49,7 @@ pub struct PlanError {
 
 /// A problem with a value, and how to correct it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// A problem with an option of a `fileio` test.
     #[error(transparent)]

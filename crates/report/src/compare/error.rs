@@ -4,6 +4,7 @@ use smbench_model::setting::{FAIL_IF, FORCE};
 
 /// Reason why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompareError {
     /// The input is a single result.
     #[error("{path} is a single result: compare needs two results, or a study of several servers")]

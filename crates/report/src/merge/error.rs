@@ -6,6 +6,7 @@ use crate::units::{counted, plain};
 
 /// Reason why documents cannot be merged. Each is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MergeError {
     /// There is nothing to join.
     #[error("a merge needs the results of two or more parts, and {} given", match .0 {

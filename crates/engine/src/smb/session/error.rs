@@ -34,6 +34,7 @@ fn reason(source: &io::Error) -> String {
 
 /// A failure outside the measured part of a run.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// A failure of a connector that is not part of smbench, in its own words.
     #[error("failed to set up a client: {0}")]
