@@ -137,12 +137,13 @@ wait "$building"
 
 linted test --locked --workspace --quiet --no-run
 
-# Beside tests: documentation, and lints of the command without the second driver. They
-# need the build folder, which cargo gives free when the first tests run.
+# Beside tests: documentation, and lints of the library alone and of the command without
+# the second driver. They need the build folder, which cargo gives free when the first tests run.
 {
   sleep 30
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
   nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
+  nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
 } &
 building=$!
 

@@ -1,113 +1,113 @@
-//! The `smbench` command. It reads the command line, executes the command, and ends
-//! with the documented exit code and at most one line about an error.
+//! Measures SMB file servers: plans, runs, results and comparisons for programs.
 //!
-//! Not here: what makes, watches, saves and repeats runs ([`smbench_runner`]), and how
-//! results are presented ([`smbench_report`]).
+//! A program depends on this crate alone:
+//!
+//! ```toml
+//! smbench = { version = "0.1", default-features = false }
+//! ```
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! let run = smbench::Run::on("smb://alice@nas/bench")
+//!     .password("secret")
+//!     .profile("file-server")
+//!     .clients([1, 8])
+//!     .duration(Duration::from_secs(10));
+//! let finished = run.execute()?;
+//! print!("{}", smbench::report::render(&finished.doc));
+//! # Ok::<(), smbench::Error>(())
+//! ```
+//!
+//! | item | for |
+//! |---|---|
+//! | [`Run`] | a run: server, workload, options; blocking, or as a future |
+//! | [`Target`], [`Profile`], [`RunOptions`], [`Plan`] | what a run is made of |
+//! | [`RunEvent`], [`Observer`], [`Cancel`] | to watch a run, and to stop it |
+//! | [`Finished`], [`RunRecord`], [`RunDoc`] | its measurements, and its document |
+//! | [`Error`] | why nothing was measured |
+//! | [`compare`], [`merge`] | changes between results; parts of one run |
+//! | [`driver`] | a target of one's own |
+//!
+//! [`engine`], [`formats`], [`model`] and [`report`] have all the rest.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `lab` | the module `lab`: a server in this process, for tests |
+//! | `runner` | the module `runner`: searches and suites |
+//! | `smb-rs` | a second client |
+//! | `command` | the command `smbench`, with `lab` and `runner`. On by default, as is `smb-rs` |
 
+#[cfg(feature = "command")]
 mod advice;
+#[cfg(feature = "command")]
 mod args;
+mod builder;
+#[cfg(feature = "command")]
 mod calibrate;
+#[cfg(feature = "command")]
 mod child;
+#[cfg(feature = "command")]
+#[doc(hidden)]
+pub mod command;
+#[cfg(feature = "command")]
 mod commands;
+#[cfg(feature = "command")]
 mod embedded;
+mod error;
+#[cfg(feature = "command")]
 mod exit;
+#[cfg(feature = "command")]
 mod exporter;
+#[cfg(feature = "command")]
 mod files;
+#[cfg(feature = "command")]
 mod live;
+#[cfg(feature = "command")]
 mod login;
+#[cfg(feature = "command")]
 mod output;
+#[cfg(feature = "command")]
 mod password;
+#[cfg(feature = "command")]
 mod progress;
+#[cfg(feature = "command")]
 mod recycled;
+#[cfg(feature = "command")]
 mod requests;
+#[cfg(feature = "command")]
 mod signals;
+mod written;
 
-use std::ffi::OsString;
-use std::process::ExitCode;
-
-use smbench_engine::hosts::HostRole;
-use smbench_model::setting;
-pub use smbench_runner::hosts::{HostOptions, HostsEnd};
+#[cfg(feature = "command")]
 use smbench_runner::{
     calibration, conditions, failure, hosts, junit, lab_facts, observer, request, results,
     searching, study, suite, time_left, unsaved, verdict, watch,
 };
 
-use crate::failure::{Exit, Failure};
-use crate::hosts::{Follower, Hosts};
-use crate::output::MessageLines;
+#[cfg(feature = "lab")]
+pub use smbench_lab as lab;
+#[cfg(feature = "runner")]
+pub use smbench_runner as runner;
+pub use {
+    smbench_engine as engine, smbench_formats as formats, smbench_model as model,
+    smbench_report as report,
+};
 
-/// Executes the command line of this process.
-#[must_use]
-pub fn main() -> ExitCode {
-    main_with(std::env::args_os().collect())
-}
+#[doc(inline)]
+pub use smbench_engine::driver;
+#[doc(inline)]
+pub use smbench_engine::run::{Progress, RunEvent, each_event, events};
+#[doc(inline)]
+pub use smbench_engine::{Cancel, Observer};
+#[doc(inline)]
+pub use smbench_formats::profile;
+#[doc(inline)]
+pub use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
+#[doc(inline)]
+pub use smbench_model::{Plan, Profile, RunOptions, RunRecord, Spec, Target};
+#[doc(inline)]
+pub use smbench_report::{RunDoc, compare, merge};
 
-/// Executes a command line, of which the first word is the name of the program.
-#[must_use]
-pub fn main_with(words: Vec<OsString>) -> ExitCode {
-    setting::spell(advice::flag);
-    let outcome = signals::survive_file_size_limit()
-        .and_then(|()| args::parse_words(words))
-        .and_then(|command| commands::execute(command, &Hosts::Alone));
-    ExitCode::from(ended(outcome))
-}
-
-/// Returns the version of this program and the commit that it is built from. All hosts of a run
-/// must have the same.
-#[must_use]
-pub fn build() -> String {
-    format!(
-        "{} ({})",
-        env!("CARGO_PKG_VERSION"),
-        env!("SMBENCH_BUILT_FROM")
-    )
-}
-
-/// Executes the command line of this process as one of several hosts, with the words that
-/// follow the program's name. Returns the exit code, and how the hosts have ended.
-#[must_use]
-pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>) -> (u8, HostsEnd) {
-    setting::spell(advice::flag);
-    match role {
-        HostRole::First(first) => {
-            let first = first.with_password(options.send_password);
-            let hosts = Hosts::First(first, options.clone());
-            let outcome = signals::survive_file_size_limit()
-                .and_then(|()| args::parse_words(words))
-                .and_then(|command| options.prepare().map(|()| command))
-                .and_then(|command| commands::execute(command, &hosts));
-            (ended(outcome), hosts.end())
-        }
-        HostRole::Other(other) => {
-            let hosts = Hosts::Other(Follower::new(other, options));
-            match follow(&hosts, words) {
-                Ok(exit) => (exit::code(exit), HostsEnd::Together),
-                failed => (ended(failed), HostsEnd::Apart),
-            }
-        }
-    }
-}
-
-/// Follows the first host. What is wrong with the command line, that host says, too.
-fn follow(hosts: &Hosts, words: Vec<OsString>) -> Result<Exit, Failure> {
-    let Some(follower) = hosts.follower() else {
-        unreachable!("this host is not the first");
-    };
-    let outcome = args::parse_quietly(words)
-        .and_then(|command| follower.prepare().map(|()| command))
-        .and_then(|command| commands::follow(command, hosts));
-    match outcome {
-        Ok(exit) => Ok(exit),
-        Err(failure @ Failure::Run(_)) => Err(failure),
-        Err(failure) => follower.excuse(&failure, &MessageLines, &signals::cancel_on_interrupt),
-    }
-}
-
-/// Returns the exit code, after a message about a failure.
-fn ended(outcome: Result<Exit, Failure>) -> u8 {
-    exit::code(outcome.unwrap_or_else(|failure| {
-        output::complain(args::without_urls(failure.to_string()));
-        failure.exit()
-    }))
-}
+pub use crate::builder::{Finished, Run};
+pub use crate::error::Error;

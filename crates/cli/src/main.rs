@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    smbench_cli::main()
+    smbench::command::main()
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mpi::Threading;
 use mpi::topology::Communicator as _;
-use smbench_cli::{HostOptions, HostsEnd, build, main_on_hosts, main_with};
+use smbench::command::{HostOptions, HostsEnd, build, main_on_hosts, main_with};
 use smbench_engine::hosts::{HostIdentity, HostRole, SendPassword, connect};
 use smbench_report::doc::MachineDoc;
 
