@@ -72,8 +72,3 @@ pub use crate::{
     machine::{clock, storage},
     smb::prepared,
 };
-
-/// Compiles the code in the chapter on the library.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/library.md")]
-struct LibraryChapter;

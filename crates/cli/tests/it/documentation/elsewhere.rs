@@ -5,7 +5,7 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("cargo install ", "compiles smbench"),
     ("cargo build ", "compiles smbench"),
     (
-        "cargo run --release -p smbench-engine --example ",
+        "cargo run --release -p smbench --example ",
         "compiles smbench",
     ),
     ("cargo doc ", "compiles smbench"),
