@@ -11,7 +11,7 @@ use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use smbench_benches::plan_for;
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::run::{Run, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::generator::DriverKind;
@@ -160,7 +160,7 @@ fn null_target(criterion: &mut Criterion) {
         group.bench_function(name, |bench| {
             bench.iter_custom(|operations| {
                 let (server, drawn, cancel) = (server.clone(), drawn.clone(), Cancel::default());
-                let run = Run::of(&plan).on_target(server, Null, drawn);
+                let run = PlannedRun::of(&plan).on_target(server, Null, drawn);
                 let record = execute(run, &mut Unobserved, &cancel);
                 time_in(operations, &record.expect("the run succeeds"))
             });

@@ -11,7 +11,7 @@ use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{Run, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_model::Nanos;
 use smbench_model::bounds::PERIOD_MAX;
@@ -113,7 +113,7 @@ pub(crate) fn run(operations: u64, options: RunOptions) -> Result<(), String> {
     };
     let (server, cancel) = (ServerFacts::other("null://here"), Cancel::default());
     let target = Ending(operations / CLIENTS);
-    let run = Run::of(&plan).on_target(server, target, drawn);
+    let run = PlannedRun::of(&plan).on_target(server, target, drawn);
     let record = execute(run, &mut Unobserved, &cancel).map_err(|error| error.to_string())?;
     match record
         .load_points

@@ -277,7 +277,7 @@ fn alone(
         seed: plan.work.seed,
     };
     let server = ServerFacts::other(&format!("{name}://here"));
-    let run = Run::of(plan).on_target(server, connector, drawn);
+    let run = PlannedRun::of(plan).on_target(server, connector, drawn);
     run::execute(run, &mut Unobserved, cancel)
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use smbench_engine::driver::*;
-use smbench_engine::run::{Run, SessionError, execute};
+use smbench_engine::run::{PlannedRun, SessionError, execute};
 use smbench_engine::{Cancel, Plan, RunOptions, Target, Unobserved};
 use smbench_formats::profile;
 use smbench_model::Nanos;
@@ -136,7 +136,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let server = ServerFacts::other("channel://store");
-    let run = Run::of(&plan).on_target(server, Store(requests), streams);
+    let run = PlannedRun::of(&plan).on_target(server, Store(requests), streams);
     let record = execute(run, &mut Unobserved, &Cancel::default())?;
     assert_eq!(record.outcome, Outcome::Complete);
     let point = &record.load_points[0];

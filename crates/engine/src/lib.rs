@@ -63,7 +63,7 @@ pub use smbench_model::{
 #[doc(inline)]
 pub use crate::machine::cancel::Cancel;
 #[doc(inline)]
-pub use crate::run::{Observer, Run, RunError, Unobserved, execute};
+pub use crate::run::{Observer, PlannedRun, RunError, Unobserved, execute};
 
 /// For the command, benches and tests only.
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! Runs a [`Plan`]: prepares the share, runs every load point, merges the
 //! measurements of the workers, and cleans up.
 //!
-//! * [`execute`] runs a plan as it is, or a [`Run`] with operations of your own, or on a
+//! * [`execute`] runs a plan as it is, or a [`PlannedRun`] with operations of your own, or on a
 //!   [target of your own](crate::driver). [`execute_on_hosts`] shares it with other hosts.
 //! * An [`Observer`] receives [`Progress`], intervals and finished load points.
 //!   [`events`] makes one that fills a channel.
@@ -53,13 +53,13 @@ pub use crate::smb::session::{LogonIdentity, SessionError, StepFailure};
 pub use crate::smb::tickets::TicketError;
 pub use capacity::CapacityError;
 pub use course::{Course, PlannedCourse};
-pub use door::Run;
+pub use door::PlannedRun;
 pub use events::{EachEvent, Events, RunEvent, each_event, events};
 pub use observe::{Observer, Unobserved};
 pub use serve::serve;
 use site::{ShareJob, ShareOperations};
 
-/// Runs a plan to its end, blocking the calling thread. `run` is a [`Plan`], or a [`Run`] that
+/// Runs a plan to its end, blocking the calling thread. `run` is a [`Plan`], or a [`PlannedRun`] that
 /// has load points, operations or a target of your own. Slow code in `observer` is not
 /// measured, but delays the next load point.
 ///
@@ -74,11 +74,11 @@ use site::{ShareJob, ShareOperations};
 /// On a thread that runs async code of tokio; there, call it in
 /// `tokio::task::spawn_blocking`.
 pub fn execute<'a>(
-    run: impl Into<Run<'a>>,
+    run: impl Into<PlannedRun<'a>>,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let Run { plan, course, work } = run.into();
+    let PlannedRun { plan, course, work } = run.into();
     plan.check().map_err(RunError::Plan)?;
     let mut planned = PlannedCourse::of(plan);
     let course = course.unwrap_or(&mut planned);

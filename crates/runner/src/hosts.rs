@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
-use smbench_engine::run::{self, Course, Observer, Run, RunError, serve};
+use smbench_engine::run::{self, Course, Observer, PlannedRun, RunError, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::part::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
@@ -134,7 +134,7 @@ impl Hosts {
                 Ok(record)
             }
             Self::Alone | Self::Other(_) => {
-                run::execute(Run::of(plan).in_course(course), observer, cancel)
+                run::execute(PlannedRun::of(plan).in_course(course), observer, cancel)
             }
         }
     }

@@ -122,7 +122,7 @@ fn profiles(doc: &StudyDoc) -> String {
     if !counts.is_empty() && !doc.load_points.is_empty() {
         counts.push(counted(doc.load_points.len() as u64, "load point"));
     }
-    counts.extend(doc.searches_told());
+    counts.extend(doc.searches_in_words());
     counts.join(", ")
 }
 

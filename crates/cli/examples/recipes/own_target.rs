@@ -7,7 +7,7 @@ use std::time::Duration;
 use smbench::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
 };
-use smbench::engine::run::{SessionError, execute_on};
+use smbench::engine::run::{PlannedRun, SessionError, execute};
 use smbench::model::Nanos;
 use smbench::model::kind::OpKind;
 use smbench::model::operations::{Drawn, Mix};
@@ -100,7 +100,8 @@ pub fn own_target() -> Result<(), Box<dyn Error>> {
     });
     let server = ServerFacts::other("memory://store");
     let cancel = Cancel::default();
-    let record = execute_on(&plan, server, BlockStore, operations, &mut watch, &cancel)?;
+    let run = PlannedRun::of(&plan).on_target(server, BlockStore, operations);
+    let record = execute(run, &mut watch, &cancel)?;
     let doc = RunDoc::from_record(&record, Disclosure::default());
     assert_eq!(doc.server.url, "memory://store");
     assert!(doc.load_points[0].bytes_written > 0);

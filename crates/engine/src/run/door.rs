@@ -17,7 +17,7 @@ use crate::worker::assignment::WorkerParts;
 use crate::worker::supply::Operations;
 
 /// A plan to run, with load points, operations or a target of your own.
-pub struct Run<'a> {
+pub struct PlannedRun<'a> {
     pub(super) plan: &'a Plan,
     pub(super) course: Option<&'a mut dyn Course>,
     pub(super) work: RunWork,
@@ -48,7 +48,7 @@ pub(super) struct TargetOperations {
     pub(super) make_workers: MakeWorkers,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PlannedRun<'a> {
     /// Begins with a plan as it is.
     #[must_use]
     pub const fn of(plan: &'a Plan) -> Self {
@@ -127,15 +127,15 @@ impl<'a> Run<'a> {
     }
 }
 
-impl<'a> From<&'a Plan> for Run<'a> {
+impl<'a> From<&'a Plan> for PlannedRun<'a> {
     fn from(plan: &'a Plan) -> Self {
         Self::of(plan)
     }
 }
 
-impl fmt::Debug for Run<'_> {
+impl fmt::Debug for PlannedRun<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run")
+        f.debug_struct("PlannedRun")
             .field("plan", self.plan)
             .finish_non_exhaustive()
     }

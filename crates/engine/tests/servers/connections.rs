@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{Course, Run, Unobserved, execute};
+use smbench_engine::run::{Course, PlannedRun, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer, SambaOptions, ScratchSamba};
 use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
@@ -234,7 +234,7 @@ fn sessions_that_stand_on_a_connection_count_if_the_next_is_refused() {
     let profile = Profile::parse("echo", echo).unwrap();
     let plan = Plan::resolve(&profile, &options, target, Limits::default(), 2).unwrap();
     let mut course = Counted(Some(24));
-    let run = Run::of(&plan).in_course(&mut course);
+    let run = PlannedRun::of(&plan).in_course(&mut course);
     let record = execute(run, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
     let attempts = point.setup.attempts.as_ref().unwrap();

@@ -15,7 +15,7 @@ use smbench_engine::driver::{
     Busy, Call, Connector, Driver, Dropped, Null, NullDriver, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{Run, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
@@ -128,7 +128,7 @@ fn plan(profile: &str, options: RunOptions) -> Plan {
 fn run(plan: &Plan, connector: impl Connector, streams: impl Streams) -> RunRecord {
     let server = ServerFacts::other("null://here");
     let cancel = Cancel::default();
-    let run = Run::of(plan).on_target(server, connector, streams);
+    let run = PlannedRun::of(plan).on_target(server, connector, streams);
     execute(run, &mut Unobserved, &cancel).unwrap()
 }
 
@@ -296,7 +296,7 @@ fn operations_of_ones_own_run_on_a_share() {
             if count % 3 == 0 { write } else { read }
         }
     };
-    let run = Run::of(&plan).with_operations(streams);
+    let run = PlannedRun::of(&plan).with_operations(streams);
     let record = execute(run, &mut Unobserved, &Cancel::default()).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{Course, Run, RunError, Unobserved, execute};
+use smbench_engine::run::{Course, PlannedRun, RunError, Unobserved, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::kind::OpKind;
 use smbench_model::load::{LoadModel, PointLoad, SetupFailures, Spacing};
@@ -297,7 +297,7 @@ fn a_search_is_refused_for_several_populations() {
     let (server, witness) = start();
     let plan = company(&server, &witness);
     let mut chosen = Chosen;
-    let run = Run::of(&plan).in_course(&mut chosen);
+    let run = PlannedRun::of(&plan).in_course(&mut chosen);
     let refused = execute(run, &mut Unobserved, &Cancel::default());
     let Err(RunError::Plan(problem)) = refused else {
         panic!("a search was possible");

@@ -12,7 +12,7 @@ use smbench_engine::driver::{
     Answer, Busy, Call, Connector, Driver, Dropped, Extent, NtStatus, Opened, Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{Run, RunError, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, RunError, Unobserved, execute};
 use smbench_formats::profile;
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::Nanos;
@@ -175,7 +175,7 @@ fn run(plan: &Plan, connector: Withholding, cancel: &Cancel) -> Result<RunRecord
         seed: plan.work.seed,
     };
     let server = ServerFacts::other("withholding://here");
-    let run = Run::of(plan).on_target(server, connector, streams);
+    let run = PlannedRun::of(plan).on_target(server, connector, streams);
     execute(run, &mut Unobserved, cancel)
 }
 

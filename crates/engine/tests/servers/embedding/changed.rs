@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::run::{Run, RunError, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, RunError, Unobserved, execute};
 use smbench_model::plan::Plan;
 use smbench_model::record::ServerFacts;
 use smbench_model::spec::{RunOptions, WorkSpec};
@@ -65,9 +65,9 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
         let server = ServerFacts::other("null://here");
         let cancel = Cancel::default();
         for run in [
-            Run::of(&plan),
-            Run::of(&plan).with_operations(drawn(&plan)),
-            Run::of(&plan).on_target(server, Null, drawn(&plan)),
+            PlannedRun::of(&plan),
+            PlannedRun::of(&plan).with_operations(drawn(&plan)),
+            PlannedRun::of(&plan).on_target(server, Null, drawn(&plan)),
         ] {
             let outcome = execute(run, &mut Unobserved, &cancel);
             let error = outcome.err().unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
-use smbench_engine::run::{Observer, Progress, Run, Stage, execute};
+use smbench_engine::run::{Observer, PlannedRun, Progress, Stage, execute};
 use smbench_model::record::{RunRecord, ServerFacts};
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 
@@ -58,7 +58,7 @@ fn observed(ramp_up: u64, duration: u64, hold: u64) -> (RunRecord, Vec<Stage>) {
     };
     let server = ServerFacts::other("null://here");
     let (streams, cancel) = (drawn(&plan), Cancel::default());
-    let run = Run::of(&plan).on_target(server, Null, streams);
+    let run = PlannedRun::of(&plan).on_target(server, Null, streams);
     let record = execute(run, &mut observer, &cancel).unwrap();
     (record, observer.shown)
 }

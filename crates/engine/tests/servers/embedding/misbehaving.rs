@@ -10,7 +10,7 @@ use smbench_engine::driver::{
     Scratch, Sink,
 };
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{Run, RunError, Unobserved, execute};
+use smbench_engine::run::{PlannedRun, RunError, Unobserved, execute};
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Mix, Operation};
@@ -203,7 +203,7 @@ fn a_driver_that_misbehaves_costs_its_clients_and_no_more() {
         plan.limits.operation = Duration::from_millis(200);
         let outcome = {
             let server = ServerFacts::other("wrong://here");
-            let run = Run::of(&plan).on_target(server, Misbehaving(wrong), drawn(&plan));
+            let run = PlannedRun::of(&plan).on_target(server, Misbehaving(wrong), drawn(&plan));
             execute(run, &mut Unobserved, &Cancel::default())
         };
         let message = match outcome {
@@ -297,11 +297,11 @@ fn a_panic_names_whose_it_is() {
     };
     for (run, words) in [
         (
-            Run::of(&plan).on_target(server(), Panicking, drawn(&plan)),
+            PlannedRun::of(&plan).on_target(server(), Panicking, drawn(&plan)),
             "the program's own driver panicked; this is not a bug in smbench: ten is too many",
         ),
         (
-            Run::of(&plan).on_target(server(), Null, streams),
+            PlannedRun::of(&plan).on_target(server(), Null, streams),
             "the program's own stream of operations panicked; this is not a bug in smbench: client 1 \
              has had enough",
         ),
