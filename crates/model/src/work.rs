@@ -173,6 +173,9 @@ pub enum WorkProblem {
         /// The shortest one that is possible.
         least: Duration,
     },
+    /// The count of a population does not fit.
+    #[error("count of actions: {0}")]
+    Count(&'static str),
     /// The window ends with its work.
     #[error("until_steady means nothing where the work ends the window: drop it")]
     UntilSteadyCounted,
@@ -301,6 +304,7 @@ impl Work {
             rates,
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
+            count: None,
         };
         Self {
             profile,
@@ -327,6 +331,11 @@ impl Work {
         }
         if self.duration.is_zero() {
             return Err(("duration", WorkProblem::DurationZero));
+        }
+        let is_counted = self.populations.iter().any(|one| one.count.is_some());
+        if is_counted && !(self.ramp_up + self.ramp_down).is_zero() {
+            let why = "everything is measured; give 0s for ramp_up and ramp_down";
+            return Err(("count", WorkProblem::Count(why)));
         }
         let mut ramps = self.populations.iter().map(|population| population.ramp);
         if ramps.any(|ramp| ramp == Ramp::Linear) && self.ramp_up.is_zero() {

@@ -56,8 +56,7 @@ impl TimeLeft {
         };
         let by_work = |plan: &Plan| {
             let workload = &plan.only().workload;
-            let replay = workload.replay();
-            replay.is_some_and(|replay| replay.loops.is_some())
+            plan.only().is_counted()
                 || workload.fileio().is_some_and(|test| test.time.is_none())
                 || plan.work.until_steady.is_some()
         };

@@ -268,6 +268,9 @@ impl PointMeasurements<'_> {
                     "the replay did not come to its end within {limit}: give it a longer duration"
                 )
             }),
+            _ if population.count.is_some() => (!cut_short).then(|| {
+                format!("the clients did not come to their count within {limit}: give it a longer duration")
+            }),
             // The test ends by the clock or by the count, whichever comes first.
             (_, Some(test)) if test.events.is_some() && (cut_short || test.time.is_some()) => None,
             (_, Some(test)) if test.events.is_some() => Some(format!(
@@ -325,9 +328,8 @@ fn objection_to(ops: &Tally) -> Option<String> {
 
 /// Returns whether the clients of a population end after an amount of work.
 fn has_amount(population: &Population) -> bool {
-    let (replay, fileio) = (population.workload.replay(), population.workload.fileio());
-    replay.is_some_and(|replay| replay.loops.is_some())
-        || fileio.is_some_and(|test| test.events.is_some())
+    let fileio = population.workload.fileio();
+    population.is_counted() || fileio.is_some_and(|test| test.events.is_some())
 }
 
 /// Formats a length of time: `20 s`, `7.3 s`, `0.25 s`.

@@ -1,6 +1,7 @@
 //! Sources of operations for the loop: drawn from the plan's workload, or from
 //! streams of an embedding program, which are untrusted.
 
+mod counted;
 mod indirect;
 mod splitting;
 
@@ -28,6 +29,7 @@ use crate::drivers::native::request::MixEncoder;
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::drivers::untrusted::{ForeignPart, in_embedding};
 use crate::worker::slot::{self, Judged, Slot};
+pub(crate) use counted::CountedDrawn;
 pub(crate) use indirect::Indirect;
 pub(crate) use splitting::Splitting;
 

@@ -1,6 +1,7 @@
 //! Load models with servers that answer late. Every operation due by the clock is
 //! counted, and its latency starts at its due instant.
 
+mod counted;
 mod delays;
 mod ends;
 mod unanswered;

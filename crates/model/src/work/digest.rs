@@ -61,6 +61,7 @@ impl Population {
             rates,
             ramp,
             verify,
+            count,
         } = self;
         digest.add("workload", &Requested::from(workload));
         digest.add("load_points", clients);
@@ -71,6 +72,7 @@ impl Population {
             (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect::<Vec<_>>());
         digest.add_given("rates", rates);
         digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
+        digest.add_given("count", *count);
         // It decides the seed of the random choices.
         digest.add_given("population", name.as_ref());
     }

@@ -38,6 +38,11 @@ pub struct Population {
     pub ramp: Ramp,
     /// Whether data read back is compared with what was written.
     pub verify: Verify,
+    /// Number of actions of each client at each load point, at least one; then the client
+    /// ends. An action counts once, also if it takes several requests. `None` is endless. A
+    /// replay and a `fileio` test have counts of their own. Streams of an embedding program
+    /// ignore it.
+    pub count: Option<u64>,
 }
 
 impl Population {
@@ -58,11 +63,17 @@ impl Population {
     }
 
     /// Returns whether its clients end by themselves when their work is done, as in a replay
-    /// with `loops`.
+    /// with `loops` and in a mix with a count.
     #[must_use]
     pub fn ends_with_its_work(&self) -> bool {
+        self.is_counted() || self.workload.fileio().is_some()
+    }
+
+    /// Returns whether each client has a number of actions or loops, after which it ends.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
         let replay = self.workload.replay();
-        replay.is_some_and(|replay| replay.loops.is_some()) || self.workload.fileio().is_some()
+        self.count.is_some() || replay.is_some_and(|replay| replay.loops.is_some())
     }
 
     /// Finds the first number out of bounds. The error names its option.
@@ -80,7 +91,15 @@ impl Population {
         if !(1..=OUTSTANDING_MAX).contains(&self.outstanding) {
             return Err(("outstanding", WorkProblem::Outstanding(self.outstanding)));
         }
-        Ok(())
+        let has_other_end = self.workload.replay().is_some() || self.workload.fileio().is_some();
+        match self.count {
+            Some(0) => Err(("count", WorkProblem::Count("give at least 1"))),
+            Some(_) if has_other_end => Err((
+                "count",
+                WorkProblem::Count("a replay and a fileio test have counts of their own"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the populations of a run fit together.

@@ -57,9 +57,8 @@ const RATE_MISSED_S: f64 = 0.1;
 /// Returns whether a plan asks for a rate that can be judged. A load that ends with a
 /// number of operations leaves the arrivals after the last one uncounted.
 pub(super) fn is_at_rate(plan: &Plan) -> bool {
-    let (test, replay) = (plan.only().workload.fileio(), plan.only().workload.replay());
-    let by_count = test.is_some_and(|test| test.events.is_some())
-        || replay.is_some_and(|replay| replay.loops.is_some());
+    let test = plan.only().workload.fileio();
+    let by_count = test.is_some_and(|test| test.events.is_some()) || plan.only().is_counted();
     matches!(plan.only().load, LoadModel::Rate { .. }) && !by_count
 }
 

@@ -67,6 +67,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
                 rates: Vec::new(),
                 ramp: Ramp::Full,
                 verify: Verify::Off,
+                count: None,
             }],
             repeat,
             ramp_up: Duration::from_secs(2),

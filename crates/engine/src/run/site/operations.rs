@@ -20,7 +20,7 @@ use crate::drivers::site::Site;
 use crate::drivers::smb_rs::{self, Caller};
 use crate::run::context::{MakeWorkers, worker_maker};
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{Indirect, OperationSource, Operations};
+use crate::worker::supply::{CountedDrawn, Indirect, OperationSource, Operations};
 
 /// The operations of a population of a run on a share.
 pub(crate) struct ShareOperations {
@@ -55,7 +55,12 @@ impl ShareOperations {
                     mix: Arc::clone(&mix),
                     seed,
                 };
-                Operations::of_plan(mix, supplies).into()
+                match plan.only().count {
+                    None => Operations::of_plan(mix, supplies).into(),
+                    Some(count) => {
+                        Operations::of_plan(mix, CountedDrawn { supplies, count }).into()
+                    }
+                }
             }
         }
     }
