@@ -23,7 +23,7 @@ use smbench_engine::Cancel;
 use smbench_engine::driver::Null;
 use smbench_engine::loopback::{self, Loopback};
 use smbench_engine::run::SessionError;
-use smbench_engine::run::{self, Run, RunError, Unobserved};
+use smbench_engine::run::{self, PlannedRun, RunError, Unobserved};
 use smbench_model::access::Access;
 use smbench_model::cpu::CpuSource;
 use smbench_model::files::Scope;
