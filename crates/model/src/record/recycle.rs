@@ -23,6 +23,10 @@ pub struct RecycleBin {
     /// ended early. Absent if there is no reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the search ended before smbench had looked at everything, so that a later
+    /// clean-up may delete more. Absent if it did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_early: bool,
     /// Why the server refused to list the folder. Nothing shows that it holds files of
     /// smbench. Absent if the folder was listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,6 +41,14 @@ impl RecycleBin {
     #[must_use]
     pub const fn is_used(&self) -> bool {
         self.files_removed > 0 || self.files_left > 0
+    }
+
+    /// Returns whether `leftover` is about a folder of `bins` whose files the server refused
+    /// to delete or to list. A clean-up would be refused as well.
+    #[must_use]
+    pub fn refuses(bins: &[Self], leftover: &str) -> bool {
+        let mut refused = bins.iter().filter(|bin| !bin.ended_early);
+        refused.any(|bin| bin.leftover().as_deref() == Some(leftover))
     }
 
     /// Says that the folder could not be searched, as a lower-case clause; `None` if nothing

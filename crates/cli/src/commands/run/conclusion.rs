@@ -64,7 +64,9 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
     match (&doc.leftover, &request.server) {
         (None, RunServer::Given(_)) if doc.space_kept.is_some() => Exit::Setup,
         // The server has just refused what `cleanup` would do.
-        (Some(leftover), RunServer::Given(_)) if is_in_bin(leftover, doc) => {
+        (Some(leftover), RunServer::Given(_))
+            if RecycleBin::refuses(&doc.recycle_bins, leftover) =>
+        {
             context.complain(leftover);
             Exit::Setup
         }
@@ -81,12 +83,6 @@ fn report_leftover(doc: &RunDoc, request: &RunRequest, context: &RunContext<'_>)
         // Files on an embedded server are removed together with the server.
         _ => Exit::Done,
     }
-}
-
-/// Returns whether this is about files in a recycle bin.
-fn is_in_bin(leftover: &str, doc: &RunDoc) -> bool {
-    let left = doc.recycle_bins.iter().filter_map(RecycleBin::leftover);
-    left.into_iter().any(|bin| bin == leftover)
 }
 
 /// Returns what fails a valid run.

@@ -80,32 +80,54 @@ pub(super) async fn empty_bins(
     let mut all = Vec::new();
     let mut workers = Deleters::new(session, endpoint);
     'bins: for bin in BINS {
-        match list_strictly(workers.session, bin, 0, |_| true).await {
-            Ok(Some(_)) => {}
-            Ok(None) => continue,
-            Err(error) if error.status().is_some() => {
-                all.push(refused(workers.session, bin, error, seen, removed).await);
-                continue;
-            }
-            Err(_) => break,
-        }
         let users = users(endpoint).into_iter().map(|user| join(bin, user));
         for place in [bin.to_owned()].into_iter().chain(users) {
+            let is_bin = place == bin;
+            let listed = list_strictly(workers.session, &place, 0, |_| true).await;
+            let mut found = RecycleBin {
+                path: place,
+                ..RecycleBin::default()
+            };
+            match listed {
+                Ok(Some(_)) => {}
+                Ok(None) if is_bin => continue 'bins,
+                Ok(None) => continue,
+                Err(error) if error.status().is_some() => {
+                    all.push(refused(workers.session, &found.path, error, removed).await);
+                    if is_bin {
+                        continue 'bins;
+                    }
+                    continue;
+                }
+                // Nothing shows that this bin exists.
+                Err(_) if is_bin => break 'bins,
+                Err(error) => {
+                    end_early(&mut found, error.to_string());
+                    all.push(found);
+                    break 'bins;
+                }
+            }
+            if let Some(reason) = workers.patience.reason() {
+                // The bins that follow are still looked for, so that each is reported.
+                end_early(&mut found, reason);
+                all.push(found);
+                continue 'bins;
+            }
             let mut sweep = Sweep {
                 workers: &mut workers,
                 seen,
-                found: RecycleBin {
-                    path: place,
-                    ..RecycleBin::default()
-                },
+                found,
             };
             let swept = sweep.whole(removed, endpoint).await;
-            let found = sweep.found;
+            let mut found = sweep.found;
             let is_broken = swept.is_err();
-            if found.is_used() || found.files_unproven > 0 || is_broken {
-                all.push(with_reason(found, swept));
+            if let Err(error) = swept {
+                end_early(&mut found, error.to_string());
             }
-            if is_broken || workers.patience.reason().is_some() {
+            if found.is_used() || found.files_unproven > 0 || found.reason.is_some() {
+                all.push(found);
+            }
+            if is_broken {
                 break 'bins;
             }
         }
@@ -115,22 +137,16 @@ pub(super) async fn empty_bins(
 }
 
 /// Describes a bin that the server refuses to list. It may still tell whether the directory
-/// that was just removed is there.
+/// that was just removed is there. Other names prove nothing: other users' runs make them.
 async fn refused(
     session: &mut ShareSession,
     bin: &str,
     error: SessionError,
-    seen: &RemovedNames,
     removed: Removed<'_>,
 ) -> RecycleBin {
     let reason = error.to_string();
-    let paths = match removed {
-        Removed::One(directory) => vec![join(bin, directory)],
-        Removed::All => Vec::new(),
-    };
-    let flat = seen.some_file().map(|name| join(bin, name));
     let mut is_used = false;
-    for path in paths.into_iter().chain(flat) {
+    if let Some(path) = own_directory(bin, removed) {
         let doing = format!("look for '{path}'");
         let request = CreateRequest::open(path.as_str(), access::FILE_READ_ATTRIBUTES);
         match session.open_file(&doing, &request).await {
@@ -138,7 +154,7 @@ async fn refused(
                 is_used = true;
                 let _ = session.close_file(&doing, file).await;
             }
-            Err(error) => is_used |= error.status() == Some(NtStatus::SHARING_VIOLATION),
+            Err(error) => is_used = error.status() == Some(NtStatus::SHARING_VIOLATION),
         }
     }
     let (reason, refused) = if is_used {
@@ -154,12 +170,20 @@ async fn refused(
     }
 }
 
-/// Adds why the search ended early.
-fn with_reason(mut found: RecycleBin, swept: Result<(), SessionError>) -> RecycleBin {
-    if let Err(error) = swept {
-        found.reason.get_or_insert(error.to_string());
-    }
-    found
+/// Returns where a bin has the directory that was just removed. `None` if somebody else may
+/// have a directory of that name.
+fn own_directory(bin: &str, removed: Removed<'_>) -> Option<String> {
+    let Removed::One(directory) = removed else {
+        return None;
+    };
+    let name = directory.rsplit('\\').next()?;
+    is_run_directory(name).then(|| join(bin, directory))
+}
+
+/// Notes why a search ended before it had looked at everything.
+fn end_early(found: &mut RecycleBin, reason: String) {
+    found.ended_early = true;
+    found.reason.get_or_insert(reason);
 }
 
 /// Returns the names below a bin under which the files of this user may be.
@@ -243,9 +267,10 @@ impl Sweep<'_, '_> {
                     && listing.end == ListingEnd::Cut
                 {
                     let count = listing.entries.len();
-                    self.found.reason.get_or_insert(format!(
+                    let reason = format!(
                         "it has more directories of smbench than the {count} that were looked at"
-                    ));
+                    );
+                    end_early(&mut self.found, reason);
                 }
                 for entry in listing.into_iter().flat_map(|listing| listing.entries) {
                     let is_removed = self.seen.has_directory(&entry.name);
@@ -272,7 +297,7 @@ impl Sweep<'_, '_> {
         let mut deleted: HashMap<String, FileTime> = HashMap::new();
         for _ in 0..PARTS_MAX {
             if let Some(reason) = self.workers.patience.reason() {
-                self.found.reason.get_or_insert(reason);
+                end_early(&mut self.found, reason);
                 break;
             }
             let wanted = |entry: &Entry| {
@@ -319,6 +344,10 @@ impl Sweep<'_, '_> {
                     }
                     Settled::Unproven => {}
                     Settled::Refused(reason) => self.leave(&entry, &reason),
+                    Settled::NotTried(reason) => {
+                        self.leave(&entry, &reason);
+                        self.found.ended_early = true;
+                    }
                 }
                 staying.insert(entry.name, entry.created);
             }
@@ -346,3 +375,6 @@ async fn remove_empty(session: &mut ShareSession, path: &str) -> Result<(), Sess
         Ok(()) | Err(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

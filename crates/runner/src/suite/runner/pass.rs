@@ -5,7 +5,7 @@ use smbench_engine::run::SessionError;
 use smbench_engine::run::{self, RunError};
 use smbench_model::generator::Generator;
 use smbench_model::plan::Plan;
-use smbench_model::record::RunRecord;
+use smbench_model::record::{RecycleBin, RunRecord};
 use smbench_model::sessions::Sessions;
 use smbench_model::target::Target;
 use smbench_report::RunDoc;
@@ -80,6 +80,10 @@ impl Runner<'_> {
         let disclosure = server.disclosure.clone();
         let JobOutcome { record, logged } = self.measure(pass, &work, server, &place, left);
         let leftover = leftover(&record).filter(|_| !is_scratch);
+        let is_refused = matches!(
+            (&leftover, &record),
+            (Some(leftover), Ok(record)) if RecycleBin::refuses(&record.recycle_bins, leftover)
+        );
         if let Ok(record) = &record
             && let Some(kept) = record.space_kept.as_deref().filter(|_| !is_scratch)
         {
@@ -93,7 +97,12 @@ impl Runner<'_> {
         let noted = match leftover {
             Some(leftover) => {
                 self.leftovers += 1;
-                self.observer.left_behind(&leftover, share);
+                if is_refused {
+                    // The server has just refused what a clean-up would do.
+                    self.tell(&leftover);
+                } else {
+                    self.observer.left_behind(&leftover, share);
+                }
                 Ok(())
             }
             // All noted items have been removed.

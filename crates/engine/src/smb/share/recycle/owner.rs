@@ -107,12 +107,6 @@ impl RemovedNames {
         self.has_replay |= self.recorded.len() > before;
     }
 
-    /// Returns the name of a file that was removed, other than a marker.
-    pub(super) fn some_file(&self) -> Option<&str> {
-        let mut names = self.files.iter().map(|file| file.name.as_str());
-        names.find(|name| *name != MARKER)
-    }
-
     pub(super) fn has_directory(&self, name: &str) -> bool {
         self.directories.contains(name)
     }

@@ -37,6 +37,8 @@ pub(super) enum Settled {
     Unproven,
     /// It is ours, and the server refused to delete it for this reason.
     Refused(String),
+    /// It is ours, and the work ended before its turn, for this reason.
+    NotTried(String),
 }
 
 type DeletionQueue = VecDeque<(Ownership, Entry)>;
@@ -108,14 +110,30 @@ impl<'a> Deleters<'a> {
             self.get_help().await;
         }
         let jobs = Rc::new(RefCell::new(DeletionQueue::from(jobs)));
+        let (mut all, ended) = self.settle_queued(folder, &jobs).await;
+        let reason = match &ended {
+            Err(error) => Some(error.to_string()),
+            Ok(()) => self.patience.reason(),
+        };
+        if let Some(reason) = reason {
+            all.extend(not_tried(jobs.take(), &reason));
+        }
+        (all, ended)
+    }
+
+    async fn settle_queued(
+        &mut self,
+        folder: &str,
+        jobs: &Rc<RefCell<DeletionQueue>>,
+    ) -> (SettledFiles, Result<(), SessionError>) {
         let mut all = SettledFiles::new();
         if self.helpers.is_empty() {
-            let ended = settle_all(self.session, (folder, &self.patience), &jobs, &mut all).await;
+            let ended = settle_all(self.session, (folder, &self.patience), jobs, &mut all).await;
             return (all, ended);
         }
         let mut running = JoinSet::new();
         for mut session in self.helpers.drain(..) {
-            let (jobs, folder) = (Rc::clone(&jobs), folder.to_owned());
+            let (jobs, folder) = (Rc::clone(jobs), folder.to_owned());
             let patience = self.patience.clone();
             running.spawn_local(async move {
                 let mut done = SettledFiles::new();
@@ -155,6 +173,15 @@ impl<'a> Deleters<'a> {
             session.log_off().await;
         }
     }
+}
+
+/// Returns the files that stay because the work ended. Files whose contents were to be read
+/// may be of others.
+fn not_tried(jobs: DeletionQueue, reason: &str) -> impl Iterator<Item = (Entry, Settled)> {
+    let ours = jobs
+        .into_iter()
+        .filter(|(ownership, _)| *ownership == Ownership::Certain);
+    ours.map(move |(_, entry)| (entry, Settled::NotTried(reason.to_owned())))
 }
 
 async fn settle_all(
