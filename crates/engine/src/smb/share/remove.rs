@@ -1,6 +1,7 @@
 //! Removes the directories of runs: that of this run at its end, and those that
 //! killed runs left.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use smbench_model::files::{FileSet, ScratchName};
@@ -234,7 +235,11 @@ async fn try_remove(
         match own(entry) {
             Some(Own::One(kind)) => delete(session, &path, kind).await?,
             Some(Own::Tree) => {
-                delete_tree(session, &path, &mut |entry| seen.recorded(entry)).await?;
+                let mut note = |entry: &Entry| {
+                    seen.recorded(entry);
+                    ControlFlow::Continue(())
+                };
+                delete_tree(session, &path, &mut note).await?;
             }
             None => {}
         }

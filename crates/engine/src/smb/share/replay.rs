@@ -1,6 +1,8 @@
 //! The directory for replays, inside that of the run. Everything below it was made
 //! by replays, under any name.
 
+use std::ops::ControlFlow;
+
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::trace::{PreparedName, Trace};
 use smbench_protocol::NtStatus;
@@ -28,7 +30,7 @@ pub(crate) async fn populate(
     make_directory(session, root).await?;
     let path = |path| join(root, &trace.path(path).display(client));
     for &own in &trace.prepared.own {
-        delete_tree(session, &path(own), &mut |_| {}).await?;
+        delete_tree(session, &path(own), &mut |_| ControlFlow::Continue(())).await?;
     }
     for (file, &(name, made)) in (0..).zip(&trace.prepared.made) {
         let path = path(name);
@@ -87,11 +89,11 @@ async fn make_file(
 
 /// Deletes a directory with all its contents, or a file of that name. Entries that
 /// others have open stay, and missing entries are no error. Calls `found` with each entry
-/// below the directory.
+/// below the directory, before its deletion. A break ends the walk.
 pub(super) async fn delete_tree(
     session: &mut impl FileCalls,
     path: &str,
-    found: &mut impl FnMut(&Entry),
+    found: &mut impl FnMut(&Entry) -> ControlFlow<()>,
 ) -> Result<(), SessionError> {
     enum Visit {
         Empty,
@@ -122,7 +124,9 @@ pub(super) async fn delete_tree(
         let inside = |name: &str| join(&path, name);
         let mut below = Vec::new();
         for entry in &entries {
-            found(entry);
+            if found(entry).is_break() {
+                return Ok(());
+            }
             if entry.is_directory {
                 below.push((inside(&entry.name), Visit::Empty));
             } else {

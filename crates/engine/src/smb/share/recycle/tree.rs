@@ -1,11 +1,13 @@
 //! Our directories in a bin that keeps the paths of deleted files.
 
+use std::ops::ControlFlow;
+
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 
 use super::owner::{Ownership, Period, is_made_by_run, original, respelled};
-use super::{Sweep, list, remove_empty};
+use super::{Sweep, end_early, list, remove_empty};
 use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::files::join;
@@ -78,13 +80,23 @@ impl Sweep<'_, '_> {
     /// Removes everything that replays made.
     async fn replays(&mut self, path: &str) -> Result<(), SessionError> {
         let (mut files, mut bytes) = (0, 0);
+        let patience = self.workers.patience.clone();
+        let mut ended = None;
         let deleted = delete_tree(self.workers.session, path, &mut |entry| {
+            ended = patience.reason();
+            if ended.is_some() {
+                return ControlFlow::Break(());
+            }
             if !entry.is_directory {
                 files += 1;
                 bytes += entry.end_of_file;
             }
+            ControlFlow::Continue(())
         })
         .await;
+        if let Some(reason) = ended {
+            end_early(&mut self.found, reason);
+        }
         match deleted {
             Ok(()) => {
                 self.found.files_removed += files;
