@@ -65,7 +65,9 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     let words = words(&line.replace("cargo run --release --", "smbench"));
     let is_variable = |word: &&String| word.contains('=') && !word.starts_with('-');
     let words: Vec<_> = words.iter().skip_while(is_variable).cloned().collect();
-    if words.first().is_none_or(|word| word != "smbench") {
+    // A dependency in a Cargo.toml has the name of the command as well.
+    let is_dependency = words.get(1).is_some_and(|word| word == "=");
+    if is_dependency || words.first().is_none_or(|word| word != "smbench") {
         return Vec::new();
     }
     let inner = words.iter().position(|word| word == "--");
