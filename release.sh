@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes all files of a release in target/release-files, with their SHA256SUMS:
 # Debian packages, a tarball with a static binary, a wheel, a Containerfile, the list of
-# dependencies with their licences (SBOM and NOTICE), and the manual as a book. The same
-# commit gives the same bytes, also in another folder.
+# dependencies with their licences (SBOM and NOTICE), and the manual as a book. `--again` shows
+# whether the same commit gives the same bytes in another folder.
 #
 #   release.sh            makes the files
 #   release.sh --again    makes them, then again from a clone in another folder, and compares
