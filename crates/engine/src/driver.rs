@@ -6,7 +6,7 @@
 //! how many clients there are and how they are grouped
 //! ([`Connections::sessions_per_connection`](smbench_model::sessions::Connections)). The worker
 //! loop submits calls. The driver carries them out and reports each answer to a
-//! [`Sink`]. [`Run::on_target`](crate::run::Run::on_target) runs a plan on a
+//! [`Sink`]. [`PlannedRun::on_target`](crate::run::PlannedRun::on_target) runs a plan on a
 //! connector. [`Null`] is the smallest driver; `examples/own_target.rs` has one
 //! with a server behind it.
 //!

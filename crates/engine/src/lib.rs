@@ -9,7 +9,7 @@
 //! | [`RunOptions`] | the options of a run; a profile has them in `spec.run` |
 //! | [`Plan`] | profile and target, resolved: complete and valid |
 //! | [`execute()`] | runs a plan, and blocks its thread |
-//! | [`Run`] | a plan with load points, operations or a target of your own |
+//! | [`PlannedRun`] | a plan with load points, operations or a target of your own |
 //! | [`Observer`], [`Unobserved`] | progress and finished load points, or none |
 //! | [`Cancel`] | stops a run from any thread; the measured results are kept |
 //! | [`RunRecord`] | the measurements |

@@ -112,7 +112,7 @@ impl Target {
     }
 
     /// Returns a placeholder target. A plan has it when it runs on something other
-    /// than an SMB share (`Run::on_target` of the engine).
+    /// than an SMB share (`PlannedRun::on_target` of the engine).
     #[must_use]
     pub fn none() -> Self {
         Self {
