@@ -16,6 +16,8 @@ pub const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// once.
 pub const FILES_MAX: u32 = 10_000;
 
+/// The shortest window.
+pub const DURATION_MIN: Duration = Duration::from_millis(1);
 /// The longest window or ramp.
 pub const PERIOD_MAX: Duration = Duration::from_secs(30 * 86_400);
 

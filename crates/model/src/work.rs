@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
+use crate::bounds::{DURATION_MIN, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
 use crate::lists::clients::{CLIENTS_MAX, ClientList};
 use crate::lists::rates::RateList;
@@ -58,7 +58,7 @@ options! {
         /// How clients begin: `full` (when absent) or `linear`, which requires a
         /// ramp-up.
         ramp: Ramp,
-        /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`]; 3 s
+        /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`]; 3 s
         /// when absent. With `loops` and in a `fileio` test it is only a limit, and
         /// 1 h when absent.
         #[serde(deserialize_with = "duration")]
@@ -133,7 +133,7 @@ pub struct Work {
     /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
     /// the load is full.
     pub ramp_up: Duration,
-    /// Length of the measured window, more than 0 and at most [`PERIOD_MAX`].
+    /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`].
     pub duration: Duration,
     /// Unmeasured time at full load after the measured window, 0 to [`PERIOD_MAX`].
     pub ramp_down: Duration,
@@ -162,9 +162,9 @@ pub enum WorkProblem {
     /// There are too many passes.
     #[error("repeat is {0}: the most is {REPEAT_MAX}")]
     RepeatTooLarge(u32),
-    /// The measured window has no length.
-    #[error("duration is zero: the measured window needs a length, such as 30s")]
-    DurationZero,
+    /// The measured window is too short for an operation.
+    #[error("duration is {}: the measured window needs at least 1ms, such as 30s", format_duration(*.0))]
+    DurationShort(Duration),
     /// The longest window is too short.
     #[error("until_steady is {}: give at least {}, so that it can be judged", format_duration(*.most), format_duration(*.least))]
     UntilSteadyShort {
@@ -329,8 +329,8 @@ impl Work {
             1..=REPEAT_MAX => {}
             repeat => return Err(("repeat", WorkProblem::RepeatTooLarge(repeat))),
         }
-        if self.duration.is_zero() {
-            return Err(("duration", WorkProblem::DurationZero));
+        if self.duration < DURATION_MIN {
+            return Err(("duration", WorkProblem::DurationShort(self.duration)));
         }
         let is_counted = self.populations.iter().any(|one| one.count.is_some());
         if is_counted && !(self.ramp_up + self.ramp_down).is_zero() {

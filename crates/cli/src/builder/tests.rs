@@ -44,7 +44,7 @@ fn the_first_mistake_is_named() {
     let plan = mistake(on().duration(Duration::ZERO));
     assert!(matches!(plan, Error::Plan(_)));
     let reason = plan.source().unwrap().to_string();
-    assert!(reason.contains("duration is zero"), "{reason}");
+    assert!(reason.contains("duration is 0s"), "{reason}");
 }
 
 #[test]

@@ -165,7 +165,7 @@ mod tests {
             ),
             (
                 |plan| plan.work.duration = Duration::ZERO,
-                "duration is zero: the measured window needs a length, such as 30s",
+                "duration is 0s: the measured window needs at least 1ms, such as 30s",
             ),
             (
                 |plan| plan.work.until_steady = Some(Duration::from_secs(4)),

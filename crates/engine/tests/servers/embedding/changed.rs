@@ -43,7 +43,7 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_done() {
         ),
         (
             |plan| plan.work.duration = Duration::ZERO,
-            "duration is zero: the measured window needs a length, such as 30s",
+            "duration is 0s: the measured window needs at least 1ms, such as 30s",
         ),
         (
             |plan| plan.sessions.connections.sessions_per_connection = 0,

@@ -490,7 +490,7 @@ fn an_option_is_refused_where_it_was_given() {
                 ..RunOptions::default()
             },
             "duration",
-            "duration is zero: the measured window needs a length, such as 30s",
+            "duration is 0s: the measured window needs at least 1ms, such as 30s",
         ),
         (
             "ramp_up = \"31days\"",

@@ -105,7 +105,7 @@ fn work_that_makes_no_sense_is_refused() {
         ),
         (
             "[run]\nduration = \"0\"",
-            &["suite ", "profile file-server: duration is zero"],
+            &["suite ", "profile file-server: duration is 0s"],
         ),
         (
             "[[comparisons]]\ntitle = \"t\"\nservers = [\"b\"]",
@@ -181,7 +181,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
         (
             "veritest-2003",
             &[server, "--duration=0"],
-            "--duration: duration is zero",
+            "--duration: duration is 0s",
         ),
         (
             "adapter",
