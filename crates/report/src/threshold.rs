@@ -52,10 +52,7 @@ enum ThresholdValue {
 
 /// Error of a text that is not a valid threshold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0}: write [OPERATION] METRIC [at CLIENTS|at peak] < or > VALUE, such as 'p95 > 5ms' or \
-     'errors > 0'"
-)]
+#[error("{0} (for example 'p95 > 5ms' or 'errors > 0')")]
 pub struct ThresholdError(String);
 
 /// Error of a condition on a value that the plan does not measure.
@@ -91,11 +88,6 @@ impl ThresholdValue {
             Self::Metric(Metric::Cpu | Metric::ServerCpu) => "us",
             Self::Metric(_) => "ns",
         }
-    }
-
-    fn names() -> String {
-        let metrics = Metric::ALL.map(Metric::name);
-        [&metrics[..], &["errors"]].concat().join(", ")
     }
 
     const fn is_time(self) -> bool {

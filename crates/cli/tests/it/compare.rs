@@ -164,7 +164,7 @@ fn exit_codes_tell_whether_a_condition_was_met() {
     );
     with(&["nfs ops/s < -5%"]).failed_with(2, &["--fail-if 'nfs ops/s < -5%'", "ops/s of nfs"]);
     with(&["p99 at 7 > 5%"]).failed_with(2, &["no valid load point of 7 clients in common"]);
-    with(&["p98 > 5%"]).failed_with(2, &["`p98` is not a metric: write [OPERATION] METRIC"]);
+    with(&["p98 > 5%"]).failed_with(2, &["`p98` is not a metric, such as throughput"]);
 
     let mut args = both.to_vec();
     args.extend(["--json", "-", "--fail-if", "throughput < -5%"]);

@@ -42,20 +42,21 @@ pub(crate) enum LimitSide {
     Above,
 }
 
-/// Syntax of a condition.
-const GRAMMAR: &str = "[OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such as \
-                       'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of";
+/// A condition of a comparison.
+const EXAMPLE: &str = "'p99 > +10%'";
+/// Some metrics, for a message that fits a line.
+pub(crate) const METRICS: &str = "throughput, ops/s, mean, p99, us/op";
 
-/// Error of a text that is not a valid condition.
+/// Error of a text that is not a valid condition: what is wrong, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}: write {GRAMMAR} {metrics}", metrics = Metric::ALL.map(Metric::name).join(", "))]
+#[error("{0}")]
 pub struct GrammarError(String);
 
 impl FromStr for Condition {
     type Err = GrammarError;
 
     fn from_str(text: &str) -> Result<Self, GrammarError> {
-        let wrong = |reason: &str| GrammarError(reason.to_owned());
+        let wrong = |reason: &str| GrammarError(format!("{reason}: write for example {EXAMPLE}"));
         let Phrase {
             op,
             name,
@@ -64,24 +65,36 @@ impl FromStr for Condition {
             limit,
         } = Phrase::parse(text).map_err(wrong)?;
         if name == "errors" {
-            return Err(wrong(&format!(
-                "errors have no change in percent; `smbench run {FAIL_IF} 'errors > 0'` judges them"
+            return Err(GrammarError(format!(
+                "errors have no change in percent: use run {FAIL_IF} 'errors > 0'"
             )));
         }
         let limit_percent = percent(limit).map_err(wrong)?;
+        let size = limit_percent.abs();
         match side {
             LimitSide::Below if limit_percent > 0.0 => {
-                return Err(wrong("a limit below a rise would also match no change"));
+                return Err(GrammarError(format!(
+                    "a limit below a rise would also match no change: write < -{size}%"
+                )));
             }
             LimitSide::Above if limit_percent < 0.0 => {
-                return Err(wrong("a limit above a fall would also match no change"));
+                return Err(GrammarError(format!(
+                    "a limit above a fall would also match no change: write > +{size}%"
+                )));
             }
             _ => {}
         }
-        let metric = Metric::by_name(name)
-            .ok_or_else(|| wrong(&format!("`{}` is not a metric", plain(name))))?;
-        if op.is_some() && matches!(metric, Metric::Cpu | Metric::ServerCpu) {
-            return Err(wrong("CPU time is that of all operations together"));
+        let metric = Metric::by_name(name).ok_or_else(|| {
+            let name = plain(name);
+            GrammarError(format!("`{name}` is not a metric, such as {METRICS}"))
+        })?;
+        if let Some(op) = op
+            && matches!(metric, Metric::Cpu | Metric::ServerCpu)
+        {
+            let op = plain(op);
+            return Err(GrammarError(format!(
+                "CPU time is that of all operations together: leave out `{op}`"
+            )));
         }
         Ok(Self {
             text: plain(text.trim()),
@@ -154,7 +167,9 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<(Option<String>, Metric, At, LimitSide, f64), String> {
-        let condition: Condition = text.parse().map_err(|error: GrammarError| error.0)?;
+        let condition: Condition = text
+            .parse()
+            .map_err(|error: GrammarError| error.to_string())?;
         let Condition {
             op,
             metric,
@@ -202,7 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_is_refused_with_the_grammar() {
+    fn what_is_not_one_is_refused_with_what_to_write() {
+        let write = "write for example 'p99 > +10%'";
         for (text, reason) in [
             ("", "there is no < or >"),
             ("p99 = 10%", "there is no < or >"),
@@ -212,10 +228,8 @@ mod tests {
             ("p99 > 1 0%", "the limit is not a number of percent"),
             ("p99 > + -10%", "the limit is not a number of percent"),
             ("p99 >> 10%", "the limit is not a number of percent"),
-            ("p98 > 10%", "`p98` is not a metric"),
             ("> 10%", "expected a metric"),
             ("a b p99 > 10%", "expected a metric"),
-            ("p99 at > 10%", "`at` is not a metric"),
             (
                 "p99 at x > 10%",
                 "after `at` comes a number of clients, or peak",
@@ -224,32 +238,36 @@ mod tests {
                 "p99 at 0 > 10%",
                 "after `at` comes a number of clients, or peak",
             ),
+        ] {
+            assert_eq!(parsed(text), Err(format!("{reason}: {write}")), "{text}");
+        }
+        for (text, message) in [
             (
-                "throughput < 5%",
-                "a limit below a rise would also match no change",
+                "p98 > 10%",
+                "`p98` is not a metric, such as throughput, ops/s, mean, p99, us/op",
             ),
             (
-                "p99 > -5%",
-                "a limit above a fall would also match no change",
+                "p99 at > 10%",
+                "`at` is not a metric, such as throughput, ops/s, mean, p99, us/op",
+            ),
+            (
+                "throughput < 5%",
+                "a limit below a rise would also match no change: write < -5%",
+            ),
+            (
+                "p99 > -2.5%",
+                "a limit above a fall would also match no change: write > +2.5%",
             ),
             (
                 "errors > 0",
-                "errors have no change in percent; `smbench run fail_if 'errors > 0'` judges them",
+                "errors have no change in percent: use run fail_if 'errors > 0'",
             ),
             (
                 "read us/op > 5%",
-                "CPU time is that of all operations together",
+                "CPU time is that of all operations together: leave out `read`",
             ),
         ] {
-            assert_eq!(parsed(text), Err(reason.to_owned()), "{text}");
+            assert_eq!(parsed(text), Err(message.to_owned()), "{text}");
         }
-        let error = "x".parse::<Condition>().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "there is no < or >: write [OPERATION] METRIC [at CLIENTS|at peak] < -N% or > +N%, such \
-             as 'throughput < -5%', 'p99 > +10%' or 'read p99 at 16 > +10%'; METRIC is one of \
-             throughput, ops/s, mean, p50, p90, p95, p99, p99.9, max, us/op, \
-             server-us/op"
-        );
     }
 }

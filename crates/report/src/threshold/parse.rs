@@ -5,7 +5,7 @@ use std::str::FromStr;
 use smbench_model::units::{parse_count, parse_duration, parse_number};
 
 use super::{Threshold, ThresholdError, ThresholdValue};
-use crate::compare::Phrase;
+use crate::compare::{METRICS, Phrase};
 use crate::metric::Metric;
 use crate::units::plain;
 
@@ -17,9 +17,8 @@ impl FromStr for Threshold {
         let phrase = Phrase::parse(text).map_err(wrong)?;
         let value = ThresholdValue::named(phrase.name);
         let value = value.ok_or_else(|| {
-            let names = ThresholdValue::names();
             let name = plain(phrase.name);
-            wrong(&format!("unknown metric `{name}`, not one of {names}"))
+            wrong(&format!("`{name}` is not a metric, such as {METRICS}"))
         })?;
         let value = match value {
             ThresholdValue::Errors if phrase.limit.trim().ends_with('%') => {
