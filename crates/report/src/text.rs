@@ -32,8 +32,8 @@ pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, recycled, remarks};
 pub use summary::{Passage, interrupted, summary, to_markdown, verdict, verdict_of_one};
-pub use wrap::wrapped;
 use wrap::wrapped_lines;
+pub use wrap::{wrapped, wrapped_to};
 
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};

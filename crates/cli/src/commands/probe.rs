@@ -1,16 +1,18 @@
 //! `smbench probe`: prints the features of a server.
 
 mod cifs;
+mod steps;
 
-use std::cell::Cell;
 use std::fmt::{Display, Write as _};
-use std::time::{Duration, Instant};
+use std::io::{IsTerminal as _, stdout};
+use std::time::Duration;
 
 use smbench_engine::Cancel;
 use smbench_engine::probe::{self, FlushPolicy, PolicyFinding, Probe, Probed, TimeSpread, Trials};
 use smbench_model::units::Size;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::{Cipher, Logon};
+use smbench_report::text::wrapped_to;
 use smbench_report::units::{latency, plain, rate};
 
 use crate::advice::{cleanup_command, left_behind};
@@ -20,6 +22,7 @@ use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
 use crate::requests::ServerAccess;
 use crate::signals;
+use steps::StepLines;
 
 /// Names of the capability bits (MS-SMB2 2.2.4).
 const CAPABILITIES: [(u32, &str); 7] = [
@@ -32,8 +35,9 @@ const CAPABILITIES: [(u32, &str); 7] = [
     (0x40, "ENCRYPTION"),
 ];
 
-/// Longest time without a word about the step, where no line shows it.
-const SILENT_MAX: Duration = Duration::from_secs(5);
+/// Columns of a label, and of a line on a terminal.
+const LABEL: usize = 16;
+const COLUMNS: usize = 80;
 
 /// A label and its value.
 type LabelledValue = (&'static str, String);
@@ -46,24 +50,22 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let remedy = left_behind(&url, options.dialects);
     let line = ProgressLine::new(Visibility::Terminal);
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
-    let shown = Cell::new(Instant::now());
-    let show_step = |step: &str| {
-        line.step(step);
-        if line.is_hidden() && shown.get().elapsed() >= SILENT_MAX {
-            shown.set(Instant::now());
-            complain(format_args!("trying {step}"));
-        }
+    let lines = line.is_hidden().then(StepLines::begin);
+    let show_step = |step: &str| match &lines {
+        Some(lines) => lines.step(step),
+        None => line.step(step),
     };
     let found = probe::probe_in_steps(&access.target, options, access.limits, &cancel, &show_step);
+    drop(lines);
     line.clear();
     let probe = match found? {
         Probed::Smb2(probe) => probe,
         Probed::Cifs(probe) => {
-            print(&cifs::describe(&url, &probe))?;
+            print(&fitted(&cifs::describe(&url, &probe)))?;
             return Ok(Exit::Done);
         }
     };
-    print(&describe(&url, &probe))?;
+    print(&fitted(&describe(&url, &probe)))?;
     match &probe.leftover {
         Some(leftover) => {
             let cleanup = cleanup_command(&url, options.dialects);
@@ -135,13 +137,36 @@ fn describe(url: &str, probe: &Probe) -> String {
     table(lines)
 }
 
+/// Breaks long lines for a terminal. Programs that read the text get a line for each label.
+fn fitted(text: &str) -> String {
+    if stdout().is_terminal() {
+        broken(text)
+    } else {
+        text.to_owned()
+    }
+}
+
+fn broken(text: &str) -> String {
+    let fits = |line: &str| line.chars().count() <= COLUMNS;
+    text.lines()
+        .map(|line| match line.split_at_checked(LABEL) {
+            Some((label, value)) if !fits(line) => {
+                let value = wrapped_to(COLUMNS - LABEL, 1, value);
+                let value = value.replace('\n', &format!("\n{:LABEL$}", ""));
+                format!("{label}{}\n", value.trim_end())
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect()
+}
+
 /// Formats a line for each label.
 fn table(lines: Vec<LabelledValue>) -> String {
     lines
         .into_iter()
         .fold(String::new(), |mut text, (label, value)| {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{label:<16}{value}");
+            let _ = writeln!(text, "{label:<LABEL$}{value}");
             text
         })
 }

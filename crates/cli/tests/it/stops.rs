@@ -218,6 +218,19 @@ fn an_interrupted_probe_leaves_nothing() {
 }
 
 #[test]
+fn the_step_of_a_probe_that_hangs_is_named() {
+    // Accepts the connection and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("smb://ann@{}/share", silent.local_addr().unwrap());
+    let place = Place::new();
+    let args = ["probe", &url, "--connect-timeout=10m"];
+    let running = place.start_as("pw", &args);
+    running.wait_for_stderr("smbench: trying session 1 of 8\n");
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait().code(), Some(130));
+}
+
+#[test]
 fn an_interrupted_cleanup_says_that_files_may_be_left() {
     // Accepts the connection and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

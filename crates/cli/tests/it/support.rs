@@ -1,5 +1,7 @@
 //! Runs the binary in its own folder, within a time limit.
 
+mod short;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::TcpListener;
@@ -44,7 +46,7 @@ pub(crate) struct Said {
     pub(crate) stdout: String,
     /// The messages.
     pub(crate) stderr: String,
-    /// Lines of standard error about finished load points of a run.
+    /// Lines of standard error about load points of a run, and about a slow probe.
     pub(crate) points: Vec<String>,
 }
 
@@ -117,11 +119,6 @@ impl Place {
         let mut command = self.command(args);
         command.env("SMBENCH_PASSWORD", password);
         Running::spawn(command)
-    }
-
-    /// Runs `--target url` with short windows and these further options.
-    pub(crate) fn run(&self, url: &str, password: &str, more: &[&str]) -> Said {
-        self.smbench_as(password, &run_args(url, more))
     }
 
     /// Returns the files that a run left in its folder of results. Temporary files
@@ -210,7 +207,8 @@ impl Running {
         }
         let complained = so_far(&self.complained);
         let lines = complained.split_inclusive('\n');
-        let (points, messages): (Vec<_>, Vec<_>) = lines.partition(|line| is_point(line));
+        let is_progress = |line: &&str| is_point(line) || line.starts_with("smbench: trying ");
+        let (points, messages): (Vec<_>, Vec<_>) = lines.partition(is_progress);
         Said {
             status,
             stdout: so_far(&self.printed),

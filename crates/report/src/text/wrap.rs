@@ -26,7 +26,8 @@ pub(super) fn wrapped_lines(text: &str, indent: usize) -> String {
 
 /// Breaks a line at this width, and indents the following lines by this many spaces.
 /// Keeps a number and its unit together. Ends with a newline.
-pub(super) fn wrapped_to(columns: usize, indent: usize, line: &str) -> String {
+#[must_use]
+pub fn wrapped_to(columns: usize, indent: usize, line: &str) -> String {
     let mut text = String::new();
     let mut used = 0;
     for word in words(line) {

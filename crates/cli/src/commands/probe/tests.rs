@@ -109,3 +109,21 @@ leases          RH: granted
 fn no_capability_is_said_so() {
     assert_eq!(capabilities(&CAPABILITIES, 0), "none");
 }
+
+#[test]
+fn long_lines_are_broken_under_their_value() {
+    let evidence = "a thread of this machine saw no sync of the disk in 2 of 32 of the times that it \
+                    looked at it";
+    let text = format!("dialect         3.1.1\nflush policy    unknown: {evidence}\n");
+    let expected = "\
+dialect         3.1.1
+flush policy    unknown: a thread of this machine saw no sync of the disk in 2
+                of 32 of the times that it looked at it
+";
+    assert_eq!(broken(&text), expected);
+    let wide = broken(&format!("                {}\n", "x ".repeat(60)));
+    assert!(
+        wide.lines().all(|line| line.chars().count() <= COLUMNS),
+        "{wide}"
+    );
+}
