@@ -74,6 +74,7 @@ mod tests {
                 files_removed: 2,
                 bytes_removed: 4096,
                 files_unproven: 1,
+                unproven_first: Some(r".recycle\c00000-f000.dat".to_owned()),
                 ..RecycleBin::default()
             }],
         };
@@ -83,7 +84,7 @@ mod tests {
              left alone, not made by smbench: d\n\
              removed 2 files (4 KiB) from the recycle bin .recycle\n\
              left alone: 1 file in the recycle bin '.recycle' that smbench may have made, but \
-             neither contents nor times prove it\n\
+             neither contents nor times prove it: '.recycle\\c00000-f000.dat'\n\
              left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n"
         );
         assert_eq!(describe(&Cleanup::default()), "nothing to remove\n");

@@ -140,6 +140,7 @@ impl Workspace {
                 .map(|()| KeptByServer::default())
                 .or(Ok(KeptByServer::default()));
         }
+        let was_watched = space.is_some();
         let space = SpaceWatch::before_removal(space, &mut session).await;
         let claimed = (directory.as_str(), Some(marker));
         match remove_for_good(&mut session, &endpoint, claimed, &mut seen).await {
@@ -155,7 +156,11 @@ impl Workspace {
                 drop(session);
                 let endpoint = endpoint.after(&error);
                 let bins = remove_afresh(&endpoint, &directory, &mut seen).await?;
-                let space = SpaceFinding::Back;
+                let space = if was_watched {
+                    SpaceFinding::Unknown(error.to_string())
+                } else {
+                    SpaceFinding::Back
+                };
                 Ok(KeptByServer { bins, space })
             }
         }

@@ -1,5 +1,8 @@
 //! Recycle bins: what must stay in them, and what cannot be removed.
 
+mod ends;
+mod kept;
+
 use smbench_engine::Cancel;
 use smbench_engine::probe::{Cleanup, cleanup};
 use smbench_engine::run::{Observer, Progress, execute};

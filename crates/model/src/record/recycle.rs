@@ -34,6 +34,10 @@ pub struct RecycleBin {
     /// Files that smbench may have made, by their names or times. Their contents do not
     /// prove it, so they stay.
     pub files_unproven: u64,
+    /// Path of the first file of `files_unproven`, from the root of the share. Absent if
+    /// there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproven_first: Option<String>,
 }
 
 impl RecycleBin {
@@ -71,9 +75,14 @@ impl RecycleBin {
             1 => "1 file".to_owned(),
             count => format!("{count} files"),
         };
+        let first = match (&self.unproven_first, self.files_unproven) {
+            (None, _) => String::new(),
+            (Some(path), 1) => format!(": '{path}'"),
+            (Some(path), _) => format!("; the first is '{path}'"),
+        };
         Some(format!(
             "{files} in the recycle bin '{}' that smbench may have made, but neither contents nor \
-             times prove it",
+             times prove it{first}",
             self.path
         ))
     }

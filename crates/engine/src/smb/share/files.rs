@@ -45,16 +45,27 @@ pub(super) async fn list(
     session.list(&doing, path).await
 }
 
-/// Returns the entries of a directory as [`list`] does, with our names in our spelling, in
-/// lower case. A server that ignores case may list `C00001-F000.DAT` for `c00001-f000.dat`.
-/// On a case-sensitive server, another spelling is another file, and keeps its name.
-/// `is_ours` judges a name in lower case.
+/// Returns the entries of a directory as [`list`] does, with our names in our spelling.
 pub(super) async fn list_respelled(
     session: &mut impl FileCalls,
     path: &str,
     is_ours: impl Fn(&str) -> bool,
 ) -> Result<Vec<Entry>, SessionError> {
     let mut entries = list(session, path).await?;
+    respell(session, path, &mut entries, is_ours).await?;
+    Ok(entries)
+}
+
+/// Gives entries of a directory that are ours our spelling, in lower case. A server that
+/// ignores case may list `C00001-F000.DAT` for `c00001-f000.dat`. On a case-sensitive
+/// server, another spelling is another file, and keeps its name. `is_ours` judges a name in
+/// lower case.
+pub(super) async fn respell(
+    session: &mut impl FileCalls,
+    path: &str,
+    entries: &mut [Entry],
+    is_ours: impl Fn(&str) -> bool,
+) -> Result<(), SessionError> {
     let respelled = |entry: &Entry| {
         let name = entry.name.to_ascii_lowercase();
         (name != entry.name && is_ours(&name)).then_some(name)
@@ -63,18 +74,18 @@ pub(super) async fn list_respelled(
         .iter()
         .find_map(|entry| Some((join(path, &respelled(entry)?), join(path, &entry.name))));
     let Some((ours, listed)) = first else {
-        return Ok(entries);
+        return Ok(());
     };
     let mut spellings = HashSet::new();
     let is_unique = |entry: &Entry| spellings.insert(entry.name.to_ascii_lowercase());
     if entries.iter().all(is_unique) && is_same_file(session, &ours, &listed).await? {
-        for entry in &mut entries {
+        for entry in entries {
             if let Some(name) = respelled(entry) {
                 entry.name = name;
             }
         }
     }
-    Ok(entries)
+    Ok(())
 }
 
 /// Returns whether the server finds the entry `listed` by the spelling `ours` too. Returns

@@ -93,16 +93,20 @@ pub(super) async fn empty_bins(
                 Ok(None) if is_bin => continue 'bins,
                 Ok(None) => continue,
                 Err(error) if error.status().is_some() => {
-                    all.push(refused(workers.session, &found.path, error, removed).await);
+                    let found = refused(workers.session, &found.path, error, removed).await;
+                    let is_lost = found.ended_early;
+                    all.push(found);
+                    if is_lost {
+                        break 'bins;
+                    }
                     if is_bin {
                         continue 'bins;
                     }
                     continue;
                 }
-                // Nothing shows that this bin exists.
-                Err(_) if is_bin => break 'bins,
                 Err(error) => {
-                    end_early(&mut found, error.to_string());
+                    let doubt = if is_bin { "it may not exist; " } else { "" };
+                    end_early(&mut found, format!("{doubt}{}", of_lost(&error)));
                     all.push(found);
                     break 'bins;
                 }
@@ -122,7 +126,7 @@ pub(super) async fn empty_bins(
             let mut found = sweep.found;
             let is_broken = swept.is_err();
             if let Err(error) = swept {
-                end_early(&mut found, error.to_string());
+                end_early(&mut found, of_lost(&error));
             }
             if found.is_used() || found.files_unproven > 0 || found.reason.is_some() {
                 all.push(found);
@@ -145,7 +149,7 @@ async fn refused(
     removed: Removed<'_>,
 ) -> RecycleBin {
     let reason = error.to_string();
-    let mut is_used = false;
+    let (mut is_used, mut lost) = (false, None);
     if let Some(path) = own_directory(bin, removed) {
         let doing = format!("look for '{path}'");
         let request = CreateRequest::open(path.as_str(), access::FILE_READ_ATTRIBUTES);
@@ -154,7 +158,10 @@ async fn refused(
                 is_used = true;
                 let _ = session.close_file(&doing, file).await;
             }
-            Err(error) => is_used = error.status() == Some(NtStatus::SHARING_VIOLATION),
+            Err(error) => {
+                is_used = error.status() == Some(NtStatus::SHARING_VIOLATION);
+                lost = error.status().is_none().then_some(error);
+            }
         }
     }
     let (reason, refused) = if is_used {
@@ -162,12 +169,16 @@ async fn refused(
     } else {
         (None, Some(reason))
     };
-    RecycleBin {
+    let mut found = RecycleBin {
         path: bin.to_owned(),
         reason,
         refused,
         ..RecycleBin::default()
+    };
+    if let Some(error) = lost {
+        end_early(&mut found, of_lost(&error));
     }
+    found
 }
 
 /// Returns where a bin has the directory that was just removed. `None` if somebody else may
@@ -184,6 +195,11 @@ fn own_directory(bin: &str, removed: Removed<'_>) -> Option<String> {
 fn end_early(found: &mut RecycleBin, reason: String) {
     found.ended_early = true;
     found.reason.get_or_insert(reason);
+}
+
+/// Describes the loss of the connection, which ends the search of all bins.
+fn of_lost(error: &SessionError) -> String {
+    format!("{error}; further bins were not looked for")
 }
 
 /// Returns the names below a bin under which the files of this user may be.
@@ -340,7 +356,10 @@ impl Sweep<'_, '_> {
                         continue;
                     }
                     Settled::Unproven if self.seen.knows(&entry.name) => {
-                        self.found.files_unproven += 1;
+                        let found = &mut self.found;
+                        found.files_unproven += 1;
+                        let path = || join(folder, &entry.name);
+                        found.unproven_first.get_or_insert_with(path);
                     }
                     Settled::Unproven => {}
                     Settled::Refused(reason) => self.leave(&entry, &reason),

@@ -10,7 +10,7 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{delete, join, list, list_respelled};
+use super::files::{delete, join, list, list_respelled, respell};
 use super::hold_marker;
 use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
 use super::recycle::{Removed, RemovedNames, empty_bins, recorded_in};
@@ -28,7 +28,7 @@ const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Directories that a clean-up found, grouped by its decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
-    /// Removed directories, as paths from the share's root.
+    /// Removed directories, as paths from the share's root in the server's spelling.
     pub removed: Vec<String>,
     /// Directories left in place because a run is using them.
     pub in_use: Vec<String>,
@@ -46,16 +46,21 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
     let base = endpoint.target.path.clone();
     let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let is_ours = |name: &str| name == FILEIO_DIRECTORY || is_run_directory(name);
-    for entry in list_respelled(&mut session, &base, is_ours).await? {
-        let directory = join(&base, &entry.name);
-        if entry.is_directory && entry.name == FILEIO_DIRECTORY {
-            found.prepared.push(directory);
+    let mut entries = list(&mut session, &base).await?;
+    let spellings: Vec<_> = entries.iter().map(|entry| entry.name.clone()).collect();
+    respell(&mut session, &base, &mut entries, is_ours).await?;
+    for (entry, spelling) in entries.iter().zip(spellings) {
+        if !entry.is_directory {
             continue;
         }
-        if !entry.is_directory || !is_run_directory(&entry.name) {
-            continue;
+        let spelling = join(&base, &spelling);
+        if entry.name == FILEIO_DIRECTORY {
+            found.prepared.push(spelling);
+        } else if is_run_directory(&entry.name) {
+            let directory = join(&base, &entry.name);
+            let names = (directory.as_str(), spelling);
+            found.look_into(&mut session, names, &mut seen).await?;
         }
-        found.look_into(&mut session, directory, &mut seen).await?;
     }
     found.bins = empty_bins(&mut session, endpoint, &seen, Removed::All).await;
     session.log_off().await;
@@ -72,8 +77,8 @@ pub(crate) async fn remove_remains(
     let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
     let name = directory.rsplit('\\').next().unwrap_or_default();
     if is_run_directory(name) {
-        let path = directory.to_owned();
-        found.look_into(&mut session, path, &mut seen).await?;
+        let names = (directory, directory.to_owned());
+        found.look_into(&mut session, names, &mut seen).await?;
         if found.in_use.is_empty() && found.foreign.is_empty() {
             let removed = Removed::One(directory);
             found.bins = empty_bins(&mut session, endpoint, &seen, removed).await;
@@ -86,17 +91,18 @@ pub(crate) async fn remove_remains(
 }
 
 impl Cleanup {
-    /// Removes a directory if it belongs to a killed run, and records the result.
+    /// Removes a directory if it belongs to a killed run, and records the result under the
+    /// server's spelling.
     async fn look_into(
         &mut self,
         session: &mut ShareSession,
-        directory: String,
+        (directory, spelling): (&str, String),
         seen: &mut RemovedNames,
     ) -> Result<(), SessionError> {
-        match clean(session, &directory, seen).await {
-            Ok(DirectoryOwner::Dead) => self.removed.push(directory),
-            Ok(DirectoryOwner::InUse) => self.in_use.push(directory),
-            Ok(DirectoryOwner::Foreign) => self.foreign.push(directory),
+        match clean(session, directory, seen).await {
+            Ok(DirectoryOwner::Dead) => self.removed.push(spelling),
+            Ok(DirectoryOwner::InUse) => self.in_use.push(spelling),
+            Ok(DirectoryOwner::Foreign) => self.foreign.push(spelling),
             // A run that ends just now removes its directory itself.
             Err(error) => {
                 gone_or(error)?;

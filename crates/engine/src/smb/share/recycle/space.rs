@@ -94,11 +94,16 @@ impl SpaceWatch {
                 }
             }
             let free = free_bytes_in(session, &watch.folder).await;
-            let Ok(Some(free)) = free else {
-                let reason = "the server no longer reports its free space";
-                return SpaceFinding::Unknown(reason.to_owned());
-            };
-            looks.push(free);
+            match free {
+                Ok(Some(free)) => looks.push(free),
+                Err(error) if error.status().is_none() => {
+                    return SpaceFinding::Unknown(error.to_string());
+                }
+                Ok(None) | Err(_) => {
+                    let reason = "the server no longer reports its free space";
+                    return SpaceFinding::Unknown(reason.to_owned());
+                }
+            }
             if let Some(found) = watch.judge(&looks) {
                 return found;
             }
