@@ -190,7 +190,11 @@ fn status(error: &SessionError) -> NtStatus {
         }
         SessionError::Connect { .. }
         | SessionError::Step {
-            source: StepFailure::Io(_) | StepFailure::NoSmb2 | StepFailure::NoConnection,
+            source:
+                StepFailure::Io(_)
+                | StepFailure::NoSmb2
+                | StepFailure::NoFurther
+                | StepFailure::NoConnection,
             ..
         } => NtStatus::CONNECTION_DISCONNECTED,
         _ => NtStatus::UNSUCCESSFUL,

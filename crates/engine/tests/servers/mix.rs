@@ -18,7 +18,7 @@ use smbench_model::spec::{SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 use smbench_protocol::{Dialect, NtStatus};
 
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 /// Maximum number of runs, each longer than the one before, until every kind has
 /// occurred. The rarest kinds are one in a hundred, and machines differ.
@@ -326,7 +326,29 @@ fn a_mix_without_files_needs_none() {
     let text = "operations = [{ op = \"echo\", weight = 100 }]";
     let record = run(&plan_of(text, &options(), &target));
     let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
+    assert_undisturbed(point);
     assert!(point.ops.whole(OpKind::Echo).count > 0);
     assert_eq!(server.memory().counts().writes, 0);
+}
+
+#[test]
+fn a_server_that_takes_no_further_connection_is_not_taken_for_another_one() {
+    let server = EmbeddedServer::start(EmbeddedOptions {
+        max_connections: Some(2),
+        ..EmbeddedOptions::default()
+    })
+    .unwrap();
+    let target = target(&server.url(), server.password());
+    let options = RunOptions {
+        work: WorkSpec {
+            clients: Some("4".parse().unwrap()),
+            ..options().work
+        },
+        ..options()
+    };
+    let text = "operations = [{ op = \"echo\", weight = 100 }]";
+    let plan = plan_of(text, &options, &target);
+    let ended = execute(&plan, &mut Unobserved, &Cancel::default());
+    let told = ended.map_or_else(|error| error.to_string(), |record| format!("{record:?}"));
+    assert!(told.contains("it takes no further connection"), "{told}");
 }

@@ -31,7 +31,8 @@ impl OpenSessions {
             _ => endpoint.of_one_client(),
         };
         let begin = clock::now();
-        let first = Session::open(&endpoint).await?;
+        let first = Session::open(&endpoint).await;
+        let first = first.map_err(SessionError::of_further)?;
         Ok(Self {
             first,
             indices: vec![SessionIndex::FIRST],

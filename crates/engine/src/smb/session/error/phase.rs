@@ -44,7 +44,7 @@ impl SessionError {
             }
             | Self::Connect { source, .. } => of_system(source),
             Self::Step {
-                source: StepFailure::NoSmb2 | StepFailure::NoConnection,
+                source: StepFailure::NoSmb2 | StepFailure::NoFurther | StepFailure::NoConnection,
                 ..
             } => CLOSED.to_owned(),
             Self::Step { source, .. } => source.to_string(),
@@ -102,7 +102,16 @@ impl SessionError {
     }
 
     /// Turns the end of a connection during NEGOTIATE into the reason that it suggests.
-    pub(crate) fn at_offer(mut self) -> Self {
+    pub(crate) fn at_offer(self) -> Self {
+        self.closed_by(StepFailure::NoSmb2)
+    }
+
+    /// Does the same for a server that has set up a session before.
+    pub(crate) fn of_further(self) -> Self {
+        self.closed_by(StepFailure::NoFurther)
+    }
+
+    fn closed_by(mut self, reason: StepFailure) -> Self {
         if let Self::Step {
             source,
             phase: Some(SetupPhase::Negotiate),
@@ -110,7 +119,7 @@ impl SessionError {
         } = &mut self
             && matches!(source, StepFailure::Io(error) if is_closed(error))
         {
-            *source = StepFailure::NoSmb2;
+            *source = reason;
         }
         self
     }

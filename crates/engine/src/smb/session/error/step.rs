@@ -33,6 +33,12 @@ pub enum StepFailure {
          (in Samba see max smbd processes), or it speaks SMB1 only (then add {DIALECT} cifs)"
     )]
     NoSmb2,
+    /// The server closed the connection of a further session at the first message.
+    #[error(
+        "the server closed the connection at the first message: it takes no further connection (in \
+         Samba see max smbd processes)"
+    )]
+    NoFurther,
     /// The server closed the connections at the first message, in SMB2 and in CIFS.
     #[error(
         "the server closes connections at the first message, in SMB2 and in CIFS: it takes no \
