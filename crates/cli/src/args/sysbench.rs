@@ -75,7 +75,9 @@ pub(super) fn translated(words: Vec<OsString>) -> Result<Translated, Failure> {
         }
         let name = word.strip_prefix("--").unwrap_or_default();
         let (name, value) = name.split_once('=').unwrap_or((name, ""));
-        if name == "test" {
+        if name == "test" && is_fileio {
+            ignored.push("--test=fileio is not needed".to_owned());
+        } else if name == "test" {
             renamed.push("fileio for --test=fileio".to_owned());
         } else if let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == name) {
             renamed.push(format!("--{new} for --{old}"));
@@ -205,6 +207,11 @@ mod tests {
             note.unwrap(),
             "note: write fileio for --test=fileio, --time for --max-time; --forced-shutdown has no \
              effect; see --operation-timeout"
+        );
+        let (_, note) = of("smbench fileio --test=fileio --num-threads=2 run");
+        assert_eq!(
+            note.unwrap(),
+            "note: write --threads for --num-threads; --test=fileio is not needed"
         );
         assert_eq!(of("smbench fileio run --time=9").1, None);
     }
