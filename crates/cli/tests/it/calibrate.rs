@@ -96,12 +96,17 @@ fn assert_ceilings(doc: &Value) {
     assert!(measured > ceilings.len() / 2, "{measured} were measured");
 }
 
+/// Most runs for one that is valid.
+const RUNS_MAX: u32 = 5;
+
 /// Checks which runs are compared with the calibration in the folder of results.
 fn later_runs_refer_to_it(place: &Place) {
     let run = |more: &[&str]| {
         let mut args = vec!["run", "--clients=2", "--duration=100ms", "--quiet"];
         args.extend(more);
-        let said = place.smbench(&args);
+        // A busy machine may complete no operation in so short a window.
+        let mut runs = (0..RUNS_MAX).map(|_| place.smbench(&args));
+        let said = runs.find(|said| said.code() == Some(0)).unwrap();
         said.succeeded();
         said.stdout
     };

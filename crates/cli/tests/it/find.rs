@@ -35,19 +35,43 @@ fn limited(service_time: Duration) -> EmbeddedServer {
     })
 }
 
+/// Most searches for one that the machine did not disturb.
+const SEARCHES_MAX: u32 = 10;
+
 /// Runs a search and returns its part of the document, which agrees with the load points.
 fn find(kind: &str, server: &EmbeddedServer, more: &[&str]) -> (Said, Value) {
-    let place = Place::new();
+    let (said, doc) = search(kind, server, more);
+    (said, doc["find"].clone())
+}
+
+/// Runs a search and returns its document. On a busy machine a short probe may have no
+/// operation, or lack the CPU. It then says nothing about the server, and the search is
+/// repeated.
+fn search(kind: &str, server: &EmbeddedServer, more: &[&str]) -> (Said, Value) {
     let url = server.url();
     let args = [&["find", kind, &url][..], more].concat();
-    let said = place.smbench_as(server.password(), &args);
-    assert_eq!(server.memory().counts().open_handles, 0);
-    let doc = json(&said.stdout);
-    assert_eq!(place.document(), doc);
-    let points = doc["load_points"].as_array().unwrap();
-    let found = doc["find"].clone();
-    assert_eq!(found["probes"].as_array().unwrap().len(), points.len());
-    (said, found)
+    let mut searches = (0..SEARCHES_MAX).map(|_| {
+        let place = Place::new();
+        let said = place.smbench_as(server.password(), &args);
+        assert_eq!(server.memory().counts().open_handles, 0);
+        let doc = json(&said.stdout);
+        assert_eq!(place.document(), doc);
+        let points = doc["load_points"].as_array().unwrap();
+        let probes = doc["find"]["probes"].as_array().unwrap();
+        assert_eq!(probes.len(), points.len());
+        (said, doc)
+    });
+    let found = searches.find(|(_, doc)| !is_disturbed(&doc["find"]));
+    found.expect("a search that the machine does not disturb")
+}
+
+/// Returns whether a probe lacked an operation or the CPU.
+fn is_disturbed(found: &Value) -> bool {
+    let mut probes = found["probes"].as_array().unwrap().iter();
+    probes.any(|probe| {
+        let reason = probe["reason"].as_str().unwrap();
+        probe["verdict"] == "client_limited" || reason.starts_with("no operation completed")
+    })
 }
 
 fn verdicts(found: &Value) -> Vec<&str> {
@@ -246,12 +270,8 @@ fn the_log_ons_of_a_server_are_found() {
         "--out=results",
         "--json=-",
     ];
-    let place = Place::new();
-    let url = server.url();
-    let args = [&["find", "logons", &url][..], &args].concat();
-    let said = place.smbench_as(server.password(), &args);
+    let (said, doc) = search("logons", &server, &args);
     assert_eq!(said.code(), Some(0), "{said:?}");
-    let doc = json(&said.stdout);
     let found = &doc["find"];
     assert_eq!(
         (&found["end"], &found["result"]),
@@ -278,15 +298,9 @@ fn log_ons_that_a_server_refuses_are_counted_with_their_status() {
     });
     let place = Place::new();
     let url = server.url();
-    let run = [
-        "run",
-        &url,
-        "-p=logons",
-        "-c=8",
-        "--duration=300ms",
-        "--ramp-up=50ms",
-    ];
-    let more = ["--out=results", "--json=-"];
+    let run = ["run", &url, "-p=logons", "-c=8", "--ramp-up=0s"];
+    // With a window that any machine has log-ons in.
+    let more = ["--duration=5s", "--out=results", "--json=-"];
     let said = place.smbench_as(server.password(), &[&run[..], &more].concat());
     assert_eq!(said.code(), Some(4), "{said:?}");
     let point = &json(&said.stdout)["load_points"][0];

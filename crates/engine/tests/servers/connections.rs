@@ -19,7 +19,7 @@ use smbench_protocol::header::Command;
 
 use crate::hostile::relay::{Answer, Of, Reaction, Relay};
 use crate::proxy::Proxy;
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 /// A short run of many clients from these addresses.
 fn from(sources: &str, url: &str, password: &str) -> Plan {
@@ -49,7 +49,7 @@ fn clients_come_from_the_addresses_listed_in_turn() {
     let plan = from("127.0.0.2-127.0.0.5", &url, server.password());
     let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
     let point = &record.load_points[0];
-    assert_eq!((point.invalid.as_deref(), point.ops.errors()), (None, 0));
+    assert_undisturbed(point);
     let mut seen: BTreeMap<IpAddr, u32> = BTreeMap::new();
     let peers = proxy.peers();
     for peer in &peers {
@@ -119,7 +119,7 @@ fn one_credit_serves_a_window_of_eight_and_the_wait_is_reported() {
         let plan = plan("file-server", &options, server);
         let record = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap();
         let point = &record.load_points[0];
-        assert_eq!((point.invalid.as_deref(), point.ops.errors()), (None, 0));
+        assert_undisturbed(point);
         assert!(point.ops.whole(OpKind::Read).count > 0);
         // A client that always has a request to send waits nearly all the time.
         assert!(!point.credit_starved.is_zero());

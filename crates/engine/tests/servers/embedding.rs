@@ -30,7 +30,7 @@ use smbench_model::spec::RunOptions;
 use smbench_model::spec::{GeneratorSpec, SessionsSpec, WorkSpec};
 use smbench_model::target::Target;
 
-use crate::support::{short, target};
+use crate::support::{assert_undisturbed, short, target};
 
 /// Operations of each client, in order.
 type Seen = Arc<Mutex<BTreeMap<u32, Vec<Operation>>>>;
@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_operations_on_any_number_of_threads() {
             let recording = Recording::default();
             let record = run(&plan, recording.clone(), drawn(&plan));
             assert_eq!(record.outcome, Outcome::Complete);
-            assert_eq!(record.load_points[0].invalid, None);
+            assert_undisturbed(&record.load_points[0]);
             assert_eq!(record.driver, Origin::Own);
             assert_eq!(record.operations, Origin::Plan);
             std::mem::take(&mut *recording.seen.lock().unwrap())
@@ -305,7 +305,7 @@ fn operations_of_ones_own_run_on_a_share() {
         (Origin::Plan, Origin::Own)
     );
     let point = &record.load_points[0];
-    assert_eq!(point.invalid, None);
+    assert_undisturbed(point);
     let (reads, writes) = (
         point.ops.whole(OpKind::Read),
         point.ops.whole(OpKind::Write),

@@ -12,7 +12,7 @@ use smbench_engine::Cancel;
 use smbench_engine::run::{Unobserved, execute};
 use smbench_formats::loadfile::{self, Unknown};
 use smbench_formats::profile;
-use smbench_lab::{EmbeddedOptions, EmbeddedServer, ServicePace};
+use smbench_lab::{EmbeddedOptions, EmbeddedServer, MemoryShare, ServicePace};
 use smbench_model::kind::OpKind;
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
@@ -21,8 +21,11 @@ use smbench_model::record::{LoadPointRecord, OpTotals, Outcome, RunRecord};
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::target::Secret;
 
-use crate::support::target;
+use crate::support::{assert_undisturbed, target};
 use mesh::{run_first, start};
+
+/// Limit for a run to begin on a busy machine.
+const LOAD_LIMIT: Duration = Duration::from_secs(60);
 
 /// A client's work with a beginning and an end, a status that is no success included.
 const LOADFILE: &str = "\
@@ -51,6 +54,15 @@ fn replay() -> Profile {
     Profile {
         recording: Some(Arc::new(trace.into())),
         ..Profile::from_spec("my", Spec::default())
+    }
+}
+
+/// Waits until clients of a run read, so that what follows hits a load point.
+fn until_under_load(server: &MemoryShare) {
+    let deadline = Instant::now() + LOAD_LIMIT;
+    while server.counts().reads == 0 {
+        assert!(Instant::now() < deadline, "no client reads");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -146,7 +158,7 @@ fn operations_of_hosts_are_merged_to_the_last_one() {
     assert!(together.load_points[0].hosts.is_empty());
     assert_eq!(parts[0][0].load_points.len(), 1);
     let point = &together.load_points[1];
-    assert_eq!(point.invalid, None);
+    assert_undisturbed(point);
     let names: Vec<_> = point.hosts.iter().map(|host| &host.name[..]).collect();
     assert_eq!(names, ["node0", "node1", "node2"]);
     for (host, records) in point.hosts[1..].iter().zip(&parts) {
@@ -173,8 +185,10 @@ fn a_host_that_is_cut_off_ends_the_run_with_its_name() {
     );
     let (first, others) = start(3, std::slice::from_ref(&plan));
     let trouble = Arc::clone(&others.troubles[2]);
+    let memory = server.memory().clone();
     let cutter = thread::spawn(move || {
-        thread::sleep(Duration::from_secs(3));
+        until_under_load(&memory);
+        thread::sleep(Duration::from_secs(2));
         trouble.cut.store(true, Ordering::Relaxed);
     });
     let began = Instant::now();
@@ -206,8 +220,10 @@ fn a_host_that_stood_still_makes_the_load_point_invalid() {
     let plan = plan_of(&profile::load("read-4k").unwrap(), &window("3", 5), &server);
     let (first, others) = start(2, std::slice::from_ref(&plan));
     let trouble = Arc::clone(&others.troubles[1]);
+    let memory = server.memory().clone();
     let holder = thread::spawn(move || {
-        thread::sleep(Duration::from_secs(2));
+        until_under_load(&memory);
+        thread::sleep(Duration::from_secs(1));
         trouble.held.store(true, Ordering::Relaxed);
         thread::sleep(Duration::from_secs(2));
         trouble.held.store(false, Ordering::Relaxed);
@@ -293,8 +309,10 @@ fn a_host_that_is_interrupted_alone_makes_the_load_point_invalid() {
     let plan = plan_of(&profile::load("read-4k").unwrap(), &window("4", 4), &server);
     let (first, others) = start(2, std::slice::from_ref(&plan));
     let cancel = others.cancels[0].clone();
+    let memory = server.memory().clone();
     let user = thread::spawn(move || {
-        thread::sleep(Duration::from_secs(2));
+        until_under_load(&memory);
+        thread::sleep(Duration::from_secs(1));
         cancel.cancel();
     });
     let record = run_first(&first, &plan, &Cancel::default()).unwrap();

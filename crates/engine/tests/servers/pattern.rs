@@ -16,7 +16,7 @@ use smbench_model::spec::WorkSpec;
 use smbench_model::target::Target;
 
 use crate::capture::{Conversation, Message, TSHARK, captured};
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 const READ: u16 = 8;
 const WRITE: u16 = 9;
@@ -102,7 +102,7 @@ fn only_point(plan: &Plan) -> LoadPointRecord {
     assert_eq!(record.outcome, Outcome::Complete);
     let mut points = record.load_points;
     let point = points.remove(0);
-    assert_eq!((point.invalid.as_ref(), point.ops.errors()), (None, 0));
+    assert_undisturbed(&point);
     point
 }
 

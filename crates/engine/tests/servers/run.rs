@@ -13,16 +13,16 @@ use smbench_model::sessions::Mode;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::{Dialect, SigningAlgorithm};
 
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 fn assert_clean(record: &record::RunRecord, points: usize) {
     assert_eq!(record.outcome, Outcome::Complete);
     assert_eq!(record.leftover, None);
     assert_eq!(record.load_points.len(), points);
     for point in &record.load_points {
-        assert_eq!(point.invalid, None, "{} clients", point.clients);
-        assert_eq!(point.ops.errors(), 0);
-        assert!(point.ops.window_all().count() > 0);
+        assert_undisturbed(point);
+        let count = |kind| point.ops.whole(kind).count;
+        assert!(OpKind::ALL.into_iter().any(|kind| count(kind) > 0));
         assert_eq!(point.window, record.plan.work.duration);
         assert_eq!(point.setup.session.len(), u64::from(point.clients));
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use smbench_formats::profile;
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
+use smbench_model::record::LoadPointRecord;
 use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::{Secret, Target};
 
@@ -35,4 +36,16 @@ pub(crate) fn target(url: &str, password: &str) -> Target {
 pub(crate) fn plan(profile: &str, options: &RunOptions, target: Target) -> Plan {
     let profile = profile::load(profile).unwrap();
     Plan::resolve(&profile, options, target, Limits::default(), 2).unwrap()
+}
+
+/// Checks that no client and no operation failed. A busy machine may complete no operation
+/// in a short window.
+#[track_caller]
+pub(crate) fn assert_undisturbed(point: &LoadPointRecord) {
+    assert_eq!(point.dropouts, []);
+    assert_eq!(point.ops.errors(), 0, "{:?}", point.ops.failures());
+    if let Some(reason) = &point.invalid {
+        let nothing = "no operation completed in the window";
+        assert!(reason.starts_with(nothing), "{reason}");
+    }
 }

@@ -18,7 +18,7 @@ use smbench_model::spec::{RunOptions, SessionsSpec, WorkSpec};
 use smbench_protocol::Dialect;
 
 use crate::proxy::{Proxy, Trouble};
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 fn embedded(fault: Fault) -> EmbeddedServer {
     EmbeddedServer::start(EmbeddedOptions {
@@ -91,7 +91,7 @@ fn without_verification_nobody_looks_at_the_data() {
     };
     let target = target(&server.url(), server.password());
     let record = run(&plan("file-server", &options, target));
-    assert_eq!(record.load_points[0].invalid, None);
+    assert_undisturbed(&record.load_points[0]);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn files_that_somebody_removes_are_not_blamed_on_the_url() {
         let plan = plan("file-server", &options, target);
         let record = execute(&plan, &mut observer, &Cancel::default()).unwrap();
         assert_eq!(record.load_points.len(), 1);
-        assert_eq!(record.load_points[0].invalid, None);
+        assert_undisturbed(&record.load_points[0]);
         let Outcome::Aborted(reason) = &record.outcome else {
             panic!("{:?}", record.outcome);
         };

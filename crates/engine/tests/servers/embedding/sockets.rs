@@ -20,7 +20,7 @@ use smbench_model::spec::{GeneratorSpec, RunOptions, WorkSpec};
 use smbench_model::target::Target;
 
 use super::{drawn, plan, run};
-use crate::support::short;
+use crate::support::{assert_undisturbed, short};
 
 /// Bare sockets move as many bytes as SMB would, small and large, in both
 /// directions.
@@ -53,18 +53,15 @@ fn bare_sockets_move_every_byte() {
         };
         let record = run(&plan, Loopback { server }, drawn);
         let point = &record.load_points[0];
-        assert_eq!(point.invalid, None, "{size}");
+        assert_undisturbed(point);
         assert_eq!(point.setup.connections, u64::from(point.clients));
         for (kind, share) in [
             (OpKind::Read, read_percent),
             (OpKind::Write, 100.0 - read_percent),
         ] {
-            let moved = point.ops.window(kind);
-            assert_eq!(moved.count() > 0, share > 0.0, "{size} {kind:?}");
-            assert_eq!(
-                moved.bytes,
-                moved.count() * u64::from(plan.largest_request())
-            );
+            let moved = point.ops.whole(kind);
+            assert_eq!(moved.count > 0, share > 0.0, "{size} {kind:?}");
+            assert_eq!(moved.bytes, moved.count * u64::from(plan.largest_request()));
         }
     }
 }

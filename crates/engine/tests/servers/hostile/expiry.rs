@@ -18,7 +18,7 @@ use smbench_protocol::header::{Command, Header};
 use super::forge::{BODY, NEXT_COMMAND, STATUS, flipped, with};
 use super::relay::{Answer, Of, Reaction, Relay, Script};
 use super::{Case, End, check, run_watched};
-use crate::support::{plan, short, target};
+use crate::support::{assert_undisturbed, plan, short, target};
 
 /// Answers that the session has expired and that nothing was done.
 fn expired(message: Vec<u8>) -> Reaction {
@@ -60,9 +60,7 @@ fn renewed(profile: &str, of: Of, script: Script, options: &RunOptions) -> (Load
     let mut record = run_watched(profile, plan).unwrap();
     assert_eq!(record.outcome, Outcome::Complete);
     let point = record.load_points.remove(0);
-    let failures = point.ops.failures();
-    assert!(failures.is_empty(), "{failures:?}");
-    assert_eq!((&point.invalid, &point.dropouts), (&None, &vec![]));
+    assert_undisturbed(&point);
     assert_eq!(server.memory().paths(), Vec::<String>::new());
     (point, relay.genuine())
 }

@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{Unobserved, execute};
+use smbench_engine::run::{Observer, Progress, execute};
 use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 use smbench_model::kind::OpKind;
-use smbench_model::record::Outcome;
+use smbench_model::record::{Outcome, RunRecord};
 use smbench_model::spec::{RunOptions, WorkSpec};
 
 use super::{HANG, options, run};
@@ -42,6 +42,20 @@ fn a_window_ends_once_the_load_is_steady() {
     assert_eq!(point.punctuality.due, 200 * window.as_secs());
 }
 
+/// Tells once that the run is under load.
+struct UnderLoad(Option<mpsc::Sender<()>>);
+
+impl Observer for UnderLoad {
+    fn progress(&mut self, progress: &Progress) {
+        if matches!(progress, Progress::Running { .. }) {
+            // Nobody may wait for it.
+            let _ = self.0.take().map(|told| told.send(()));
+        }
+    }
+
+    fn load_point_ended(&mut self, _: &RunRecord) {}
+}
+
 /// No operation is in flight, and none will be for an hour.
 #[test]
 fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
@@ -66,13 +80,15 @@ fn a_run_whose_clients_think_for_an_hour_can_be_cancelled_and_ends_on_time() {
         let plan = plan("read-4k", &options, target);
         let cancel = Cancel::default();
         let (done, ended) = mpsc::channel();
+        let (under_load, begun) = mpsc::channel();
         let of_run = cancel.clone();
         thread::spawn(move || {
             // The receiver is gone after a time-out.
-            let _ = done.send(execute(&plan, &mut Unobserved, &of_run));
+            let mut observer = UnderLoad(Some(under_load));
+            let _ = done.send(execute(&plan, &mut observer, &of_run));
         });
         if cancelled {
-            thread::sleep(Duration::from_millis(300));
+            begun.recv_timeout(HANG).expect("it begins");
             cancel.cancel();
         }
         let record = ended.recv_timeout(HANG).expect("it ends").unwrap();

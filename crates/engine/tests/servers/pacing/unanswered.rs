@@ -162,11 +162,14 @@ fn what_was_in_flight_at_an_interrupt_is_counted() {
     let plan = plan("read-4k", &options, target);
     let cancel = Cancel::default();
     let record = thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(RAMP + WINDOW);
-            cancel.cancel();
-        });
-        execute(&plan, &mut Unobserved, &cancel).unwrap()
+        let running = scope.spawn(|| execute(&plan, &mut Unobserved, &cancel).unwrap());
+        while relay.seen() == 0 && !running.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // The read is in flight after the ramp, too.
+        thread::sleep(RAMP + WINDOW);
+        cancel.cancel();
+        running.join().unwrap()
     });
     let point = &record.load_points[0];
     assert_eq!(point.dropouts.len(), 0);

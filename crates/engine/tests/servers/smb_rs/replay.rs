@@ -17,7 +17,7 @@ use smbench_model::target::Target;
 use smbench_protocol::NtStatus;
 
 use super::{clean, run};
-use crate::support::{short, target};
+use crate::support::{assert_undisturbed, short, target};
 
 /// Every verb that smb-rs has a call for, each with the answer that servers give.
 const AS_RECORDED: &str = r#"
@@ -172,7 +172,7 @@ fn a_replay_by_smb_rs_that_ends_with_open_files_leaves_nothing() {
     let profile = profile_of(AS_RECORDED);
     let record = run(&Plan::resolve(&profile, &options, server, limits, 2).unwrap());
     for point in clean(&record) {
-        assert_eq!(point.invalid, None);
+        assert_undisturbed(point);
         assert_eq!(point.ops.differences(), &BTreeMap::new());
         assert!(point.ops.whole(OpKind::Read).count > 0);
     }
