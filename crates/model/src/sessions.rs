@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_protocol::{CipherList, DialectRange, SigningAlgorithm};
 
-use crate::digest::Digest;
+use crate::digest::digested;
 use crate::lists::sources::SourceList;
 use crate::options::{from_text, options};
 use crate::target::Target;
@@ -93,17 +93,20 @@ impl SessionsSpec {
     }
 }
 
-/// The sessions of a run, and the server that they are with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sessions {
-    /// The server, share, folder and account.
-    pub target: Target,
-    /// Options of each session.
-    pub options: SessionOptions,
-    /// The TCP connections that sessions use.
-    pub connections: Connections,
-    /// The caching that opens of files ask for.
-    pub caching: Caching,
+digested! {
+    /// The sessions of a run, and the server that they are with.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Sessions {
+        /// The server, share, folder and account.
+        pub target: Target => none,
+        /// Options of each session.
+        pub options: SessionOptions => with(SessionOptions::add_to),
+        /// The TCP connections that sessions use.
+        pub connections: Connections => with(Connections::add_to),
+        /// The caching that opens of files ask for.
+        pub caching: Caching
+            => given("oplock", (*caching != Caching::None).then(|| caching.name())),
+    }
 }
 
 impl Sessions {
@@ -121,58 +124,25 @@ impl Sessions {
             caching: written.oplock.unwrap_or_default(),
         }
     }
-
-    /// Adds the fields that digests have always had. Where and as whom a run logs on
-    /// does not count.
-    pub(crate) fn add_to(&self, digest: &mut Digest) {
-        let Self {
-            target: _,
-            options:
-                SessionOptions {
-                    dialects,
-                    signing,
-                    signing_algorithm,
-                    encryption,
-                    ciphers,
-                },
-            connections:
-                Connections {
-                    sessions_per_connection,
-                    connections_per_session,
-                    credits,
-                    sources: _,
-                },
-            caching,
-        } = self;
-        let several = |number: u32| (number > 1).then_some(number);
-        let algorithm = signing_algorithm.map(SigningAlgorithm::name);
-        let oplock = (*caching != Caching::None).then(|| caching.name());
-        digest.add("dialects", &dialects.to_string());
-        digest.add("signing", signing);
-        digest.add("signing_algorithm", &algorithm);
-        digest.add("encryption", encryption);
-        digest.add("ciphers", &ciphers.to_string());
-        digest.add_given("credits", *credits);
-        digest.add_given("oplock", oplock);
-        digest.add_given("sessions_per_connection", several(*sessions_per_connection));
-        digest.add_given("connections_per_session", several(*connections_per_session));
-    }
 }
 
-/// Options of a session, applied during set-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SessionOptions {
-    /// Dialects to offer.
-    pub dialects: DialectRange,
-    /// Message signing.
-    pub signing: Mode,
-    /// The only algorithm to sign with; `None` leaves the choice to client and
-    /// server.
-    pub signing_algorithm: Option<SigningAlgorithm>,
-    /// Message encryption.
-    pub encryption: Mode,
-    /// Ciphers to offer.
-    pub ciphers: CipherList,
+digested! {
+    /// Options of a session, applied during set-up.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct SessionOptions {
+        /// Dialects to offer.
+        pub dialects: DialectRange => always("dialects", dialects.to_string()),
+        /// Message signing.
+        pub signing: Mode => always("signing", signing),
+        /// The only algorithm to sign with; `None` leaves the choice to client and
+        /// server.
+        pub signing_algorithm: Option<SigningAlgorithm>
+            => always("signing_algorithm", signing_algorithm.map(SigningAlgorithm::name)),
+        /// Message encryption.
+        pub encryption: Mode => always("encryption", encryption),
+        /// Ciphers to offer.
+        pub ciphers: CipherList => always("ciphers", ciphers.to_string()),
+    }
 }
 
 smbench_protocol::named! {

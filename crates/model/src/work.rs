@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::bounds::{DURATION_MIN, OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
 use crate::contents::Verify;
+use crate::digest::digested;
 use crate::lists::clients::{CLIENTS_MAX, ClientList};
 use crate::lists::rates::RateList;
 use crate::load::{LoadModel, Ramp, Rate, Spacing};
@@ -117,28 +118,31 @@ impl WorkSpec {
     }
 }
 
-/// The work of a run. Runs of equal work can be compared.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    /// Name of the profile the work came from.
-    pub profile: String,
-    /// The populations of clients, which are under load at the same time; at least one. Most
-    /// runs have one.
-    pub populations: Vec<Population>,
-    /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
-    pub repeat: u32,
-    /// Longest window, if it is extended until the load is steady; at least `duration`.
-    pub until_steady: Option<Duration>,
-    /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
-    /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
-    /// the load is full.
-    pub ramp_up: Duration,
-    /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`].
-    pub duration: Duration,
-    /// Unmeasured time at full load after the measured window, 0 to [`PERIOD_MAX`].
-    pub ramp_down: Duration,
-    /// Seed of every random choice.
-    pub seed: u64,
+digested! {
+    /// The work of a run. Runs of equal work can be compared.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Work {
+        /// Name of the profile the work came from.
+        pub profile: String => none,
+        /// The populations of clients, which are under load at the same time; at least one.
+        /// Most runs have one.
+        pub populations: Vec<Population> => with(digest::add_populations),
+        /// How often the whole series of load points is run, 1 to [`REPEAT_MAX`].
+        pub repeat: u32 => always("repeat", repeat),
+        /// Longest window, if it is extended until the load is steady; at least `duration`.
+        pub until_steady: Option<Duration>
+            => given("until_steady_ns", until_steady.map(|most| most.as_nanos())),
+        /// Unmeasured time under load before the measured window, 0 to [`PERIOD_MAX`].
+        /// With [`Ramp::Linear`] it is more than 0, and clients join in it. Otherwise
+        /// the load is full.
+        pub ramp_up: Duration => always("ramp_up_ns", ramp_up.as_nanos()),
+        /// Length of the measured window, [`DURATION_MIN`] to [`PERIOD_MAX`].
+        pub duration: Duration => always("duration_ns", duration.as_nanos()),
+        /// Unmeasured time at full load after the measured window, 0 to [`PERIOD_MAX`].
+        pub ramp_down: Duration => always("ramp_down_ns", ramp_down.as_nanos()),
+        /// Seed of every random choice.
+        pub seed: u64 => always("seed", seed),
+    }
 }
 
 /// A number of the work that is out of bounds, and how to correct it.

@@ -58,6 +58,29 @@ mod tests {
         );
     }
 
+    /// Options that came later, in the order in which they came.
+    #[test]
+    fn later_fields_follow_in_their_order() {
+        let mut plan = plan("read-4k");
+        plan.work.until_steady = Some(Duration::from_secs(60));
+        let population = plan.only_mut();
+        population.name = Some("office".to_owned());
+        population.rates = vec!["500".parse().unwrap()];
+        population.count = Some(7);
+        let text = plan.digested().text();
+        let later = r#","verify":false,"rates":["500"],"count":7,"population":"office","#
+            .to_owned()
+            + r#""until_steady_ns":60000000000}"#;
+        assert!(text.ends_with(&later), "{text}");
+        plan.work.populations.push(plan.only().clone());
+        let text = plan.digested().text();
+        assert!(text.contains(r#","populations":[""#), "{text}");
+        assert!(
+            text.ends_with(r#""],"until_steady_ns":60000000000}"#),
+            "{text}"
+        );
+    }
+
     fn data(read_percent: f64, flush_every_writes: Option<u32>) -> Requests {
         Requests::Data {
             read_percent,

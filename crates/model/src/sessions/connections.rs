@@ -5,6 +5,7 @@ use smbench_protocol::credit::{MAX_CREDIT_TARGET, charge_for};
 use smbench_protocol::{Dialect, DialectRange};
 use thiserror::Error;
 
+use crate::digest::digested;
 use crate::lists::sources::SourceList;
 use crate::units::Size;
 
@@ -13,24 +14,33 @@ pub const SESSIONS_PER_CONNECTION_MAX: u32 = 256;
 /// The most connections a session may have: the limit of Windows.
 pub const CONNECTIONS_PER_SESSION_MAX: u32 = 32;
 
-/// The TCP connections of a run. The clients form groups that share connections.
-/// Each group has `connections_per_session` connections, and each session of the
-/// group uses all of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connections {
-    /// Sessions that share connections, one for each client, 1 to
-    /// [`SESSIONS_PER_CONNECTION_MAX`].
-    pub sessions_per_connection: u32,
-    /// Connections that each session uses at the same time, 1 to
-    /// [`CONNECTIONS_PER_SESSION_MAX`].
-    pub connections_per_session: u32,
-    /// Maximum number of credits that each connection holds and uses, 1 to
-    /// [`MAX_CREDIT_TARGET`]. `None` takes the number that its requests in flight
-    /// need.
-    pub credits: Option<u16>,
-    /// Local addresses that connections use in turn; `None` leaves it to the
-    /// system.
-    pub sources: Option<SourceList>,
+digested! {
+    /// The TCP connections of a run. The clients form groups that share connections.
+    /// Each group has `connections_per_session` connections, and each session of the
+    /// group uses all of them.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Connections {
+        /// Sessions that share connections, one for each client, 1 to
+        /// [`SESSIONS_PER_CONNECTION_MAX`].
+        pub sessions_per_connection: u32
+            => given("sessions_per_connection", several(*sessions_per_connection)),
+        /// Connections that each session uses at the same time, 1 to
+        /// [`CONNECTIONS_PER_SESSION_MAX`].
+        pub connections_per_session: u32
+            => given("connections_per_session", several(*connections_per_session)),
+        /// Maximum number of credits that each connection holds and uses, 1 to
+        /// [`MAX_CREDIT_TARGET`]. `None` takes the number that its requests in flight
+        /// need.
+        pub credits: Option<u16> => given("credits", *credits),
+        /// Local addresses that connections use in turn; `None` leaves it to the
+        /// system.
+        pub sources: Option<SourceList> => none,
+    }
+}
+
+/// Returns a number if it is more than the 1 that digests do not have.
+fn several(number: u32) -> Option<u32> {
+    (number > 1).then_some(number)
 }
 
 impl Default for Connections {

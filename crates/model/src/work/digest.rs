@@ -1,87 +1,40 @@
-//! The fields that the work adds to a digest.
+//! What populations and their workloads add to a digest. Not here: further fields, which are
+//! declared with the parts of a plan.
 
 use serde::Serialize;
 
-use super::{Population, Work};
+use super::Population;
 use crate::access::{Access, AccessLine, SizeWeight};
 use crate::action::WeightedAction;
-use crate::contents::Verify;
 use crate::digest::Digest;
 use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
-use crate::load::{LoadModel, Ramp, Rate, ThinkTime};
+use crate::load::{LoadModel, Rate, ThinkTime};
 use crate::workload::{Requests, Workload};
 
-impl Work {
-    /// Adds all fields that determine the work. The name of the profile does not.
-    pub(crate) fn add_to(&self, digest: &mut Digest) {
-        let Self {
-            profile: _,
-            populations,
-            repeat,
-            ramp_up,
-            duration,
-            until_steady,
-            ramp_down,
-            seed,
-        } = self;
-        match &populations[..] {
-            // Digests of plans with one population are older than populations.
-            [population] => population.add_to(digest),
-            populations => {
-                let populations = populations.iter().map(Population::digest);
-                digest.add("populations", &populations.collect::<Vec<_>>());
-            }
-        }
-        digest.add("repeat", repeat);
-        digest.add("ramp_up_ns", &ramp_up.as_nanos());
-        digest.add("duration_ns", &duration.as_nanos());
-        digest.add("ramp_down_ns", &ramp_down.as_nanos());
-        digest.add("seed", seed);
-        digest.add_given("until_steady_ns", until_steady.map(|most| most.as_nanos()));
+/// Adds the fields of all populations.
+pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
+    if let [population] = populations {
+        // Digests of plans with one population are older than populations.
+        return population.add_to(digest);
     }
+    let digests = populations.iter().map(|population| {
+        let mut digest = Digest::default();
+        population.add_to(&mut digest);
+        digest.hash()
+    });
+    digest.add("populations", &digests.collect::<Vec<_>>());
 }
 
-impl Population {
-    /// Returns the digest of one of several populations.
-    fn digest(&self) -> String {
-        let mut digest = Digest::default();
-        self.add_to(&mut digest);
-        digest.hash()
-    }
-
-    /// Adds all fields that determine the work of its clients.
-    fn add_to(&self, digest: &mut Digest) {
-        let Self {
-            name,
-            workload,
-            clients,
-            outstanding,
-            load,
-            rates,
-            ramp,
-            verify,
-            count,
-        } = self;
-        digest.add("workload", &Requested::from(workload));
-        digest.add("load_points", clients);
-        digest.add("outstanding", outstanding);
-        digest.add("verify", &(*verify == Verify::ReadBack));
-        digest.add_given("load", describe(load));
-        let rates =
-            (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect::<Vec<_>>());
-        digest.add_given("rates", rates);
-        digest.add_given("ramp", (*ramp == Ramp::Linear).then_some("linear"));
-        digest.add_given("count", *count);
-        // It decides the seed of the random choices.
-        digest.add_given("population", name.as_ref());
-    }
+/// Returns the rates of the load points, if there are several.
+pub(super) fn several(rates: &[Rate]) -> Option<Vec<String>> {
+    (!rates.is_empty()).then(|| rates.iter().map(Rate::to_string).collect())
 }
 
 /// A workload, in the fields that digests have always contained. A field that does
 /// not apply to a form of workload is left out, or `null` where it always was.
 #[derive(Serialize)]
-struct Requested<'a> {
+pub(super) struct Requested<'a> {
     sizes: &'a [SizeWeight],
     #[serde(skip_serializing_if = "Option::is_none")]
     read_percent: Option<f64>,
@@ -154,7 +107,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
 }
 
 /// Describes a load model, unless it is the default.
-fn describe(model: &LoadModel) -> Option<String> {
+pub(super) fn describe(model: &LoadModel) -> Option<String> {
     match model {
         LoadModel::Closed { think } => think.map(|ThinkTime { mean, spacing }| {
             let kind = spacing.of_think_times();

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::WorkProblem;
+use super::digest::{Requested, describe, several};
 use crate::bounds::OUTSTANDING_MAX;
 use crate::contents::Verify;
-use crate::digest::start_of_hash;
+use crate::digest::{digested, start_of_hash};
 use crate::lists::clients::CLIENTS_MAX;
 use crate::load::{LoadModel, Ramp, Rate};
 use crate::workload::Workload;
@@ -14,35 +15,37 @@ use crate::workload::Workload;
 /// Largest number of populations of a run; a message below has it as well.
 const POPULATIONS_MAX: usize = 16;
 
-/// Clients that do the same work. They are numbered from 0 within the population.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Population {
-    /// Its name, which no other population of the run has. `None` if it is the only one and
-    /// has no name.
-    pub name: Option<String>,
-    /// The work of each client.
-    pub workload: Workload,
-    /// Clients at each load point of the run, in the order they run, each 1 to
-    /// [`CLIENTS_MAX`]; at least one.
-    pub clients: Vec<u32>,
-    /// Maximum number of actions that each client has in flight, 1 to
-    /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
-    /// has this many. 1 in a replay and in a `fileio` test.
-    pub outstanding: u32,
-    /// The load model: when actions begin. Of several rates, it has the highest.
-    pub load: LoadModel,
-    /// The rates of the load points, in the order they run, if there are several. All have
-    /// the only number of clients. Empty otherwise.
-    pub rates: Vec<Rate>,
-    /// How the load rises to its full height.
-    pub ramp: Ramp,
-    /// Whether data read back is compared with what was written.
-    pub verify: Verify,
-    /// Number of actions of each client at each load point, at least one; then the client
-    /// ends. An action counts once, also if it takes several requests. `None` is endless. A
-    /// replay and a `fileio` test have counts of their own. Streams of an embedding program
-    /// ignore it.
-    pub count: Option<u64>,
+digested! {
+    /// Clients that do the same work. They are numbered from 0 within the population.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Population {
+        /// Its name, which no other population of the run has. `None` if it is the only one and
+        /// has no name. It decides the seed of the random choices.
+        pub name: Option<String> => given("population", name.as_ref()),
+        /// The work of each client.
+        pub workload: Workload => always("workload", Requested::from(workload)),
+        /// Clients at each load point of the run, in the order they run, each 1 to
+        /// [`CLIENTS_MAX`]; at least one.
+        pub clients: Vec<u32> => always("load_points", clients),
+        /// Maximum number of actions that each client has in flight, 1 to
+        /// [`OUTSTANDING_MAX`]. In a closed loop without think times the client always
+        /// has this many. 1 in a replay and in a `fileio` test.
+        pub outstanding: u32 => always("outstanding", outstanding),
+        /// The load model: when actions begin. Of several rates, it has the highest.
+        pub load: LoadModel => given("load", describe(load)),
+        /// The rates of the load points, in the order they run, if there are several. All have
+        /// the only number of clients. Empty otherwise.
+        pub rates: Vec<Rate> => given("rates", several(rates)),
+        /// How the load rises to its full height.
+        pub ramp: Ramp => given("ramp", (*ramp == Ramp::Linear).then_some("linear")),
+        /// Whether data read back is compared with what was written.
+        pub verify: Verify => always("verify", *verify == Verify::ReadBack),
+        /// Number of actions of each client at each load point, at least one; then the client
+        /// ends. An action counts once, also if it takes several requests. `None` is endless. A
+        /// replay and a `fileio` test have counts of their own. Streams of an embedding program
+        /// ignore it.
+        pub count: Option<u64> => given("count", *count),
+    }
 }
 
 impl Population {
