@@ -318,8 +318,11 @@ pub trait Driver: Sized + 'static {
         Ok(())
     }
 
-    /// Returns whether a call can be accepted before the next flush; `true` by
-    /// default.
+    /// Learns that operations after the load follow, for which no lost connection is replaced.
+    #[doc(hidden)]
+    fn end_load(&mut self) {}
+
+    /// Returns whether a call can be accepted before the next flush; `true` by default.
     fn has_room(&self, _scratch: &Scratch) -> bool {
         true
     }
@@ -374,8 +377,7 @@ pub trait Driver: Sized + 'static {
         sink: &mut impl Sink,
     ) -> Result<(), Dropped>;
 
-    /// Returns whether an answer of the server is outstanding, including answers to
-    /// requests that no call asked for.
+    /// Returns whether an answer is outstanding, also one to a request that no call asked for.
     fn is_awaited(&self) -> bool {
         false
     }

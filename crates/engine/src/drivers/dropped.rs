@@ -91,7 +91,8 @@ pub enum Dropped {
     ClientCredits,
 }
 
-/// A connection to the server that was lost. A driver that can set it up anew goes on.
+/// A connection to the server that was lost. A driver that can set it up anew goes on. A
+/// driver of your own reports it by [`LinkCause::of_connection`].
 #[derive(Clone, Debug, Error)]
 #[error("{cause}")]
 #[non_exhaustive]
@@ -106,18 +107,29 @@ pub struct LostLink {
 
 /// A lost connection that could not be replaced.
 #[derive(Clone, Debug, Error)]
-#[error(
-    "{lost}, and no new session could be set up within {}: {reason}",
-    humantime::format_duration((*limit).into())
-)]
+#[error("{lost}, and no new session could be set up{}: {reason}{}", within(*limit), at_first(first.as_deref()))]
 #[non_exhaustive]
 pub struct NotReconnected {
     /// The loss.
     pub lost: LostLink,
-    /// Time for setting up a new session.
-    pub limit: Nanos,
+    /// Time for setting up a new session, if it has passed. `None` if the server gave an
+    /// answer that no further attempt would change.
+    pub limit: Option<Nanos>,
+    /// Why the first of several attempts failed, if not for the same reason as the last.
+    pub first: Option<String>,
     /// Why the last attempt failed.
     pub reason: String,
+}
+
+fn within(limit: Option<Nanos>) -> String {
+    let limit = limit.map(|limit| humantime::format_duration(limit.into()));
+    limit.map_or_else(String::new, |limit| format!(" within {limit}"))
+}
+
+fn at_first(reason: Option<&str>) -> String {
+    reason.map_or_else(String::new, |reason| {
+        format!("; the first attempt: {reason}")
+    })
 }
 
 /// The reason why a connection was lost.
@@ -133,9 +145,19 @@ pub enum LinkCause {
 }
 
 impl LinkCause {
-    /// Returns the loss of the connection with this number, noticed now.
+    /// Returns the error of a driver that noticed just now that it has lost the connection
+    /// with this number, from 0 in its group. It has the instant on the engine's clock.
+    ///
+    /// ```
+    /// use smbench_engine::driver::{Dropped, LinkCause};
+    ///
+    /// let error = LinkCause::Closed.of_connection(0);
+    /// assert!(matches!(error, Dropped::Link(ref lost) if lost.connection == 0));
+    /// assert_eq!(error.to_string(), "the server closed the connection");
+    /// ```
     #[cold]
-    pub(crate) fn of_connection(self, connection: usize) -> Dropped {
+    #[must_use]
+    pub fn of_connection(self, connection: usize) -> Dropped {
         Dropped::Link(Box::new(LostLink {
             connection,
             at: clock::now(),

@@ -9,6 +9,8 @@
 //! of actions under way are gone ([`Sink::link_back`]). Without a policy, a connector is not
 //! wrapped, and a lost connection ends the group.
 
+mod attempts;
+
 use std::collections::HashSet;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -18,21 +20,14 @@ use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
 use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
-use tokio::time::{sleep, timeout};
 
 use crate::drivers::driver::{
     Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink, NotReconnected};
-use crate::machine::clock;
-use crate::machine::tasks::on_tokio;
 use crate::smb::session::SessionError;
 use crate::smb::session::caching::Acknowledged;
-
-/// Pause before the second attempt. It doubles with each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// The longest pause between two attempts.
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+use attempts::replace;
 
 /// What happens when a connection is lost under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,38 +70,6 @@ impl<C: Connector> Connector for ReconnectingConnector<C> {
     }
 }
 
-impl<C: Connector> ReconnectingConnector<C> {
-    /// Opens new sessions of these clients, with pauses between attempts, until the limit
-    /// has passed since the loss.
-    async fn replace(
-        self,
-        clients: Box<[u32]>,
-        since: Nanos,
-    ) -> Result<Opened<C::Driver>, SessionError> {
-        let until = since + Nanos::from(self.limit);
-        let mut pause = FIRST_PAUSE;
-        loop {
-            let left = until.since(clock::now()).into();
-            let attempt = on_tokio(timeout(left, self.connector.open(&clients))).await;
-            let error = match attempt {
-                Ok(Ok(mut opened)) => match opened.refused.take() {
-                    None => return Ok(opened),
-                    Some((_, error)) => error,
-                },
-                Ok(Err(error)) => error,
-                Err(_) => SessionError::Other("an attempt was not answered".to_owned()),
-            };
-            // Each further attempt could bring the account nearer to being locked.
-            let is_final = error.status() == Some(NtStatus::LOGON_FAILURE);
-            if is_final || clock::now() + Nanos::from(pause) >= until {
-                return Err(error);
-            }
-            sleep(pause).await;
-            pause = PAUSE_MAX.min(pause * 2);
-        }
-    }
-}
-
 /// A driver that is replaced when it loses a connection.
 pub(crate) struct Reconnecting<C: Connector> {
     /// The driver, if it has its connections.
@@ -115,7 +78,8 @@ pub(crate) struct Reconnecting<C: Connector> {
     loss: Option<Box<LinkLoss<C::Driver>>>,
     /// Slots of the calls without a final answer.
     in_flight: HashSet<u32>,
-    /// Where sockets are under load. Before the load, a lost connection ends the group.
+    /// Where sockets are under load. Before the load and after it, a lost connection ends the
+    /// group.
     sockets: Option<LoadSockets>,
     connector: ReconnectingConnector<C>,
     clients: Box<[u32]>,
@@ -128,7 +92,7 @@ struct LinkLoss<D> {
 }
 
 /// A future that opens new sessions.
-type Opening<D> = Pin<Box<dyn Future<Output = Result<Opened<D>, SessionError>>>>;
+type Opening<D> = Pin<Box<dyn Future<Output = Result<Opened<D>, NotReconnected>>>>;
 
 enum LossStage<D> {
     /// The calls in flight have no answer yet.
@@ -157,8 +121,12 @@ impl<C: Connector> Reconnecting<C> {
     /// Advances the replacement. Puts the new sockets under load.
     #[cold]
     fn advance(&mut self, context: &mut Context<'_>) -> Result<(), Dropped> {
-        let (Some(loss), Some(sockets)) = (&mut self.loss, &self.sockets) else {
+        let Some(loss) = &mut self.loss else {
             return Ok(());
+        };
+        let Some(sockets) = &self.sockets else {
+            // The load has ended, and no new connection is worth its time.
+            return Err(Dropped::Link(loss.lost.clone()));
         };
         let LossStage::Opening(opening) = &mut loss.stage else {
             return Ok(());
@@ -166,13 +134,7 @@ impl<C: Connector> Reconnecting<C> {
         let Poll::Ready(opened) = opening.as_mut().poll(context) else {
             return Ok(());
         };
-        let opened = opened.map_err(|source| {
-            Dropped::NotReconnected(Box::new(NotReconnected {
-                lost: (*loss.lost).clone(),
-                limit: self.connector.limit.into(),
-                reason: source.to_string(),
-            }))
-        })?;
+        let opened = opened.map_err(|error| Dropped::NotReconnected(Box::new(error)))?;
         loss.stage = LossStage::Opened(opened.map(|driver| self.driver = Some(driver)));
         match &mut self.driver {
             Some(driver) => driver.begin_load(&sockets.under_load()),
@@ -195,8 +157,8 @@ impl<C: Connector> Reconnecting<C> {
                     let status = NtStatus::CONNECTION_DISCONNECTED;
                     sink.answer(&Answer::bare(slot, Extent::Lost, status))?;
                 }
-                let connector = self.connector.clone();
-                let opening = connector.replace(self.clients.clone(), loss.lost.at);
+                let ReconnectingConnector { connector, limit } = self.connector.clone();
+                let opening = replace(connector, limit, self.clients.clone(), (*loss.lost).clone());
                 loss.stage = LossStage::Opening(Box::pin(opening));
                 self.loss = Some(loss);
             }
@@ -223,6 +185,10 @@ impl<C: Connector> Driver for Reconnecting<C> {
             Some(driver) => driver.begin_load(sockets),
             None => Ok(()),
         }
+    }
+
+    fn end_load(&mut self) {
+        self.sockets = None;
     }
 
     fn has_room(&self, scratch: &Scratch) -> bool {
@@ -351,3 +317,6 @@ impl<S: Sink> Sink for Answers<'_, S> {
         self.sink.parts(slot, parts);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,6 +89,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
     /// Switches the clients to the operations after the load.
     pub(crate) fn close(&mut self) {
         self.clients.close();
+        self.driver.end_load();
         // The task that waited for this timer has ended.
         self.timer = None;
         self.timer_at = Nanos(0);

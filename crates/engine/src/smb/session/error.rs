@@ -331,7 +331,7 @@ impl SessionError {
                 source: HandshakeError::Refused { status, .. },
                 ..
             } => Some(*status),
-            Self::AfterSome { source, .. } => source.status(),
+            Self::AfterSome { source, .. } | Self::Channel { source, .. } => source.status(),
             _ => None,
         }
     }

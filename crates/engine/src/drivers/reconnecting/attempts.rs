@@ -1,0 +1,185 @@
+//! Attempts to set up the sessions of a lost connection anew.
+
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_protocol::NtStatus;
+use tokio::time::{sleep, timeout};
+
+use crate::drivers::driver::{Connector, Opened};
+use crate::drivers::dropped::{LostLink, NotReconnected};
+use crate::machine::clock;
+use crate::machine::tasks::on_tokio;
+use crate::smb::session::{SessionError, random_u64};
+
+/// Pause before the second attempt. It doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two attempts.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// What a server answers to every further attempt as well. It refuses the account, or the
+/// share. Other answers, such as a lack of resources, are of a server that is not ready yet.
+const FINAL: [NtStatus; 18] = [
+    NtStatus::LOGON_FAILURE,
+    NtStatus::WRONG_PASSWORD,
+    NtStatus::NO_SUCH_USER,
+    NtStatus::ACCOUNT_RESTRICTION,
+    NtStatus::INVALID_LOGON_HOURS,
+    NtStatus::INVALID_WORKSTATION,
+    NtStatus::PASSWORD_EXPIRED,
+    NtStatus::PASSWORD_MUST_CHANGE,
+    NtStatus::ACCOUNT_DISABLED,
+    NtStatus::ACCOUNT_EXPIRED,
+    NtStatus::ACCOUNT_LOCKED_OUT,
+    NtStatus::LOGON_TYPE_NOT_GRANTED,
+    NtStatus::AUTHENTICATION_FIREWALL_FAILED,
+    NtStatus::NTLM_BLOCKED,
+    NtStatus::ACCESS_DENIED,
+    NtStatus::NETWORK_ACCESS_DENIED,
+    NtStatus::BAD_NETWORK_NAME,
+    NtStatus::PATH_NOT_COVERED,
+];
+
+/// Opens new sessions of these clients, with pauses between attempts, until the limit
+/// has passed since the loss, or an answer of the server is final.
+pub(super) async fn replace<C: Connector>(
+    connector: C,
+    limit: Duration,
+    clients: Box<[u32]>,
+    lost: LostLink,
+) -> Result<Opened<C::Driver>, NotReconnected> {
+    let until = lost.at + Nanos::from(limit);
+    let mut pause = FIRST_PAUSE;
+    let mut first = None;
+    loop {
+        let left = until.since(clock::now()).into();
+        let attempt = on_tokio(timeout(left, connector.open(&clients))).await;
+        let error = match attempt {
+            Ok(Ok(mut opened)) => match opened.refused.take() {
+                None => return Ok(opened),
+                Some((_, error)) => error,
+            },
+            Ok(Err(error)) => error,
+            Err(_) => SessionError::Other("an attempt was not answered".to_owned()),
+        };
+        let is_final = is_final(&error);
+        if is_final || clock::now() + Nanos::from(pause) >= until {
+            let reason = error.to_string();
+            return Err(NotReconnected {
+                lost,
+                limit: (!is_final).then(|| limit.into()),
+                first: first.filter(|first| *first != reason),
+                reason,
+            });
+        }
+        first.get_or_insert_with(|| error.to_string());
+        sleep(with_jitter(pause, random_u64())).await;
+        pause = PAUSE_MAX.min(pause * 2);
+    }
+}
+/// Returns whether no further attempt can succeed. Each attempt after a refused log-on could
+/// also bring the account nearer to being locked.
+fn is_final(error: &SessionError) -> bool {
+    match error.status() {
+        Some(status) => FINAL.contains(&status),
+        None => error.is_of_log_on(),
+    }
+}
+
+/// Returns a pause between half of this one and all of it, so that clients that lost their
+/// connections at the same time do not come back at the same time.
+fn with_jitter(pause: Duration, random: u64) -> Duration {
+    let share = (random >> 32) as f64 / f64::from(u32::MAX);
+    pause.mul_f64(0.5 + share / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use smbench_protocol::HandshakeError;
+    use smbench_protocol::header::Command;
+
+    use super::*;
+    use crate::drivers::dropped::{Dropped, LinkCause};
+    use crate::drivers::null::{Null, NullDriver};
+    use crate::smb::session::LogonIdentity;
+
+    /// Fails with these errors in turn, and then succeeds.
+    #[derive(Clone)]
+    struct Failing(Arc<Mutex<VecDeque<SessionError>>>);
+
+    impl Connector for Failing {
+        type Driver = NullDriver;
+
+        async fn open(&self, clients: &[u32]) -> Result<Opened<NullDriver>, SessionError> {
+            let error = self.0.lock().unwrap().pop_front();
+            match error {
+                Some(error) => Err(error),
+                None => Null.open(clients).await,
+            }
+        }
+    }
+
+    fn refused(command: Command, status: NtStatus) -> SessionError {
+        SessionError::Handshake {
+            at: "files".into(),
+            who: LogonIdentity::Anonymous,
+            share: "bench".into(),
+            password_note: "".into(),
+            source: HandshakeError::Refused { command, status },
+        }
+    }
+
+    /// Returns the error of these attempts, if there is one, and how many are left.
+    async fn replaced(errors: Vec<SessionError>) -> (Option<NotReconnected>, usize) {
+        let Dropped::Link(lost) = LinkCause::Closed.of_connection(0) else {
+            unreachable!("it is the loss of a link");
+        };
+        let errors = Arc::new(Mutex::new(VecDeque::from(errors)));
+        let connector = Failing(Arc::clone(&errors));
+        let opened = replace(connector, Duration::from_secs(60), [0].into(), *lost).await;
+        let left = errors.lock().unwrap().len();
+        (opened.err(), left)
+    }
+
+    #[tokio::test]
+    async fn an_account_or_a_share_that_is_refused_gets_no_further_attempt() {
+        for (command, status) in [
+            (Command::SessionSetup, NtStatus::LOGON_FAILURE),
+            (Command::SessionSetup, NtStatus::ACCOUNT_DISABLED),
+            (Command::SessionSetup, NtStatus::PASSWORD_EXPIRED),
+            (Command::SessionSetup, NtStatus::ACCOUNT_LOCKED_OUT),
+            (Command::TreeConnect, NtStatus::ACCESS_DENIED),
+            (Command::TreeConnect, NtStatus::BAD_NETWORK_NAME),
+        ] {
+            let busy = refused(command, NtStatus::INSUFFICIENT_RESOURCES);
+            let is_final = refused(command, status);
+            let never = SessionError::Other("an attempt too many".to_owned());
+            let (error, left) = replaced(vec![busy, is_final, never]).await;
+            assert_eq!(left, 1, "{status}");
+            let error = error.unwrap();
+            assert_eq!(error.limit, None);
+            assert!(error.reason.contains(&status.to_string()), "{error}");
+            let first = error.first.as_ref().unwrap();
+            assert!(first.contains("INSUFFICIENT_RESOURCES"), "{error}");
+            let text = error.to_string();
+            assert!(text.ends_with(&format!("; the first attempt: {first}")));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_ready_gets_another_attempt() {
+        let busy = || refused(Command::SessionSetup, NtStatus::REQUEST_NOT_ACCEPTED);
+        let (error, left) = replaced(vec![busy(), busy()]).await;
+        assert!(error.is_none());
+        assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn pauses_differ_by_up_to_half() {
+        let pause = Duration::from_millis(20);
+        assert_eq!(with_jitter(pause, 0), pause / 2);
+        assert_eq!(with_jitter(pause, u64::MAX), pause);
+    }
+}
