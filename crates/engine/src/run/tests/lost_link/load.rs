@@ -1,0 +1,196 @@
+//! A load of two clients whose connections are cut.
+
+use std::cell::RefCell;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use smbench_formats::profile;
+use smbench_model::operations::{Drawn, Mix, OpStream, Operation, RequestResult};
+use smbench_model::plan::Plan;
+use smbench_model::record::{Phase, Recorder, SeriesDetail, Tally};
+use smbench_model::spec::RunOptions;
+use smbench_protocol::NtStatus;
+
+use super::super::plan;
+use super::super::worker::{SPARE, Seen, assignment, endless, prepared};
+use super::cutter::{After, Cutter, Server};
+use crate::drivers::driver::Driver as _;
+use crate::drivers::dropped::Dropped;
+use crate::drivers::native::NativeConnect;
+use crate::drivers::native::encode::Encode as _;
+use crate::drivers::native::request::MixEncoder;
+use crate::drivers::reconnecting::ReconnectingConnector;
+use crate::machine::cancel::Cancel;
+use crate::machine::{clock, runtime};
+use crate::worker::assignment::{WorkerParts, WorkerResult};
+use crate::worker::recorder_exchange::{IntervalRecorder, RecorderExchange};
+use crate::worker::setup::open_group;
+use crate::worker::shared::Shared;
+use crate::worker::supply::{Supplies, Supply};
+use crate::worker::work::put_load_on;
+
+/// Longest wait for the load to get further.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Operations that are counted when they are drawn, with their further requests.
+#[derive(Clone)]
+struct Counted {
+    drawn: Drawn,
+    count: Arc<AtomicU64>,
+}
+
+struct CountedStream {
+    stream: OpStream,
+    count: Arc<AtomicU64>,
+}
+
+impl Supplies for Counted {
+    type Supply = CountedStream;
+
+    fn of_client(&self, client: u32) -> CountedStream {
+        CountedStream {
+            stream: self.drawn.of_client(client),
+            count: Arc::clone(&self.count),
+        }
+    }
+}
+
+impl Supply for CountedStream {
+    fn next(&mut self, phase: Phase) -> Option<Operation> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Supply::next(&mut self.stream, phase)
+    }
+
+    fn after(&self, last: &Operation, went: RequestResult, status: NtStatus) -> Option<Operation> {
+        Supply::after(&self.stream, last, went, status)
+    }
+
+    fn fault(&self) -> Dropped {
+        self.stream.fault()
+    }
+}
+
+/// What a load with cuts has left.
+pub(super) struct Cuts {
+    pub(super) tally: Tally,
+    pub(super) outcome: WorkerResult,
+    /// Number of operations drawn.
+    pub(super) drawn: u64,
+    /// Number of connections, the first of which keeps the directory.
+    pub(super) connections: usize,
+}
+
+/// Runs a load whose connections are cut this often. Each time, new operations must complete
+/// afterwards. Stops early if the load ends.
+pub(super) fn cut(server: &Server, name: &str, options: &RunOptions, cuts: usize) -> Cuts {
+    cut_within(PATIENCE, After::Accept, server, name, options, cuts)
+}
+
+/// Does the same for groups with this limit.
+pub(super) fn cut_within(
+    limit: Duration,
+    after: After,
+    server: &Server,
+    name: &str,
+    options: &RunOptions,
+    cuts: usize,
+) -> Cuts {
+    let cutter = Cutter::start(server.address);
+    let (from, to) = (server.address.port(), cutter.address.port());
+    let url = server.url.replace(&format!(":{from}"), &format!(":{to}"));
+    let profile = profile::load(name).unwrap();
+    let plan: Arc<Plan> = Arc::new(plan(&url, &server.password, &profile, options));
+    let mix = Mix::new(&plan.only().workload);
+    let count = Arc::new(AtomicU64::new(0));
+    let supplies = Counted {
+        drawn: Drawn {
+            mix: Arc::clone(&mix),
+            seed: plan.work.seed,
+        },
+        count: Arc::clone(&count),
+    };
+    let empty = Recorder::expecting(plan.only().workload.kinds(), &plan.only().load);
+    let exchange = RecorderExchange::new(1, empty.clone(), (None, SeriesDetail::Summaries));
+    let exchange = Arc::new(exchange);
+    exchange.give_back((0..SPARE).map(|_| empty.clone()));
+    let cancel = Cancel::default();
+    let runtime = runtime::local().unwrap();
+    let (workspace, site) = runtime.block_on(prepared(&plan, &mix, &cancel));
+    let worker = assignment(&site, &exchange, &cancel);
+    let connector = NativeConnect(site, MixEncoder::new);
+    let parts = WorkerParts {
+        connector: ReconnectingConnector { connector, limit },
+        supplies,
+    };
+    let recording = IntervalRecorder::new(Arc::clone(&exchange), 0, clock::now());
+    let shared = Rc::new(RefCell::new(Shared::new(recording).unwrap()));
+    let before = cutter.count();
+    let groups = runtime.block_on(async {
+        let mut groups = Vec::new();
+        for clients in &worker.groups {
+            let mut group = open_group(&worker, &parts, clients).await.unwrap().driver;
+            let begun = group.driver.begin_load(&shared.borrow().sockets);
+            begun.unwrap();
+            groups.push(group);
+        }
+        groups
+    });
+    let schedule = endless(clock::now());
+    let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
+    let seen = Seen::default();
+    let mut outcome = WorkerResult::default();
+    thread::scope(|scope| {
+        scope.spawn(|| seen.coordinate(&exchange));
+        let load = put_load_on(&worker, &shared, schedule, &schedules, groups, &mut outcome);
+        runtime.block_on(async {
+            let mut load = pin!(load);
+            let is_over =
+                interrupt(load.as_mut(), &count, cuts, || cutter.cut(before, after)).await;
+            cancel.cancel();
+            if !is_over {
+                for group in load.await.unwrap() {
+                    group.driver.close().await;
+                }
+            }
+            workspace.remove().await.unwrap();
+        });
+        seen.over.store(true, Ordering::Relaxed);
+    });
+    let (_, tally, _) = exchange.finish();
+    Cuts {
+        tally,
+        outcome,
+        drawn: count.load(Ordering::Relaxed),
+        connections: cutter.count() - before,
+    }
+}
+
+/// Calls `cut` this often, each time after some more operations. Returns whether the load has
+/// ended, else after some more operations.
+async fn interrupt<T>(
+    mut load: Pin<&mut impl Future<Output = T>>,
+    count: &AtomicU64,
+    cuts: usize,
+    cut: impl Fn(),
+) -> bool {
+    for at in 0..=cuts {
+        let begun = count.load(Ordering::Relaxed);
+        let further = async {
+            while count.load(Ordering::Relaxed) < begun + 400 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            _ = &mut load => return true,
+            further = tokio::time::timeout(PATIENCE, further) => further.unwrap(),
+        }
+        if at < cuts {
+            cut();
+        }
+    }
+    false
+}
