@@ -5,6 +5,7 @@ mod counted;
 mod indirect;
 mod splitting;
 
+use std::convert::identity;
 use std::sync::Arc;
 
 use smbench_model::action::Range;
@@ -109,6 +110,33 @@ pub(crate) trait OperationSource: Supplies {
     fn split(self, sizes: SplitSizes) -> Self::Split;
 }
 
+/// Makes a source of operations that drivers carry out as those of a mix.
+macro_rules! source_of_mix {
+    ($source:ty $(where $param:ident: $bound:ident)?, $native:ty, $make:expr) => {
+        impl $(<$param: $bound>)? OperationSource for $source {
+            type Native = $native;
+            type Split = Splitting;
+            type Encoder = MixEncoder;
+            type CifsEncoder = CifsMix;
+            #[cfg(feature = "smb-rs")]
+            type Caller = MixCaller;
+
+            fn native(self) -> $native {
+                $make(self)
+            }
+
+            fn split(self, sizes: SplitSizes) -> Splitting {
+                Splitting::new(self, sizes)
+            }
+        }
+    };
+}
+
+source_of_mix!(Drawn, Self, identity);
+source_of_mix!(CountedDrawn, Indirect, Indirect::new);
+source_of_mix!(Sequences, Indirect, Indirect::new);
+source_of_mix!(Foreign<T> where T: Streams, Indirect, Indirect::new);
+
 impl Supply for OpStream {
     fn next(&mut self, _: Phase) -> Option<Operation> {
         Some(Self::next(self))
@@ -128,23 +156,6 @@ impl Supplies for Drawn {
 
     fn of_client(&self, client: u32) -> OpStream {
         Streams::of_client(self, client)
-    }
-}
-
-impl OperationSource for Drawn {
-    type Native = Self;
-    type Split = Splitting;
-    type Encoder = MixEncoder;
-    type CifsEncoder = CifsMix;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
-
-    fn native(self) -> Self {
-        self
-    }
-
-    fn split(self, sizes: SplitSizes) -> Splitting {
-        Splitting::new(self, sizes)
     }
 }
 
@@ -179,23 +190,6 @@ impl Supplies for Sequences {
 
     fn of_client(&self, _: u32) -> fileio::SequenceCursor {
         self.player()
-    }
-}
-
-impl OperationSource for Sequences {
-    type Native = Indirect;
-    type Split = Splitting;
-    type Encoder = MixEncoder;
-    type CifsEncoder = CifsMix;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
-
-    fn native(self) -> Indirect {
-        Indirect::new(self)
-    }
-
-    fn split(self, sizes: SplitSizes) -> Splitting {
-        Splitting::new(self, sizes)
     }
 }
 
@@ -326,23 +320,6 @@ impl<T: Streams> Supplies for Foreign<T> {
             bounds: Arc::clone(&self.bounds),
             fault: None,
         }
-    }
-}
-
-impl<T: Streams> OperationSource for Foreign<T> {
-    type Native = Indirect;
-    type Split = Splitting;
-    type Encoder = MixEncoder;
-    type CifsEncoder = CifsMix;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
-
-    fn native(self) -> Indirect {
-        Indirect::new(self)
-    }
-
-    fn split(self, sizes: SplitSizes) -> Splitting {
-        Splitting::new(self, sizes)
     }
 }
 

@@ -2,15 +2,11 @@
 //! the endless ones cost no instruction for it.
 
 use smbench_model::operations::{Drawn, OpStream, Operation, RequestResult};
-use smbench_model::record::{Phase, SplitSizes};
+use smbench_model::record::Phase;
 use smbench_protocol::NtStatus;
 
-use super::{Indirect, OperationSource, Splitting, Supplies, Supply};
-use crate::drivers::cifs::mix::CifsMix;
+use super::{Supplies, Supply};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::native::request::MixEncoder;
-#[cfg(feature = "smb-rs")]
-use crate::drivers::smb_rs::mix::MixCaller;
 
 /// The operations of all clients, with the number of actions of each.
 #[derive(Clone)]
@@ -27,23 +23,6 @@ impl Supplies for CountedDrawn {
             operations: Supplies::of_client(&self.supplies, client),
             left: self.count,
         }
-    }
-}
-
-impl OperationSource for CountedDrawn {
-    type Native = Indirect;
-    type Split = Splitting;
-    type Encoder = MixEncoder;
-    type CifsEncoder = CifsMix;
-    #[cfg(feature = "smb-rs")]
-    type Caller = MixCaller;
-
-    fn native(self) -> Indirect {
-        Indirect::new(self)
-    }
-
-    fn split(self, sizes: SplitSizes) -> Splitting {
-        Splitting::new(self, sizes)
     }
 }
 
