@@ -139,8 +139,9 @@ linted test --locked --workspace --quiet --no-run
 
 # Beside tests: documentation, and lints of the library alone and of the command without
 # the second driver. They need the build folder, which cargo gives free when the first tests run.
+begun=$(mktemp)
 {
-  sleep 30
+  until [ -s "$begun" ]; do sleep 1; done
   RUSTDOCFLAGS="-D warnings" nice -n 19 cargo doc --locked --workspace --no-deps --quiet
   nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features -- -D warnings
   nice -n 19 cargo clippy --locked --quiet -p smbench --no-default-features --features command -- -D warnings
@@ -151,7 +152,8 @@ step "tests"
 # They wait for windows to end and for servers about as much as they compute.
 export RUST_TEST_THREADS=$(($(nproc) + 1))
 # Fuzz targets replay their seeds; without a fuzzer's instrumentation they do no more.
-linted test --locked --workspace --quiet
+linted test --locked --workspace --quiet | tee "$begun"
+rm "$begun"
 
 step "documentation, instruction counts"
 wait "$building"
