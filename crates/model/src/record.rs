@@ -39,7 +39,7 @@ pub use recorder::{
     Times, buckets, latency_histogram,
 };
 pub use recycle::RecycleBin;
-pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes};
+pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use tally::{OpTotals, Phase, Tally};
 pub use verification::Verification;

@@ -2,6 +2,8 @@
 //!
 //! Not here: averages ([`crate::curve`]).
 
+use smbench_model::record::add_clause;
+
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
     CurveDoc, FindDoc, LoadPointDoc, MachineDoc, OutcomeDoc, PeakDoc, RepeatsDoc, RunDoc,
@@ -142,10 +144,10 @@ impl RunDoc {
             if all.outcome == OutcomeDoc::Complete {
                 (all.outcome, all.outcome_reason) = (pass.outcome, pass.outcome_reason);
             }
-            all.leftover = all.leftover.or(pass.leftover);
+            add_clause(&mut all.leftover, pass.leftover);
             all.recycle_bins.extend(pass.recycle_bins);
-            all.space_kept = all.space_kept.or(pass.space_kept);
-            all.space_unchecked = all.space_unchecked.or(pass.space_unchecked);
+            add_clause(&mut all.space_kept, pass.space_kept);
+            add_clause(&mut all.space_unchecked, pass.space_unchecked);
         }
         let passes = all.load_points.iter().map(|point| point.repeat).max();
         all.plan.repeat = passes.unwrap_or(1);

@@ -19,7 +19,7 @@ use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
-use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
+use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
 
 use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::site::{Site, endpoint};
@@ -350,7 +350,7 @@ async fn clean_up(
         Ok(remains) => remains.note_in(record),
         Err(error) => {
             let leftover = share::leftover(&directory, &error);
-            record.leftover.get_or_insert(leftover);
+            add_clause(&mut record.leftover, Some(leftover));
         }
     }
 }

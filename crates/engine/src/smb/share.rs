@@ -24,7 +24,7 @@ mod replay;
 mod session;
 
 use smbench_model::contents::block::Salt;
-use smbench_model::record::{RecycleBin, RunRecord};
+use smbench_model::record::{RecycleBin, RunRecord, add_clause};
 use smbench_model::units::Size;
 use smbench_protocol::FileId;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -191,21 +191,21 @@ pub(crate) struct KeptByServer {
 impl KeptByServer {
     /// Describes the files that are left; `None` if there are none.
     pub(crate) fn leftover(&self) -> Option<String> {
-        self.bins.iter().find_map(RecycleBin::leftover)
+        let mut all = None;
+        for bin in &self.bins {
+            add_clause(&mut all, bin.leftover());
+        }
+        all
     }
 
     /// Records what the server kept.
     pub(crate) fn note_in(self, record: &mut RunRecord) {
-        record.leftover = record.leftover.take().or(self.leftover());
+        add_clause(&mut record.leftover, self.leftover());
         record.recycle_bins.extend(self.bins);
         match self.space {
             SpaceFinding::Back => {}
-            SpaceFinding::Kept(measured) => {
-                record.space_kept.get_or_insert(measured);
-            }
-            SpaceFinding::Unknown(reason) => {
-                record.space_unchecked.get_or_insert(reason);
-            }
+            SpaceFinding::Kept(measured) => add_clause(&mut record.space_kept, Some(measured)),
+            SpaceFinding::Unknown(reason) => add_clause(&mut record.space_unchecked, Some(reason)),
         }
     }
 }

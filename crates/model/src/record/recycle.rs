@@ -47,12 +47,14 @@ impl RecycleBin {
         self.files_removed > 0 || self.files_left > 0
     }
 
-    /// Returns whether `leftover` is about a folder of `bins` whose files the server refused
+    /// Returns whether `leftover` is only about folders of `bins` whose files the server refused
     /// to delete or to list. A clean-up would be refused as well.
     #[must_use]
     pub fn refuses(bins: &[Self], leftover: &str) -> bool {
-        let mut refused = bins.iter().filter(|bin| !bin.ended_early);
-        refused.any(|bin| bin.leftover().as_deref() == Some(leftover))
+        let refused = bins.iter().filter(|bin| !bin.ended_early);
+        let texts = refused.filter_map(Self::leftover);
+        let others = texts.fold(leftover.to_owned(), |text, one| text.replacen(&one, "", 1));
+        others.chars().all(|char| char == ';' || char == ' ')
     }
 
     /// Says that the folder could not be searched, as a lower-case clause; `None` if nothing
@@ -108,5 +110,36 @@ impl RecycleBin {
         Some(format!(
             "{files} in the recycle bin '{path}' ({bytes}): {reason}"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::add_clause;
+
+    #[test]
+    fn a_leftover_is_refused_if_each_of_its_clauses_is() {
+        let bin = |path: &str, ended_early| RecycleBin {
+            path: path.to_owned(),
+            files_left: 1,
+            ended_early,
+            ..RecycleBin::default()
+        };
+        let bins = [bin("a", false), bin("b", false), bin("c", true)];
+        let leftover = |bins: &[RecycleBin]| {
+            let mut all = None;
+            for bin in bins {
+                add_clause(&mut all, bin.leftover());
+                add_clause(&mut all, bin.leftover());
+            }
+            all.unwrap()
+        };
+        let both = leftover(&bins[..2]);
+        assert_eq!(both.matches("1 file remains").count(), 2);
+        assert!(RecycleBin::refuses(&bins, &both));
+        assert!(RecycleBin::refuses(&bins, &leftover(&bins[1..2])));
+        assert!(!RecycleBin::refuses(&bins, &leftover(&bins)));
+        assert!(!RecycleBin::refuses(&bins, "directory 'x' remains"));
     }
 }

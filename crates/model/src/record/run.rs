@@ -153,6 +153,16 @@ pub struct RunRecord {
     pub space_unchecked: Option<String>,
 }
 
+/// Adds a clause to those of a record that are about the share, such as
+/// [`RunRecord::leftover`], unless it is among them.
+pub fn add_clause(all: &mut Option<String>, further: Option<String>) {
+    match (all, further) {
+        (all @ None, further) => *all = further,
+        (Some(all), Some(further)) if !all.contains(&further) => *all += &format!("; {further}"),
+        _ => {}
+    }
+}
+
 impl RunRecord {
     /// Makes the record of a run that has just begun.
     pub fn new(plan: &Plan, server: ServerFacts, started: SystemTime) -> Self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::plan::Plan;
-use smbench_model::record::{ServerFacts, SplitSizes};
+use smbench_model::record::{ServerFacts, SplitSizes, add_clause};
 
 use super::files::prepare;
 use super::{Connected, claim};
@@ -52,10 +52,13 @@ impl RunShare<'_> {
         Ok(())
     }
 
-    /// Checks that the server still answers in the session of the run.
+    /// Checks that the server still answers in the sessions of the run.
     pub(in crate::run) async fn check_server(&mut self) -> Result<(), SessionError> {
-        let asked = self.populations[0].workspace.session.ask_whether_alive();
-        unless(self.cancel, asked).await
+        for share in &mut self.populations {
+            let asked = share.workspace.session.ask_whether_alive();
+            unless(self.cancel, asked).await?;
+        }
+        Ok(())
     }
 }
 
@@ -77,18 +80,17 @@ pub(super) async fn claim_all<'a>(
                 Ok(workspace) => workspace,
                 Err(error) => {
                     let mut leftover = None;
-                    for PopulationShare { workspace, .. } in populations {
+                    for PopulationShare { mut workspace, .. } in populations {
+                        // The server may be gone.
+                        workspace.lose_patience();
                         let directory = workspace.directory.clone();
-                        let removed = workspace.remove().await;
-                        leftover = leftover.or(match removed {
+                        let left = match workspace.remove().await {
                             Ok(remains) => remains.leftover(),
                             Err(error) => Some(share::leftover(&directory, &error)),
-                        });
+                        };
+                        add_clause(&mut leftover, left);
                     }
-                    return Err(match leftover {
-                        Some(_) => error.with_leftover(leftover),
-                        None => error,
-                    });
+                    return Err(error.with_leftover(leftover));
                 }
             };
         if let Some(replay) = plan.only().workload.replay() {
