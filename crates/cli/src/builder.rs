@@ -294,8 +294,10 @@ type EndOfRun = oneshot::Receiver<Result<Finished, Error>>;
 impl ReadyRun {
     fn execute(mut self) -> Result<Finished, Error> {
         let record = execute(&self.plan, &mut *self.observer, &self.cancel);
-        let record = record.map_err(|error: RunError| Error::Run(Box::new(error)))?;
+        let failed = |error: RunError| Error::Run(Box::new(error));
+        let record = record.map_err(failed)?;
         let doc = RunDoc::from_record(&record, self.disclosure.completed(&record));
+        let doc = doc.map_err(|problem| failed(RunError::Plan(problem.into())))?;
         Ok(Finished { record, doc })
     }
 

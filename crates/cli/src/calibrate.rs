@@ -183,7 +183,7 @@ fn measured(
                     counted(threads.into(), "thread")
                 ));
                 let clients = threads * clients_per_thread(extent);
-                let plan = plan(&target, read_percent, bytes, (threads, clients), duration)?;
+                let plan = plan(&target, read_percent, bytes, threads, clients, duration)?;
                 let record = match answers {
                     CeilingTarget::Embedded => run::execute(&plan, &mut Unobserved, cancel),
                     CeilingTarget::Null => alone(&plan, Null, "null", cancel),
@@ -222,7 +222,8 @@ fn plan(
     target: &Target,
     read_percent: f64,
     bytes: u64,
-    (threads, clients): (u32, u32),
+    threads: u32,
+    clients: u32,
     duration: Duration,
 ) -> Result<Plan, Failure> {
     let spec = Spec {
@@ -302,8 +303,12 @@ fn ceiling(record: Result<RunRecord, RunError>) -> CeilingDoc {
         place: ServerLocation::Embedded,
         ..Disclosure::default()
     };
-    let doc = match record {
-        Ok(record) => RunDoc::from_record(&record, disclosure),
+    let doc = record.and_then(|record| {
+        let doc = RunDoc::from_record(&record, disclosure);
+        doc.map_err(|problem| RunError::Plan(problem.into()))
+    });
+    let doc = match doc {
+        Ok(doc) => doc,
         Err(error) => return missing(plain(&error.to_string())),
     };
     match doc.load_points.first() {

@@ -33,7 +33,6 @@ use smbench_model::cpu::CpuSource;
 use smbench_model::plan::Plan;
 pub use smbench_model::progress::{Live, MeasuredInterval, PointNumber, Progress, Stage};
 use smbench_model::record::{Origin, RunRecord};
-use smbench_model::work::WorkProblem;
 
 use crate::hosts::FirstHost;
 use crate::machine::cancel::Cancel;
@@ -220,10 +219,9 @@ fn execute_on_target(
 
 /// Refuses a plan of several populations.
 fn refuse_several(plan: &Plan, why: &'static str) -> Result<(), RunError> {
-    match plan.work.populations.len() {
-        1 => Ok(()),
-        _ => Err(RunError::Plan(WorkProblem::Populations(why).into())),
-    }
+    let only = plan.work.sole(why);
+    only.map_err(|problem| RunError::Plan(problem.into()))?;
+    Ok(())
 }
 
 /// Refuses several populations, replays and `fileio` tests, because streams and drivers of an

@@ -223,6 +223,17 @@ impl Work {
         population
     }
 
+    /// Returns the only population, where a plan may have several. `why` says what needs one.
+    ///
+    /// # Errors
+    /// [`WorkProblem::Populations`], unless there is exactly one.
+    pub fn sole(&self, why: &'static str) -> Result<&Population, WorkProblem> {
+        match &self.populations[..] {
+            [population] => Ok(population),
+            _ => Err(WorkProblem::Populations(why)),
+        }
+    }
+
     /// Returns the only population, to change it.
     ///
     /// # Panics

@@ -21,6 +21,7 @@ use smbench_model::record::{
     ClientUsage, LoadPointRecord, Origin, Outcome, RunRecord, ServerFacts,
 };
 use smbench_model::sessions::Caching;
+use smbench_model::work::WorkProblem;
 
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
@@ -97,12 +98,16 @@ impl RunDoc {
     /// # Panics
     /// If the plan has several populations: documents have no place for them yet.
     #[must_use]
-    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Self {
+    ///
+    /// # Errors
+    /// If the run had several populations, whose measurements have no place in a document.
+    pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Result<Self, WorkProblem> {
+        let only = record.plan.work.sole("a document has room for one")?;
         let asked = record.plan.sessions.caching != Caching::None;
-        let paced = record.plan.only().load.is_paced();
+        let paced = only.load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
-        let verified = record.plan.only().verify == Verify::ReadBack;
-        let is_replay = record.plan.only().workload.replay().is_some();
+        let verified = only.verify == Verify::ReadBack;
+        let is_replay = only.workload.replay().is_some();
         let load_points: Vec<_> = record
             .load_points
             .iter()
@@ -127,7 +132,7 @@ impl RunDoc {
         };
         // The formatter panics if the clock is set before 1970.
         let started = record.started.max(SystemTime::UNIX_EPOCH);
-        Self {
+        Ok(Self {
             schema_version: SCHEMA_VERSION,
             tool: ToolDoc::this(),
             started: humantime::format_rfc3339_seconds(started).to_string(),
@@ -137,7 +142,7 @@ impl RunDoc {
             note: disclosure.note.clone(),
             command: disclosure.command.clone(),
             plan: plan(record),
-            pacing: record.plan.only().load.into(),
+            pacing: only.load.into(),
             machine: disclosure.machine.clone(),
             hosts: hosts::hosts(record),
             calibration: disclosure.calibration.clone(),
@@ -152,7 +157,7 @@ impl RunDoc {
             recycle_bins: record.recycle_bins.clone(),
             space_kept: record.space_kept.clone(),
             space_unchecked: record.space_unchecked.clone(),
-        }
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::thread;
 
+use smbench_engine::run::RunError;
 use smbench_formats::loadfile::Unknown;
 use smbench_model::cpu::{CpuSource, MetricsUrlError};
 use smbench_model::limits::Limits;
@@ -119,9 +120,10 @@ pub fn disclosure(durability: Durability) -> Disclosure {
     of_this_process(ServerLocation::Remote, durability)
 }
 
-/// Builds the document of a run.
-pub fn document(record: &RunRecord, disclosure: Disclosure) -> RunDoc {
+/// Builds the document of a run. Fails if the run had several populations.
+pub fn document(record: &RunRecord, disclosure: Disclosure) -> Result<RunDoc, RunError> {
     RunDoc::from_record(record, disclosure.completed(record))
+        .map_err(|problem| RunError::Plan(problem.into()))
 }
 
 /// Returns the facts that are known without the server.
@@ -223,7 +225,7 @@ pub(crate) mod tests {
                 notes: vec!["something else".to_owned()],
                 ..disclosure(Durability::default())
             };
-            document(&record, disclosure).server.notes
+            document(&record, disclosure).unwrap().server.notes
         };
         assert_eq!(notes(true), [SHARED, "something else"]);
         assert_eq!(notes(false), ["something else"]);
@@ -234,9 +236,8 @@ pub(crate) mod tests {
     fn a_server_that_logs_all_sessions_off_is_reported() {
         let mut record = record();
         record.server.logoff_ends_all = true;
-        let notes = document(&record, disclosure(Durability::default()))
-            .server
-            .notes;
+        let doc = document(&record, disclosure(Durability::default()));
+        let notes = doc.unwrap().server.notes;
         let [first, second] = &notes[..] else {
             panic!("{notes:?}");
         };

@@ -55,10 +55,12 @@ impl TimeLeft {
             of_point(plan) * points
         };
         let by_work = |plan: &Plan| {
-            let workload = &plan.only().workload;
-            plan.only().is_counted()
-                || workload.fileio().is_some_and(|test| test.time.is_none())
-                || plan.work.until_steady.is_some()
+            let mut populations = plan.work.populations.iter();
+            plan.work.until_steady.is_some()
+                || populations.any(|population| {
+                    let test = population.workload.fileio();
+                    population.is_counted() || test.is_some_and(|test| test.time.is_none())
+                })
         };
         let end = if plans.clone().any(by_work) {
             PlannedEnd::Work

@@ -165,7 +165,9 @@ impl<'a, K: SaveResults> Watch<'a, K> {
 
     /// Saves the document of an unfinished run, if it has results.
     fn save(&mut self, record: &RunRecord) {
-        let mut doc = document(record, self.disclosure.clone());
+        let Ok(mut doc) = document(record, self.disclosure.clone()) else {
+            unreachable!("a run of several populations was refused");
+        };
         if !doc.is_measured() {
             // Such a result is handled at the end of the run.
             return;
@@ -251,7 +253,7 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
     use crate::lab_facts::Durability;
@@ -261,7 +263,7 @@ mod tests {
     use crate::request::{disclosure, tests::record};
     use crate::time_left::PlannedEnd;
 
-    struct Discard;
+    pub(crate) struct Discard;
 
     impl SaveResults for Discard {
         fn save(&mut self, _: RunDoc) -> Result<(), Failure> {

@@ -325,7 +325,7 @@ pub(crate) fn document(record: &RunRecord) -> RunDoc {
         notes: vec!["server and generator share this machine".to_owned()],
         ..Disclosure::default()
     };
-    RunDoc::from_record(record, disclosure)
+    RunDoc::from_record(record, disclosure).unwrap()
 }
 
 /// Returns a run whose throughput rises to a peak at 8 clients and falls again.
