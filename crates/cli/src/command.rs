@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use smbench_engine::hosts::HostRole;
 use smbench_model::setting;
+use smbench_runner::command_line;
 pub use smbench_runner::hosts::{HostOptions, HostsEnd};
 
 use crate::failure::{Exit, Failure};
@@ -25,7 +26,7 @@ pub fn main() -> ExitCode {
 /// Executes a command line, of which the first word is the name of the program.
 #[must_use]
 pub fn main_with(words: Vec<OsString>) -> ExitCode {
-    setting::spell(advice::flag);
+    introduce();
     let outcome = signals::survive_file_size_limit()
         .and_then(|()| args::parse_words(words))
         .and_then(|command| commands::execute(command, &Hosts::Alone));
@@ -47,7 +48,7 @@ pub fn build() -> String {
 /// follow the program's name. Returns the exit code, and how the hosts have ended.
 #[must_use]
 pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>) -> (u8, HostsEnd) {
-    setting::spell(advice::flag);
+    introduce();
     match role {
         HostRole::First(first) => {
             let first = first.with_password(options.send_password);
@@ -66,6 +67,12 @@ pub fn main_on_hosts(role: HostRole, options: HostOptions, words: Vec<OsString>)
             }
         }
     }
+}
+
+/// Says how this program writes settings, and what results have as its command line.
+fn introduce() {
+    setting::spell(advice::flag);
+    command_line::disclose(std::env::args_os());
 }
 
 /// Follows the first host. What is wrong with the command line, that host says, too.

@@ -1,6 +1,8 @@
-//! The command line of this process in messages and results, without secrets.
+//! The command line of this program in messages and results, without secrets.
 
+use std::ffi::OsString;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use smbench_model::target::Target;
 
@@ -94,10 +96,21 @@ pub fn password_in(word: &str) -> Option<(usize, Range<usize>)> {
     found.next()
 }
 
-/// Returns the command line of this process for results.
-pub fn command_line() -> Vec<String> {
-    let words = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned());
-    words.map(|word| without_secrets(&word)).collect()
+static OF_DOCUMENTS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Sets the command line that results of this program have, of which the first word is its
+/// name. Passwords in it are left out. Only the first call has an effect, and without one,
+/// results have no command line: that of an embedding program may say what nobody may know.
+pub fn disclose(words: impl IntoIterator<Item = OsString>) {
+    let words = words.into_iter();
+    let words = words.map(|word| without_secrets(&word.to_string_lossy()));
+    // A later call is of the same program.
+    let _ = OF_DOCUMENTS.set(words.collect());
+}
+
+/// Returns the command line for results, empty if the program has not set one.
+pub(crate) fn command_line() -> Vec<String> {
+    OF_DOCUMENTS.get().cloned().unwrap_or_default()
 }
 
 /// Removes secrets from the URL in a word. The URL of a share keeps its account,

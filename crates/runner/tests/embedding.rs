@@ -149,6 +149,8 @@ fn a_program_makes_a_run_and_saves_its_document() {
     let saved = RunDoc::load(&path).unwrap();
     assert_eq!(saved, doc);
     assert_eq!(saved.label.as_deref(), Some("from a program"));
+    // That of the test may say what nobody may know.
+    assert_eq!(saved.command, [""; 0]);
     assert_eq!(saved.plan.profile, "read-4k");
     let clients: Vec<_> = saved
         .load_points
