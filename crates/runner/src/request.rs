@@ -181,8 +181,7 @@ pub(crate) mod tests {
     use std::time::SystemTime;
 
     use smbench_formats::profile;
-    use smbench_model::contents::block::Salt;
-    use smbench_model::record::{Origin, Outcome, ServerFacts};
+    use smbench_model::record::ServerFacts;
 
     use super::*;
 
@@ -191,26 +190,12 @@ pub(crate) mod tests {
     pub(crate) fn record() -> RunRecord {
         let profile = profile::load(profile::DEFAULT).unwrap();
         let (options, limits) = (RunOptions::default(), Limits::default());
-        RunRecord {
-            plan: Plan::resolve(&profile, &options, embedded(), limits, 1).unwrap(),
-            driver: Origin::Plan,
-            operations: Origin::Plan,
-            server: ServerFacts {
-                is_here: true,
-                ..ServerFacts::other("smb://ann@files/data")
-            },
-            salt: Salt::default(),
-            hosts: Vec::new(),
-            started: SystemTime::UNIX_EPOCH,
-            load_points: Vec::new(),
-            run_number: 0,
-            own_part: Vec::new(),
-            outcome: Outcome::Complete,
-            leftover: None,
-            recycle_bins: Vec::new(),
-            space_kept: None,
-            space_unchecked: None,
-        }
+        let plan = Plan::resolve(&profile, &options, embedded(), limits, 1).unwrap();
+        let server = ServerFacts {
+            is_here: true,
+            ..ServerFacts::other("smb://ann@files/data")
+        };
+        RunRecord::new(&plan, server, SystemTime::UNIX_EPOCH)
     }
 
     const SHARED: &str = "server and load generator share this machine";

@@ -18,9 +18,9 @@ use smbench_model::load::{LoadModel, Ramp};
 use smbench_model::login::Login;
 use smbench_model::plan::Plan;
 use smbench_model::record::{
-    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, Origin, Outcome, Phase,
-    Punctuality, Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord,
-    latency_histogram, lateness_histogram,
+    ClientUsage, Dropout, Fairness, GeneratorRecord, LoadPointRecord, Outcome, Phase, Punctuality,
+    Recorder, RunRecord, Series, ServerFacts, SetupRecord, Tally, WorkerRecord, latency_histogram,
+    lateness_histogram,
 };
 use smbench_model::sessions::{Connections, Mode, SessionOptions, Sessions};
 use smbench_model::target::{Secret, Target};
@@ -289,34 +289,25 @@ pub(crate) fn run(load_points: Vec<LoadPointRecord>) -> RunRecord {
     let mut clients: Vec<_> = load_points.iter().map(|point| point.clients).collect();
     clients.dedup();
     let repeat = load_points.iter().map(|point| point.repeat).max();
+    let server = ServerFacts {
+        url: "smb://bench@files.example/data".to_owned(),
+        is_here: true,
+        logon: Some(Logon::Ntlm),
+        dialect: Some(Dialect::Smb311),
+        signing: Some(SigningAlgorithm::AesCmac.name()),
+        encryption: None,
+        max_read: 8 << 20,
+        max_write: 8 << 20,
+        max_transact: 1 << 20,
+        logoff_ends_all: false,
+        split: None,
+    };
+    let started = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045);
+    let plan = plan(&clients, repeat.unwrap_or(1));
     RunRecord {
-        plan: plan(&clients, repeat.unwrap_or(1)),
-        driver: Origin::Plan,
-        operations: Origin::Plan,
-        salt: smbench_model::contents::block::Salt::default(),
-        hosts: Vec::new(),
-        server: ServerFacts {
-            url: "smb://bench@files.example/data".to_owned(),
-            is_here: true,
-            logon: Some(Logon::Ntlm),
-            dialect: Some(Dialect::Smb311),
-            signing: Some(SigningAlgorithm::AesCmac.name()),
-            encryption: None,
-            max_read: 8 << 20,
-            max_write: 8 << 20,
-            max_transact: 1 << 20,
-            logoff_ends_all: false,
-            split: None,
-        },
-        started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045),
-        run_number: 0,
-        own_part: Vec::new(),
         load_points,
         outcome: Outcome::Complete,
-        leftover: None,
-        recycle_bins: Vec::new(),
-        space_kept: None,
-        space_unchecked: None,
+        ..RunRecord::new(&plan, server, started)
     }
 }
 

@@ -2,41 +2,22 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 use smbench_formats::profile;
-use smbench_model::contents::block::Salt;
 use smbench_model::limits::Limits;
 use smbench_model::plan::Plan;
-use smbench_model::record::{Origin, Outcome, RunRecord, ServerFacts};
+use smbench_model::record::{RunRecord, ServerFacts};
 use smbench_model::spec::RunOptions;
 
 use super::*;
 use crate::lab_facts::Durability;
 use crate::request::{disclosure, document, embedded as placeholder};
 
-/// Returns the record of a run on a server of this machine, before its first
-/// load point.
+/// Returns the record of a run before its first load point.
 fn record() -> RunRecord {
     let profile = profile::load(profile::DEFAULT).unwrap();
     let (options, limits) = (RunOptions::default(), Limits::default());
-    RunRecord {
-        plan: Plan::resolve(&profile, &options, placeholder(), limits, 1).unwrap(),
-        driver: Origin::Plan,
-        operations: Origin::Plan,
-        server: ServerFacts {
-            is_here: true,
-            ..ServerFacts::other("smb://ann@files/data")
-        },
-        salt: Salt::default(),
-        hosts: Vec::new(),
-        started: SystemTime::UNIX_EPOCH,
-        load_points: Vec::new(),
-        run_number: 0,
-        own_part: Vec::new(),
-        outcome: Outcome::Complete,
-        leftover: None,
-        recycle_bins: Vec::new(),
-        space_kept: None,
-        space_unchecked: None,
-    }
+    let plan = Plan::resolve(&profile, &options, placeholder(), limits, 1).unwrap();
+    let server = ServerFacts::other("smb://ann@files/data");
+    RunRecord::new(&plan, server, SystemTime::UNIX_EPOCH)
 }
 
 /// Returns what is wrong with a value: a key that the schema does not have, or a key
