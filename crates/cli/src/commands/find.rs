@@ -5,19 +5,16 @@ mod logons;
 mod sessions;
 
 use smbench_model::spec::WorkSpec;
+use smbench_report::Find;
 use smbench_report::doc::FindKind;
-use smbench_report::text::{summary, verdict};
-use smbench_report::{Find, RunDoc, render};
 
-use super::run::{self, NextSteps, Presentation};
-use crate::advice::left_behind;
+use super::run::{self, Detail, Presentation, remedy};
 use crate::args::{FindArgs, FindCommand, OutputArgs};
 use crate::conditions::Gate;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
-use crate::output::{print, print_coloured};
 use crate::progress::Visibility;
-use crate::request::{RunRequest, RunServer};
+use crate::request::RunRequest;
 use crate::searching::Search;
 use crate::searching::loads::{self, OptionNames};
 
@@ -47,28 +44,13 @@ fn carry_out_one(
     details: bool,
     hosts: &Hosts,
 ) -> Result<Exit, Failure> {
-    let remedy = match &request.server {
-        RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(
-            &server.target.redacted(),
-            request.draft.sessions.options.dialects,
-        ),
-    };
-    let show = |doc: &RunDoc| match (details, output.quiet) {
-        (true, _) => print(&render(doc)),
-        (false, true) => print_coloured(&verdict(doc)),
-        (false, false) => print_coloured(&summary(doc)),
-    };
+    let detail = Detail::of(details, output.quiet, 1);
     let presentation = Presentation {
-        remedy,
-        show: &show,
+        remedy: remedy(&request),
+        show: detail.show(),
         gate: Gate::default(),
         find: Some(search),
-        next_steps: if details || output.quiet {
-            NextSteps::Hidden
-        } else {
-            NextSteps::Shown
-        },
+        next_steps: detail.next_steps(1),
         points: Visibility::Hidden,
         screen: None,
         hosts,

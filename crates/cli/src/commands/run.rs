@@ -6,36 +6,32 @@
 //! the other profiles still run.
 
 mod conclusion;
+mod context;
 mod presentation;
 mod publish;
 
-use std::fmt::Display;
 use std::time::SystemTime;
 
 use humantime::format_rfc3339_seconds;
 use smbench_engine::Cancel;
 use smbench_engine::run;
-use smbench_model::plan::Plan;
 use smbench_model::target::Target;
 use smbench_report::doc::OutcomeDoc;
-use smbench_report::text::{summary, verdict as verdict_of, verdict_of_one};
-use smbench_report::units::plain;
-use smbench_report::{Find, RunDoc, render};
+use smbench_report::{Find, RunDoc};
 use smbench_runner::run::{JobOutcome, RunJob};
 
 use self::conclusion::conclude;
-use self::presentation::Detail;
-pub(crate) use self::presentation::{NextSteps, Presentation};
-use crate::advice::left_behind;
-use crate::args::{OutputArgs, RunArgs, without_urls};
+use self::context::{Ran, RunContext, title};
+pub(crate) use self::presentation::{Detail, NextSteps, Presentation, remedy};
+use crate::args::{OutputArgs, RunArgs};
 use crate::conditions::{AbortReason, EndedBy, Gate, SUITE};
 use crate::embedded::Embedded;
 use crate::exporter::Exporter;
 use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::junit::Junit;
-use crate::live::{LiveScreen, LiveTitle};
-use crate::output::{MessageLines, complain, print, print_coloured};
+use crate::live::LiveScreen;
+use crate::output::{MessageLines, complain, print};
 use crate::progress::{LineReport, ProgressLine, Visibility};
 use crate::request::{RunRequest, RunServer};
 use crate::requests;
@@ -63,7 +59,7 @@ fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Ex
         check_plan(find.limits(), &requests[0].draft)?;
     }
     let junit = Junit::begin(args.junit.as_deref(), SUITE);
-    let ended = run_requests(&requests, args, find, (hosts, junit.as_ref()));
+    let ended = run_requests(&requests, args, find, hosts, junit.as_ref());
     if let Some(junit) = junit {
         junit.save_failure(&ended)?;
     }
@@ -74,16 +70,10 @@ fn run_requests(
     requests: &[RunRequest],
     args: &RunArgs,
     find: Option<Find>,
-    (hosts, junit): (&Hosts, Option<&Junit<'_>>),
+    hosts: &Hosts,
+    junit: Option<&Junit<'_>>,
 ) -> Result<Exit, Failure> {
     let screen = args.live.then(LiveScreen::on_terminal).transpose()?;
-    let remedy = match &requests[0].server {
-        RunServer::Embedded => String::new(),
-        RunServer::Given(server) => left_behind(
-            &server.target.redacted(),
-            requests[0].draft.sessions.options.dialects,
-        ),
-    };
     let gate = Gate {
         thresholds: &args.fail_if,
         abort_after: args.abort_on_fail,
@@ -97,25 +87,16 @@ fn run_requests(
     }
     let exporter = args.metrics.map(Exporter::start);
     let interim = exporter.transpose()?.map(Exporter::into_report);
-    let detail = Detail::of(args, requests.len());
+    let detail = Detail::of(args.details, args.output.quiet, requests.len());
     let presentation = Presentation {
-        remedy,
-        show: match detail {
-            Detail::All => &|doc| print(&render(doc)),
-            Detail::Summary => &|doc| print_coloured(&summary(doc)),
-            Detail::Verdict => &|doc| print_coloured(&verdict_of(doc)),
-            Detail::VerdictOfOne => &|doc| print_coloured(&verdict_of_one(doc)),
-        },
+        remedy: remedy(&requests[0]),
+        show: detail.show(),
         gate,
         points: Visibility::unless(args.output.quiet || args.live || find.is_some()),
         find: find.map(Search::Load),
         screen,
         hosts,
-        next_steps: if detail == Detail::Summary && requests.len() == 1 {
-            NextSteps::Shown
-        } else {
-            NextSteps::Hidden
-        },
+        next_steps: detail.next_steps(requests.len()),
     };
     carry_out(requests, &args.output, &presentation, interim)
 }
@@ -146,7 +127,7 @@ pub(crate) fn carry_out(
     requests: &[RunRequest],
     output: &OutputArgs,
     presentation: &Presentation<'_>,
-    mut interim: Option<LineReport>,
+    interim: Option<LineReport>,
 ) -> Result<Exit, Failure> {
     presentation.hosts.check_server(&requests[0])?;
     if let Some(follower) = presentation.hosts.follower() {
@@ -168,43 +149,92 @@ pub(crate) fn carry_out(
     }
     let line = ProgressLine::new(Visibility::unless(output.quiet));
     let line = line.under(presentation.screen.clone());
-    let mut left = match &presentation.find {
+    let left = match &presentation.find {
         Some(search) => TimeLeft::of_search(&requests[0].draft, search.probes_max()),
         None => TimeLeft::of_plans(requests.iter().map(|request| &request.draft)),
     };
     let cancel = Cancel::default();
     let unsaved = signals::stop_on_interrupt(&cancel, &line, presentation.remedy.clone())?;
-    let (mut docs, mut worst) = (Vec::new(), Exit::Done);
-    for (index, request) in requests.iter().enumerate() {
-        if cancel.is_cancelled() {
-            // This profile was requested, too, but will not run.
-            worst = Exit::Interrupted;
-            break;
+    let runs = Runs {
+        requests,
+        output,
+        presentation,
+        target,
+        line: &line,
+        unsaved: &unsaved,
+        cancel: &cancel,
+        left,
+        interim,
+        docs: Vec::new(),
+    };
+    runs.carry_out()
+}
+
+/// The runs of a command, and what they have measured so far.
+struct Runs<'a> {
+    requests: &'a [RunRequest],
+    output: &'a OutputArgs,
+    presentation: &'a Presentation<'a>,
+    /// The server; `None` if each run has one of its own.
+    target: Option<Target>,
+    line: &'a ProgressLine,
+    unsaved: &'a Unsaved,
+    cancel: &'a Cancel,
+    left: TimeLeft,
+    /// Reports the intervals of all of them.
+    interim: Option<LineReport>,
+    docs: Vec<RunDoc>,
+}
+
+impl Runs<'_> {
+    /// Carries out all of them; returns the highest exit code.
+    fn carry_out(mut self) -> Result<Exit, Failure> {
+        let mut worst = Exit::Done;
+        for index in 0..self.requests.len() {
+            if self.cancel.is_cancelled() {
+                let last = self.docs.last();
+                if last.is_none_or(|doc| doc.outcome != OutcomeDoc::Aborted) {
+                    // This profile was requested, too, but will not run.
+                    worst = Exit::Interrupted;
+                }
+                // Otherwise not the user, but a condition ended the command.
+                break;
+            }
+            if !self.docs.is_empty() {
+                print("\n")?;
+            }
+            worst = worst.max(self.carry_out_one(index)?);
         }
-        if !docs.is_empty() {
-            print("\n")?;
+        if self.docs.is_empty() && worst == Exit::Interrupted {
+            Err(Failure::Interrupted)
+        } else {
+            Ok(worst)
         }
+    }
+
+    fn carry_out_one(&mut self, index: usize) -> Result<Exit, Failure> {
+        let request = &self.requests[index];
         let context = RunContext {
-            output,
-            presentation,
-            name: (requests.len() > 1).then(|| request.draft.work.profile.clone()),
-            place: (index + 1, requests.len()),
-            line: &line,
-            unsaved: &unsaved,
+            output: self.output,
+            presentation: self.presentation,
+            name: (self.requests.len() > 1).then(|| request.draft.work.profile.clone()),
+            place: (index + 1, self.requests.len()),
+            line: self.line,
+            unsaved: self.unsaved,
         };
         let run = run_one(
             request,
-            target.clone(),
+            self.target.clone(),
             &context,
-            &mut left,
-            &cancel,
-            interim.as_mut(),
+            &mut self.left,
+            self.cancel,
+            self.interim.as_mut(),
         );
         let ended = match run {
             Ok(Ran { doc, ended }) => {
-                docs.push(doc);
-                let path = output.csv_iometer.as_deref();
-                let written = path.map_or(Ok(()), |path| save_csv_iometer(&docs, path));
+                self.docs.push(doc);
+                let path = self.output.csv_iometer.as_deref();
+                let written = path.map_or(Ok(()), |path| save_csv_iometer(&self.docs, path));
                 context.with_files(ended, written)
             }
             Err(failure) if failure.is_of_profile() => Err(failure),
@@ -212,77 +242,8 @@ pub(crate) fn carry_out(
             // lock the account.
             Err(failure) => return Err(failure),
         };
-        worst = worst.max(context.settle(ended)?);
-        let is_aborted = docs
-            .last()
-            .is_some_and(|doc| doc.outcome == OutcomeDoc::Aborted);
-        if is_aborted && cancel.is_cancelled() {
-            // Not interrupted by the user: a condition ended the command.
-            break;
-        }
+        context.settle(ended)
     }
-    if docs.is_empty() && worst == Exit::Interrupted {
-        Err(Failure::Interrupted)
-    } else {
-        Ok(worst)
-    }
-}
-
-/// Output options of a run, and the name for its messages.
-struct RunContext<'a> {
-    output: &'a OutputArgs,
-    presentation: &'a Presentation<'a>,
-    /// Name of the profile, if there are several.
-    name: Option<String>,
-    /// Number of the profile, and of all profiles.
-    place: (usize, usize),
-    line: &'a ProgressLine,
-    unsaved: &'a Unsaved,
-}
-
-impl RunContext<'_> {
-    /// Prints an error, with the profile's name if there are several.
-    fn complain(&self, message: impl Display) {
-        match &self.name {
-            Some(name) => complain(format_args!("profile {name}: {message}")),
-            None => complain(message),
-        }
-    }
-
-    /// Adds problems with files to the end of a run. The higher exit code counts.
-    fn with_files(
-        &self,
-        ended: Result<Exit, Failure>,
-        files: Result<(), Failure>,
-    ) -> Result<Exit, Failure> {
-        match (ended, files) {
-            (Ok(Exit::Done), files) => files.map(|()| Exit::Done),
-            (ended, Ok(())) => ended,
-            (ended, Err(failure)) => {
-                let exit = failure.exit();
-                self.complain(failure);
-                ended.map(|ended| ended.max(exit))
-            }
-        }
-    }
-
-    /// Returns the exit code of a run. Prints a failure of one of several profiles,
-    /// because it does not prevent the others.
-    fn settle(&self, ended: Result<Exit, Failure>) -> Result<Exit, Failure> {
-        match ended {
-            Err(failure) if self.name.is_some() => {
-                self.complain(without_urls(failure.to_string()));
-                Ok(failure.exit())
-            }
-            ended => ended,
-        }
-    }
-}
-
-/// Result of a run, and how it ended.
-struct Ran {
-    doc: RunDoc,
-    ended: Result<Exit, Failure>,
 }
 
 /// Runs one profile, on a server of its own unless there is a target; fails if nothing
@@ -357,24 +318,13 @@ fn run_one(
     }
     let mut record = record?;
     let ended_by = EndedBy::of(aborted, &mut record);
-    let ended_by = (ended_by, searching.as_ref());
-    conclude(request, &record, ended_by, &mut results, context, logged)
-}
-
-/// Returns the title of the screen.
-fn title(plan: &Plan, request: &RunRequest, context: &RunContext<'_>) -> LiveTitle {
-    let profile = &plan.work.profile;
-    LiveTitle {
-        profile: match context.place {
-            (_, 1) => plain(profile),
-            (number, of) => format!("profile {number}/{of}: {}", plain(profile)),
-        },
-        server: match &request.server {
-            RunServer::Embedded => "the built-in server".to_owned(),
-            RunServer::Given(server) => server.target.redacted(),
-        },
-        clients: plan.work.load_points(),
-        passes: plan.work.repeat,
-        is_replay: plan.only().workload.replay().is_some(),
-    }
+    conclude(
+        request,
+        &record,
+        ended_by,
+        searching.as_ref(),
+        &mut results,
+        context,
+        logged,
+    )
 }

@@ -6,8 +6,8 @@ use smbench_report::RunDoc;
 use smbench_report::doc::OutcomeDoc;
 use smbench_report::text::reason_in_brief;
 
+use super::context::{Ran, RunContext};
 use super::publish::publish;
-use super::{Ran, RunContext};
 use crate::advice::cleanup_command;
 use crate::args::OutputArgs;
 use crate::conditions::{EndedBy, exit_of, save_cases};
@@ -22,7 +22,8 @@ use smbench_runner::run::finished;
 pub(super) fn conclude(
     request: &RunRequest,
     record: &RunRecord,
-    (ended_by, search): (EndedBy, Option<&Searching>),
+    ended_by: EndedBy,
+    search: Option<&Searching>,
     results: &mut Results,
     context: &RunContext<'_>,
     logged: Result<(), Failure>,

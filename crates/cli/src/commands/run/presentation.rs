@@ -1,13 +1,16 @@
 //! How a run is presented to its user.
 
-use smbench_report::RunDoc;
+use smbench_report::text::{summary, verdict, verdict_of_one};
+use smbench_report::{RunDoc, render};
 
-use crate::args::RunArgs;
+use crate::advice::left_behind;
 use crate::conditions::Gate;
 use crate::failure::Failure;
 use crate::hosts::Hosts;
 use crate::live::LiveScreen;
+use crate::output::{print, print_coloured};
 use crate::progress::Visibility;
+use crate::request::{RunRequest, RunServer};
 use crate::searching::Search;
 
 /// Presentation of a run to its user.
@@ -40,7 +43,7 @@ pub(crate) enum NextSteps {
 
 /// How much of a result is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(crate) enum Detail {
     All,
     Summary,
     /// Only whether the result is valid.
@@ -50,15 +53,45 @@ pub(super) enum Detail {
 }
 
 impl Detail {
-    pub(super) fn of(args: &RunArgs, profiles: usize) -> Self {
-        if args.details {
+    pub(crate) fn of(details: bool, quiet: bool, profiles: usize) -> Self {
+        if details {
             Self::All
-        } else if !args.output.quiet {
+        } else if !quiet {
             Self::Summary
         } else if profiles > 1 {
             Self::VerdictOfOne
         } else {
             Self::Verdict
         }
+    }
+
+    /// Returns the function that prints a document.
+    pub(crate) fn show(self) -> Show<'static> {
+        match self {
+            Self::All => &|doc: &RunDoc| print(&render(doc)),
+            Self::Summary => &|doc: &RunDoc| print_coloured(&summary(doc)),
+            Self::Verdict => &|doc: &RunDoc| print_coloured(&verdict(doc)),
+            Self::VerdictOfOne => &|doc: &RunDoc| print_coloured(&verdict_of_one(doc)),
+        }
+    }
+
+    /// Returns whether the text of this many profiles ends with further commands.
+    pub(crate) fn next_steps(self, profiles: usize) -> NextSteps {
+        if self == Self::Summary && profiles == 1 {
+            NextSteps::Shown
+        } else {
+            NextSteps::Hidden
+        }
+    }
+}
+
+/// Returns the advice for a user who leaves the run at once.
+pub(crate) fn remedy(request: &RunRequest) -> String {
+    match &request.server {
+        RunServer::Embedded => String::new(),
+        RunServer::Given(server) => left_behind(
+            &server.target.redacted(),
+            request.draft.sessions.options.dialects,
+        ),
     }
 }

@@ -6,7 +6,8 @@ use smbench_report::doc::{ConditionOutcome, FindKind};
 use smbench_report::text::to_markdown;
 use smbench_report::{RunDoc, ServerLocation};
 
-use super::{NextSteps, RunContext};
+use super::NextSteps;
+use super::context::RunContext;
 use crate::args::Destination;
 use crate::failure::Failure;
 use crate::files::{save_csv, write};
