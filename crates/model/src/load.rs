@@ -193,9 +193,10 @@ impl FromStr for Rate {
             Some(_) => return Err(fail()),
         };
         let per_second = parse_count(number).ok_or_else(fail)?;
-        match (RATE_MIN..=RATE_MAX).contains(&per_second) {
-            true => Ok(Self { per_second, scope }),
-            false => Err(fail()),
+        if (RATE_MIN..=RATE_MAX).contains(&per_second) {
+            Ok(Self { per_second, scope })
+        } else {
+            Err(fail())
         }
     }
 }

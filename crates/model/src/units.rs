@@ -80,9 +80,10 @@ impl FromStr for Size {
             .checked_mul(scale)
             .and_then(|bytes| u64::try_from(bytes + decimal * scale / parts).ok())
             .ok_or_else(too_large)?;
-        match (decimal * scale).is_multiple_of(parts) {
-            true => Ok(Self(bytes)),
-            false => Err(SizeError::Fraction(text.to_owned(), bytes)),
+        if (decimal * scale).is_multiple_of(parts) {
+            Ok(Self(bytes))
+        } else {
+            Err(SizeError::Fraction(text.to_owned(), bytes))
         }
     }
 }

@@ -115,10 +115,11 @@ fn rank_of(part: f64, all: f64, count: f64) -> f64 {
 pub fn quantile(latencies: &Histogram<u64>, part: f64, all: f64) -> u64 {
     let count = latencies.len() as f64;
     let rank = rank_of(part, all, count);
-    match rank > 0.0 {
+    if rank > 0.0 {
         // In the middle of the rank, so that another rounding does not change it.
-        true => latencies.value_at_quantile((rank - 0.5) / count),
-        false => latencies.value_at_quantile(0.0),
+        latencies.value_at_quantile((rank - 0.5) / count)
+    } else {
+        latencies.value_at_quantile(0.0)
     }
 }
 

@@ -114,10 +114,12 @@ impl Replayed {
 
     /// Returns how serious the differences are.
     pub(crate) fn tone(&self) -> Tone {
-        match self.is_worth_reporting() {
-            _ if self.is_too_many() => Tone::Problem,
-            true => Tone::Caution,
-            false => Tone::Plain,
+        if self.is_too_many() {
+            Tone::Problem
+        } else if self.is_worth_reporting() {
+            Tone::Caution
+        } else {
+            Tone::Plain
         }
     }
 

@@ -80,12 +80,11 @@ impl PassInterval {
     pub(crate) fn of(value: f64, half: f64, count: Option<u32>, ends: Option<(f64, f64)>) -> Self {
         let is_enough = count.is_none_or(|count| count >= PASSES_MIN);
         // Equal passes have no lowest and highest.
-        match (is_enough && half <= value) || half <= 0.0 {
-            true => Self::Half(half),
-            false => {
-                let (lowest, highest) = ends.unwrap_or(((value - half).max(0.0), value + half));
-                Self::Range(lowest, highest)
-            }
+        if (is_enough && half <= value) || half <= 0.0 {
+            Self::Half(half)
+        } else {
+            let (lowest, highest) = ends.unwrap_or(((value - half).max(0.0), value + half));
+            Self::Range(lowest, highest)
         }
     }
 

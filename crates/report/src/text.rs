@@ -56,10 +56,11 @@ pub fn render(doc: &RunDoc) -> String {
         sections.push("no load point was measured\n".to_owned());
     } else {
         let is_search = doc.find.is_some();
-        let notes = match is_search {
+        let notes = if is_search {
             // The probes tell which rates were missed.
-            true => wrapped_lines(&footnotes(&curve), 2),
-            false => wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc),
+            wrapped_lines(&footnotes(&curve), 2)
+        } else {
+            wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc)
         };
         sections.push(load_points(&curve).to_text() + &notes);
         sections.extend(repeats(&curve).map(|table| table.to_text()));

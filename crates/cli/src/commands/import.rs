@@ -92,10 +92,10 @@ fn folder(
 fn file_name(name: &str, taken: &mut HashSet<String>) -> String {
     let mut stem = String::new();
     for c in name.to_lowercase().chars().take(NAME_CHARS_MAX) {
-        match c.is_alphanumeric() {
-            true => stem.push(c),
-            false if stem.ends_with('-') || stem.is_empty() => {}
-            false => stem.push('-'),
+        if c.is_alphanumeric() {
+            stem.push(c);
+        } else if !stem.ends_with('-') && !stem.is_empty() {
+            stem.push('-');
         }
     }
     let stem = match stem.trim_end_matches('-') {

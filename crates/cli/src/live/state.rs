@@ -269,10 +269,12 @@ impl LiveFigures {
             clients: row.clients,
             throughput_mbps: row.throughput_mbps,
             ops_per_s: row.ops_per_s,
-            standing: match row.is_generator_limited() {
-                _ if !row.invalid.is_empty() => Standing::Invalid,
-                true => Standing::ClientLimited,
-                false => Standing::Valid,
+            standing: if !row.invalid.is_empty() {
+                Standing::Invalid
+            } else if row.is_generator_limited() {
+                Standing::ClientLimited
+            } else {
+                Standing::Valid
             },
         });
         self.view.curve = points.collect();

@@ -91,12 +91,12 @@ impl Deltree {
             }
             _ => return DeltreeStep::End(status),
         }
-        match self.directories.is_empty() {
-            true => DeltreeStep::End(NtStatus::SUCCESS),
-            false if self.listings > LISTINGS_MAX || self.directories.len() > DEPTH_MAX => {
-                DeltreeStep::End(NtStatus::DIRECTORY_NOT_EMPTY)
-            }
-            false => DeltreeStep::Send,
+        if self.directories.is_empty() {
+            DeltreeStep::End(NtStatus::SUCCESS)
+        } else if self.listings > LISTINGS_MAX || self.directories.len() > DEPTH_MAX {
+            DeltreeStep::End(NtStatus::DIRECTORY_NOT_EMPTY)
+        } else {
+            DeltreeStep::Send
         }
     }
 

@@ -109,10 +109,11 @@ impl Schedule {
         Interval {
             from,
             to: end.min(from + self.interval),
-            place: match is_window {
+            place: if is_window {
                 // There are at most `record::INTERVALS_MAX` intervals.
-                true => Position::Window(index as u32),
-                false => Position::Outside,
+                Position::Window(index as u32)
+            } else {
+                Position::Outside
             },
         }
     }

@@ -355,10 +355,11 @@ fn a_directory_without_our_marker_stays_in_each_case() {
             samba: &samba,
             dialect: Dialect::Smb311,
         };
-        let (name, file) = match lines == UPPER.lines {
-            true => ((UPPER.stored)(LEFTOVER), "C00000-F000.DAT"),
+        let (name, file) = if lines == UPPER.lines {
+            ((UPPER.stored)(LEFTOVER), "C00000-F000.DAT")
+        } else {
             // The marker of somebody else is not ours.
-            false => (LEFTOVER.to_owned(), "SMBENCH.RUN"),
+            (LEFTOVER.to_owned(), "SMBENCH.RUN")
         };
         let directory = samba.data_dir().join(name);
         std::fs::create_dir(&directory).unwrap();

@@ -278,16 +278,18 @@ impl Ledger {
         if !is_own || generation > block.latest {
             return Err(Mismatch::Foreign { offset, found });
         }
-        match generation < block.floor {
-            false => Ok(ReadVerdict::Checked),
+        if generation >= block.floor {
+            Ok(ReadVerdict::Checked)
+        } else if answered_since {
             // The floor may have risen after the read was sent. The server may have
             // answered the read from before the write.
-            true if answered_since => Ok(ReadVerdict::Unjudged),
-            true => Err(Mismatch::Stale {
+            Ok(ReadVerdict::Unjudged)
+        } else {
+            Err(Mismatch::Stale {
                 offset,
                 oldest: block.floor,
                 found,
-            }),
+            })
         }
     }
 

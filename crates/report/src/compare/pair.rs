@@ -134,24 +134,22 @@ impl FoundComparison {
                 find.limit.join(", ")
             }
         };
-        let because = match one.is_for_same_limit_as(two) {
-            true => {
-                let sides = names.into_iter().zip([one, two]);
-                let open = sides.filter_map(|(name, find)| match find.first_open_end()? {
-                    FindEnd::NeverBroke => Some(format!("{name} did not break the limit")),
-                    end => Some(format!("{name} did not find the limit: {}", end.reason())),
-                });
-                let open = open.collect_vec();
-                if open.is_empty() {
-                    "an answer is 0".to_owned()
-                } else {
-                    open.join(", ")
-                }
+        let because = if one.is_for_same_limit_as(two) {
+            let sides = names.into_iter().zip([one, two]);
+            let open = sides.filter_map(|(name, find)| match find.first_open_end()? {
+                FindEnd::NeverBroke => Some(format!("{name} did not break the limit")),
+                end => Some(format!("{name} did not find the limit: {}", end.reason())),
+            });
+            let open = open.collect_vec();
+            if open.is_empty() {
+                "an answer is 0".to_owned()
+            } else {
+                open.join(", ")
             }
-            false if one.has_same_limit_as(two) => {
-                "the searches differ in precision or confirmations".to_owned()
-            }
-            false => format!("the limits differ: {} and {}", text(one), text(two)),
+        } else if one.has_same_limit_as(two) {
+            "the searches differ in precision or confirmations".to_owned()
+        } else {
+            format!("the limits differ: {} and {}", text(one), text(two))
         };
         let doubts = names.into_iter().zip([one, two]);
         let doubts = doubts.filter_map(|(name, find)| {

@@ -150,10 +150,12 @@ impl MetricChange {
         let verdict = match change.zip(interval) {
             Some((change, _)) if is_open(metric, rows, is_better(&change)) => Verdict::CannotTell,
             Some((change, interval)) if interval.noise == Noise::Passes => {
-                match interval.shows_a_change() {
-                    false => Verdict::NoDifferenceShown,
-                    true if is_better(&change) => Verdict::Better,
-                    true => Verdict::Worse,
+                if !interval.shows_a_change() {
+                    Verdict::NoDifferenceShown
+                } else if is_better(&change) {
+                    Verdict::Better
+                } else {
+                    Verdict::Worse
                 }
             }
             _ => Verdict::CannotTell,

@@ -167,10 +167,12 @@ impl RunDoc {
         let mut operations = workload.operations.iter();
         let is_through =
             operations.any(|op| op.parameters.get("write_through") == Some(&true.into()));
-        match is_through || self.sends(&[OpKind::Flush, OpKind::FinalFlush]) {
-            true => Some(true),
-            false if workload.replay.is_some() => None,
-            false => Some(false),
+        if is_through || self.sends(&[OpKind::Flush, OpKind::FinalFlush]) {
+            Some(true)
+        } else if workload.replay.is_some() {
+            None
+        } else {
+            Some(false)
         }
     }
 

@@ -67,16 +67,18 @@ impl Dip {
             .filter(|stretch| is_below(&stretch[0]))
             .map(|stretch| (stretch[0].clients, stretch[stretch.len() - 1].clients))
             .collect();
-        let verdict = match stretches.is_empty() {
-            false => DipVerdict::Shown {
+        let verdict = if !stretches.is_empty() {
+            DipVerdict::Shown {
                 stretches,
                 lasts: after.last().is_some_and(is_below),
                 is_generator_limited: after
                     .iter()
                     .any(|point| is_below(point) && point.is_generator_limited),
-            },
-            true if after.iter().any(|point| interval(point).is_some()) => DipVerdict::NoneShown,
-            true => DipVerdict::CannotTell,
+            }
+        } else if after.iter().any(|point| interval(point).is_some()) {
+            DipVerdict::NoneShown
+        } else {
+            DipVerdict::CannotTell
         };
         let noise_percent = interval(lowest).map(|interval| {
             // The lower bound that the interval would have if the two were equal.

@@ -72,10 +72,10 @@ impl OptionalColumns {
             &["mean", "p50", "p95", "p99"]
         });
         let is_full = self.extent == ColumnSet::Full;
-        columns.extend_from_slice(match self.is_paced {
-            _ if !is_full => &[],
-            true => &["resp p99.9"],
-            false => &["p99.9", "max"],
+        columns.extend_from_slice(match (is_full, self.is_paced) {
+            (false, _) => &[],
+            (true, true) => &["resp p99.9"],
+            (true, false) => &["p99.9", "max"],
         });
         columns.push("errors");
         columns.extend(self.is_replay.then_some("differ"));
@@ -84,15 +84,15 @@ impl OptionalColumns {
     }
 
     fn notes(self) -> Vec<String> {
-        let mut notes = match self.is_paced {
-            true => vec![
+        let mut notes = if self.is_paced {
+            vec![
                 "resp: response time, from when an operation was due until its answer",
                 "serv: service time, from when it was sent until its answer",
-            ],
-            false if self.extent == ColumnSet::Full => {
-                vec!["us/op: CPU time of smbench per operation, without the server's"]
-            }
-            false => Vec::new(),
+            ]
+        } else if self.extent == ColumnSet::Full {
+            vec!["us/op: CPU time of smbench per operation, without the server's"]
+        } else {
+            Vec::new()
         };
         notes.extend(self.intervals.into_iter().flat_map(Intervals::notes));
         notes.extend(self.is_replay.then_some(replayed::NOTE));

@@ -41,10 +41,12 @@ pub(crate) fn receive(
 ) -> Poll<Result<usize, Dropped>> {
     loop {
         let skippable = inbound.skippable();
-        let (len, flags) = match inbound.is_collecting() {
-            _ if skippable >= DROPPED_MIN => (skippable.min(input.len()), RecvFlags::TRUNC),
-            true => (input.len(), RecvFlags::empty()),
-            false => (HEAD_LEN.max(skippable), RecvFlags::empty()),
+        let (len, flags) = if skippable >= DROPPED_MIN {
+            (skippable.min(input.len()), RecvFlags::TRUNC)
+        } else if inbound.is_collecting() {
+            (input.len(), RecvFlags::empty())
+        } else {
+            (HEAD_LEN.max(skippable), RecvFlags::empty())
         };
         let room = &mut input[..len];
         let received = received(ready!(socket.poll_receive(context, room, flags)), number)?;

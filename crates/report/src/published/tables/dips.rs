@@ -117,10 +117,12 @@ fn places(stretches: &[(u32, u32)], lasts: bool) -> String {
                 number.to_string()
             }
         };
-        match from == to {
-            _ if lasts && at == end => format!("from {} on", clients(from)),
-            true => format!("at {}", clients(to)),
-            false => format!("from {from} to {}", clients(to)),
+        if lasts && at == end {
+            format!("from {} on", clients(from))
+        } else if from == to {
+            format!("at {}", clients(to))
+        } else {
+            format!("from {from} to {}", clients(to))
         }
     };
     let places: Vec<_> = stretches.iter().enumerate().map(place).collect();
