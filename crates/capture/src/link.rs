@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn other_payloads_and_other_link_layers_are_told_apart() {
+    fn other_payloads_and_other_link_layers_are_distinguished() {
         let arp = [&[0; 12][..], &[8, 6], &PACKET].concat();
         assert_eq!(ip_of(1, &arp), LinkPayload::Other);
         assert_eq!(ip_of(105, &PACKET), LinkPayload::UnknownLink);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_and_nobody_need_no_user() {
+    fn guests_and_anonymous_users_need_no_user() {
         let guest = chosen("smb://host/s", &auth(Auth::Guest)).unwrap();
         assert_eq!(
             (guest.user.as_str(), &guest.login),

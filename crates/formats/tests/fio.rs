@@ -87,9 +87,9 @@ fn drawn(workload: &Workload) -> Mixture {
 }
 
 fn assert_alike(fio: &Mixture, smbench: &Mixture) {
-    let told = format!("fio {fio:?}, smbench {smbench:?}");
+    let both = format!("fio {fio:?}, smbench {smbench:?}");
     let kinds: Vec<_> = fio.keys().collect();
-    assert_eq!(kinds, smbench.keys().collect::<Vec<_>>(), "{told}");
+    assert_eq!(kinds, smbench.keys().collect::<Vec<_>>(), "{both}");
     for (kind, (share, bytes)) in fio {
         let other = smbench[kind];
         // fio draws its fsyncs, and smbench counts the writes before them.
@@ -98,8 +98,8 @@ fn assert_alike(fio: &Mixture, smbench: &Mixture) {
         } else {
             4.0
         };
-        assert!((share - other.0).abs() < apart, "{kind}: {told}");
-        assert!((bytes - other.1).abs() <= 0.1 * bytes, "{kind}: {told}");
+        assert!((share - other.0).abs() < apart, "{kind}: {both}");
+        assert!((bytes - other.1).abs() <= 0.1 * bytes, "{kind}: {both}");
     }
 }
 

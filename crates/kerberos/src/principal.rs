@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn services_that_grant_tickets_are_told() {
+    fn services_that_grant_tickets_are_recognised() {
         assert_eq!(Principal::ticket_granting("A", "B").grants_for(), Some("B"));
         assert_eq!(Principal::service("cifs/B", "A").grants_for(), None);
     }

@@ -101,7 +101,7 @@ fn behind_a_hole_between_messages_the_next_start_is_found() {
 }
 
 #[test]
-fn other_protocols_are_told_from_smb() {
+fn other_protocols_are_distinguished_from_smb() {
     for (start, kind) in [
         (&b"\x16\x03\x01\x02\0"[..], ConnectionKind::Foreign),
         (b"\0\0\0", ConnectionKind::Unknown),

@@ -114,7 +114,7 @@ fn a_run_that_has_ended_cancels_nothing() {
 #[test]
 fn a_future_that_is_dropped_cancels_its_run() {
     let server = server();
-    let (sender, told) = channel();
+    let (sender, receiver) = channel();
     let watch = each_event(move |event| {
         // Fails when the test has ended.
         let _ = sender.send(event);
@@ -124,7 +124,7 @@ fn a_future_that_is_dropped_cancels_its_run() {
         .observer(watch);
     let future = run.start();
     let limit = Duration::from_secs(60);
-    let next = || told.recv_timeout(limit);
+    let next = || receiver.recv_timeout(limit);
     while !matches!(
         next().unwrap(),
         RunEvent::Progress(Progress::Running { .. })

@@ -73,7 +73,7 @@ fn check(target: Target, logon: Logon) {
 }
 
 #[test]
-fn guests_and_nobody_work_unsigned_where_they_are_asked_for() {
+fn guests_and_anonymous_users_work_unsigned_where_they_are_asked_for() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::PDBEDIT]) {
         return eprintln!("{skip}");
     }

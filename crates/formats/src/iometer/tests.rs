@@ -106,7 +106,7 @@ fn several_specifications_become_profiles_that_run() {
 }
 
 #[test]
-fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_told() {
+fn latin1_names_and_other_line_ends_are_read_and_what_is_left_out_is_noted() {
     let config = parse("latin1.icf", LATIN1).unwrap();
     assert_eq!(config.setup.description.as_deref(), Some("Prüfstand"));
     assert_eq!(config.specs[0].name, "Datei für Büro");
@@ -200,7 +200,7 @@ fn cycling(kind: &str, start: &str) -> String {
 }
 
 #[test]
-fn more_than_smbench_can_run_is_left_out_and_told_or_refused_where_nothing_is_left() {
+fn more_than_smbench_can_run_is_left_out_and_noted_or_refused_where_nothing_is_left() {
     assert_eq!(
         refusal(&cycling("CYCLE_WORKERS", "200000")),
         "x.icf:26: 200000 workers: smbench has 100000 clients at most, so nothing is left to run"

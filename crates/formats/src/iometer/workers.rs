@@ -106,8 +106,8 @@ impl Managers {
     /// Returns the outstanding requests of each worker: the value of the first
     /// worker that has one.
     pub(super) fn outstanding(&self) -> Option<u32> {
-        let mut told = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
-        told.next().map(|first| first.value)
+        let mut given = self.workers.iter().filter_map(|of| of.outstanding.as_ref());
+        given.next().map(|first| first.value)
     }
 
     /// Returns notes on differences between workers or managers, because all
@@ -190,10 +190,10 @@ impl Managers {
 
 /// Returns the first value that differs from the first of all.
 fn other<'a, T: PartialEq>(
-    mut told: impl Iterator<Item = &'a LineValue<T>>,
+    mut values: impl Iterator<Item = &'a LineValue<T>>,
 ) -> Option<&'a LineValue<T>> {
-    let first = told.next()?;
-    told.find(|other| other.value != first.value)
+    let first = values.next()?;
+    values.find(|other| other.value != first.value)
 }
 
 /// Makes a note on an unknown key. A line that is not a key gets none.

@@ -374,14 +374,14 @@ fn pauses_of_a_loadfile_go_with_no_other_pace() {
         },
         ..RunOptions::default()
     };
-    let told = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
+    let message = "would take the place of the pauses that the loadfile has (Sleep): drop it, or take \
                 them out of the file";
-    for (options, told) in [
-        (&think(1), format!("think_time: think_time {told}")),
-        (&rate, format!("rate: rate {told}")),
+    for (options, message) in [
+        (&think(1), format!("think_time: think_time {message}")),
+        (&rate, format!("rate: rate {message}")),
     ] {
         let error = resolve(&with(lines), options).unwrap_err();
-        assert_eq!(error.to_string(), told);
+        assert_eq!(error.to_string(), message);
         // Without pauses the other pace replaces nothing.
         let plan = resolve(&with(lines.lines().next().unwrap()), options).unwrap();
         assert!(plan.only().load.is_paced());

@@ -181,7 +181,7 @@ fn dispositions_do_what_they_say() {
 }
 
 #[test]
-fn files_and_directories_are_told_apart() {
+fn files_and_directories_are_distinguished() {
     let lab = Lab::default();
     lab.mkdir("d");
     drop(lab.file("f"));

@@ -39,9 +39,9 @@ pub(super) fn check(testparm: &Path, configuration: &Path) -> Result<(), LabErro
 /// Returns testparm's complaint about a file, if there is one.
 fn complaint(said: &str) -> Option<String> {
     let passed_over = said.lines().find_map(|line| {
-        PASSED_OVER.iter().find_map(|(begin, told)| {
+        PASSED_OVER.iter().find_map(|(begin, problem)| {
             let what = line.trim().strip_prefix(begin)?;
-            Some(format!("{told}{what}"))
+            Some(format!("{problem}{what}"))
         })
     });
     passed_over.or_else(|| {
@@ -62,7 +62,7 @@ mod tests {
     use super::complaint;
 
     #[test]
-    fn what_testparm_says_is_told_from_what_it_advises() {
+    fn errors_of_testparm_are_distinguished_from_its_advice() {
         let fine = "Load smb config files from c.conf\n\
                     lpcfg_do_global_parameter: WARNING: The \"null passwords\" option is deprecated\n\
                     Loaded services file OK.\n\

@@ -85,7 +85,7 @@ impl Ntlm {
         let names = &self.names;
         let proof = match &self.password {
             Some(password) => NtlmProof::answer(names, password, &challenge, self.now),
-            None => NtlmProof::of_nobody(),
+            None => NtlmProof::of_anonymous(),
         };
         let (session_key, sealed_key) = if challenge.exchanges_key() {
             seal_key(&proof.session_key)

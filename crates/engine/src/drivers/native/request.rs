@@ -146,7 +146,7 @@ impl GroupState<MixEncoder> {
     fn encode_rest(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         match call.operation.kind {
             OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush | OpKind::LogOn => {
-                unreachable!("these were told apart")
+                unreachable!("these were distinguished")
             }
             OpKind::LogOff => self.log_off(to),
             OpKind::OplockBreak | OpKind::Reauthentication => {

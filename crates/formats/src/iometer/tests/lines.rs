@@ -49,15 +49,15 @@ fn a_value_is_that_of_the_key_above_it() {
         (config.setup.description, config.setup.run_time),
         (None, None)
     );
-    let told = |line, text: &str| Note {
+    let note = |line, text: &str| Note {
         line,
         text: text.to_owned(),
     };
     assert_eq!(
         config.notes,
         [
-            told(6, "Colour is not known"),
-            told(7, "Run Time has no value")
+            note(6, "Colour is not known"),
+            note(7, "Run Time has no value")
         ]
     );
 }

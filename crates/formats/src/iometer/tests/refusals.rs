@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
+fn a_line_that_makes_no_sense_or_is_not_supported_is_named() {
     for (lines, expected) in [
         ("", "x.icf:4: `A` has no line with a size and its numbers"),
         (
@@ -68,7 +68,7 @@ fn a_line_that_makes_no_sense_or_is_not_supported_is_told() {
 }
 
 #[test]
-fn a_file_that_makes_no_sense_is_told_by_line() {
+fn a_file_that_makes_no_sense_is_named_by_line() {
     let whole = minimal("512,100,0,0,0,1,0,0\n");
     for (from, to, expected) in [
         (
@@ -133,7 +133,7 @@ fn a_file_that_makes_no_sense_is_told_by_line() {
 }
 
 #[test]
-fn a_setup_that_makes_no_sense_is_told_by_line() {
+fn a_setup_that_makes_no_sense_is_named_by_line() {
     let text = String::from_utf8(SEVERAL.to_vec()).unwrap();
     let broken = text.replace("\t0          10         30", "\t0 10");
     assert_eq!(

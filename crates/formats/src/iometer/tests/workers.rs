@@ -4,7 +4,7 @@ use super::{SEVERAL, parse};
 
 /// Replaces `from` by `to` in the second worker or after it. Returns the notes: the
 /// line and the text of each.
-fn told(from: &str, to: &str) -> Vec<(String, String)> {
+fn notes(from: &str, to: &str) -> Vec<(String, String)> {
     let text = str::from_utf8(SEVERAL).unwrap();
     let (first, second) = text.split_once("\tWorker 2\n").unwrap();
     assert!(second.contains(from), "{from}");
@@ -18,7 +18,7 @@ fn told(from: &str, to: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_worker_does_otherwise_than_the_first_is_told_by_line() {
+fn what_a_worker_does_otherwise_than_the_first_is_noted_by_line() {
     const TARGET: &str = "'Target\n\tZ: \"files\"\n'Target type\n\tDISK\n'End target\n";
     let two_targets = TARGET.to_owned() + &TARGET.replace("Z:", "Y:");
     let second_manager = "'End manager\n'Manager ID, manager name\n\t2,CLIENT2\n\
@@ -79,19 +79,19 @@ fn what_a_worker_does_otherwise_than_the_first_is_told_by_line() {
             "CLIENT2 is a further manager: ",
         ),
     ] {
-        let told = told(from, to);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0].0, line, "{told:?}");
-        assert!(told[0].1.starts_with(says), "{told:?}");
+        let notes = notes(from, to);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert_eq!(notes[0].0, line, "{notes:?}");
+        assert!(notes[0].1.starts_with(says), "{notes:?}");
     }
-    let told_of_both = told(TARGET, &two_targets);
-    let both: Vec<_> = told_of_both.iter().map(|(_, text)| &text[..9]).collect();
-    assert_eq!(both, ["targets o", "2 targets"], "{told_of_both:?}");
+    let notes_of_both = notes(TARGET, &two_targets);
+    let both: Vec<_> = notes_of_both.iter().map(|(_, text)| &text[..9]).collect();
+    assert_eq!(both, ["targets o", "2 targets"], "{notes_of_both:?}");
 }
 
 /// Settings without an effect get no note, and neither do parts that are left out.
 #[test]
-fn what_is_harmless_is_not_told() {
+fn what_is_harmless_is_not_noted() {
     for (from, to) in [
         ("65536,0,1", "65536,0,2"),
         ("\t4,DISABLED,1", "\t4,DISABLED,500"),
@@ -101,8 +101,8 @@ fn what_is_harmless_is_not_told() {
         ),
         ("'End target assignments", "'End target assignments\n\n"),
     ] {
-        assert_eq!(told(from, to), [], "{to}");
+        assert_eq!(notes(from, to), [], "{to}");
     }
-    let left_out = told("\tDISK\n", "\tNETWORK,TCP\n");
+    let left_out = notes("\tDISK\n", "\tNETWORK,TCP\n");
     assert_eq!(left_out.len(), 1, "{left_out:?}");
 }

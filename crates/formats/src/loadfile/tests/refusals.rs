@@ -74,10 +74,10 @@ fn what_makes_no_sense_is_named_with_its_line() {
             "this is a loadfile of dbench 4's SMB2 format",
         ),
     ] {
-        let told = error(&format!("{create}{line}\n"));
+        let message = error(&format!("{create}{line}\n"));
         let expected = format!("loadfile my.txt, line 2: {reason}");
-        assert!(told.starts_with(&expected), "{told}");
-        assert!(!told.contains('\n'));
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(!message.contains('\n'));
     }
 }
 
@@ -122,9 +122,12 @@ fn what_is_unknown_can_be_left_out_and_is_counted() {
         "Unlink \"\\*.tmp\" x NT_STATUS_OK",
     ] {
         let refused = parse("my.txt", line.as_bytes(), Unknown::Skip);
-        let told = refused.unwrap_err().to_string();
-        assert!(told.starts_with("loadfile my.txt, line 1: "), "{told}");
-        assert!(!told.contains("skip_unknown"), "{told}");
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.starts_with("loadfile my.txt, line 1: "),
+            "{message}"
+        );
+        assert!(!message.contains("skip_unknown"), "{message}");
     }
     let whole = parse(
         "my.txt",

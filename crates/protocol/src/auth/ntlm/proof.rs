@@ -77,7 +77,7 @@ impl NtlmProof {
     }
 
     /// Returns what an anonymous log-on has in place of a proof (MS-NLMP 3.2.5.1.2).
-    pub(crate) fn of_nobody() -> Self {
+    pub(crate) fn of_anonymous() -> Self {
         Self {
             user: Vec::new(),
             domain: Vec::new(),

@@ -82,11 +82,11 @@ fn the_first_message_is_that_of_windows() {
 fn the_last_message_lies_as_that_of_windows() {
     // Domain, user and workstation take 6, 6 and 12 bytes.
     let of_user = [(12, 24, 112), (28, 6, 88), (36, 6, 94), (44, 12, 100)];
-    let of_nobody = [(12, 1, 100), (28, 0, 88), (36, 0, 88), (44, 12, 88)];
+    let of_anonymous = [(12, 1, 100), (28, 0, 88), (36, 0, 88), (44, 12, 88)];
     let nobody = Ntlm::new(None, PLACE, UNIX_EPOCH).unwrap();
     for (mut ntlm, flags, fields) in [
         (ntlm(), 0xe288_8215u32, of_user),
-        (nobody, 0xe288_8a15, of_nobody),
+        (nobody, 0xe288_8a15, of_anonymous),
     ] {
         ntlm.step(&[]).unwrap();
         let (message, _) = ntlm.answer(&challenge(FLAGS, &TIMESTAMP)).unwrap();
@@ -106,7 +106,7 @@ fn the_last_message_lies_as_that_of_windows() {
 }
 
 #[test]
-fn nobody_signs_no_list_of_mechanisms() {
+fn an_anonymous_user_signs_no_list_of_mechanisms() {
     let mut nobody = Ntlm::new(None, PLACE, UNIX_EPOCH).unwrap();
     nobody.step(&[]).unwrap();
     let (message, mic) = nobody.answer(&challenge(FLAGS, &TIMESTAMP)).unwrap();

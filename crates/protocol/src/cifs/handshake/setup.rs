@@ -392,7 +392,7 @@ fn responses(config: &SessionConfig, challenge: [u8; 8]) -> Result<NtlmProof, Ha
             challenge,
             config.now,
         )?),
-        Credentials::Anonymous => Ok(NtlmProof::of_nobody()),
+        Credentials::Anonymous => Ok(NtlmProof::of_anonymous()),
         Credentials::Kerberos(_) => Err(HandshakeError::NoExtendedSecurity),
     }
 }
