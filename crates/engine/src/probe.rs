@@ -138,7 +138,7 @@ pub fn probe_in_steps(
         let session = match session {
             ShareSession::Smb2(session) => *session,
             ShareSession::Cifs(session) => {
-                let found = cifs::examine(*session, setup, free_bytes, (&endpoint, show_step));
+                let found = cifs::examine(*session, setup, free_bytes, &endpoint, show_step);
                 return Ok(Probed::Cifs(Box::new(unless(cancel, found).await?)));
             }
         };

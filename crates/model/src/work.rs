@@ -292,7 +292,8 @@ impl Work {
         written: WorkSpec,
         profile: String,
         workload: Workload,
-        (load, rates): (LoadModel, Vec<Rate>),
+        load: LoadModel,
+        rates: Vec<Rate>,
     ) -> Self {
         // A counted replay and a `fileio` test end when their work is done; the
         // duration is only a limit.

@@ -58,7 +58,7 @@ impl<'a> Junit<'a> {
     /// Writes the document of the test suite with these cases.
     pub fn save(&self, cases: &[JunitCase]) -> Result<(), Failure> {
         let started = humantime::format_rfc3339_seconds(self.timestamp).to_string();
-        let text = junit(self.suite, cases, (&started, self.began.elapsed()));
+        let text = junit(self.suite, cases, &started, self.began.elapsed());
         fs::write(self.path, text).map_err(Failure::write(self.path))
     }
 
@@ -77,7 +77,7 @@ impl<'a> Junit<'a> {
 }
 
 /// The time belongs to the case of the result. Conditions are judged in no time.
-fn junit(suite: &str, cases: &[JunitCase], (started, took): (&str, Duration)) -> String {
+fn junit(suite: &str, cases: &[JunitCase], started: &str, took: Duration) -> String {
     let count = |outcome| cases.iter().filter(|case| case.outcome == outcome).count();
     let (failures, skipped) = (count(JunitOutcome::Failed), count(JunitOutcome::Skipped));
     let suite = plain(suite);
@@ -144,7 +144,8 @@ mod tests {
             "<skipped message=\"found &lt;1&gt;\"></skipped></testcase>",
             "</testsuite></testsuites>\n"
         );
-        let times = ("2026-01-31T12:00:00Z", Duration::from_millis(3250));
-        assert_eq!(junit("a & b", &cases, times), expected);
+        let took = Duration::from_millis(3250);
+        let text = junit("a & b", &cases, "2026-01-31T12:00:00Z", took);
+        assert_eq!(text, expected);
     }
 }

@@ -64,9 +64,9 @@ impl Receiver<'_> {
             } else if header.is_answer {
                 // The status is that of the command that failed, the last one.
                 let status = if is_last { header.status } else { SUCCESS };
-                self.cifs_answer(&header, (part, number), status, message);
+                self.cifs_answer(&header, part, number, status, message);
             } else {
-                self.cifs_request(&header, (part, number), connection, message);
+                self.cifs_request(&header, part, number, connection, message);
             }
         }
         if header.is_answer && header.status != SUCCESS {
@@ -87,7 +87,8 @@ impl Receiver<'_> {
     fn cifs_request(
         &mut self,
         header: &ForeignCifsHeader,
-        (part, number): (CifsPart, usize),
+        part: CifsPart,
+        number: usize,
         connection: u32,
         message: CapturedMessage<'_>,
     ) {
@@ -182,7 +183,8 @@ impl Receiver<'_> {
     fn cifs_answer(
         &mut self,
         header: &ForeignCifsHeader,
-        (part, number): (CifsPart, usize),
+        part: CifsPart,
+        number: usize,
         status: u32,
         message: CapturedMessage<'_>,
     ) {

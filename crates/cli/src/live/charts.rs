@@ -116,19 +116,20 @@ pub(super) fn throughput(view: &LiveView, area: Rect, buffer: &mut Buffer) {
         Metric::Operations => ("ops/s", |live| live.ops_per_s, units::rate),
         _ => ("Mbit/s", |live| live.throughput_mbps, units::throughput),
     };
-    seconds(view, unit, (of, print), area, buffer);
+    seconds(view, unit, of, print, area, buffer);
 }
 
 /// Draws the 99th percentile of each second of the last two minutes.
 pub(super) fn p99(view: &LiveView, area: Rect, buffer: &mut Buffer) {
     let of: SecondFigure = |live| live.p99.as_nanos() as f64;
-    seconds(view, "p99", (of, units::latency), area, buffer);
+    seconds(view, "p99", of, units::latency, area, buffer);
 }
 
 fn seconds(
     view: &LiveView,
     name: &str,
-    (of, print): (SecondFigure, Print),
+    of: SecondFigure,
+    print: Print,
     area: Rect,
     buffer: &mut Buffer,
 ) {

@@ -193,7 +193,7 @@ impl<T: HostTransport> HostPump<T> {
                 let pong = HostMessage(MessageBody::Pong(ping, clock::now()));
                 self.transport.send(from, pong);
             }
-            MessageBody::Pong(ping, at) => self.pong(from, (ping, at), now),
+            MessageBody::Pong(ping, at) => self.pong(from, ping, at, now),
             body => {
                 match body {
                     MessageBody::Run(_) => self.alive_interval = ALIVE_INTERVAL,
@@ -210,7 +210,7 @@ impl<T: HostTransport> HostPump<T> {
         }
     }
 
-    fn pong(&mut self, from: u32, (ping, at): (u32, Nanos), now: Nanos) {
+    fn pong(&mut self, from: u32, ping: u32, at: Nanos, now: Nanos) {
         let Some(relating) = &mut self.relating[from as usize] else {
             return;
         };

@@ -168,10 +168,11 @@ impl Meter {
         &self,
         opening: Option<Reading>,
         closing: Option<Reading>,
-        (window, load_end): (Nanos, Nanos),
+        window: Nanos,
+        load_end: Nanos,
     ) -> ServerCpuRecord {
         let used = match opening.zip(closing) {
-            Some((opening, closing)) => used(opening, closing, (window, load_end)),
+            Some((opening, closing)) => used(opening, closing, window, load_end),
             None => Err("the window did not both open and close".to_owned()),
         };
         ServerCpuRecord {
@@ -196,7 +197,8 @@ pub(crate) fn busy_between(
 fn used(
     opening: Reading,
     closing: Reading,
-    (window, load_end): (Nanos, Nanos),
+    window: Nanos,
+    load_end: Nanos,
 ) -> Result<ServerCpuUse, String> {
     let (opened, closed) = (opening.at(), closing.at());
     let time: Duration = closed.since(opened).into();

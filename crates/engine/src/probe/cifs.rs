@@ -33,7 +33,8 @@ pub(super) async fn examine(
     session: CifsSession,
     setup: TimeSpread,
     free_bytes: Option<u64>,
-    (endpoint, show_step): (&Endpoint, ShowStep<'_>),
+    endpoint: &Endpoint,
+    show_step: ShowStep<'_>,
 ) -> Result<CifsProbe, SessionError> {
     let connection = &session.connection;
     let found = CifsProbe {

@@ -148,7 +148,7 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
     };
     let kept = |route: &Route| machine.kept(route);
     for route in endpoint.routes() {
-        let (wanted, after) = at_once(plan, endpoint.logoff, (route.of, kept(&route)));
+        let (wanted, after) = at_once(plan, endpoint.logoff, route.of, kept(&route));
         let free = machine.free(&route);
         if wanted > free {
             return Err(CapacityError::Ports {
@@ -168,11 +168,7 @@ pub(super) fn check_ports(plan: &Plan, endpoint: &Endpoint) -> Result<(), Capaci
 /// Returns the largest number of ports that a plan's connections use at once on one
 /// of `shares` local addresses. The text says why that is more than one load point
 /// needs.
-fn at_once(
-    plan: &Plan,
-    logoff: LogoffScope,
-    (shares, kept): (u64, PortReuse),
-) -> (u64, &'static str) {
+fn at_once(plan: &Plan, logoff: LogoffScope, shares: u64, kept: PortReuse) -> (u64, &'static str) {
     let connections = |plan: &Plan, clients: u32| {
         let clients = plan.generator.part.count(clients);
         let for_clients = plan.sessions.connections.count(clients);

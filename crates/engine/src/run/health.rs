@@ -82,7 +82,8 @@ impl CpuUsers {
     /// this length, in seconds.
     pub(crate) fn of(
         server: Locality,
-        (busy, window_s): (Option<f64>, f64),
+        busy: Option<f64>,
+        window_s: f64,
         client: &ClientUsage,
         used: &ServerCpuRecord,
     ) -> Self {

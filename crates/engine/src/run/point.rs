@@ -53,7 +53,7 @@ pub(super) async fn measure(
     let others = others(context, load).count();
     let exchange = Arc::new(exchange_for(context, &populations, others));
     let (mut workers, under_load) =
-        Workers::start(context, (point, load), &populations, &exchange).await?;
+        Workers::start(context, point, load, &populations, &exchange).await?;
     let observed = workers.run(under_load, context, point, observer).await;
     let EndedWorkers {
         all: mut outcome,
@@ -99,7 +99,7 @@ pub(super) async fn measure(
         seen,
         ops,
         series,
-        populations: population_records(context, &populations, (&exchange, dropouts), observed),
+        populations: population_records(context, &populations, &exchange, dropouts, observed),
     };
     let mut record = measured.into_record(context, point);
     if let (RunRole::First(first), Some(own)) = (context.role, &own) {
@@ -161,9 +161,14 @@ impl PointMeasurements<'_> {
         let load_end = self.outcome.ended;
         let server_cpu = context
             .server_cpu
-            .between(opening, closing, (window, load_end));
-        let busy = (machine_busy, window.as_secs_f64());
-        let users = CpuUsers::of(context.whereabouts, busy, &client, &server_cpu);
+            .between(opening, closing, window, load_end);
+        let users = CpuUsers::of(
+            context.whereabouts,
+            machine_busy,
+            window.as_secs_f64(),
+            &client,
+            &server_cpu,
+        );
         let Self {
             observed,
             outcome,
@@ -197,7 +202,7 @@ impl PointMeasurements<'_> {
             window_opened: clock::wall_at(observed.schedule.open),
             window: window.into(),
             invalid,
-            generator: judged(generator, users, held_back_share, (&ops, steps)),
+            generator: judged(generator, users, held_back_share, &ops, steps),
             ops,
             series,
             populations,
@@ -344,7 +349,8 @@ fn judged(
     mut generator: GeneratorRecord,
     users: CpuUsers,
     held_back_share: f64,
-    (ops, steps): (&Tally, LateSteps),
+    ops: &Tally,
+    steps: LateSteps,
 ) -> GeneratorRecord {
     let verdict = health::judge(&generator, users);
     generator.limited = verdict.limited;

@@ -66,7 +66,7 @@ pub(super) async fn run(
     observer.progress(&Progress::Connecting);
     let mut connected = Vec::new();
     for alone in plan.alone() {
-        let of_one = connect((plan, &alone), course.clients_for_certain(), cancel).await?;
+        let of_one = connect(plan, &alone, course.clients_for_certain(), cancel).await?;
         connected.push((Arc::new(alone), of_one));
     }
     let server = server_of_all(connected.iter().map(|(_, connected)| &connected.server));
@@ -129,7 +129,7 @@ pub(super) async fn join<'a>(
         endpoint,
         session,
         server,
-    } = connect((plan, plan), 0, cancel).await?;
+    } = connect(plan, plan, 0, cancel).await?;
     session.log_off().await;
     let site = PopulationSite {
         plan: Arc::new(plan.clone()),
@@ -184,7 +184,8 @@ struct Connected {
 /// Logs on to the server and checks whether it can carry out the plan of one population, for
 /// this many clients, and whether the whole plan has room. Writes nothing.
 async fn connect(
-    (whole, plan): (&Plan, &Plan),
+    whole: &Plan,
+    plan: &Plan,
     clients: u32,
     cancel: &Cancel,
 ) -> Result<Connected, RunError> {
@@ -287,7 +288,7 @@ fn context<'a>(
             salt,
         } = of_population;
         let ShareOperations { mix, workers, .. } = operations;
-        let site = site(&plan, &mix, (endpoint, split), (directory, salt));
+        let site = site(&plan, &mix, endpoint, split, directory, salt);
         PopulationContext {
             make_workers: workers(site),
             plan,
@@ -313,8 +314,10 @@ fn context<'a>(
 pub(super) fn site(
     plan: &Arc<Plan>,
     mix: &Arc<Mix>,
-    (endpoint, split): (Endpoint, Option<SplitSizes>),
-    (directory, salt): (String, Salt),
+    endpoint: Endpoint,
+    split: Option<SplitSizes>,
+    directory: String,
+    salt: Salt,
 ) -> Arc<Site> {
     Arc::new(Site {
         plan: Arc::clone(plan),

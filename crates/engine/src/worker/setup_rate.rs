@@ -22,7 +22,8 @@ impl SetupRate {
         begin: Nanos,
         rate: Option<u32>,
         sessions: u32,
-        (worker, workers): (usize, usize),
+        worker: usize,
+        workers: usize,
     ) -> Self {
         // A group takes the time of all its sessions.
         let turn = rate.map_or(0, |rate| {
@@ -60,7 +61,7 @@ mod tests {
         ] {
             for (worker, expected) in starts.into_iter().enumerate() {
                 let begin = Nanos(5 * MS);
-                let mut pace = SetupRate::new(begin, rate, sessions, (worker, workers));
+                let mut pace = SetupRate::new(begin, rate, sessions, worker, workers);
                 let due = expected.map(|_| {
                     let due = pace.due;
                     pace = pace.begun(due);
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_a_timer_loses_is_made_up_for_and_what_a_server_loses_is_not() {
-        let pace = SetupRate::new(Nanos(0), Some(500), 1, (0, 1));
+        let pace = SetupRate::new(Nanos(0), Some(500), 1, 0, 1);
         for (begun_at_ms, next_due_ms) in [(0, 2), (1, 2), (11, 2), (12, 2), (13, 3), (500, 490)] {
             let next = pace.begun(Nanos(begun_at_ms * MS));
             assert_eq!(next.due, Nanos(next_due_ms * MS), "{begun_at_ms}");

@@ -87,7 +87,7 @@ pub(crate) fn work<C: Connector, T: Supplies>(
         let groups = match schedule {
             Some(schedule) => {
                 let groups =
-                    put_load_on(&worker, &shared, (schedule, &start), groups, &mut outcome).await?;
+                    put_load_on(&worker, &shared, schedule, &start, groups, &mut outcome).await?;
                 let after_load = worker.under_load.take().map(UnderLoad::end);
                 let _ = reports.send(WorkerMessage::LoadEnded(outcome.ended));
                 let groups = close(&worker, &shared, &start, groups, &mut outcome).await?;
@@ -122,7 +122,8 @@ async fn await_schedule(start: &mut Schedules) -> Option<Schedule> {
 pub(crate) async fn put_load_on<D: Driver, S: Supply>(
     worker: &Assignment,
     shared: &Rc<RefCell<Shared>>,
-    (schedule, schedules): (Schedule, &Schedules),
+    schedule: Schedule,
+    schedules: &Schedules,
     groups: Vec<Group<D, S>>,
     outcome: &mut WorkerResult,
 ) -> std::io::Result<Vec<Group<D, S>>> {

@@ -109,9 +109,9 @@ impl Plan {
         let load = written.load(&merged.work, &workload)?;
         let rates = merged.work.rate.as_ref().map(RateList::as_slice);
         let rates = rates.filter(|rates| rates.len() > 1).unwrap_or_default();
-        let load = (load, rates.to_vec());
+        let rates = rates.to_vec();
         let plan = Self {
-            work: Work::of(merged.work, profile.name(), workload, load),
+            work: Work::of(merged.work, profile.name(), workload, load, rates),
             sessions: Sessions::of(merged.sessions, target),
             generator: Generator::of(merged.generator, cores),
             limits,

@@ -32,7 +32,7 @@ pub(super) fn section(study: &Study) -> Section {
         section.part(part);
     }
     for server in 0..doc.servers.len() {
-        section.part(of_server(study, server, (&common, &notes)));
+        section.part(of_server(study, server, &common, &notes));
     }
     section.part(calibration(study));
     let unread = study.unread.iter();
@@ -86,7 +86,8 @@ fn calibration(study: &Study) -> Section {
 fn of_server(
     study: &Study,
     number: usize,
-    (common, common_notes): (&[FactText], &[String]),
+    common: &[FactText],
+    common_notes: &[String],
 ) -> Section {
     let mut part = Section::new(study.doc.server_name(number));
     let Some(server) = study.doc.servers.get(number) else {

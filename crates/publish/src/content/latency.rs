@@ -205,7 +205,7 @@ pub(super) fn over_time(profile: &ProfileContent<'_>) -> Section {
             style: server.number,
             points: {
                 let doubt = Doubt::of_percentile(&[pass], *percent);
-                course(series, column(series), pass, (validity(row), doubt))
+                course(series, column(series), pass, validity(row), doubt)
             },
         });
         let lines = lines.collect_vec();
@@ -265,7 +265,8 @@ fn course(
     series: &SeriesDoc,
     values: &[Option<u64>],
     pass: &LoadPointDoc,
-    (of_all, doubt): (PointValidity, Doubt),
+    of_all: PointValidity,
+    doubt: Doubt,
 ) -> Vec<PlotPoint> {
     let together = together(series).unwrap_or(1);
     let behind_gap = match of_all {

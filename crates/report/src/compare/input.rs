@@ -85,7 +85,7 @@ impl Input {
         let results = all.iter().map(|&(server, profile)| InputResult {
             server: Some(doc.servers[server].name.clone()),
             profile: doc.profiles[profile].clone(),
-            baselines: baselines(&doc, origin, &all, (server, profile)),
+            baselines: baselines(&doc, origin, &all, server, profile),
             run: measured.remove(&(server, profile)),
         });
         let results = results.collect();
@@ -184,7 +184,8 @@ fn baselines(
     doc: &StudyDoc,
     origin: InputOrigin,
     all: &[(usize, usize)],
-    (server, profile): (usize, usize),
+    server: usize,
+    profile: usize,
 ) -> Vec<String> {
     let name = |server: usize| doc.servers[server].name.as_str();
     let found = match origin {

@@ -64,7 +64,8 @@ pub(super) fn is_at_rate(plan: &Plan) -> bool {
 
 /// Returns whether fewer operations were answered than were due, by more than is allowed.
 pub(crate) fn misses_rate(
-    (due, answered): (u64, u64),
+    due: u64,
+    answered: u64,
     service: &Histogram<u64>,
     window_s: f64,
 ) -> bool {
@@ -85,7 +86,7 @@ pub(super) fn offered(record: &LoadPointRecord, is_at_rate: bool) -> OfferedDoc 
         operations: due,
         ops_per_s: per(due as f64, window_s),
         answered: Some(answered),
-        rate_missed: is_at_rate.then(|| misses_rate((due, answered), &service, window_s)),
+        rate_missed: is_at_rate.then(|| misses_rate(due, answered, &service, window_s)),
         late: punctuality.late,
         dropped: punctuality.dropped,
         unanswered: punctuality.unanswered,

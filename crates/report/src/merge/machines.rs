@@ -86,7 +86,9 @@ pub(super) fn latency_noise(parts: &[PartPoint<'_>]) -> BTreeMap<String, u64> {
 /// measured the same. The longest window is that of all operations.
 pub(super) fn server_cpu(
     parts: &[PartPoint<'_>],
-    (throughput_mbps, ops_per_s, window_s): (f64, f64, f64),
+    throughput_mbps: f64,
+    ops_per_s: f64,
+    window_s: f64,
 ) -> Option<ServerCpuDoc> {
     let docs = || {
         parts

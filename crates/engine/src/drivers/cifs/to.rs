@@ -83,9 +83,9 @@ impl CifsTo<'_> {
         what: CifsLock,
         operation: &Operation,
     ) -> Result<(), NoCredit> {
-        let range = (operation.offset, operation.length.into());
+        let (offset, length) = (operation.offset, operation.length.into());
         self.request(CifsCommand::LockingAndX, |out| {
-            encode_lock(file, what, range, out);
+            encode_lock(file, what, offset, length, out);
         })
     }
 

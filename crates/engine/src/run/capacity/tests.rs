@@ -41,7 +41,7 @@ fn ports_are_wanted_for_a_minute_more_where_they_are_kept() {
         (3, 10, 1, PortReuse::AWhile, 30_004),
     ] {
         let plan = large(10_000, repeat, duration_s);
-        let (ports, after) = at_once(&plan, LogoffScope::Session, (shares, kept));
+        let (ports, after) = at_once(&plan, LogoffScope::Session, shares, kept);
         assert_eq!(ports, wanted, "{repeat} {duration_s} {shares} {kept:?}");
         assert_eq!(after.is_empty(), ports <= 10_001, "{ports}");
     }
@@ -53,7 +53,7 @@ fn connections_for_log_ons_alone_are_counted() {
     plan.only_mut().workload = resolved("all-commands").only().workload.clone();
     plan.only_mut().outstanding = 4;
     let all = Carrier::Own(LogoffScope::Connection);
-    let ports = |plan: &Plan, logoff| at_once(plan, logoff, (1, PortReuse::No)).0;
+    let ports = |plan: &Plan, logoff| at_once(plan, logoff, 1, PortReuse::No).0;
     assert_eq!(ports(&plan, LogoffScope::Session), 1001);
     assert_eq!(ports(&plan, LogoffScope::Connection), 5001);
     assert_eq!(descriptors(&plan, all), descriptors(&plan, OWN) + 4000);

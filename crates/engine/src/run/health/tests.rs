@@ -161,7 +161,7 @@ fn the_share_of_others_is_what_neither_server_nor_generator_used() {
         }),
     };
     let others = |busy, window_s, used: &ServerCpuRecord| {
-        let users = CpuUsers::of(Locality::Here, (busy, window_s), &client, used);
+        let users = CpuUsers::of(Locality::Here, busy, window_s, &client, used);
         users.shares.map(|shares| shares.others)
     };
     let processes = used(CpuScope::Processes);

@@ -41,7 +41,10 @@ impl Workers {
     pub(super) async fn with_proxies(
         self,
         context: &Context<'_>,
-        (point, workers, report, started): (PointNumber, usize, Reports, Schedules),
+        point: PointNumber,
+        workers: usize,
+        report: Reports,
+        started: Schedules,
         exchange: &Arc<RecorderExchange>,
     ) -> Result<Self, RunError> {
         let mut all = self;

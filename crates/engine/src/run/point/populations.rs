@@ -73,7 +73,8 @@ pub(super) fn exchange_for(
 pub(super) fn population_records(
     context: &Context<'_>,
     populations: &[PopulationLoad],
-    (exchange, dropouts): (&RecorderExchange, Vec<Vec<Dropout>>),
+    exchange: &RecorderExchange,
+    dropouts: Vec<Vec<Dropout>>,
     observed: &Observed,
 ) -> Vec<PopulationRecord> {
     let names = context.plan.work.populations.iter();

@@ -120,7 +120,8 @@ impl Workers {
     /// that it has started.
     pub(super) async fn start(
         context: &Context<'_>,
-        (point, load): (PointNumber, PointLoad),
+        point: PointNumber,
+        load: PointLoad,
         populations: &[PopulationLoad],
         exchange: &Arc<RecorderExchange>,
     ) -> Result<(Self, (LoadGone, KeptSessions)), RunError> {
@@ -185,7 +186,8 @@ impl Workers {
                     begin,
                     plan.generator.setup_rate,
                     connections.sessions_per_connection,
-                    (number * hosts + host, wanted * hosts),
+                    number * hosts + host,
+                    wanted * hosts,
                 ),
                 cpu: cpus.get(number % cpus.len().max(1)).copied(),
                 exchange: Arc::clone(exchange),
@@ -199,8 +201,8 @@ impl Workers {
                 .spawn(move || work(assignment, &report, started));
             all = all.with(spawned).await?;
         }
-        let proxies = (point, wanted, report, started);
-        let all = all.with_proxies(context, proxies, exchange).await?;
+        let proxies = all.with_proxies(context, point, wanted, report, started, exchange);
+        let all = proxies.await?;
         Ok((all, (load_gone, kept)))
     }
 

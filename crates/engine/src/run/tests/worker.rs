@@ -158,13 +158,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let mut outcome = WorkerResult::default();
     let counts = thread::scope(|scope| {
         scope.spawn(|| seen.coordinate(&exchange));
-        let load = put_load_on(
-            &worker,
-            &shared,
-            (schedule, &schedules),
-            groups,
-            &mut outcome,
-        );
+        let load = put_load_on(&worker, &shared, schedule, &schedules, groups, &mut outcome);
         let mut load = pin!(load);
         let (counts, ended) = count(&runtime, load.as_mut(), &seen);
         cancel.cancel();
@@ -207,8 +201,10 @@ pub(super) async fn prepared(
     let site = site::site(
         plan,
         mix,
-        (endpoint, None),
-        (workspace.directory.clone(), workspace.salt),
+        endpoint,
+        None,
+        workspace.directory.clone(),
+        workspace.salt,
     );
     (workspace, site)
 }
@@ -228,7 +224,7 @@ pub(super) fn assignment(
         setup: SetupFailures::EndRun,
         enough: Arc::default(),
         groups: site.plan.sessions.connections.groups(0..2).collect(),
-        pace: SetupRate::new(clock::now(), None, 1, (0, 1)),
+        pace: SetupRate::new(clock::now(), None, 1, 0, 1),
         cpu: None,
         exchange: Arc::clone(exchange),
         number: 0,

@@ -95,14 +95,15 @@ impl NtlmProof {
         now: SystemTime,
     ) -> Self {
         let time = challenge.timestamp.unwrap_or_else(|| file_time(now));
-        Self::with(names, password, challenge, (time, random()))
+        Self::with(names, password, challenge, time, random())
     }
 
     pub(super) fn with(
         names: &NtlmNames,
         password: &str,
         challenge: &Challenge<'_>,
-        (time, own_challenge): ([u8; 8], [u8; 8]),
+        time: [u8; 8],
+        own_challenge: [u8; 8],
     ) -> Self {
         let key = ntowf_v2(names, password);
         let mut temp = vec![1, 1, 0, 0, 0, 0, 0, 0];
@@ -231,7 +232,7 @@ mod tests {
         message.extend_from_slice(&48u32.to_le_bytes());
         message.extend_from_slice(&target);
         let challenge = Challenge::decode(&message).unwrap();
-        let proof = NtlmProof::with(&names, "Password", &challenge, ([0; 8], [0xaa; 8]));
+        let proof = NtlmProof::with(&names, "Password", &challenge, [0; 8], [0xaa; 8]);
         assert_eq!(
             proof.nt_response[..16],
             hex("68cd0ab851e51c96aabc927bebef6a1c")

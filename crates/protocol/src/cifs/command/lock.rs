@@ -22,12 +22,7 @@ pub enum CifsLock {
 }
 
 /// Appends the body of a request for one range. A lock that is not free fails at once.
-pub fn encode_lock(
-    file: FileNumber,
-    what: CifsLock,
-    (offset, length): (u64, u64),
-    out: &mut Vec<u8>,
-) {
+pub fn encode_lock(file: FileNumber, what: CifsLock, offset: u64, length: u64, out: &mut Vec<u8>) {
     let (locks, unlocks) = match what {
         CifsLock::Unlock => (0u16, 1u16),
         CifsLock::Exclusive | CifsLock::Shared => (1, 0),
@@ -36,7 +31,7 @@ pub fn encode_lock(
         CifsLock::Shared => SHARED,
         CifsLock::Exclusive | CifsLock::Unlock => 0,
     };
-    encode_words(file, (LARGE_FILES | shared, 0), (unlocks, locks), out);
+    encode_words(file, LARGE_FILES | shared, 0, unlocks, locks, out);
     let mut range = [0u8; 22];
     range[0..2].copy_from_slice(&20u16.to_le_bytes());
     // The PID of the header, two bytes of padding, then both values with the high part first.
@@ -55,14 +50,16 @@ pub fn encode_release(file: FileNumber, level: OplockLevel, out: &mut Vec<u8>) {
         OplockLevel::LevelII => 1,
         _ => 0,
     };
-    encode_words(file, (OPLOCK_RELEASE, kept), (0, 0), out);
+    encode_words(file, OPLOCK_RELEASE, kept, 0, 0, out);
     out.extend_from_slice(&[0; 2]);
 }
 
 fn encode_words(
     file: FileNumber,
-    (kind, level): (u8, u8),
-    (unlocks, locks): (u16, u16),
+    kind: u8,
+    level: u8,
+    unlocks: u16,
+    locks: u16,
     out: &mut Vec<u8>,
 ) {
     let mut words = [0u8; 17];

@@ -161,7 +161,8 @@ pub(crate) enum LogonProof<'a> {
 /// Appends the body of a SESSION_SETUP_ANDX request.
 pub(crate) fn encode_session_setup(
     proof: LogonProof<'_>,
-    (max_mpx, session_key): (u16, u32),
+    max_mpx: u16,
+    session_key: u32,
     out: &mut Vec<u8>,
 ) {
     let start = out.len() - CIFS_HEADER_LEN;

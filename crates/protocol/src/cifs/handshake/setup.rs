@@ -376,10 +376,10 @@ fn log_on(
     proof: LogonProof<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), NoCredit> {
-    let repeated = (connection.negotiated().max_mpx, connection.session_key);
+    let (max_mpx, session_key) = (connection.negotiated().max_mpx, connection.session_key);
     let command = CifsCommand::SessionSetupAndX;
     connection.request(session, command, tag, out, |out| {
-        encode_session_setup(proof, repeated, out);
+        encode_session_setup(proof, max_mpx, session_key, out);
     })
 }
 

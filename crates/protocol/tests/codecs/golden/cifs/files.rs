@@ -273,12 +273,11 @@ fn closes_flushes_echoes_and_cancels() {
 
 #[test]
 fn locks() {
-    let range = (4_009_754_623, 4000);
     for (captured, what) in [
         (captured!("cifs", "lock-request"), CifsLock::Exclusive),
         (captured!("cifs", "unlock-request"), CifsLock::Unlock),
     ] {
-        let sent = body(|out| encode_lock(FileNumber(0x4a6b), what, range, out));
+        let sent = body(|out| encode_lock(FileNumber(0x4a6b), what, 4_009_754_623, 4000, out));
         // Each client has process ids of its own.
         assert_eq!(sent, changed(&captured, &[(19, &[1, 0])]));
     }

@@ -114,7 +114,7 @@ proptest! {
             (CifsLock::Shared, 0x11, (0, 1)),
             (CifsLock::Unlock, 0x10, (1, 0)),
         ][which];
-        let body = body(|out| encode_lock(FileNumber(file), what, (offset, length), out));
+        let body = body(|out| encode_lock(FileNumber(file), what, offset, length, out));
         let range = bytes_of(&body, 8);
         prop_assert_eq!((u16_at(&body, 5), body[7]), (file, kind));
         // The time limit: a range that is not free fails at once.
