@@ -12,9 +12,11 @@ pub const OPERATION_BYTES_MAX: u64 = 1 << 30;
 /// servers are known to grant. The server under test may grant less.
 pub const REQUEST_BYTES_MAX: u64 = 8 << 20;
 
-/// The largest number of files of one client, or of shared files. All are open at
-/// once.
-pub const FILES_MAX: u32 = 10_000;
+/// The largest number of files of one client, or of shared files.
+pub const FILES_MAX: u32 = 10_000_000;
+
+/// The largest number of files that a client holds open.
+pub const HELD_FILES_MAX: u32 = 10_000;
 
 /// The shortest window.
 pub const DURATION_MIN: Duration = Duration::from_millis(1);

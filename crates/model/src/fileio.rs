@@ -30,7 +30,7 @@ use thiserror::Error;
 
 use crate::access::Access;
 use crate::action::Action;
-use crate::bounds::{FILES_MAX, OPERATION_BYTES_MAX};
+use crate::bounds::{HELD_FILES_MAX, OPERATION_BYTES_MAX};
 use crate::units::{Size, format_duration};
 pub use manifest::{Contents, MANIFEST_BYTES_MAX, Manifest};
 pub use manifest::{FileioError, Prepared};
@@ -141,7 +141,7 @@ pub struct Fileio {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FileioProblem {
     /// There are no files, or too many.
-    #[error("there are {0} files: 1 to {FILES_MAX} are possible, all open at once")]
+    #[error("there are {0} files: 1 to {HELD_FILES_MAX} are possible, all open at once")]
     Files(u32),
     /// The requests have no bytes.
     #[error("requests of no bytes do nothing: give 1 or more")]
@@ -211,7 +211,7 @@ impl Fileio {
     /// The problem with the option.
     pub fn check(&self) -> Result<(), (&'static str, FileioProblem)> {
         use FileioProblem as P;
-        if !(1..=FILES_MAX).contains(&self.files) {
+        if !(1..=HELD_FILES_MAX).contains(&self.files) {
             return Err(("file_num", P::Files(self.files)));
         }
         if self.block.0 == 0 {

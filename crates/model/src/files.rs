@@ -1,10 +1,13 @@
 //! The files of a run: their number, sizes and names.
 
-use std::fmt::Write;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::tree::{Children, Tree};
 
 /// One file of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +78,28 @@ impl ScratchName {
     }
 }
 
+/// Appends `-f000.dat`, the part of a name after its owner.
+fn append_file_part(file: u32, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str("-f")?;
+    append_digits(file, 3, out)?;
+    out.write_str(".dat")
+}
+
+/// Appends a number with at least `least` digits, in fewer instructions than formatting takes.
+fn append_digits(number: u32, least: usize, out: &mut impl fmt::Write) -> fmt::Result {
+    let mut digits = [b'0'; 10];
+    let (mut first, mut rest) = (digits.len(), number);
+    while rest > 0 {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let first = first.min(digits.len() - least);
+    digits[first..]
+        .iter()
+        .try_for_each(|&digit| out.write_char(char::from(digit)))
+}
+
 fn is_number(digits: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -96,28 +121,101 @@ impl FileSet {
     /// Returns the bytes of all files of `clients` clients.
     #[must_use]
     pub fn bytes(&self, clients: u32) -> u64 {
+        if let Layout::Tree(tree) = &self.layout {
+            return if clients == 0 { 0 } else { tree.bytes() };
+        }
         u64::from(self.owners(clients))
             .saturating_mul(u64::from(self.count))
             .saturating_mul(self.size)
     }
 
-    /// Returns the name of a file in the target's folder: `c00001-f000.dat` for a
-    /// client's own file, `shared-f000.dat` for a shared one.
+    /// Returns the path of a file in the directory of the files: `c00001-f000.dat` for a
+    /// client's own file, `shared-f000.dat` for a shared one, or the path in a tree.
     #[must_use]
     pub fn file_name(&self, client: u32, file: u32) -> String {
         let mut name = String::new();
-        self.append_name(client, file, &mut name);
+        self.append_name(client, file, &mut name)
+            .unwrap_or_else(|_| unreachable!("a string takes any text"));
         name
     }
 
-    /// Appends the name that [`FileSet::file_name`] returns. It allocates only if `out` is too
-    /// small.
-    pub fn append_name(&self, client: u32, file: u32, out: &mut String) {
-        let written = match self.scope {
-            Scope::Private => write!(out, "c{client:05}-f{file:03}.dat"),
-            Scope::Shared => write!(out, "shared-f{file:03}.dat"),
-        };
-        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
+    /// Appends the path that [`FileSet::file_name`] returns.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_name(&self, client: u32, file: u32, out: &mut impl fmt::Write) -> fmt::Result {
+        match (&self.layout, self.scope) {
+            (Layout::Tree(tree), _) => tree.append_file(file, out),
+            (Layout::Flat, Scope::Private) => {
+                out.write_char('c')?;
+                append_digits(client, 5, out)?;
+                append_file_part(file, out)
+            }
+            (Layout::Flat, Scope::Shared) => {
+                out.write_str("shared")?;
+                append_file_part(file, out)
+            }
+        }
+    }
+
+    /// Returns the bytes of a file.
+    #[must_use]
+    pub fn size_of(&self, file: u32) -> u64 {
+        match &self.layout {
+            Layout::Flat => self.size,
+            Layout::Tree(tree) => tree.size(file),
+        }
+    }
+
+    /// Returns the number of directories, with the one that all others are in.
+    #[must_use]
+    pub fn directories(&self) -> u32 {
+        match &self.layout {
+            Layout::Flat => 1,
+            Layout::Tree(tree) => tree.directories(),
+        }
+    }
+
+    /// Returns the files and the directories in a directory. Flat files are in directory 0.
+    #[must_use]
+    pub fn children(&self, directory: u32) -> Children {
+        match &self.layout {
+            Layout::Flat => Children {
+                files: 0..self.count,
+                directories: 0..0,
+            },
+            Layout::Tree(tree) => tree.children(directory),
+        }
+    }
+
+    /// Returns the directory of a file.
+    #[must_use]
+    pub fn directory_of(&self, file: u32) -> u32 {
+        match &self.layout {
+            Layout::Flat => 0,
+            Layout::Tree(tree) => tree.directory_of(file),
+        }
+    }
+
+    /// Appends the path of a directory in the directory of the files. That of directory 0 is
+    /// empty.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_directory(&self, directory: u32, out: &mut impl fmt::Write) -> fmt::Result {
+        match &self.layout {
+            Layout::Flat => Ok(()),
+            Layout::Tree(tree) => tree.append_directory(directory, out),
+        }
+    }
+
+    /// Returns the tree, if the files are in one.
+    #[must_use]
+    pub fn tree(&self) -> Option<&Arc<Tree>> {
+        match &self.layout {
+            Layout::Flat => None,
+            Layout::Tree(tree) => Some(tree),
+        }
     }
 
     /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this
@@ -146,14 +244,53 @@ impl FileSet {
 }
 
 /// Files on the share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FileSet {
     /// Whether each client has files of its own.
     pub scope: Scope,
     /// Files per client, or in total when shared.
     pub count: u32,
-    /// Bytes in each file.
+    /// Bytes in each file; in a tree, in the largest that is possible.
     pub size: u64,
+    /// Where the files are.
+    #[serde(skip_serializing_if = "Layout::is_flat", rename = "tree")]
+    pub layout: Layout,
+}
+
+impl From<Arc<Tree>> for FileSet {
+    fn from(tree: Arc<Tree>) -> Self {
+        Self {
+            scope: Scope::Shared,
+            count: tree.files(),
+            size: tree.largest(),
+            layout: Layout::Tree(tree),
+        }
+    }
+}
+
+/// Where the files of a run are. Names and sizes are a function of the number of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Layout {
+    /// All are in one directory and have the same size.
+    #[default]
+    Flat,
+    /// They are in a tree of directories, which all clients share.
+    Tree(Arc<Tree>),
+}
+
+impl Layout {
+    const fn is_flat(&self) -> bool {
+        matches!(self, Self::Flat)
+    }
+}
+
+impl Serialize for Layout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Flat => serializer.serialize_none(),
+            Self::Tree(tree) => tree.shape().serialize(serializer),
+        }
+    }
 }
 
 /// Which clients work on a file.
@@ -177,6 +314,7 @@ mod tests {
             scope,
             count: 3,
             size: 1 << 20,
+            layout: Layout::Flat,
         }
     }
 
@@ -201,10 +339,15 @@ mod tests {
         let before = path.as_ptr();
         for scope in [Scope::Private, Scope::Shared] {
             let set = files(scope);
-            for (client, file) in [(0, 0), (99_999, 999), (u32::MAX, u32::MAX)] {
+            for (client, file) in [(0, 0), (99_999, 999), (7, 1000), (u32::MAX, u32::MAX)] {
+                let name = match scope {
+                    Scope::Private => format!("c{client:05}-f{file:03}.dat"),
+                    Scope::Shared => format!("shared-f{file:03}.dat"),
+                };
+                assert_eq!(set.file_name(client, file), name);
                 path.clear();
                 path.push_str("smbench\\");
-                set.append_name(client, file, &mut path);
+                set.append_name(client, file, &mut path).unwrap();
                 assert_eq!(path, format!("smbench\\{}", set.file_name(client, file)));
             }
         }

@@ -43,6 +43,7 @@ pub mod spec;
 pub mod steadiness;
 pub mod target;
 pub mod trace;
+pub mod tree;
 pub mod units;
 pub mod url;
 pub mod work;

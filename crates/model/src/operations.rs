@@ -26,7 +26,6 @@ mod own;
 #[doc(hidden)]
 pub mod pattern;
 pub mod replay;
-mod shares;
 
 use std::sync::Arc;
 

@@ -196,7 +196,7 @@ impl Plan {
 
     /// Returns the files that these clients work on, and no client before them.
     pub fn files_of(&self, clients: Range<u32>) -> impl Iterator<Item = WorkFile> + use<> {
-        let files = self.only().workload.files;
+        let files = &self.only().workload.files;
         let there = if self.only().workload.uses_files() {
             clients
         } else {

@@ -5,6 +5,9 @@
 //! variant 13). Its n-th output is therefore a hash of the seed and n. Each output
 //! can be computed without those before it. It passes BigCrush.
 
+pub(crate) mod shares;
+pub(crate) mod zipf;
+
 /// The increment of the state: 2^64 divided by the golden ratio, made odd.
 pub const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -28,6 +31,31 @@ pub const fn draw(key: u64, position: u64) -> u64 {
 #[inline]
 pub const fn below(draw: u64, bound: u64) -> u64 {
     ((draw as u128 * bound as u128) >> 64) as u64
+}
+
+/// The random numbers of one choice, for which several may be needed.
+pub(crate) struct Draws {
+    key: u64,
+    position: u64,
+}
+
+impl Draws {
+    /// Returns the numbers of this key, from the first.
+    pub(crate) const fn new(key: u64) -> Self {
+        Self { key, position: 0 }
+    }
+
+    /// Returns the next number.
+    pub(crate) const fn next(&mut self) -> u64 {
+        let drawn = draw(self.key, self.position);
+        self.position += 1;
+        drawn
+    }
+
+    /// Returns a number from 0 to less than 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
 }
 
 #[cfg(test)]

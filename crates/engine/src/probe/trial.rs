@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use smbench_model::Nanos;
-use smbench_model::files::{FileSet, Scope};
+use smbench_model::files::{FileSet, Layout, Scope};
 use smbench_protocol::command::close::CloseRequest;
 use smbench_protocol::command::create::{
     CreateRequest, CreateResponse, Disposition, OplockLevel, access, options,
@@ -140,6 +140,7 @@ async fn on_a_file(directory: &str, session: &mut Session) -> Result<Trials, Ses
         scope: Scope::Private,
         count: 1,
         size: u64::from(WRITE_LEN),
+        layout: Layout::Flat,
     };
     // A name that a later clean-up recognises as the engine's own.
     let path = join(directory, &files.file_name(0, 0));

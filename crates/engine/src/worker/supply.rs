@@ -299,7 +299,7 @@ impl<T: Streams> Foreign<T> {
             streams,
             bounds: Arc::new(Bounds {
                 mix: Arc::clone(mix),
-                files: plan.only().workload.files,
+                files: plan.only().workload.files.clone(),
                 largest_read: plan.largest_of(Direction::Read),
                 largest_write: plan.largest_of(Direction::Write),
                 unit: match plan.only().verify {

@@ -3,11 +3,8 @@
 
 use serde::Serialize;
 
-use crate::random::{below, draw};
-
-/// The largest number of draws for one request. A rejected draw is repeated. In
-/// practice a handful of draws is enough.
-const REJECTIONS_MAX: u32 = 64;
+use crate::random::zipf::Zipf;
+use crate::random::{Draws, below, draw};
 
 /// The distribution of requests over the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -117,25 +114,6 @@ enum SpreadShape {
     Zipf(Zipf),
 }
 
-/// The random numbers of one request.
-struct Draws {
-    key: u64,
-    position: u64,
-}
-
-impl Draws {
-    const fn next(&mut self) -> u64 {
-        let drawn = draw(self.key, self.position);
-        self.position += 1;
-        drawn
-    }
-
-    /// Returns a number from 0 to less than 1.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
 impl Picker {
     pub(super) fn new(spread: RequestSpread, key: u64, items: u64) -> Self {
         let shape = match spread {
@@ -164,10 +142,7 @@ impl Picker {
 
     /// Returns the item, from 0, of request `number`.
     pub(super) fn pick(&self, number: u64) -> u64 {
-        let mut draws = Draws {
-            key: draw(self.key, number),
-            position: 0,
-        };
+        let mut draws = Draws::new(draw(self.key, number));
         match &self.shape {
             SpreadShape::Uniform => below(draws.next(), self.items),
             SpreadShape::Gaussian(iterations) => self.scaled(mean(&mut draws, *iterations)),
@@ -196,76 +171,6 @@ impl Picker {
 
 fn mean(draws: &mut Draws, of: u32) -> f64 {
     (0..of).map(|_| draws.unit()).sum::<f64>() / f64::from(of)
-}
-
-/// Rejection-inversion (Hoermann, Derflinger: "Rejection-inversion to generate
-/// variates from monotone discrete distributions", TOMACS 6.3, 1996). A number
-/// under the curve x^-q is drawn by inversion and rounded. It is rejected with the
-/// probability by which the curve differs from its steps.
-#[derive(Clone, Debug, PartialEq)]
-struct Zipf {
-    items: f64,
-    exponent: f64,
-    /// The area up to the end of the first step, minus the step.
-    from: f64,
-    /// The area up to the end.
-    to: f64,
-    /// A distance to the middle of the step, below which no draw is rejected.
-    sure: f64,
-}
-
-impl Zipf {
-    fn new(items: u64, exponent: f64) -> Self {
-        let mut zipf = Self {
-            items: items as f64,
-            exponent,
-            from: 0.0,
-            to: 0.0,
-            sure: 0.0,
-        };
-        zipf.from = zipf.area(1.5) - 1.0;
-        zipf.to = zipf.area(zipf.items + 0.5);
-        zipf.sure = 2.0 - zipf.at_area(zipf.area(2.5) - zipf.step(2.0));
-        zipf
-    }
-
-    fn step(&self, x: f64) -> f64 {
-        x.powf(-self.exponent)
-    }
-
-    /// The integral of x^-q from 1.
-    fn area(&self, x: f64) -> f64 {
-        let slope = 1.0 - self.exponent;
-        if slope.abs() < 1e-9 {
-            x.ln()
-        } else {
-            (slope * x.ln()).exp_m1() / slope
-        }
-    }
-
-    /// Returns the inverse of `area`.
-    fn at_area(&self, area: f64) -> f64 {
-        let slope = 1.0 - self.exponent;
-        if slope.abs() < 1e-9 {
-            area.exp()
-        } else {
-            // Rounding may give a root of a value slightly below zero.
-            ((area * slope).max(-1.0).ln_1p() / slope).exp()
-        }
-    }
-
-    fn pick(&self, draws: &mut Draws) -> u64 {
-        let mut rank = 1.0;
-        for _ in 0..REJECTIONS_MAX {
-            let area = self.to + draws.unit() * (self.from - self.to);
-            let x = self.at_area(area);
-            rank = x.round().clamp(1.0, self.items);
-            if rank - x <= self.sure || area >= self.area(rank + 0.5) - self.step(rank) {
-                break;
-            }
-        }
-        rank as u64 - 1
-    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::pattern::PatternLines;
-use super::shares::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
 use crate::access::Access;
 use crate::action::{Action, Range};
 use crate::files::{FileSet, Scope};
 use crate::kind::OpKind;
+use crate::random::shares::{CERTAIN, thresholds};
 use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::workload::{Requests, Workload, is_reader};
 
@@ -155,7 +155,7 @@ impl Mix {
                 .map(|size| RequestSize::of(size.size, &workload.files))
                 .collect(),
             access: workload.access,
-            files: workload.files,
+            files: workload.files.clone(),
         };
         let roles = match workload.requests {
             Requests::Divided { readers_percent } => Some(Roles {
@@ -239,6 +239,13 @@ impl Mix {
             offset,
             length,
         })
+    }
+
+    /// Returns the files worked on.
+    #[inline]
+    #[must_use]
+    pub const fn files(&self) -> &FileSet {
+        &self.files
     }
 
     /// Returns every action that can occur. [`Operation::action`] is an index of

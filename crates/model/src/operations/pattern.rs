@@ -5,12 +5,12 @@
 //! The beginnings of bursts, and the offsets of sequential requests, are folds over
 //! the earlier ones.
 
-use super::shares::{CERTAIN, thresholds};
 use super::{Cursor, Operation};
 use crate::Nanos;
 use crate::access::AccessLine;
 use crate::files::FileSet;
 use crate::kind::OpKind;
+use crate::random::shares::{CERTAIN, thresholds};
 use crate::random::{below, draw};
 
 /// The lines of a pattern, prepared for drawing.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::access::SizeWeight;
-use crate::files::Scope;
+use crate::files::{Layout, Scope};
 use crate::limits::Limits;
 use crate::plan::Plan;
 use crate::profile::Profile;
@@ -67,6 +67,7 @@ fn workload(access: Access, scope: Scope, count: u32) -> Workload {
             scope,
             count,
             size: 16_384,
+            layout: Layout::Flat,
         },
     }
 }
@@ -300,7 +301,7 @@ prop_compose! {
                 .collect(),
             requests: data(read_percent, flush_every_writes),
             access,
-            files: FileSet { scope, count, size: u64::from(largest) + room },
+            files: FileSet { scope, count, size: u64::from(largest) + room, layout: Layout::Flat },
         }
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::access::PATTERN_LINES_MAX;
 use crate::bounds::{
-    FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX,
+    FILES_MAX, HELD_FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX,
+    VERIFY_MEMORY_MAX,
 };
 use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
@@ -196,6 +197,11 @@ pub enum Problem {
     /// There are more files than a client can hold open.
     #[error("the file count is {0}: at most {FILES_MAX} are possible")]
     TooManyFiles(u32),
+    /// There are too many files for clients that hold all of them open.
+    #[error(
+        "the file count is {0}: at most {HELD_FILES_MAX} are possible where operations work on open files"
+    )]
+    TooManyHeldFiles(u32),
     /// The files are too large together.
     #[error("the files are too large: {clients} clients would need 2^63 bytes or more")]
     FilesTooLarge {

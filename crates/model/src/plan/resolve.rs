@@ -18,10 +18,11 @@ use std::time::Duration;
 use super::Plan;
 use super::problem::rounded;
 use crate::access::{Access, SizeWeight, Split};
-use crate::bounds::{FILES_MAX, OPERATION_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
+use crate::action::Action;
+use crate::bounds::{FILES_MAX, HELD_FILES_MAX, OPERATION_BYTES_MAX, SIZES_MAX, VERIFY_MEMORY_MAX};
 use crate::contents::block::BLOCK_BYTES;
 use crate::contents::{Verify, verify};
-use crate::files::{FileSet, Scope};
+use crate::files::{FileSet, Layout, Scope};
 use crate::generator::Generator;
 use crate::limits::Limits;
 use crate::lists::rates::RateList;
@@ -118,6 +119,7 @@ impl Plan {
         };
         let checked = plan.check_numbers();
         checked.map_err(|(option, problem)| written.in_option(option, problem))?;
+        written.check_held(&plan.only().workload)?;
         written.check_replay(&plan)?;
         written.check_fileio(&plan)?;
         written.check_driver(&plan)?;
@@ -230,6 +232,7 @@ impl PlanSources<'_> {
                 .or(spec.size)
                 .unwrap_or(Size(1 << 20))
                 .0,
+            layout: Layout::Flat,
         };
         match files.count {
             0 => Err(self.in_profile(Problem::NoFiles)),
@@ -316,6 +319,15 @@ impl PlanSources<'_> {
                 }),
             }),
         }
+    }
+
+    /// Checks that clients can hold open the files that their operations work on.
+    fn check_held(&self, workload: &Workload) -> Result<(), PlanError> {
+        let count = workload.files.count;
+        if count > HELD_FILES_MAX && workload.actions().iter().any(Action::holds_file) {
+            return Err(self.in_profile(Problem::TooManyHeldFiles(count)));
+        }
+        Ok(())
     }
 
     fn check_share(&self, plan: &Plan) -> Result<(), PlanError> {

@@ -42,7 +42,7 @@ pub(super) struct Requested<'a> {
     readers_percent: Option<f64>,
     access: Access,
     flush_every_writes: Option<u32>,
-    files: FileSet,
+    files: &'a FileSet,
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<&'a [WeightedAction]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             readers_percent,
             access: workload.access,
             flush_every_writes: workload.flush_every_writes(),
-            files: workload.files,
+            files: &workload.files,
             operations,
             pattern: workload.pattern(),
             trace: workload.replay().map(|replay| replay.recording.digest()),

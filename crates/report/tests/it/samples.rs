@@ -10,7 +10,7 @@ use smbench_model::action::QueryClass;
 use smbench_model::action::{Action, WeightedAction};
 use smbench_model::contents::Verify;
 use smbench_model::cpu::{CpuScope, CpuSource, ServerCpuRecord, ServerCpuUse};
-use smbench_model::files::{FileSet, Scope};
+use smbench_model::files::{FileSet, Layout, Scope};
 use smbench_model::generator::{DriverKind, Generator, Pinning};
 use smbench_model::kind::OpKind;
 use smbench_model::limits::Limits;
@@ -59,6 +59,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
                         scope: Scope::Private,
                         count: 1,
                         size: 1 << 20,
+                        layout: Layout::Flat,
                     },
                 },
                 clients: load_points.to_vec(),

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use smbench_model::contents::block::{BLOCK_BYTES, Salt};
 use smbench_model::fileio::{Contents, Fileio, FileioError, Prepared, TestMode};
-use smbench_model::files::{FileSet, Scope, WorkFile};
+use smbench_model::files::{FileSet, Layout, Scope, WorkFile};
 use smbench_model::units::Size;
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::Disposition;
@@ -53,6 +53,7 @@ fn files(test: &Fileio) -> FileSet {
         scope: Scope::Shared,
         count: test.files,
         size: test.file_bytes(),
+        layout: Layout::Flat,
     }
 }
 
@@ -91,7 +92,7 @@ pub(crate) async fn prepare_kept(
     let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
     if contents == Contents::MayHaveHoles {
         // Sizes show the progress again only when the files are empty.
-        workspace.empty(files, cancel).await?;
+        workspace.empty(files.clone(), cancel).await?;
     }
     write_manifest(&mut workspace, test, Contents::Whole).await?;
     let prepared = Prepared {

@@ -37,7 +37,7 @@ impl Workspace {
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
-        let mut files = plan.only().workload.files;
+        let mut files = plan.only().workload.files.clone();
         let fileio = plan.only().workload.fileio();
         if fileio.is_some_and(|test| test.mode == TestMode::SeqWr) {
             // In this mode the test itself writes the files.

@@ -80,7 +80,7 @@ mod tests {
     use std::time::Duration;
 
     use smbench_model::access::{Access, AccessLine};
-    use smbench_model::files::{FileSet, Scope};
+    use smbench_model::files::{FileSet, Layout, Scope};
     use smbench_model::operations::client_key;
     use smbench_model::workload::{Requests, Workload};
 
@@ -105,6 +105,7 @@ mod tests {
                 scope: Scope::Private,
                 count: 1,
                 size: 4096,
+                layout: Layout::Flat,
             },
         };
         Bursts::new(&Mix::new(&workload), client_key(1, 0), Nanos(1000))

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::contents::block::append;
+use crate::files::Layout;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 const BLOCKS: u64 = 4;
@@ -26,6 +27,7 @@ fn files(scope: Scope) -> FileSet {
         scope,
         count: 2,
         size: BLOCKS * BLOCK,
+        layout: Layout::Flat,
     }
 }
 

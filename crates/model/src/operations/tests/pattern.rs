@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{drawn_operation, plan, take};
 use crate::Nanos;
 use crate::access::{Access, AccessLine};
-use crate::files::{FileSet, Scope};
+use crate::files::{FileSet, Layout, Scope};
 use crate::kind::OpKind;
 use crate::operations::pattern::{PatternStep, Walk};
 use crate::operations::{Mix, OpStream, Operation, client_key};
@@ -41,6 +41,7 @@ fn pattern(lines: &[AccessLine], file: u64) -> Workload {
             scope: Scope::Private,
             count: 1,
             size: file,
+            layout: Layout::Flat,
         },
     }
 }

@@ -4,7 +4,7 @@
 use super::{PlanSources, on_command_line};
 use crate::access::SizeWeight;
 use crate::fileio::{Fileio, FileioProblem};
-use crate::files::{FileSet, Scope};
+use crate::files::{FileSet, Layout, Scope};
 use crate::plan::{Plan, PlanError, Problem};
 use crate::workload::{Requests, Workload};
 
@@ -24,6 +24,7 @@ impl PlanSources<'_> {
                 scope: Scope::Shared,
                 count: test.files,
                 size: test.file_bytes(),
+                layout: Layout::Flat,
             },
             requests: Requests::Fileio(test.clone()),
         })

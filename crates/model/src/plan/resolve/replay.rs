@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::PlanSources;
 use crate::access::Access;
 use crate::contents::Verify;
-use crate::files::{FileSet, Scope};
+use crate::files::{FileSet, Layout, Scope};
 use crate::load::LoadModel;
 use crate::plan::{Plan, PlanError, Problem};
 use crate::trace::Recording;
@@ -69,6 +69,7 @@ impl PlanSources<'_> {
                 scope: Scope::Private,
                 count: recording.files_per_client(),
                 size: 0,
+                layout: Layout::Flat,
             },
             requests: Requests::Replay(Replay {
                 recording,

@@ -281,7 +281,11 @@ fn a_profile_that_cannot_run_is_refused_in_a_line() {
         ),
         (
             "read_percent = 80\nfiles.count = 10001",
-            "the file count is 10001: at most 10000 are possible",
+            "the file count is 10001: at most 10000 are possible where operations work on open files",
+        ),
+        (
+            "read_percent = 80\nfiles.count = 10000001",
+            "the file count is 10000001: at most 10000000 are possible",
         ),
     ] {
         let found = refusal(text, &RunOptions::default());

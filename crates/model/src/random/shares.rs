@@ -2,10 +2,10 @@
 
 /// The scaled probability of 100 %. Draws of 63 bits are compared with scaled
 /// probabilities, so that 0 % never happens and 100 % always happens.
-pub(super) const CERTAIN: u64 = 1 << 63;
+pub(crate) const CERTAIN: u64 = 1 << 63;
 
 /// Returns the sums of shares of `total`, scaled for comparison with draws.
-pub(super) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
+pub(crate) fn thresholds(shares: impl Iterator<Item = f64>, total: f64) -> Vec<u64> {
     let mut sum = 0.0;
     let mut below: Vec<u64> = shares
         .map(|share| {
