@@ -1,9 +1,11 @@
 //! What every driver does before the load: names, rights and entries that must exist.
 
+use std::ops::Range;
+
 use smbench_model::action::{
     Action, CreateParameters, CreateSubject, QueryClass, SetClass, dialect_needed,
 };
-use smbench_model::files::ScratchName;
+use smbench_model::files::{FileSet, ScratchName};
 use smbench_model::kind::OpKind;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
@@ -162,15 +164,60 @@ pub(super) fn path(site: &Site, name: &str) -> String {
     format!(r"{}\{name}", site.directory)
 }
 
-/// Returns the paths of a client's files; none if no action holds or opens a file.
-pub(super) fn file_paths(site: &Site, client: u32) -> Vec<String> {
-    let needs_file = |action: &Action| action.holds_file() || action.opens_file();
-    if !site.mix.actions().iter().any(needs_file) {
-        return Vec::new();
+/// Returns the path of a client's file.
+pub(super) fn file_path(site: &Site, client: u32, file: u32) -> String {
+    path(site, &site.plan.file_name(client, file))
+}
+
+/// Returns the numbers of the files that clients hold open during the load; none if no action
+/// works on an open file.
+pub(super) fn held_files(site: &Site) -> Range<u32> {
+    if site.mix.actions().iter().any(Action::holds_file) {
+        0..site.plan.only().workload.files.count
+    } else {
+        0..0
     }
-    (0..site.plan.only().workload.files.count)
-        .map(|file| path(site, &site.plan.file_name(client, file)))
-        .collect()
+}
+
+/// The path of one file of a client at a time, encoded for a request. Paths are made when they
+/// are needed, so that no client stores one for each of its files.
+pub(super) struct FilePath {
+    client: u32,
+    path: WireName,
+    /// Bytes of the path before the name.
+    stem: usize,
+    /// File that the path leads to.
+    file: u32,
+}
+
+impl FilePath {
+    pub(super) fn new(site: &Site, client: u32) -> Result<Self, SessionError> {
+        let file = 0;
+        let text = file_path(site, client, file);
+        let name = |text: &str| {
+            WireName::new(text).map_err(|_| SessionError::Path {
+                doing: format!("open '{text}'"),
+            })
+        };
+        Ok(Self {
+            client,
+            stem: name(&path(site, ""))?.as_bytes().len(),
+            path: name(&text)?,
+            file,
+        })
+    }
+
+    /// Returns the path of a file.
+    pub(super) fn of(&mut self, files: &FileSet, file: u32) -> &WireName {
+        if self.file != file {
+            self.path.truncate(self.stem);
+            files
+                .append_name(self.client, file, &mut self.path)
+                .unwrap_or_else(|_| unreachable!("the plan bounds the length of names"));
+            self.file = file;
+        }
+        &self.path
+    }
 }
 
 pub(super) fn wire_names(paths: &[String]) -> Result<Box<[WireName]>, SessionError> {

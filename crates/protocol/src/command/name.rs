@@ -81,6 +81,11 @@ impl WireName {
         Ok(())
     }
 
+    /// Shortens the name to its first `len` bytes on the wire.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
     /// Returns the name as it lies on the wire.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -91,6 +96,26 @@ impl WireName {
     pub(crate) fn wire_len(&self) -> u16 {
         // The cast is safe, because `set` has checked the length.
         self.0.len() as u16
+    }
+}
+
+/// Appends text. Fails if the name gets too long for its length field; the part that fits may
+/// be appended then.
+impl fmt::Write for WireName {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|char| self.write_char(char))
+    }
+
+    #[inline]
+    fn write_char(&mut self, char: char) -> fmt::Result {
+        if self.0.len() + 2 * char.len_utf16() > usize::from(u16::MAX) {
+            return Err(fmt::Error);
+        }
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            self.0.extend_from_slice(&unit.to_le_bytes());
+        }
+        Ok(())
     }
 }
 
@@ -131,6 +156,8 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     #[test]
@@ -192,5 +219,20 @@ mod tests {
     #[test]
     fn what_is_no_text_is_replaced() {
         assert_eq!(decode(&[0x41, 0, 0x34, 0xD8, 0x42, 0, 0x43]), "A\u{FFFD}B");
+    }
+
+    #[test]
+    fn text_is_appended_and_cut_again() {
+        let mut name = WireName::new(r"a\b").unwrap();
+        let stem = name.as_bytes().len();
+        for end in ["1.dat", "é𝄞", ""] {
+            name.truncate(stem);
+            name.write_str(end).unwrap();
+            assert_eq!(name, WireName::new(&format!(r"a\b{end}")).unwrap());
+        }
+        let longest = "n".repeat(32_767);
+        assert!(name.write_str(&longest).is_err());
+        assert_eq!(name.as_bytes().len(), 65_534);
+        assert_eq!(name.write_char('n'), Err(fmt::Error));
     }
 }

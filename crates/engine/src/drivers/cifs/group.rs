@@ -17,6 +17,7 @@ use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::smb::session::cifs::CifsSession;
@@ -50,8 +51,8 @@ pub(crate) struct CifsClient {
     pub(super) session: SessionIndex,
     /// Open files, private or shared; empty if no action uses them.
     pub(super) files: Box<[FileNumber]>,
-    /// Paths of the files; empty if no action opens them.
-    pub(super) paths: Box<[WireName]>,
+    /// Path of a file; `None` if no action opens files.
+    pub(super) path: Option<FilePath>,
     /// The run's directory, if any action uses it.
     pub(super) directory: FileNumber,
 }

@@ -214,9 +214,14 @@ impl CifsGroup<CifsMix> {
     }
 
     fn create(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {
-        let action = self.encoder.mix.action(&call.operation);
+        let mix = &self.encoder.mix;
+        let action = mix.action(&call.operation);
         let name = match create::name(action) {
-            Name::File => &self.held[call.member].paths[call.operation.file as usize],
+            Name::File => {
+                let path = self.held[call.member].path.as_mut();
+                path.unwrap_or_else(|| unreachable!("the actions open files"))
+                    .of(mix.files(), call.operation.file)
+            }
             Name::Scratch(name) => &self.places[call.slot as usize].paths[name as usize],
         };
         let mut request = create::request(action, name, &[]);

@@ -10,7 +10,8 @@ use smbench_protocol::command::create::{CreateRequest, OplockLevel, options};
 
 use super::group::{CifsClient, CifsPlace, oplock_of};
 use crate::drivers::prepare::{
-    check_dialect, file_paths, held_access, is_plain, make_kept, open_directory, path, wire_names,
+    FilePath, check_dialect, file_path, held_access, held_files, is_plain, make_kept,
+    open_directory, path, wire_names,
 };
 use crate::drivers::requests::recorded::wire_name;
 use crate::drivers::site::Site;
@@ -27,32 +28,30 @@ pub(super) async fn hold(
 ) -> Result<CifsClient, SessionError> {
     let actions = site.mix.actions();
     check_dialect(actions, Dialect::Cifs, || session.share())?;
-    let paths = file_paths(site, client);
     let mut files = Vec::new();
-    if actions.iter().any(Action::holds_file) {
-        let caching = site.plan.sessions.caching;
-        for path in &paths {
-            let request = CreateRequest {
-                options: options::FILE_NON_DIRECTORY_FILE,
-                oplock: oplock_of(caching),
-                ..CreateRequest::open(path.as_str(), held_access(actions))
-            };
-            let doing = format!("open file '{path}'");
-            let created = session.create(&doing, &request).await?;
-            if caching != Caching::None {
-                oplocks.push((created.file, created.oplock));
-                granted.push(Caching::granted(created.oplock, None));
-            }
-            files.push(created.file);
+    let caching = site.plan.sessions.caching;
+    for file in held_files(site) {
+        let path = file_path(site, client, file);
+        let request = CreateRequest {
+            options: options::FILE_NON_DIRECTORY_FILE,
+            oplock: oplock_of(caching),
+            ..CreateRequest::open(path.as_str(), held_access(actions))
+        };
+        let doing = format!("open file '{path}'");
+        let created = session.create(&doing, &request).await?;
+        if caching != Caching::None {
+            oplocks.push((created.file, created.oplock));
+            granted.push(Caching::granted(created.oplock, None));
         }
+        files.push(created.file);
     }
     Ok(CifsClient {
         session: session.current,
         files: files.into_boxed_slice(),
-        paths: if actions.iter().any(Action::opens_file) {
-            wire_names(&paths)?
+        path: if actions.iter().any(Action::opens_file) {
+            Some(FilePath::new(site, client)?)
         } else {
-            Box::default()
+            None
         },
         directory: if actions.iter().any(Action::holds_directory) {
             number_of(open_directory(session, &site.directory).await?)

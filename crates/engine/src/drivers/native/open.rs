@@ -13,7 +13,8 @@ use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::state::{ClientSession, SlotObjects};
 use crate::drivers::prepare::{
-    check_dialect, file_paths, held_access, is_plain, make_kept, open_directory, path, wire_names,
+    FilePath, check_dialect, file_path, held_access, held_files, is_plain, make_kept,
+    open_directory, path, wire_names,
 };
 use crate::drivers::site::Site;
 use crate::smb::session::caching::{Object, Oplock};
@@ -35,21 +36,17 @@ pub(super) async fn hold(
     let mut held = ClientSession {
         session: index,
         files: Box::default(),
-        paths: Box::default(),
+        path: None,
         resume_keys: Box::default(),
         directory: FileId::default(),
     };
     let mut granted = Vec::new();
-    let paths = file_paths(site, client);
-    if actions.iter().any(Action::holds_file) {
-        let rights = held_access(actions);
-        held.files = open_files(session, index, member, &paths, rights, &mut granted).await?;
-    }
+    held.files = open_files(site, client, session, (index, member), &mut granted).await?;
     if actions.iter().any(Action::opens_file) {
-        held.paths = wire_names(&paths)?;
+        held.path = Some(FilePath::new(site, client)?);
     }
     if actions.contains(&Action::CopyChunk) {
-        held.resume_keys = resume_keys(session, &held.files, &paths).await?;
+        held.resume_keys = resume_keys(site, client, session, &held.files).await?;
     }
     if actions.iter().any(Action::holds_directory) {
         held.directory = open_directory(session, &site.directory).await?;
@@ -98,15 +95,16 @@ pub(super) async fn places(
 /// Opens the files. If caching is requested, the caching granted for each file is
 /// added to `granted`.
 async fn open_files(
+    site: &Site,
+    client: u32,
     session: &mut Session,
-    index: SessionIndex,
-    member: usize,
-    paths: &[String],
-    desired_access: u32,
+    (index, member): (SessionIndex, usize),
     granted: &mut Vec<Caching>,
 ) -> Result<Box<[FileId]>, SessionError> {
-    let mut files = Vec::with_capacity(paths.len());
-    for (file, path) in (0..).zip(paths) {
+    let desired_access = held_access(site.mix.actions());
+    let mut files = Vec::with_capacity(held_files(site).len());
+    for file in held_files(site) {
+        let path = file_path(site, client, file);
         let (oplock, lease) = session.cache.request(member, Object::File(file));
         let (created, contexts) = session
             .create_with(
@@ -115,7 +113,7 @@ async fn open_files(
                     options: options::FILE_NON_DIRECTORY_FILE,
                     oplock,
                     contexts: lease.as_slice(),
-                    ..CreateRequest::open(path, desired_access)
+                    ..CreateRequest::open(path.as_str(), desired_access)
                 },
             )
             .await?;
@@ -136,12 +134,14 @@ async fn open_files(
 
 /// Requests the resume key of each file as the source of copies.
 async fn resume_keys(
+    site: &Site,
+    client: u32,
     session: &mut Session,
     files: &[FileId],
-    paths: &[String],
 ) -> Result<Box<[ResumeKey]>, SessionError> {
     let mut keys = Vec::with_capacity(files.len());
-    for (&file_id, path) in files.iter().zip(paths) {
+    for (file, &file_id) in (0..).zip(files) {
+        let path = file_path(site, client, file);
         let doing = format!("get ready to copy file '{path}'");
         let request = IoctlRequest {
             code: fsctl::FSCTL_SRV_REQUEST_RESUME_KEY,

@@ -231,7 +231,7 @@ impl GroupState<MixEncoder> {
         let (name, object) = match create::name(action) {
             Name::File => {
                 let file = call.operation.file;
-                let name = &self.held[call.member].paths[file as usize];
+                let name = self.held[call.member].path(mix.files(), file);
                 (name, Object::File(file))
             }
             Name::Scratch(name) => {
@@ -335,9 +335,10 @@ impl GroupState<MixEncoder> {
 
     /// Encodes CREATE, another request and CLOSE in one frame.
     fn frame(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
-        let (tag, action) = (to.tag, self.action(call));
+        let (tag, mix) = (to.tag, &self.encoder.mix);
+        let action = mix.action(&call.operation);
         let negotiated = *to.connection.negotiated();
-        let name = &self.held[call.member].paths[call.operation.file as usize];
+        let name = self.held[call.member].path(mix.files(), call.operation.file);
         to.frame(&create::request(action, name, &[]), |chain| match action {
             Action::CreateReadClose => chain.read(tag, &read(FileId::RELATED, &call.operation, 0)),
             Action::CreateQueryClose { class } => {

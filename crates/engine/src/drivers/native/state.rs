@@ -1,5 +1,6 @@
 //! State of the clients of a group and of their slots. Not here: what changes it.
 
+use smbench_model::files::FileSet;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
@@ -7,6 +8,7 @@ use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
 
+use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
 use crate::smb::session::caching::Cache;
 
@@ -33,8 +35,8 @@ pub(crate) struct ClientSession {
     pub(super) session: SessionIndex,
     /// Open files, private or shared; empty if no action uses them.
     pub(super) files: Box<[FileId]>,
-    /// Paths of the files; empty if no action opens them.
-    pub(super) paths: Box<[WireName]>,
+    /// Path of a file; `None` if no action opens files.
+    pub(super) path: Option<FilePath>,
     /// Resume keys of the files as sources of copies; empty if no action copies.
     pub(super) resume_keys: Box<[ResumeKey]>,
     /// The run's directory, if any action uses it.
@@ -82,6 +84,15 @@ pub(super) enum RenewalWait {
     Answer,
     /// A credit for the next request.
     Credit,
+}
+
+impl ClientSession {
+    /// Returns the path of a file that an action opens.
+    pub(super) fn path(&mut self, files: &FileSet, file: u32) -> &WireName {
+        let path = self.path.as_mut();
+        path.unwrap_or_else(|| unreachable!("the actions open files"))
+            .of(files, file)
+    }
 }
 
 /// Returns the member to which this session belongs.

@@ -13,7 +13,7 @@ use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::{self, Link};
 use super::{Caller, Made, Running};
 use crate::drivers::driver::Call;
-use crate::drivers::prepare::{held_access, kept};
+use crate::drivers::prepare::{file_path, held_access, held_files, kept};
 use crate::drivers::requests::create::Name;
 use crate::drivers::requests::{copied_chunks, create};
 use crate::drivers::site::Site;
@@ -35,8 +35,10 @@ pub(crate) struct MixCaller {
 struct Client {
     link: Arc<Link>,
     files: Box<[Arc<File>]>,
-    /// Paths of the files.
-    paths: Box<[Arc<str>]>,
+    /// Path before the names of the files.
+    directory: Box<str>,
+    /// Number of the client.
+    client: u32,
     /// Resume keys of the files as sources of copies; empty if no action copies.
     resume_keys: Box<[[u8; 24]]>,
 }
@@ -75,20 +77,16 @@ impl Caller for MixCaller {
         let (plan, endpoint) = (&*site.plan, &site.endpoint);
         let actions = site.mix.actions();
         let path = |name: &str| -> Arc<str> { Arc::from(format!(r"{}\{name}", site.directory)) };
-        let files = 0..plan.only().workload.files.count;
-        let paths: Box<[_]> = files
-            .map(|file| path(&plan.file_name(client, file)))
-            .collect();
         let (mut files, mut resume_keys) = (Vec::new(), Vec::new());
-        if actions.iter().any(Action::holds_file) {
-            for path in &paths {
-                let rights = held_access(actions);
-                let file = link.open_file(endpoint, path, rights).await?;
-                if actions.contains(&Action::CopyChunk) {
-                    resume_keys.push(link.resume_key(endpoint, path, &file).await?);
-                }
-                files.push(Arc::new(file));
+        for file in held_files(site) {
+            let path = file_path(site, client, file);
+            let file = link
+                .open_file(endpoint, &path, held_access(actions))
+                .await?;
+            if actions.contains(&Action::CopyChunk) {
+                resume_keys.push(link.resume_key(endpoint, &path, &file).await?);
             }
+            files.push(Arc::new(file));
         }
         for slot in 0..plan.only().outstanding {
             let mut place = SmbRsSlot::default();
@@ -104,7 +102,8 @@ impl Caller for MixCaller {
         self.clients.push(Client {
             link: Arc::clone(link),
             files: files.into_boxed_slice(),
-            paths,
+            directory: site.directory.as_str().into(),
+            client,
             resume_keys: resume_keys.into_boxed_slice(),
         });
         Ok(())
@@ -158,11 +157,19 @@ impl MixCaller {
         match call.operation.kind {
             OpKind::Create => {
                 let name = match create::name(action) {
-                    Name::File => &client.paths[call.operation.file as usize],
-                    Name::Scratch(name) => &self.places[slot as usize].paths[name as usize],
+                    Name::File => {
+                        let name = self
+                            .mix
+                            .files()
+                            .file_name(client.client, call.operation.file);
+                        Arc::from(format!(r"{}\{name}", client.directory))
+                    }
+                    Name::Scratch(name) => {
+                        Arc::clone(&self.places[slot as usize].paths[name as usize])
+                    }
                 };
                 let arguments = arguments(&create::request(action, "", &[]));
-                calls::create(slot, &client.link, Arc::clone(name), arguments)
+                calls::create(slot, &client.link, name, arguments)
             }
             OpKind::Close => {
                 let resource = self.places[slot as usize].resource.take();
