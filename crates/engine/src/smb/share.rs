@@ -17,11 +17,13 @@
 mod files;
 mod kept;
 mod names;
+mod parts;
 mod prepare;
 mod recycle;
 mod remove;
 mod replay;
 mod session;
+mod survey;
 
 use smbench_model::contents::block::Salt;
 use smbench_model::record::{RecycleBin, RunRecord, add_clause};
@@ -34,12 +36,13 @@ use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
 pub(crate) use kept::{prepare_kept, remove_kept};
+pub(crate) use names::REPLAY_DIRECTORY;
 use names::{DIRECTORY_PREFIX, MARKER};
 use recycle::{RemovedNames, SpaceFinding, SpaceWatch};
 pub use remove::Cleanup;
 pub(crate) use remove::{cleanup, remove_remains};
 use remove::{remove_afresh, remove_for_good};
-pub(crate) use replay::{REPLAY_DIRECTORY, populate};
+pub(crate) use replay::populate;
 pub(crate) use session::ShareSession;
 
 /// The directory of one run, and the session that holds it.

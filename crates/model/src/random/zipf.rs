@@ -56,10 +56,11 @@ impl Zipf {
     /// Returns the inverse of `area`.
     fn at_area(&self, area: f64) -> f64 {
         let slope = 1.0 - self.exponent;
-        match slope.abs() < 1e-9 {
-            true => area.exp(),
+        if slope.abs() < 1e-9 {
+            area.exp()
+        } else {
             // Rounding may give a root of a value slightly below zero.
-            false => ((area * slope).max(-1.0).ln_1p() / slope).exp(),
+            ((area * slope).max(-1.0).ln_1p() / slope).exp()
         }
     }
 

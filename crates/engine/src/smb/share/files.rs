@@ -22,6 +22,7 @@ pub(super) async fn delete(
         Err(error) => match error.status() {
             Some(
                 NtStatus::OBJECT_NAME_NOT_FOUND
+                | NtStatus::OBJECT_PATH_NOT_FOUND
                 | NtStatus::NO_SUCH_FILE
                 | NtStatus::DELETE_PENDING
                 | NtStatus::SHARING_VIOLATION

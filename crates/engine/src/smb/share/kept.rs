@@ -20,11 +20,12 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::Disposition;
 
 use super::files::join;
-use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER};
+use super::names::{FILEIO_DIRECTORY, MANIFEST, MARKER, own_name};
 use super::prepare::{FileTreatment, Job};
 use super::recycle::{Removed, RemovedNames, empty_bins};
-use super::remove::{list_inside, own_name, remove_for_good};
+use super::remove::remove_for_good;
 use super::replay::make_directory;
+use super::survey::list_inside;
 use super::{Fate, Workspace, hold_marker, too_little};
 use crate::machine::cancel::Cancel;
 use crate::smb::prepared::RemovedFiles;
@@ -89,7 +90,7 @@ pub(crate) async fn prepare_kept(
     }
     let total: u64 = missing.iter().map(|job| files.size - job.from).sum();
     check_room(endpoint, &mut session, (total, given_back)).await?;
-    let mut workspace = claim(endpoint, session, Missing::Made, salt).await?;
+    let mut workspace = claim(endpoint, session, &directory, Missing::Made, salt).await?;
     if contents == Contents::MayHaveHoles {
         // Sizes show the progress again only when the files are empty.
         workspace.empty(files.clone(), cancel).await?;
@@ -103,9 +104,15 @@ pub(crate) async fn prepare_kept(
     };
     progress(0, total);
     let filled = workspace
-        .fill(files, missing, FileTreatment::GoOn, cancel, &mut |done| {
-            progress(done, total);
-        })
+        .fill(
+            files,
+            missing.into_iter(),
+            FileTreatment::GoOn,
+            cancel,
+            &mut |done| {
+                progress(done, total);
+            },
+        )
         .await;
     if filled.is_err() {
         workspace.lose_patience();
@@ -132,7 +139,8 @@ pub(crate) async fn remove_kept(endpoint: &Endpoint) -> Result<RemovedFiles, Ses
         return Ok(RemovedFiles { directory, bins });
     };
     refuse_foreign(&found, &directory, endpoint)?;
-    let workspace = claim(endpoint, session, Missing::Refused, Salt::default()).await?;
+    let salt = Salt::default();
+    let workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
     let Workspace {
         mut session,
         marker,
@@ -178,7 +186,7 @@ impl Workspace {
             let needed = files(test).bytes(1);
             check_room(endpoint, &mut session, (needed, given_back)).await?;
         }
-        let workspace = claim(endpoint, session, missing, salt).await?;
+        let workspace = claim(endpoint, session, &directory, missing, salt).await?;
         match (missing, contents) {
             // No client writes these files any more, so the holes would stay.
             (Missing::Refused, Contents::MayHaveHoles) => {
@@ -231,8 +239,14 @@ impl Workspace {
     async fn empty(&self, files: FileSet, cancel: &Cancel) -> Result<(), SessionError> {
         let jobs = from_the_beginning(&files);
         let empty = FileSet { size: 0, ..files };
-        self.fill(empty, jobs, FileTreatment::Anew, cancel, &mut |_| {})
-            .await
+        self.fill(
+            empty,
+            jobs.into_iter(),
+            FileTreatment::Anew,
+            cancel,
+            &mut |_| {},
+        )
+        .await
     }
 }
 
@@ -336,14 +350,15 @@ fn refuse_foreign(
     }
 }
 
-/// Claims the directory of prepared files.
+/// Claims a directory of prepared files.
 async fn claim(
     endpoint: &Endpoint,
     mut session: ShareSession,
+    directory: &str,
     missing: Missing,
     salt: Salt,
 ) -> Result<Workspace, SessionError> {
-    let directory = directory_of(endpoint);
+    let directory = directory.to_owned();
     if missing == Missing::Made {
         make_directory(&mut session, &directory).await?;
     }

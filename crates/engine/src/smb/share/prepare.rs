@@ -1,8 +1,7 @@
 //! Fills the files of a run, on several sessions in parallel.
 
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smbench_model::contents::block;
 use smbench_model::contents::block::{Salt, Stamp};
@@ -25,7 +24,7 @@ use crate::smb::share::ShareSession;
 /// Number of sessions that fill files in parallel.
 const PREPARE_SESSIONS: usize = 8;
 /// Bytes of each WRITE while filling, if the server accepts that length.
-const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
+pub(super) const PREPARE_WRITE_LEN: u32 = 1024 * 1024;
 
 impl Workspace {
     /// Writes every file of these clients until done or cancelled. Calls `progress`
@@ -44,7 +43,6 @@ impl Workspace {
             files.size = 0;
         }
         let waiting = plan.files_of(clients).map(|file| Job { file, from: 0 });
-        let waiting = waiting.collect();
         self.fill(files, waiting, FileTreatment::New, cancel, progress)
             .await
     }
@@ -54,17 +52,18 @@ impl Workspace {
     pub(super) async fn fill(
         &self,
         files: FileSet,
-        waiting: VecDeque<Job>,
+        mut waiting: impl Iterator<Item = Job> + Send + 'static,
         treatment: FileTreatment,
         cancel: &Cancel,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), SessionError> {
-        if waiting.is_empty() {
+        let first: Vec<_> = waiting.by_ref().take(PREPARE_SESSIONS).collect();
+        let writers = first.len();
+        if writers == 0 {
             return Ok(());
         }
-        let writers = PREPARE_SESSIONS.min(waiting.len());
         let jobs = Arc::new(Jobs {
-            waiting: Mutex::new(waiting),
+            waiting: Mutex::new(Box::new(first.into_iter().chain(waiting))),
             files,
             treatment,
             directory: self.directory.clone(),
@@ -140,8 +139,11 @@ impl FileTreatment {
     }
 }
 
+/// The files that no writer has taken yet. They are counted out as they are taken.
+type WaitingJobs = Box<dyn Iterator<Item = Job> + Send>;
+
 struct Jobs {
-    waiting: Mutex<VecDeque<Job>>,
+    waiting: Mutex<WaitingJobs>,
     files: FileSet,
     treatment: FileTreatment,
     directory: String,
@@ -154,11 +156,8 @@ impl Jobs {
         if self.cancel.is_cancelled() {
             return None;
         }
-        self.waiting().pop_front()
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Job>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.next()
     }
 }
 

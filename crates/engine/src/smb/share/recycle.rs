@@ -28,8 +28,7 @@ use smbench_protocol::directory::Entry;
 
 use super::ShareSession;
 use super::files::join;
-use super::names::FILEIO_DIRECTORY;
-use super::remove::is_run_directory;
+use super::names::{is_kept_directory, is_run_directory};
 use crate::smb::calls::{EntryKind, FileCalls, Listing, ListingEnd};
 use crate::smb::session::{Endpoint, SessionError};
 pub(super) use owner::RemovedNames;
@@ -276,7 +275,7 @@ impl Sweep<'_, '_> {
                 };
                 let is_ours = |entry: &Entry| {
                     let name = entry.name.as_str();
-                    entry.is_directory && (is_run_directory(name) || name == FILEIO_DIRECTORY)
+                    entry.is_directory && (is_run_directory(name) || is_kept_directory(name))
                 };
                 let listing = list(self.workers.session, &folder, PART, is_ours).await?;
                 if let Some(listing) = &listing

@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use smbench_model::files::{FileSet, ScratchName};
 use smbench_model::record::RecycleBin;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
@@ -12,10 +11,10 @@ use smbench_protocol::{FileId, NtStatus};
 
 use super::files::{delete, join, list, list_respelled, respell};
 use super::hold_marker;
-use super::names::{DIRECTORY_DIGITS, DIRECTORY_PREFIX, FILEIO_DIRECTORY, MANIFEST, MARKER};
+use super::names::{MARKER, Own, is_kept_directory, is_run_directory, own};
+use super::parts::{Parts, delete_tree};
 use super::recycle::{Removed, RemovedNames, empty_bins, recorded_in};
-use super::replay::REPLAY_DIRECTORY;
-use super::replay::delete_tree;
+use super::survey::survey;
 use crate::smb::calls::{EntryKind, FileCalls};
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
@@ -34,7 +33,7 @@ pub struct Cleanup {
     pub in_use: Vec<String>,
     /// Directories with a name like ours, but without our marker.
     pub foreign: Vec<String>,
-    /// Directories of files that were prepared for `fileio`; they stay.
+    /// Directories of files that were prepared for `fileio`, and of trees; they stay.
     pub prepared: Vec<String>,
     /// Recycle bins that hold or held files of smbench.
     pub bins: Vec<RecycleBin>,
@@ -45,7 +44,7 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
     let mut session = ShareSession::open(endpoint).await?;
     let base = endpoint.target.path.clone();
     let (mut found, mut seen) = (Cleanup::default(), RemovedNames::default());
-    let is_ours = |name: &str| name == FILEIO_DIRECTORY || is_run_directory(name);
+    let is_ours = |name: &str| is_kept_directory(name) || is_run_directory(name);
     let mut entries = list(&mut session, &base).await?;
     let spellings: Vec<_> = entries.iter().map(|entry| entry.name.clone()).collect();
     respell(&mut session, &base, &mut entries, is_ours).await?;
@@ -54,7 +53,7 @@ pub(crate) async fn cleanup(endpoint: &Endpoint) -> Result<Cleanup, SessionError
             continue;
         }
         let spelling = join(&base, &spelling);
-        if entry.name == FILEIO_DIRECTORY {
+        if is_kept_directory(&entry.name) {
             found.prepared.push(spelling);
         } else if is_run_directory(&entry.name) {
             let directory = join(&base, &entry.name);
@@ -128,8 +127,8 @@ async fn clean(
     directory: &str,
     seen: &mut RemovedNames,
 ) -> Result<DirectoryOwner, SessionError> {
-    let inside = list_inside(session, directory).await?;
-    if !inside.is_empty() && !inside.iter().any(|entry| entry.name == MARKER) {
+    let inside = survey(session, directory).await?;
+    if inside.other.is_some() && !inside.has_marker {
         return Ok(DirectoryOwner::Foreign);
     }
     // A living run has its marker open without sharing.
@@ -207,14 +206,12 @@ async fn remove_claimed(
             Err(error) => return Err(error),
         }
     }
-    let held = list_inside(session, directory).await?;
-    let other = held.iter().find(|entry| entry.name != MARKER);
+    let held = survey(session, directory).await?;
+    let marker = held.has_marker.then(|| MARKER.to_owned());
     Err(SessionError::Held {
         directory: directory.to_owned(),
         at: session.share(),
-        name: other
-            .or(held.first())
-            .map_or_else(String::new, |entry| entry.name.clone()),
+        name: held.other.or(marker).unwrap_or_default(),
     })
 }
 
@@ -229,42 +226,38 @@ async fn try_remove(
     claim: &mut Option<FileId>,
     seen: &mut RemovedNames,
 ) -> Result<Removal, SessionError> {
-    let entries = match list_inside(session, directory).await {
-        Ok(entries) => entries,
+    let found = match survey(session, directory).await {
+        Ok(found) => found,
         Err(error) => return gone_or(error),
     };
-    for entry in &entries {
-        let path = join(directory, &entry.name);
-        if entry.name == MARKER || own(entry).is_some() {
-            seen.file(entry);
+    let mut parts = Parts::default();
+    loop {
+        let is_own = |entry: &Entry| {
+            let name = found.spelled(&entry.name);
+            *name == *MARKER || own(&name, entry.is_directory).is_some()
+        };
+        let entries = parts.next(session, directory, is_own).await?;
+        if entries.is_empty() {
+            break;
         }
-        match own(entry) {
-            Some(Own::One(kind)) => delete(session, &path, kind).await?,
-            Some(Own::Tree) => {
-                let mut note = |entry: &Entry| {
-                    seen.recorded(entry);
-                    ControlFlow::Continue(())
-                };
-                delete_tree(session, &path, &mut note).await?;
-            }
-            None => {}
+        for mut entry in entries {
+            entry.name = found.spelled(&entry.name).into_owned();
+            seen.file(&entry);
+            remove_own(session, directory, &entry, seen).await?;
         }
     }
-    // Servers differ when a directory to be deleted on close is not empty: some
-    // report success and keep it. The list shows whether the directory is empty.
-    let mut rest = list_inside(session, directory).await?;
-    rest.retain(|entry| entry.name != MARKER);
-    let is_foreign = |entry: &&Entry| entry.name != MARKER && own(entry).is_none();
     // Two names can differ in case only, and one of them is ours. Without ours, the second
     // list cannot show that the other one is not.
-    if let Some(foreign) = entries.iter().find(is_foreign) {
+    if let Some(name) = found.foreign {
         return Err(SessionError::NotEmpty {
             directory: directory.to_owned(),
             at: session.share(),
-            name: foreign.name.clone(),
+            name,
         });
     }
-    if !rest.is_empty() {
+    // Servers differ when a directory to be deleted on close is not empty: some
+    // report success and keep it. The list shows whether the directory is empty.
+    if survey(session, directory).await?.other.is_some() {
         return Ok(Removal::Held);
     }
     if let Some(marker) = claim.take() {
@@ -278,13 +271,25 @@ async fn try_remove(
     }
 }
 
-/// Returns the entries of one of our directories, with our names in our spelling.
-pub(super) async fn list_inside(
+/// Deletes an entry that a run made, but not the marker.
+async fn remove_own(
     session: &mut ShareSession,
     directory: &str,
-) -> Result<Vec<Entry>, SessionError> {
-    let is_ours = |name: &str| name == MARKER || name == REPLAY_DIRECTORY || own_name(name);
-    list_respelled(session, directory, is_ours).await
+    entry: &Entry,
+    seen: &mut RemovedNames,
+) -> Result<(), SessionError> {
+    let path = join(directory, &entry.name);
+    match own(&entry.name, entry.is_directory) {
+        Some(Own::One(kind)) => delete(session, &path, kind).await,
+        Some(Own::Tree) => {
+            let mut note = |entry: &Entry| {
+                seen.recorded(entry);
+                ControlFlow::Continue(())
+            };
+            delete_tree(session, &path, &mut note).await
+        }
+        None => Ok(()),
+    }
 }
 
 /// Judges a failure to open a directory that is being removed.
@@ -298,34 +303,4 @@ fn gone_or(error: SessionError) -> Result<Removal, SessionError> {
         Some(NtStatus::DELETE_PENDING) => Ok(Removal::Held),
         _ => Err(error),
     }
-}
-
-/// Returns whether a file of this name was made by a run.
-pub(super) fn own_name(name: &str) -> bool {
-    name == MANIFEST || FileSet::is_file_name(name)
-}
-
-pub(super) fn is_run_directory(name: &str) -> bool {
-    name.strip_prefix(DIRECTORY_PREFIX).is_some_and(|digits| {
-        digits.len() == DIRECTORY_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
-}
-
-/// Kind of an entry that a run makes.
-enum Own {
-    /// A file, or an empty directory.
-    One(EntryKind),
-    /// A directory whose whole contents a run made.
-    Tree,
-}
-
-/// Returns the kind of an entry; `None` if no run made it.
-fn own(entry: &Entry) -> Option<Own> {
-    let kind = match entry.is_directory {
-        false if entry.name == MANIFEST => Some(EntryKind::File),
-        true if entry.name == REPLAY_DIRECTORY => return Some(Own::Tree),
-        true => ScratchName::is_like(&entry.name).then_some(EntryKind::Directory),
-        false => FileSet::is_file_name(&entry.name).then_some(EntryKind::File),
-    };
-    kind.map(Own::One)
 }

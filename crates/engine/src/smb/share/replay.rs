@@ -5,17 +5,13 @@ use std::ops::ControlFlow;
 
 use smbench_model::contents::block::{Salt, Stamp};
 use smbench_model::trace::{PreparedName, Trace};
-use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
-use smbench_protocol::directory::Entry;
 
-use super::files::{delete, join, list};
+use super::files::join;
+use super::parts::delete_tree;
 use super::prepare::write_some;
-use crate::smb::calls::{EntryKind, FileCalls};
+use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
-
-/// Name of the directory. No other entry in the run's directory can have it.
-pub(crate) const REPLAY_DIRECTORY: &str = "replay";
 
 /// Prepares the files of `client` in `root` for a replay of its trace. Deletes what
 /// an earlier replay of this client left, then makes the files that the trace
@@ -65,7 +61,7 @@ pub(super) async fn make_directory(
     session.close_file(&doing, made).await
 }
 
-async fn make_file(
+pub(super) async fn make_file(
     session: &mut impl FileCalls,
     path: &str,
     size: u64,
@@ -85,56 +81,4 @@ async fn make_file(
         offset += u64::from(written);
     }
     session.close_file(&doing, made).await
-}
-
-/// Deletes a directory with all its contents, or a file of that name. Entries that
-/// others have open stay, and missing entries are no error. Calls `found` with each entry
-/// below the directory, before its deletion. A break ends the walk.
-pub(super) async fn delete_tree(
-    session: &mut impl FileCalls,
-    path: &str,
-    found: &mut impl FnMut(&Entry) -> ControlFlow<()>,
-) -> Result<(), SessionError> {
-    enum Visit {
-        Empty,
-        Leave,
-    }
-    let mut visits = vec![(path.to_owned(), Visit::Empty)];
-    while let Some((path, visit)) = visits.pop() {
-        let Visit::Empty = visit else {
-            delete(session, &path, EntryKind::Directory).await?;
-            continue;
-        };
-        let entries = match list(session, &path).await {
-            Ok(entries) => entries,
-            Err(error) => match error.status() {
-                Some(
-                    NtStatus::OBJECT_NAME_NOT_FOUND
-                    | NtStatus::OBJECT_PATH_NOT_FOUND
-                    | NtStatus::NO_SUCH_FILE
-                    | NtStatus::DELETE_PENDING,
-                ) => continue,
-                Some(NtStatus::NOT_A_DIRECTORY) => {
-                    delete(session, &path, EntryKind::File).await?;
-                    continue;
-                }
-                _ => return Err(error),
-            },
-        };
-        let inside = |name: &str| join(&path, name);
-        let mut below = Vec::new();
-        for entry in &entries {
-            if found(entry).is_break() {
-                return Ok(());
-            }
-            if entry.is_directory {
-                below.push((inside(&entry.name), Visit::Empty));
-            } else {
-                delete(session, &inside(&entry.name), EntryKind::File).await?;
-            }
-        }
-        visits.push((path, Visit::Leave));
-        visits.append(&mut below);
-    }
-    Ok(())
 }

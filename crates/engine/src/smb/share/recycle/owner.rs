@@ -22,8 +22,7 @@ use smbench_protocol::directory::Entry;
 
 use super::recorded::is_marker;
 use crate::smb::calls::LISTING_NAMES_MAX;
-use crate::smb::share::names::{MANIFEST, MARKER};
-use crate::smb::share::remove::own_name;
+use crate::smb::share::names::{MANIFEST, MARKER, own_name};
 
 /// Whether smbench made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,9 +12,8 @@ use crate::smb::calls::FileCalls;
 use crate::smb::session::SessionError;
 use crate::smb::share::files::join;
 use crate::smb::share::hold_marker;
-use crate::smb::share::names::MARKER;
-use crate::smb::share::remove::is_run_directory;
-use crate::smb::share::replay::{REPLAY_DIRECTORY, delete_tree};
+use crate::smb::share::names::{MARKER, REPLAY_DIRECTORY, is_run_directory};
+use crate::smb::share::parts::delete_tree;
 
 impl Sweep<'_, '_> {
     /// Removes our files from a directory that is named as ours, then the directory if it
