@@ -28,6 +28,7 @@ mod run;
 mod server;
 mod suite;
 mod sysbench;
+mod tree;
 mod value;
 
 use crate::failure::Failure;
@@ -48,6 +49,7 @@ pub(crate) use server::{Auth, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlA
 pub(crate) use smbench_runner::calibration::CalibrationSource;
 pub(crate) use smbench_runner::command_line::without_urls;
 pub(crate) use suite::{SuiteArgs, SuitesCommand};
+pub(crate) use tree::{ShapeArgs, TreeArgs, TreeCommand, TreePrepareArgs};
 pub(crate) use value::{Destination, is_stdout_taken};
 
 /// What a report of a bug needs.
@@ -125,6 +127,9 @@ pub(crate) enum CliCommand {
     /// Run sysbench's fileio test on an SMB share
     #[command(subcommand)]
     Fileio(FileioCommand),
+    /// Keep a tree of directories and files on a share, for runs that walk and list it
+    #[command(subcommand)]
+    Tree(TreeCommand),
     /// Show what a server supports (dialects, ciphers, limits); writes a small test file
     #[command(after_help = examples::PROBE)]
     Probe(ProbeArgs),

@@ -15,6 +15,7 @@ mod run;
 pub(crate) mod schema;
 mod show;
 mod suite;
+mod tree;
 
 use crate::args::{CliCommand, FileioCommand, completions, man_pages};
 use crate::failure::{Exit, Failure};
@@ -44,6 +45,7 @@ pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failur
         CliCommand::Profiles { command } => profiles::profiles(command),
         CliCommand::Suite(args) => suite::suite(&args, hosts),
         CliCommand::Fileio(command) => fileio::fileio(command, hosts),
+        CliCommand::Tree(command) => tree::tree(&command),
         CliCommand::Suites { command } => suite::suites(command),
         CliCommand::Calibrate(args) => calibrate::calibrate(&args),
         CliCommand::Import(command) => import::import(&command),

@@ -115,6 +115,12 @@ impl ProgressLine {
         self.bar.set_message(describe(progress));
     }
 
+    /// Shows the completed share of other work, 0 to 1, and what it is.
+    pub(crate) fn show_part(&self, share: f64, text: String) {
+        self.bar.set_position((share * STEPS as f64) as u64);
+        self.bar.set_message(text);
+    }
+
     /// Shows a step of work whose length is not known.
     pub(crate) fn step(&self, step: &str) {
         self.bar.set_message(format!("trying {step}"));

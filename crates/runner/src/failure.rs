@@ -137,6 +137,7 @@ impl Failure {
                     | SessionError::TooLarge { .. }
                     | SessionError::NotInDialect { .. }
                     | SessionError::Fileio(_)
+                    | SessionError::Tree(_)
             ),
             None => matches!(
                 **error,
@@ -231,6 +232,7 @@ const fn is_asked_wrongly(error: &SessionError) -> bool {
                 | TicketError::EmptyKeytab { .. }
         ),
         SessionError::Fileio(error) => error.is_asked_wrongly(),
+        SessionError::Tree(error) => error.is_asked_wrongly(),
         _ => false,
     }
 }

@@ -44,11 +44,11 @@ fn describe(found: &Cleanup) -> String {
     }
     text += &described(&found.bins);
     for directory in &found.prepared {
-        let _ = writeln!(
-            text,
-            "left alone, prepared for fileio (remove it with smbench fileio cleanup): {}",
-            plain(directory)
-        );
+        let what = match directory.ends_with("smbench-tree") {
+            true => "a prepared tree (remove it with smbench tree cleanup)",
+            false => "prepared for fileio (remove it with smbench fileio cleanup)",
+        };
+        let _ = writeln!(text, "left alone, {what}: {}", plain(directory));
     }
     if text.is_empty() {
         "nothing to remove\n".clone_into(&mut text);
@@ -68,7 +68,7 @@ mod tests {
             removed: vec!["a".to_owned(), r"x\b".to_owned()],
             in_use: vec!["c".to_owned()],
             foreign: vec!["d".to_owned()],
-            prepared: vec!["e".to_owned()],
+            prepared: vec!["e".to_owned(), r"f\smbench-tree".to_owned()],
             bins: vec![RecycleBin {
                 path: ".recycle".to_owned(),
                 files_removed: 2,
@@ -85,7 +85,8 @@ mod tests {
              removed 2 files (4 KiB) from the recycle bin .recycle\n\
              left alone: 1 file in the recycle bin '.recycle' that smbench may have made, but \
              neither contents nor times prove it: '.recycle\\c00000-f000.dat'\n\
-             left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n"
+             left alone, prepared for fileio (remove it with smbench fileio cleanup): e\n\
+             left alone, a prepared tree (remove it with smbench tree cleanup): f\\smbench-tree\n"
         );
         assert_eq!(describe(&Cleanup::default()), "nothing to remove\n");
     }

@@ -1,15 +1,19 @@
 //! Prepared files of `fileio` tests: made once, used by several runs.
 
+use std::sync::Arc;
+
 use smbench_model::fileio::{Fileio, Prepared};
 use smbench_model::limits::Limits;
 use smbench_model::record::RecycleBin;
 use smbench_model::sessions::SessionOptions;
 use smbench_model::target::Target;
+use smbench_model::tree::{CheckedTree, PreparedTree, Tree, TreeProgress};
 
 use crate::machine::cancel::Cancel;
 use crate::machine::runtime::blocking;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share;
+use crate::smb::share::TreeWork;
 
 /// The result of removing prepared files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,78 @@ pub fn prepare(
     blocking(SessionError::System, async {
         let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
         share::prepare_kept(&endpoint, test, cancel, progress).await
+    })
+}
+
+/// Makes a tree on a share with a number of sessions, and blocks the thread. It continues where
+/// an earlier call has stopped. The tree stays until [`remove_tree`] is called.
+///
+/// # Errors
+/// When the server cannot be reached or refuses. When the tree does not fit, or another one was
+/// prepared before; then nothing has been written.
+pub fn prepare_tree(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+    (tree, sessions): (&Arc<Tree>, u32),
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(TreeProgress),
+) -> Result<PreparedTree, SessionError> {
+    blocking(SessionError::System, async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+        let work = TreeWork {
+            sessions,
+            cancel,
+            progress,
+        };
+        share::prepare_tree(&endpoint, tree, work).await
+    })
+}
+
+/// Compares the prepared tree with its description, and blocks the thread.
+///
+/// # Errors
+/// When the server cannot be reached or refuses, or no tree is prepared.
+pub fn check_tree(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+    sessions: u32,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(TreeProgress),
+) -> Result<CheckedTree, SessionError> {
+    blocking(SessionError::System, async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+        let work = TreeWork {
+            sessions,
+            cancel,
+            progress,
+        };
+        share::check_tree(&endpoint, work).await
+    })
+}
+
+/// Removes the prepared tree, and blocks the thread.
+///
+/// # Errors
+/// When the server cannot be reached or refuses, or the tree is in use or holds entries of
+/// others.
+pub fn remove_tree(
+    target: &Target,
+    options: SessionOptions,
+    limits: Limits,
+    sessions: u32,
+    cancel: &Cancel,
+    progress: &mut dyn FnMut(TreeProgress),
+) -> Result<RemovedFiles, SessionError> {
+    blocking(SessionError::System, async {
+        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+        let work = TreeWork {
+            sessions,
+            cancel,
+            progress,
+        };
+        share::remove_tree(&endpoint, work).await
     })
 }
 

@@ -35,7 +35,7 @@ use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
-pub(crate) use kept::{prepare_kept, remove_kept};
+pub(crate) use kept::{TreeWork, check_tree, prepare_kept, prepare_tree, remove_kept, remove_tree};
 pub(crate) use names::REPLAY_DIRECTORY;
 use names::{DIRECTORY_PREFIX, MARKER};
 use recycle::{RemovedNames, SpaceFinding, SpaceWatch};

@@ -16,6 +16,7 @@ use smbench_model::record::SetupPhase;
 use smbench_model::setting::{
     Advice, CONNECTIONS_PER_SESSION, DIALECT, FILE_SIZE, OPLOCK, SOURCE_IP,
 };
+use smbench_model::tree::TreeError;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
 use thiserror::Error;
@@ -307,6 +308,9 @@ pub enum SessionError {
     /// The files of a `fileio` test are not in the expected state.
     #[error(transparent)]
     Fileio(Box<FileioError>),
+    /// A prepared tree is not in the expected state.
+    #[error(transparent)]
+    Tree(Box<TreeError>),
     /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
@@ -315,6 +319,12 @@ pub enum SessionError {
 impl From<FileioError> for SessionError {
     fn from(error: FileioError) -> Self {
         Self::Fileio(Box::new(error))
+    }
+}
+
+impl From<TreeError> for SessionError {
+    fn from(error: TreeError) -> Self {
+        Self::Tree(Box::new(error))
     }
 }
 

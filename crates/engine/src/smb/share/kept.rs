@@ -8,7 +8,10 @@
 //! still says so later, the files are written again from the start. The directory
 //! is claimed in the same way as that of a run, so that no two runs work in it.
 
+mod crew;
 mod manifest;
+mod scan;
+mod tree;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,6 +35,7 @@ use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError, random_u64};
 use crate::smb::share::ShareSession;
 use manifest::{manifest, write_manifest};
+pub(crate) use tree::{TreeWork, check_tree, prepare_tree, remove_tree};
 
 /// Whether a missing directory is created.
 #[derive(Clone, Copy, PartialEq, Eq)]

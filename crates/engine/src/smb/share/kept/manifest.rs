@@ -31,7 +31,7 @@ pub(super) async fn manifest(
             Err(FileioError::Manifest { path, at }.into())
         };
     }
-    let json = read_manifest(session, &path).await?;
+    let json = read_start(session, &path, MANIFEST_BYTES_MAX).await?;
     match Manifest::parse(&json) {
         None => Err(FileioError::Manifest { path, at }.into()),
         Some(manifest) if manifest.fits(test) => Ok(manifest),
@@ -40,14 +40,18 @@ pub(super) async fn manifest(
 }
 
 /// Returns the start of a file.
-async fn read_manifest(session: &mut ShareSession, path: &str) -> Result<Vec<u8>, SessionError> {
+pub(super) async fn read_start(
+    session: &mut ShareSession,
+    path: &str,
+    bytes: u32,
+) -> Result<Vec<u8>, SessionError> {
     let doing = format!("read file '{path}'");
     let request = CreateRequest {
         options: options::FILE_NON_DIRECTORY_FILE,
         ..CreateRequest::open(path, access::FILE_READ_DATA)
     };
     let id = session.open_file(&doing, &request).await?;
-    let data = session.read_start(&doing, id, MANIFEST_BYTES_MAX).await?;
+    let data = session.read_start(&doing, id, bytes).await?;
     session.close_file(&doing, id).await?;
     Ok(data)
 }
@@ -58,7 +62,16 @@ pub(super) async fn write_manifest(
     contents: Contents,
 ) -> Result<(), SessionError> {
     let manifest = Manifest::of(test, workspace.salt, contents);
-    let path = join(&workspace.directory, MANIFEST);
+    write_text(workspace, MANIFEST, &manifest.to_json()).await
+}
+
+/// Writes a file of one request in the directory of a workspace.
+pub(super) async fn write_text(
+    workspace: &mut Workspace,
+    name: &str,
+    text: &str,
+) -> Result<(), SessionError> {
+    let path = join(&workspace.directory, name);
     let doing = format!("write file '{path}'");
     let session = &mut workspace.session;
     let request = CreateRequest {
@@ -70,11 +83,10 @@ pub(super) async fn write_manifest(
         )
     };
     let id = session.open_file(&doing, &request).await?;
-    let json = manifest.to_json();
-    let range = (0, json.len() as u32);
+    let range = (0, text.len() as u32);
     session
         .write_at(&doing, id, range, |out| {
-            out.extend_from_slice(json.as_bytes());
+            out.extend_from_slice(text.as_bytes());
         })
         .await?;
     session.close_file(&doing, id).await

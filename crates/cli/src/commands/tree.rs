@@ -1,0 +1,283 @@
+//! `smbench tree`: a tree of directories and files that stays between runs.
+
+mod like;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use smbench_engine::Cancel;
+use smbench_engine::prepared;
+use smbench_engine::run::SessionError;
+use smbench_model::tree::{
+    CheckedTree, PreparedTree, Tree, TreeNames, TreeProgress, TreeShape, TreeStage,
+};
+use smbench_report::units::{bytes, counted, plain, rate};
+
+use crate::args::{ShapeArgs, TreeArgs, TreeCommand, TreePrepareArgs};
+use crate::failure::{Exit, Failure};
+use crate::output::{complain, print};
+use crate::progress::{ProgressLine, Visibility};
+use crate::recycled::{described, judge};
+use crate::requests::ServerAccess;
+use crate::signals;
+
+/// Executes the command.
+pub(super) fn tree(command: &TreeCommand) -> Result<Exit, Failure> {
+    match command {
+        TreeCommand::Prepare(args) => prepare(args),
+        TreeCommand::Check(args) => check(args),
+        TreeCommand::Cleanup(args) => cleanup(args),
+        TreeCommand::Shape { folder } => {
+            print(&smbench_formats::shape::write(&like::measure(folder)?))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Returns the description of the tree that the options ask for.
+fn shape(args: &ShapeArgs) -> Result<TreeShape, Failure> {
+    let default = TreeShape::default();
+    let measured = match (&args.like, &args.like_file) {
+        (Some(folder), _) => like::measure(folder)?,
+        (None, Some(file)) => like::read(file)?,
+        (None, None) => TreeShape {
+            directories: args.directories.unwrap_or(default.directories),
+            files: args.files.unwrap_or(default.files),
+            depth: args.depth,
+            fan_out: args.fan_out,
+            sizes: args.sizes.clone().unwrap_or(default.sizes),
+            names: TreeNames {
+                length: args.name_length.clone().unwrap_or_default(),
+                ..default.names
+            },
+            ..TreeShape::default()
+        },
+    };
+    Ok(TreeShape {
+        seed: args.seed.unwrap_or(default.seed),
+        names: TreeNames {
+            utf8: args.name_utf8.unwrap_or(measured.names.utf8),
+            case: args.name_case.unwrap_or(measured.names.case),
+            ..measured.names
+        },
+        ..measured
+    })
+}
+
+fn prepare(args: &TreePrepareArgs) -> Result<Exit, Failure> {
+    let tree = Tree::new(shape(&args.shape)?);
+    let tree = Arc::new(tree.map_err(|problem| Failure::Usage(problem.to_string()))?);
+    let args = &args.tree;
+    let access = ServerAccess::resolve(&args.server.url)?;
+    let (line, cancel) = (line(args), Cancel::default());
+    let remedy = "; what was written stays, and the same command continues".to_owned();
+    signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let begin = Instant::now();
+    let mut shown = Shown::new(&line);
+    let prepared = prepared::prepare_tree(
+        &access.target,
+        args.server.session.options().session(),
+        access.limits,
+        (&tree, args.sessions),
+        &cancel,
+        &mut |progress| shown.show(progress),
+    );
+    line.clear();
+    match prepared {
+        Ok(prepared) => {
+            print(&describe(&tree, &prepared, begin.elapsed()))?;
+            Ok(Exit::Done)
+        }
+        Err(SessionError::Interrupted) => {
+            complain("interrupted: what was written stays, and the same command continues");
+            Ok(Exit::Interrupted)
+        }
+        Err(error) => {
+            // The server has answered, so the preparation had begun.
+            if error.status().is_some() {
+                complain("what was written stays, and the same command continues");
+            }
+            Err(error.into())
+        }
+    }
+}
+
+fn describe(tree: &Tree, prepared: &PreparedTree, took: Duration) -> String {
+    let mut text = format!(
+        "{} in {}, {}, up to {} below the root, in {}\n",
+        counted(tree.files().into(), "file"),
+        directories(tree.directories()),
+        bytes(tree.bytes()),
+        counted(tree.depth().into(), "level"),
+        plain(&prepared.directory)
+    );
+    if prepared.found > 0 {
+        text += &format!("{} whole already\n", counted(prepared.found.into(), "file"));
+    }
+    let seconds = took.as_secs_f64().max(1e-9);
+    text += &match prepared.written {
+        0 => "no file written\n".to_owned(),
+        written => format!(
+            "{} and {} written in {seconds:.2} s: {} files/s\n",
+            counted(written.into(), "file"),
+            bytes(prepared.bytes),
+            rate(f64::from(written) / seconds)
+        ),
+    };
+    text
+}
+
+fn directories(count: u32) -> String {
+    match count {
+        1 => "1 directory".to_owned(),
+        count => format!("{count} directories"),
+    }
+}
+
+fn check(args: &TreeArgs) -> Result<Exit, Failure> {
+    let access = ServerAccess::resolve(&args.server.url)?;
+    let (line, cancel) = (line(args), Cancel::default());
+    signals::stop_on_interrupt(&cancel, &line, String::new())?;
+    let mut shown = Shown::new(&line);
+    let checked = prepared::check_tree(
+        &access.target,
+        args.server.session.options().session(),
+        access.limits,
+        args.sessions,
+        &cancel,
+        &mut |progress| shown.show(progress),
+    );
+    line.clear();
+    match checked {
+        Ok(checked) => judged(&checked),
+        Err(SessionError::Interrupted) => Ok(Exit::Interrupted),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Prints the outcome of a comparison.
+fn judged(checked: &CheckedTree) -> Result<Exit, Failure> {
+    let Some(difference) = &checked.difference else {
+        print(&format!(
+            "{} in {} are as described in {}, seed {}\n",
+            counted(checked.files.into(), "file"),
+            directories(checked.directories),
+            plain(&checked.directory),
+            checked.shape.seed
+        ))?;
+        return Ok(Exit::Done);
+    };
+    complain(&format!(
+        "{}; smbench tree prepare makes what is missing",
+        plain(&difference.to_string())
+    ));
+    Ok(Exit::Failed)
+}
+
+fn cleanup(args: &TreeArgs) -> Result<Exit, Failure> {
+    let access = ServerAccess::resolve(&args.server.url)?;
+    let (line, cancel) = (line(args), Cancel::default());
+    let remedy = "; the same command continues".to_owned();
+    signals::stop_on_interrupt(&cancel, &line, remedy)?;
+    let mut shown = Shown::new(&line);
+    let removed = prepared::remove_tree(
+        &access.target,
+        args.server.session.options().session(),
+        access.limits,
+        args.sessions,
+        &cancel,
+        &mut |progress| shown.show(progress),
+    );
+    line.clear();
+    let removed = match removed {
+        Ok(removed) => removed,
+        Err(SessionError::Interrupted) => return Ok(Exit::Interrupted),
+        Err(error) => return Err(error.into()),
+    };
+    let directory = removed.directory.as_deref();
+    let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
+    let text = directory.unwrap_or_default() + &described(&removed.bins);
+    if text.is_empty() {
+        print("nothing to remove\n")?;
+    } else {
+        print(&text)?;
+    }
+    Ok(judge(&removed.bins))
+}
+
+fn line(args: &TreeArgs) -> ProgressLine {
+    ProgressLine::new(Visibility::unless(args.quiet))
+}
+
+/// The progress on the line, with the rate and the time left of the current stage.
+struct Shown<'a> {
+    line: &'a ProgressLine,
+    /// The stage, its beginning, and what was done then.
+    stage: Option<(TreeStage, Instant, u64)>,
+}
+
+impl<'a> Shown<'a> {
+    const fn new(line: &'a ProgressLine) -> Self {
+        Self { line, stage: None }
+    }
+
+    fn show(&mut self, progress: TreeProgress) {
+        let TreeProgress { stage, done, total } = progress;
+        let now = Instant::now();
+        let (_, begin, before) = match self.stage {
+            Some(known) if known.0 == stage => known,
+            _ => *self.stage.insert((stage, now, done)),
+        };
+        let elapsed = now.duration_since(begin).as_secs_f64();
+        let text = words(progress, (done.saturating_sub(before), elapsed));
+        let share = if total == 0 {
+            1.0
+        } else {
+            done as f64 / total as f64
+        };
+        self.line.show_part(share, text);
+    }
+}
+
+/// Describes a stage in which a number of entries were done in this many seconds.
+fn words(progress: TreeProgress, (done_here, seconds): (u64, f64)) -> String {
+    let (what, unit) = match progress.stage {
+        TreeStage::Directories => ("making directories", "directories"),
+        TreeStage::Listing => ("listing directories", "directories"),
+        TreeStage::Files => ("writing files", "files"),
+        TreeStage::Deletion => ("deleting files", "files"),
+        TreeStage::Directory => ("deleting directories", "directories"),
+    };
+    let mut text = format!("{what}, {} of {}", progress.done, progress.total);
+    if done_here > 0 && seconds > 0.5 {
+        let per_second = done_here as f64 / seconds;
+        let left = progress.total.saturating_sub(progress.done) as f64 / per_second;
+        text += &format!(", {} {unit}/s, {} left", rate(per_second), time(left));
+    }
+    text
+}
+
+/// Formats a time in seconds, minutes or hours.
+fn time(seconds: f64) -> String {
+    let whole = Duration::from_secs(seconds.ceil() as u64);
+    humantime::format_duration(whole).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_shows_its_rate_and_the_time_left() {
+        let progress = TreeProgress {
+            stage: TreeStage::Files,
+            done: 3000,
+            total: 10_000,
+        };
+        assert_eq!(words(progress, (0, 0.0)), "writing files, 3000 of 10000");
+        assert_eq!(
+            words(progress, (2000, 2.0)),
+            "writing files, 3000 of 10000, 1000 files/s, 7s left"
+        );
+    }
+}
