@@ -12,8 +12,9 @@ use smbench_model::record::RunRecord;
 use crate::support::{plan, short, target};
 
 const BIN: &str = "@Recycle";
-/// A file that a run may have made, so that the search reads it.
-const LIKE_OURS: &str = "c00077-f000.dat";
+/// The run's directory in it, which the search looks for next.
+const OWN: &str = r"@Recycle\smbench-";
+const THEIRS: &str = "@Recycle/thesis.doc";
 
 /// What happens when a request names a path.
 #[derive(Clone)]
@@ -75,25 +76,24 @@ fn carry(mut client: TcpStream, mut server: TcpStream, name: &[u8], event: &Even
 /// Runs on a share with such a bin. The event happens when a request names `path`.
 fn run(path: &str, event: Event, cancel: &Cancel) -> RunRecord {
     let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
-    let theirs = format!("{BIN}/{LIKE_OURS}");
-    server.memory().put(&theirs, b"a thesis").unwrap();
+    server.memory().put(THEIRS, b"a thesis").unwrap();
     let port = relay(server.address(), path, event);
     let mut target = target(&server.url(), server.password());
     target.port = port;
     let plan = plan("file-server", &short(), target);
     let record = execute(&plan, &mut Unobserved, cancel).unwrap();
     // Only what is of somebody else.
-    assert_eq!(server.memory().paths(), [BIN.to_owned(), theirs]);
+    assert_eq!(server.memory().paths(), ["@Recycle/", THEIRS]);
     record
 }
 
 #[test]
 fn an_interrupt_ends_the_search_of_a_bin_and_is_told() {
-    for path in [BIN, LIKE_OURS] {
+    for path in [BIN, OWN] {
         let cancel = Cancel::default();
         let record = run(path, Event::Cancel(cancel.clone()), &cancel);
         let [bin] = &record.recycle_bins[..] else {
-            panic!("{path}: {record:?}");
+            panic!("{path}: {:?}", record.recycle_bins);
         };
         assert!(bin.ended_early, "{path}: {bin:?}");
         let told = "the recycle bin '@Recycle' was not searched to its end: interrupted";
@@ -103,10 +103,10 @@ fn an_interrupt_ends_the_search_of_a_bin_and_is_told() {
 
 #[test]
 fn a_connection_that_is_lost_in_a_search_is_told() {
-    for (path, doubt) in [(BIN, "it may not exist; "), (LIKE_OURS, "")] {
+    for (path, doubt) in [(BIN, "it may not exist; "), (OWN, "")] {
         let record = run(path, Event::Cut, &Cancel::default());
         let [bin] = &record.recycle_bins[..] else {
-            panic!("{path}: {record:?}");
+            panic!("{path}: {:?}", record.recycle_bins);
         };
         assert!(bin.ended_early, "{path}: {bin:?}");
         let told = record.leftover.unwrap();

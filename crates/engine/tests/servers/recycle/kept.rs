@@ -20,8 +20,16 @@ fn run_without_listing(layout: &str) -> Option<(RunRecord, ScratchSamba)> {
     let mut options = SambaOptions::default();
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     if is_root {
-        // Root may list all.
-        options.extra_share.push("force user = nobody".to_owned());
+        // Root may list all. Another user does not own what it creates.
+        options.extra_share.extend(
+            [
+                "force user = nobody",
+                "force directory mode = 0777",
+                "force create mode = 0666",
+                "recycle:directory_mode = 0777",
+            ]
+            .map(str::to_owned),
+        );
     }
     let samba = ScratchSamba::with_recycle_bin_or_skip(&[layout], options)?;
     let data = samba.data_dir();
@@ -46,7 +54,7 @@ fn a_bin_that_may_not_be_listed_is_told() {
     // Nothing shows that our files are there.
     assert_eq!(record.leftover, None);
     let [bin] = &record.recycle_bins[..] else {
-        panic!("{record:?}");
+        panic!("{:?}", record.recycle_bins);
     };
     let told = bin.refusal().unwrap();
     let begin = "the recycle bin '.recycle' could not be searched: failed to list directory";
