@@ -76,6 +76,7 @@ pub(super) async fn replace<C: Connector>(
         pause = PAUSE_MAX.min(pause * 2);
     }
 }
+
 /// Returns whether no further attempt can succeed. Each attempt after a refused log-on could
 /// also bring the account nearer to being locked.
 fn is_final(error: &SessionError) -> bool {
@@ -107,9 +108,9 @@ mod tests {
 
     /// Fails with these errors in turn, and then succeeds.
     #[derive(Clone)]
-    struct Failing(Arc<Mutex<VecDeque<SessionError>>>);
+    struct Refusing(Arc<Mutex<VecDeque<SessionError>>>);
 
-    impl Connector for Failing {
+    impl Connector for Refusing {
         type Driver = NullDriver;
 
         async fn open(&self, clients: &[u32]) -> Result<Opened<NullDriver>, SessionError> {
@@ -137,7 +138,7 @@ mod tests {
             unreachable!("it is the loss of a link");
         };
         let errors = Arc::new(Mutex::new(VecDeque::from(errors)));
-        let connector = Failing(Arc::clone(&errors));
+        let connector = Refusing(Arc::clone(&errors));
         let opened = replace(connector, Duration::from_secs(60), [0].into(), *lost).await;
         let left = errors.lock().unwrap().len();
         (opened.err(), left)
