@@ -1,0 +1,73 @@
+//! Problems with the numbers of the work.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::bounds::{OUTSTANDING_MAX, PERIOD_MAX, REPEAT_MAX};
+use crate::lists::clients::CLIENTS_MAX;
+use crate::units::format_duration;
+
+/// A number of the work that is out of bounds, and how to correct it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum WorkProblem {
+    /// There are no load points.
+    #[error("there are no load points: give one or more numbers of clients")]
+    NoLoadPoints,
+    /// The number of clients is out of bounds.
+    #[error("a load point has {0} clients: give 1 to {CLIENTS_MAX}")]
+    Clients(u32),
+    /// Both the clients and the rate have several values.
+    #[error("there are {0} rates and {1} numbers of clients: give one number of clients")]
+    RatesAndClients(usize, usize),
+    /// The number of requests in flight is out of bounds.
+    #[error("outstanding is {0}: give 1 to {OUTSTANDING_MAX}")]
+    Outstanding(u32),
+    /// The number of passes is 0.
+    #[error("repeat is 0: it must be at least 1")]
+    RepeatZero,
+    /// There are too many passes.
+    #[error("repeat is {0}: the most is {REPEAT_MAX}")]
+    RepeatTooLarge(u32),
+    /// The measured window is too short for an operation.
+    #[error("duration is {}: the measured window needs at least 1ms, such as 30s", format_duration(*.0))]
+    DurationShort(Duration),
+    /// The longest window is too short.
+    #[error("until_steady is {}: give at least {}, so that it can be judged", format_duration(*.most), format_duration(*.least))]
+    UntilSteadyShort {
+        /// The longest window as written.
+        most: Duration,
+        /// The shortest one that is possible.
+        least: Duration,
+    },
+    /// The count of a population does not fit.
+    #[error("count of actions: {0}")]
+    Count(&'static str),
+    /// The window ends with its work.
+    #[error("until_steady means nothing where the work ends the window: drop it")]
+    UntilSteadyCounted,
+    /// Several populations do not fit together, or something else fits only one.
+    #[error("there are several populations: {0}")]
+    Populations(&'static str),
+    /// Clients join during a ramp-up that has no length.
+    #[error("ramp linear means nothing without ramp_up: give that as well, or drop it")]
+    NoRampUp,
+    /// A window or a ramp is too long.
+    #[error("{name} is {}: the longest is {}", in_days(*.period), in_days(PERIOD_MAX))]
+    PeriodTooLong {
+        /// The name of the period.
+        name: &'static str,
+        /// The period as written.
+        period: Duration,
+    },
+}
+
+/// Formats a long time: in days, if it is a whole number of them.
+fn in_days(time: Duration) -> String {
+    const DAY_S: u64 = 86_400;
+    if time.subsec_nanos() == 0 && time.as_secs().is_multiple_of(DAY_S) {
+        format!("{} days", time.as_secs() / DAY_S)
+    } else {
+        format_duration(time).to_string()
+    }
+}
