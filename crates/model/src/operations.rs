@@ -130,7 +130,7 @@ impl OpStream {
     #[must_use]
     pub fn at(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Self {
         let mut stream = Self::new(mix, seed, client);
-        if mix.draws_apart() && mix.turns == Turns::Draws {
+        if mix.draws_apart() && matches!(mix.turns, Turns::Draws | Turns::Tree) {
             stream.index = index;
         }
         while stream.index < index {
@@ -174,6 +174,7 @@ impl OpStream {
     fn next_in_turn(&mut self) -> Option<Operation> {
         match &self.mix.turns {
             Turns::Draws => None,
+            Turns::Tree => Some(self.next_in_tree()),
             Turns::Lines(_) => Some(self.next_in_pattern()),
             Turns::Flushes(flush) => {
                 let is_due = flush.every_writes == self.writes_since_flush;
@@ -201,6 +202,40 @@ impl OpStream {
         let operation = lines.next(at, (walk, *last), &mut self.cursor, &self.mix.files);
         *last = operation.kind;
         operation
+    }
+
+    /// Returns the next request on a file of a tree. Sequential access takes the files in the
+    /// order of their numbers.
+    fn next_in_tree(&mut self) -> Operation {
+        let (mix, key, index) = (&*self.mix, self.key, self.index);
+        let Some(tree) = mix.files().tree() else {
+            unreachable!("only called where there is a tree");
+        };
+        let drawn = mix.drawn(key, index);
+        let file = match mix.access {
+            Access::Random => mix.popular_file(tree, key, index),
+            Access::Sequential => {
+                let file = self.cursor.file;
+                self.cursor.turn_over(mix.files());
+                file
+            }
+        };
+        let (offset, length) = match drawn.range {
+            Range::Request => {
+                let size = mix.size(key, index);
+                mix.place_in(tree.size(file), size, (key, index))
+            }
+            Range::PastEnd => (mix.past_end(key, index), 1),
+            _ => (0, 0),
+        };
+        self.index += 1;
+        Operation {
+            kind: drawn.kind,
+            action: drawn.action,
+            file,
+            offset,
+            length,
+        }
     }
 
     fn next_drawn(&mut self) -> Operation {

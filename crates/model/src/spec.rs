@@ -59,6 +59,7 @@ use crate::action::WeightedAction;
 use crate::files::Scope;
 pub use crate::generator::GeneratorSpec;
 pub use crate::sessions::SessionsSpec;
+use crate::tree::TreeShape;
 use crate::units::Size;
 pub use crate::work::WorkSpec;
 use crate::workload::NetbenchCapture;
@@ -86,6 +87,8 @@ pub struct Spec {
     pub flush_every_writes: Option<u32>,
     /// The files worked on.
     pub files: FilesSpec,
+    /// A tree of directories and files, which replaces `[files]`. All clients share it.
+    pub tree: Option<TreeShape>,
     /// The mix of request sizes. Required where requests have a size.
     pub sizes: Vec<SizeSpec>,
     /// A mix of any commands. It replaces plain reads and writes.

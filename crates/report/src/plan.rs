@@ -218,6 +218,12 @@ fn data(plan: &PlanDoc) -> String {
              replay makes"
         ),
         (false, _) => {
+            if let Some(tree) = &workload.tree {
+                let directories = tree.directories;
+                return format!(
+                    "{files} in a tree of {directories} directories, {on_share} on the share{hint}"
+                );
+            }
             let scope = match workload.scope {
                 Scope::Private => "per client",
                 Scope::Shared => "shared by all clients",

@@ -32,3 +32,4 @@ mod server_cpu;
 mod stops;
 mod suites;
 mod support;
+mod tree;

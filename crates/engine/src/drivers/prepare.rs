@@ -166,7 +166,7 @@ pub(super) fn path(site: &Site, name: &str) -> String {
 
 /// Returns the path of a client's file.
 pub(super) fn file_path(site: &Site, client: u32, file: u32) -> String {
-    path(site, &site.plan.file_name(client, file))
+    format!(r"{}\{}", site.files_in, site.plan.file_name(client, file))
 }
 
 /// Returns the numbers of the files that clients hold open during the load; none if no action
@@ -201,7 +201,7 @@ impl FilePath {
         };
         Ok(Self {
             client,
-            stem: name(&path(site, ""))?.as_bytes().len(),
+            stem: name(&format!(r"{}\", site.files_in))?.as_bytes().len(),
             path: name(&text)?,
             file,
         })

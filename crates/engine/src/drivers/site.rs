@@ -24,6 +24,8 @@ pub(crate) struct Site {
     pub(crate) reconnect: ReconnectPolicy,
     /// The run's directory on the share.
     pub(crate) directory: String,
+    /// The directory of the files: the run's, or the root of a tree.
+    pub(crate) files_in: String,
     /// Salt of the contents of files there.
     pub(crate) salt: Salt,
 }

@@ -101,6 +101,8 @@ pub(crate) struct RunOrder {
     pub(crate) password: Option<SentPassword>,
     /// The run's directory on the share.
     pub(crate) directory: String,
+    /// The directory of the files on the share, which may be that of a tree.
+    pub(crate) files_in: String,
     /// Salt of the contents of files.
     pub(crate) salt: Salt,
     /// Number at which the numbering of load points starts in the data that is written.

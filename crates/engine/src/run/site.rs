@@ -136,6 +136,7 @@ pub(super) async fn join<'a>(
         endpoint,
         split: server.split,
         directory: order.directory.clone(),
+        files_in: order.files_in.clone(),
         salt: order.salt,
     };
     let record = RunRecord {
@@ -167,6 +168,7 @@ fn order(plan: &Plan, workspace: &Workspace, role: RunRole<'_>) -> RunOrder {
         digest: plan.digest(),
         url: plan.sessions.target.redacted(),
         directory: workspace.directory.clone(),
+        files_in: workspace.files_in.clone(),
         salt: workspace.salt,
         // Prepared files keep their salt. This number therefore distinguishes the
         // writes of one run on them from those of earlier runs.
@@ -217,7 +219,12 @@ async fn connect(
     };
     server.split = limits::split_sizes(plan, &endpoint, &server)?;
     limits::check_in_flight(plan, &endpoint, &session)?;
-    if prepared_files(plan).is_none() {
+    let tree = plan.only().workload.files.tree();
+    let has_tree = match tree {
+        Some(tree) => unless(cancel, share::has_tree(&endpoint, &mut session, tree)).await?,
+        None => false,
+    };
+    if prepared_files(plan).is_none() && !has_tree {
         let needed = if whole.work.populations.len() == 1 {
             let clients = plan.clients_with_files(clients);
             plan.bytes_of(clients.end) - plan.bytes_of(clients.start)
@@ -248,9 +255,19 @@ async fn claim(
         return Ok(Workspace::of_prepared(endpoint, session, test).await?);
     }
     let created = Workspace::create(endpoint, session).await;
-    let workspace =
+    let mut workspace =
         created.map_err(|(error, leftover)| RunError::from(error).with_leftover(leftover))?;
     observer.directory_claimed(&workspace.directory);
+    if let Some(tree) = plan.only().workload.files.tree()
+        && let Err(error) = workspace.find_tree(tree).await
+    {
+        let directory = workspace.directory.clone();
+        let removed = workspace.remove().await;
+        let leftover = removed
+            .err()
+            .map(|error| share::leftover(&directory, &error));
+        return Err(RunError::from(error).with_leftover(leftover));
+    }
     Ok(workspace)
 }
 
@@ -285,10 +302,11 @@ fn context<'a>(
             endpoint,
             split,
             directory,
+            files_in,
             salt,
         } = of_population;
         let ShareOperations { mix, workers, .. } = operations;
-        let site = site(&plan, &mix, endpoint, split, directory, salt);
+        let site = site(&plan, &mix, endpoint, split, directory, files_in, salt);
         PopulationContext {
             make_workers: workers(site),
             plan,
@@ -317,6 +335,7 @@ pub(super) fn site(
     endpoint: Endpoint,
     split: Option<SplitSizes>,
     directory: String,
+    files_in: String,
     salt: Salt,
 ) -> Arc<Site> {
     Arc::new(Site {
@@ -326,6 +345,7 @@ pub(super) fn site(
         mix: Arc::clone(mix),
         reconnect: ReconnectPolicy::Never,
         directory,
+        files_in,
         salt,
     })
 }

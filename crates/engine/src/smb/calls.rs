@@ -7,7 +7,7 @@ use smbench_protocol::directory::Entry;
 use crate::smb::session::{SessionError, StepFailure};
 
 /// Maximum number of answers to one listing.
-pub(crate) const LISTING_ANSWERS_MAX: u32 = 10_000;
+pub(crate) const LISTING_ANSWERS_MAX: u32 = 100_000;
 /// Maximum number of names in one listing: far more than a run makes, and some
 /// hundred MiB of memory.
 pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;

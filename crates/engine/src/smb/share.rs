@@ -35,7 +35,9 @@ use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
 use files::free_bytes_in;
 pub(crate) use files::{free_bytes_at_root, join};
-pub(crate) use kept::{TreeWork, check_tree, prepare_kept, prepare_tree, remove_kept, remove_tree};
+pub(crate) use kept::{
+    TreeWork, check_tree, has_tree, prepare_kept, prepare_tree, remove_kept, remove_tree,
+};
 pub(crate) use names::REPLAY_DIRECTORY;
 use names::{DIRECTORY_PREFIX, MARKER};
 use recycle::{RemovedNames, SpaceFinding, SpaceWatch};
@@ -50,6 +52,10 @@ pub(crate) struct Workspace {
     pub(crate) session: ShareSession,
     endpoint: Endpoint,
     pub(crate) directory: String,
+    /// The directory of the files: this one, or the root of a tree.
+    pub(crate) files_in: String,
+    /// The marker of a prepared tree that the run uses.
+    tree: Option<FileId>,
     marker: FileId,
     pub(crate) salt: Salt,
     fate: Fate,
@@ -84,6 +90,8 @@ impl Workspace {
             Ok(marker) => Ok(Self {
                 session,
                 endpoint: endpoint.clone(),
+                files_in: directory.clone(),
+                tree: None,
                 directory,
                 marker,
                 salt: Salt(crate::smb::session::random_u64()),
@@ -133,8 +141,13 @@ impl Workspace {
             fate,
             mut seen,
             space,
+            tree,
             ..
         } = self;
+        if let Some(marker) = tree {
+            // If the connection is gone, the server closes the marker.
+            let _ = session.close_file("close the tree's marker", marker).await;
+        }
         if fate == Fate::Kept {
             let closed = session.close_file("close the run's marker", marker).await;
             session.log_off().await;

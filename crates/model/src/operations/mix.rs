@@ -10,6 +10,7 @@ use crate::files::{FileSet, Scope};
 use crate::kind::OpKind;
 use crate::random::shares::{CERTAIN, thresholds};
 use crate::random::{GOLDEN_GAMMA, below, draw};
+use crate::tree::Tree;
 use crate::workload::{Requests, Workload, is_reader};
 
 /// The first offset of locks past the end. No file is as large, and these locks
@@ -53,6 +54,8 @@ pub(super) enum Turns {
     Draws,
     /// The number of writes, after which a FLUSH follows.
     Flushes(FlushRule),
+    /// Every request is drawn, for a file of a tree.
+    Tree,
     /// The lines of a pattern alone.
     Lines(Box<PatternLines>),
 }
@@ -142,6 +145,7 @@ impl Mix {
                 Turns::Lines(Box::new(PatternLines::new(lines, read, write)))
             }
             (None, Some(flush)) => Turns::Flushes(flush),
+            (None, None) if workload.files.tree().is_some() => Turns::Tree,
             (None, None) => Turns::Draws,
         };
         let all = Self {
@@ -208,7 +212,7 @@ impl Mix {
     pub const fn lines(&self) -> Option<&PatternLines> {
         match &self.turns {
             Turns::Lines(lines) => Some(lines),
-            Turns::Draws | Turns::Flushes(_) => None,
+            Turns::Draws | Turns::Flushes(_) | Turns::Tree => None,
         }
     }
 
@@ -311,6 +315,28 @@ impl Mix {
         }
     }
 
+    /// Returns a file of a tree, as popular as the tree says.
+    pub(super) fn popular_file(&self, tree: &Tree, key: u64, index: u64) -> u32 {
+        tree.popular(pick(key, index, MixDraw::File))
+    }
+
+    /// Returns offset and length of a random request of this size in a file of this many
+    /// bytes. A request on a smaller file has its size.
+    #[expect(clippy::unused_self, reason = "all draws look the same")]
+    pub(super) fn place_in(
+        &self,
+        bytes: u64,
+        size: RequestSize,
+        (key, index): (u64, u64),
+    ) -> (u64, u32) {
+        let slots = bytes / u64::from(size.bytes);
+        if slots == 0 {
+            return (0, bytes as u32);
+        }
+        let slot = below(pick(key, index, MixDraw::Slot), slots);
+        (slot * u64::from(size.bytes), size.bytes)
+    }
+
     /// Returns an offset behind all data. It is drawn from 2^61 values, so that no
     /// two in flight are equal.
     #[expect(clippy::unused_self, reason = "all draws look the same")]
@@ -320,6 +346,11 @@ impl Mix {
 
     /// Returns where a client's sequential access starts.
     pub(super) fn start(&self, client: u32) -> Cursor {
+        let along = u64::from(client).wrapping_mul(GOLDEN_GAMMA);
+        if let Some(tree) = self.files.tree() {
+            let file = below(along, tree.files().into()) as u32;
+            return Cursor { file, offset: 0 };
+        }
         let of_lines = self
             .lines()
             .map(|lines| RequestSize::of(lines.largest, &self.files));
@@ -328,7 +359,6 @@ impl Mix {
         let (Scope::Shared, Some(largest)) = (self.files.scope, largest) else {
             return Cursor::default();
         };
-        let along = u64::from(client).wrapping_mul(GOLDEN_GAMMA);
         let slot = below(along, largest.slots * u64::from(self.files.count));
         Cursor {
             file: (slot / largest.slots) as u32,

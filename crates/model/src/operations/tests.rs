@@ -37,6 +37,7 @@ fn drawn_operation(mix: &Arc<Mix>, seed: u64, client: u32, index: u64) -> Operat
     let mut stream = OpStream::new(mix, seed, client);
     let next = |stream: &mut OpStream| match stream.mix.turns {
         Turns::Lines(_) => stream.next_in_pattern(),
+        Turns::Tree => stream.next_in_tree(),
         Turns::Draws | Turns::Flushes(_) => stream.next_drawn(),
     };
     if mix.draws_apart() {

@@ -16,6 +16,7 @@ use crate::load::THINK_TIME_MAX;
 use crate::part::ClientRange;
 use crate::sessions::ConnectionsProblem;
 use crate::setting::spelled;
+use crate::tree::TreeProblem;
 use crate::units::{Size, format_duration};
 use crate::work::WorkProblem;
 
@@ -194,7 +195,25 @@ pub enum Problem {
     /// The number of files is 0.
     #[error("the file count is 0: it must be at least 1")]
     NoFiles,
-    /// There are more files than a client can hold open.
+    /// The tree is not possible.
+    #[error("tree: {0}")]
+    Tree(TreeProblem),
+    /// There are two descriptions of the files.
+    #[error("[files] and [tree] are both given: leave one out")]
+    TreeAndFiles,
+    /// The size of the files of a tree is given.
+    #[error("the files of a tree have sizes of their own: leave out the size of files")]
+    TreeFileSize,
+    /// An operation cannot work on a tree.
+    #[error(
+        "operation {0} is not possible in a tree: it works on open files, or changes files that \
+         other runs use"
+    )]
+    NotInTree(&'static str),
+    /// The contents of a tree are verified.
+    #[error("the contents of a tree cannot be verified: leave out the verification")]
+    TreeVerify,
+    /// There are more files than possible.
     #[error("the file count is {0}: at most {FILES_MAX} are possible")]
     TooManyFiles(u32),
     /// There are too many files for clients that hold all of them open.

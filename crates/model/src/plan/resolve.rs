@@ -10,6 +10,7 @@ mod fileio;
 mod operations;
 mod pattern;
 mod replay;
+mod tree;
 
 use std::collections::HashSet;
 use std::thread::available_parallelism;
@@ -124,6 +125,7 @@ impl Plan {
         written.check_fileio(&plan)?;
         written.check_driver(&plan)?;
         written.check_share(&plan)?;
+        written.check_tree_verify(&plan)?;
         written.check_verify(&plan)?;
         written.check_dialects(&plan)?;
         written.check_cifs(&plan)?;
@@ -221,6 +223,9 @@ impl PlanSources<'_> {
     }
 
     fn files(&self) -> Result<FileSet, PlanError> {
+        if let Some(shape) = &self.profile.spec.tree {
+            return self.tree(shape);
+        }
         let spec = &self.profile.spec.files;
         let files = FileSet {
             scope: spec.scope.unwrap_or(Scope::Private),
@@ -323,6 +328,9 @@ impl PlanSources<'_> {
 
     /// Checks that clients can hold open the files that their operations work on.
     fn check_held(&self, workload: &Workload) -> Result<(), PlanError> {
+        if workload.files.tree().is_some() {
+            return self.check_tree(workload);
+        }
         let count = workload.files.count;
         if count > HELD_FILES_MAX && workload.actions().iter().any(Action::holds_file) {
             return Err(self.in_profile(Problem::TooManyHeldFiles(count)));

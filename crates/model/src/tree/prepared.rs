@@ -17,6 +17,9 @@ pub struct TreeManifest {
     pub tree: TreeShape,
     /// The salt of the contents, so that later runs recognise them.
     pub salt: u64,
+    /// Whether every file was written.
+    #[serde(default)]
+    pub complete: bool,
 }
 
 impl TreeManifest {
@@ -26,6 +29,7 @@ impl TreeManifest {
             version: 1,
             tree,
             salt,
+            complete: false,
         }
     }
 
@@ -139,6 +143,17 @@ pub enum TreeError {
     /// No tree is prepared.
     #[error("there is no prepared tree in '{directory}' on {at}")]
     NotPrepared {
+        /// The directory, as a path from the share's root.
+        directory: String,
+        /// Host, port and share.
+        at: String,
+    },
+    /// The preparation has not ended.
+    #[error(
+        "the tree in '{directory}' on {at} is not complete: its preparation was interrupted, and \
+         continues when it is asked for again"
+    )]
+    Incomplete {
         /// The directory, as a path from the share's root.
         directory: String,
         /// Host, port and share.

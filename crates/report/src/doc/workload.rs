@@ -8,6 +8,7 @@ use smbench_model::access::Access;
 use smbench_model::action::WeightedAction;
 use smbench_model::files::Scope;
 use smbench_model::kind::Direction;
+use smbench_model::tree::Tree;
 use smbench_model::workload::{Replay, Requests, Timing, Workload};
 
 use super::fileio::FileioDoc;
@@ -49,8 +50,51 @@ pub struct WorkloadDoc {
     pub scope: Scope,
     /// Number of files per client, or of all files if they are shared.
     pub files: u32,
-    /// Bytes in each file.
+    /// Bytes in each file; in a tree, in the largest that is possible.
     pub file_bytes: u64,
+    /// The tree that the files are in. Absent if they are in one directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeDoc>,
+}
+
+/// A tree of directories and files. Its number of files is that of the workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeDoc {
+    /// Seed of names and sizes.
+    pub seed: u64,
+    /// Number of directories, with the root.
+    pub directories: u32,
+    /// Number of levels below the root.
+    pub depth: u32,
+    /// Largest number of directories in a directory.
+    pub fan_out: u32,
+    /// Sizes of files, as in a profile.
+    pub sizes: String,
+    /// Lengths of names in characters, as in a profile.
+    pub name_length: String,
+    /// Percent of the letters in names that are outside ASCII.
+    pub name_utf8_percent: u8,
+    /// Case of letters in names.
+    pub name_case: String,
+    /// Which files are used more often than others, as in a profile.
+    pub popularity: String,
+}
+
+impl From<&Tree> for TreeDoc {
+    fn from(tree: &Tree) -> Self {
+        let shape = tree.shape();
+        Self {
+            seed: shape.seed,
+            directories: tree.directories(),
+            depth: tree.depth(),
+            fan_out: tree.fan_out(),
+            sizes: shape.sizes.to_string(),
+            name_length: shape.names.length.to_string(),
+            name_utf8_percent: shape.names.utf8,
+            name_case: shape.names.case.to_string(),
+            popularity: shape.popularity.to_string(),
+        }
+    }
 }
 
 impl WorkloadDoc {
@@ -162,6 +206,7 @@ impl From<&Workload> for WorkloadDoc {
             scope: workload.files.scope,
             files: workload.files.count,
             file_bytes: workload.files.size,
+            tree: workload.files.tree().map(|tree| tree.as_ref().into()),
         }
     }
 }

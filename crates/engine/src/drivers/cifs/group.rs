@@ -52,7 +52,7 @@ pub(crate) struct CifsClient {
     /// Open files, private or shared; empty if no action uses them.
     pub(super) files: Box<[FileNumber]>,
     /// Path of a file; `None` if no action opens files.
-    pub(super) path: Option<FilePath>,
+    pub(super) path: Option<Box<FilePath>>,
     /// The run's directory, if any action uses it.
     pub(super) directory: FileNumber,
 }

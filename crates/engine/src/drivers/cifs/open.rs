@@ -49,12 +49,12 @@ pub(super) async fn hold(
         session: session.current,
         files: files.into_boxed_slice(),
         path: if actions.iter().any(Action::opens_file) {
-            Some(FilePath::new(site, client)?)
+            Some(Box::new(FilePath::new(site, client)?))
         } else {
             None
         },
         directory: if actions.iter().any(Action::holds_directory) {
-            number_of(open_directory(session, &site.directory).await?)
+            number_of(open_directory(session, &site.files_in).await?)
         } else {
             FileNumber::default()
         },
@@ -64,7 +64,7 @@ pub(super) async fn hold(
 /// Returns the search pattern of each action, with the path of the run's directory.
 pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     let pattern = |action: &Action| match action {
-        Action::QueryDirectory { pattern, .. } => path(site, pattern),
+        Action::QueryDirectory { pattern, .. } => format!(r"{}\{pattern}", site.files_in),
         _ => String::new(),
     };
     let patterns: Vec<_> = site.mix.actions().iter().map(pattern).collect();

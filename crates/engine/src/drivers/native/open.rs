@@ -43,13 +43,13 @@ pub(super) async fn hold(
     let mut granted = Vec::new();
     held.files = open_files(site, client, session, (index, member), &mut granted).await?;
     if actions.iter().any(Action::opens_file) {
-        held.path = Some(FilePath::new(site, client)?);
+        held.path = Some(Box::new(FilePath::new(site, client)?));
     }
     if actions.contains(&Action::CopyChunk) {
         held.resume_keys = resume_keys(site, client, session, &held.files).await?;
     }
     if actions.iter().any(Action::holds_directory) {
-        held.directory = open_directory(session, &site.directory).await?;
+        held.directory = open_directory(session, &site.files_in).await?;
     }
     Ok((held, granted))
 }

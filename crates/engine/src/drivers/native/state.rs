@@ -36,7 +36,7 @@ pub(crate) struct ClientSession {
     /// Open files, private or shared; empty if no action uses them.
     pub(super) files: Box<[FileId]>,
     /// Path of a file; `None` if no action opens files.
-    pub(super) path: Option<FilePath>,
+    pub(super) path: Option<Box<FilePath>>,
     /// Resume keys of the files as sources of copies; empty if no action copies.
     pub(super) resume_keys: Box<[ResumeKey]>,
     /// The run's directory, if any action uses it.

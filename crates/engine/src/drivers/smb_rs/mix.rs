@@ -102,7 +102,7 @@ impl Caller for MixCaller {
         self.clients.push(Client {
             link: Arc::clone(link),
             files: files.into_boxed_slice(),
-            directory: site.directory.as_str().into(),
+            directory: site.files_in.as_str().into(),
             client,
             resume_keys: resume_keys.into_boxed_slice(),
         });

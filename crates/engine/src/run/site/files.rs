@@ -1,12 +1,14 @@
 //! The files of a run: prepared now or before, and whether they are whole.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use smbench_model::fileio::{FileOrigin, Fileio};
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::LoadPointRecord;
+use smbench_model::tree::{Tree, TreeProgress, TreeStage};
 
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
@@ -53,6 +55,9 @@ pub(in crate::run) async fn prepare(
     if let Some(test) = prepared_files(plan) {
         return workspace.check_prepared(test, cancel).await;
     }
+    if let Some(tree) = plan.only().workload.files.tree() {
+        return prepare_tree(workspace, (tree, clients), observer, cancel).await;
+    }
     let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
     let mut shown = clock::now();
     observer.progress(&Progress::Preparing { done: 0, total });
@@ -65,6 +70,33 @@ pub(in crate::run) async fn prepare(
                 observer.progress(&Progress::Preparing { done, total });
             }
         })
+        .await
+        .map_err(SessionError::of_own_file)
+}
+
+/// Makes the tree of a run that found none, before the first of these clients.
+async fn prepare_tree(
+    workspace: &mut Workspace,
+    (tree, clients): (&Arc<Tree>, Range<u32>),
+    observer: &mut dyn Observer,
+    cancel: &Cancel,
+) -> Result<(), SessionError> {
+    if clients.start > 0 || workspace.has_prepared_tree() {
+        return Ok(());
+    }
+    let bytes = tree.bytes();
+    workspace.watch_space(bytes).await;
+    let mut progress = |made: TreeProgress| {
+        if made.stage == TreeStage::Files {
+            // Sizes are drawn apart from the order of the files.
+            let share = made.done as f64 / made.total.max(1) as f64;
+            let done = (share * bytes as f64) as u64;
+            let total = bytes;
+            observer.progress(&Progress::Preparing { done, total });
+        }
+    };
+    workspace
+        .make_own_tree(tree, cancel, &mut progress)
         .await
         .map_err(SessionError::of_own_file)
 }

@@ -102,6 +102,7 @@ pub(super) async fn claim_all<'a>(
             endpoint,
             split: server.split,
             directory: workspace.directory.clone(),
+            files_in: workspace.files_in.clone(),
             salt: workspace.salt,
         });
         populations.push(PopulationShare {
@@ -141,5 +142,7 @@ pub(super) struct PopulationSite {
     pub(super) endpoint: Endpoint,
     pub(super) split: Option<SplitSizes>,
     pub(super) directory: String,
+    /// The directory of the files: this one, or the root of a tree.
+    pub(super) files_in: String,
     pub(super) salt: Salt,
 }

@@ -204,6 +204,7 @@ pub(super) async fn prepared(
         endpoint,
         None,
         workspace.directory.clone(),
+        workspace.files_in.clone(),
         workspace.salt,
     );
     (workspace, site)

@@ -9,7 +9,9 @@
 //! is claimed in the same way as that of a run, so that no two runs work in it.
 
 mod crew;
+mod found;
 mod manifest;
+mod removal;
 mod scan;
 mod tree;
 
@@ -34,8 +36,10 @@ use crate::machine::cancel::Cancel;
 use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError, random_u64};
 use crate::smb::share::ShareSession;
+pub(crate) use found::has_tree;
 use manifest::{manifest, write_manifest};
-pub(crate) use tree::{TreeWork, check_tree, prepare_tree, remove_tree};
+pub(crate) use removal::remove_tree;
+pub(crate) use tree::{TreeWork, check_tree, prepare_tree};
 
 /// Whether a missing directory is created.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -372,6 +376,8 @@ async fn claim(
         Ok(marker) => Ok(Workspace {
             session,
             endpoint: endpoint.clone(),
+            files_in: directory.clone(),
+            tree: None,
             directory,
             marker,
             salt,

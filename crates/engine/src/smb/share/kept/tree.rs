@@ -6,7 +6,7 @@
 //!
 //! Only entries that the description names are written and deleted.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,28 +17,24 @@ use smbench_model::tree::{
 };
 use smbench_model::units::Size;
 use smbench_protocol::NtStatus;
+use smbench_protocol::credit::charge_for;
 
 use super::crew::Crew;
 use super::manifest::{read_start, write_text};
 use super::scan::{Scan, TreeOnShare};
 use super::{Missing, claim, new_salt};
 use crate::machine::cancel::Cancel;
-use crate::smb::calls::{EntryKind, FileCalls};
-use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError};
-use crate::smb::share::files::{delete, join};
+use crate::smb::share::files::join;
 use crate::smb::share::names::{MARKER, TREE_DIRECTORY, TREE_MANIFEST, TREE_ROOT};
 use crate::smb::share::prepare::PREPARE_WRITE_LEN;
-use crate::smb::share::recycle::{Removed, RemovedNames, empty_bins};
-use crate::smb::share::remove::remove_for_good;
 use crate::smb::share::replay::{make_directory, make_file};
 use crate::smb::share::survey::list_inside;
 use crate::smb::share::{ShareSession, too_little};
-use smbench_protocol::credit::charge_for;
 
 /// Numbers that a session takes at once.
-const FILES_AT_ONCE: u32 = 64;
-const DIRECTORIES_AT_ONCE: u32 = 8;
+pub(super) const FILES_AT_ONCE: u32 = 64;
+pub(super) const DIRECTORIES_AT_ONCE: u32 = 8;
 
 /// How a tree is worked on: with this number of sessions, until cancelled.
 pub(crate) struct TreeWork<'a> {
@@ -47,12 +43,12 @@ pub(crate) struct TreeWork<'a> {
     pub(crate) progress: &'a mut dyn FnMut(TreeProgress),
 }
 
-fn directory_of(endpoint: &Endpoint) -> String {
+pub(super) fn directory_of(endpoint: &Endpoint) -> String {
     join(&endpoint.target.path, TREE_DIRECTORY)
 }
 
 /// What the directory of a prepared tree has.
-enum Found {
+pub(super) enum Found {
     /// There is no directory.
     Nothing,
     /// There is a directory without a tree.
@@ -62,7 +58,10 @@ enum Found {
 }
 
 /// Returns what is in the directory of the prepared tree. Fails if it has something else.
-async fn look(session: &mut ShareSession, directory: &str) -> Result<Found, SessionError> {
+pub(super) async fn look(
+    session: &mut ShareSession,
+    directory: &str,
+) -> Result<Found, SessionError> {
     let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,
         Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => {
@@ -118,10 +117,8 @@ pub(crate) async fn prepare_tree(
     }
     let salt = known.unwrap_or_else(new_salt);
     let mut workspace = claim(endpoint, session, &directory, Missing::Made, salt).await?;
-    if known.is_none() {
-        let manifest = TreeManifest::of(tree.shape().clone(), salt.0);
-        write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
-    }
+    let mut manifest = TreeManifest::of(tree.shape().clone(), salt.0);
+    write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
     let on_share = TreeOnShare {
         tree: Arc::clone(tree),
         root: join(&directory, TREE_ROOT),
@@ -129,6 +126,9 @@ pub(crate) async fn prepare_tree(
     let made = make_tree(endpoint, &on_share, salt, known.is_some(), work).await;
     if made.is_err() {
         workspace.lose_patience();
+    } else {
+        manifest.complete = true;
+        write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
     }
     workspace.remove().await?;
     let (found, bytes) = made?;
@@ -142,7 +142,7 @@ pub(crate) async fn prepare_tree(
 
 /// Makes the missing parts of a tree. Returns the number of files that were complete, and the
 /// bytes written.
-async fn make_tree(
+pub(super) async fn make_tree(
     endpoint: &Endpoint,
     on_share: &TreeOnShare,
     salt: Salt,
@@ -210,7 +210,7 @@ async fn make_tree(
 }
 
 /// Returns a function that reports a stage.
-fn teller<'a>(
+pub(super) fn teller<'a>(
     stage: TreeStage,
     total: u32,
     done: &'a Cell<u64>,
@@ -265,7 +265,7 @@ async fn check_room(
 }
 
 /// Returns the tree that is described on a share, and its path.
-async fn described(
+pub(super) async fn described(
     endpoint: &Endpoint,
     session: &mut ShareSession,
 ) -> Result<(TreeOnShare, TreeShape), SessionError> {
@@ -305,125 +305,4 @@ pub(crate) async fn check_tree(
         files: scan.files.get(),
         difference: scan.difference.take().map(|(_, difference)| difference),
     })
-}
-
-/// Removes the prepared tree and its directory, and what a server moved to recycle bins.
-pub(crate) async fn remove_tree(
-    endpoint: &Endpoint,
-    work: TreeWork<'_>,
-) -> Result<RemovedFiles, SessionError> {
-    let mut session = ShareSession::open(endpoint).await?;
-    let directory = directory_of(endpoint);
-    let mut seen = RemovedNames::default();
-    let on_share = match look(&mut session, &directory).await? {
-        Found::Nothing => {
-            let removed = Removed::One(&directory);
-            let bins = empty_bins(&mut session, endpoint, &seen, removed).await;
-            session.log_off().await;
-            let directory = None;
-            return Ok(RemovedFiles { directory, bins });
-        }
-        Found::Empty => None,
-        Found::Tree(_) => Some(described(endpoint, &mut session).await?.0),
-    };
-    let salt = Salt::default();
-    let workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
-    if let Some(on_share) = on_share
-        && let Err(error) = delete_all(endpoint, &on_share, work).await
-    {
-        workspace.remove().await?;
-        return Err(error);
-    }
-    let (mut session, marker) = (workspace.session, workspace.marker);
-    let claimed = (directory.as_str(), Some(marker));
-    let bins = remove_for_good(&mut session, endpoint, claimed, &mut seen).await?;
-    session.log_off().await;
-    let directory = Some(directory);
-    Ok(RemovedFiles { directory, bins })
-}
-
-/// Deletes the files of a tree by their names, then the directories, the deepest first.
-async fn delete_all(
-    endpoint: &Endpoint,
-    on_share: &TreeOnShare,
-    work: TreeWork<'_>,
-) -> Result<(), SessionError> {
-    let tree = &on_share.tree;
-    let mut crew = Crew::open(endpoint, work.sessions, work.cancel).await?;
-    let done = Rc::new(Cell::new(0_u64));
-    let (of_files, counted) = (on_share.clone(), Rc::clone(&done));
-    let remove = async move |session: &mut ShareSession, files| {
-        for file in files {
-            delete(session, &of_files.file(file), EntryKind::File).await?;
-            counted.set(counted.get() + 1);
-        }
-        Ok(())
-    };
-    let mut tell = teller(TreeStage::Deletion, tree.files(), &done, work.progress);
-    crew.each(0..tree.files(), FILES_AT_ONCE, remove, &mut tell)
-        .await?;
-    drop(tell);
-    done.set(0);
-    let left: Rc<RefCell<Option<TreeError>>> = Rc::default();
-    for level in tree.levels().rev() {
-        let (on_share, counted, left) = (on_share.clone(), Rc::clone(&done), Rc::clone(&left));
-        let remove = async move |session: &mut ShareSession, directories| {
-            for directory in directories {
-                if let Some(error) = delete_directory(session, &on_share, directory).await? {
-                    left.borrow_mut().get_or_insert(error);
-                }
-                counted.set(counted.get() + 1);
-            }
-            Ok(())
-        };
-        let mut tell = teller(
-            TreeStage::Directory,
-            tree.directories(),
-            &done,
-            work.progress,
-        );
-        crew.each(level, DIRECTORIES_AT_ONCE, remove, &mut tell)
-            .await?;
-    }
-    crew.log_off().await;
-    left.take().map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// Deletes a directory. Returns the first entry that is still in it, as an error.
-async fn delete_directory(
-    session: &mut ShareSession,
-    on_share: &TreeOnShare,
-    directory: u32,
-) -> Result<Option<TreeError>, SessionError> {
-    let path = on_share.directory(directory);
-    let doing = format!("list directory '{path}'");
-    let (mut first, mut buffer) = (None, String::new());
-    let at = session.share();
-    let listed = session.list_some(&doing, &path, 0, |entry| {
-        let path = join(&path, &entry.name);
-        let at = at.clone();
-        let is_ours = on_share.tree.find(directory, &entry.name, &mut buffer);
-        first.get_or_insert_with(|| match is_ours {
-            Some(_) => TreeError::Held { path, at },
-            None => TreeError::Foreign { path, at },
-        });
-        false
-    });
-    match listed.await {
-        Ok(_) => {}
-        Err(error) => {
-            return match error.status() {
-                Some(
-                    NtStatus::OBJECT_NAME_NOT_FOUND
-                    | NtStatus::OBJECT_PATH_NOT_FOUND
-                    | NtStatus::DELETE_PENDING,
-                ) => Ok(None),
-                _ => Err(error),
-            };
-        }
-    }
-    if first.is_none() {
-        delete(session, &path, EntryKind::Directory).await?;
-    }
-    Ok(first)
 }

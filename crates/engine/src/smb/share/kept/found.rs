@@ -1,0 +1,103 @@
+//! The tree of a run: one that was prepared before, or one of its own.
+
+use std::sync::Arc;
+
+use smbench_model::fileio::FileioError;
+use smbench_model::tree::{Tree, TreeError, TreeProgress};
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{CreateRequest, access, share};
+
+use super::scan::TreeOnShare;
+use super::tree::{Found, TreeWork, directory_of, look, make_tree};
+use crate::machine::cancel::Cancel;
+use crate::smb::calls::FileCalls;
+use crate::smb::session::{Endpoint, SessionError};
+use crate::smb::share::files::join;
+use crate::smb::share::names::{MARKER, TREE_ROOT};
+use crate::smb::share::{ShareSession, Workspace};
+
+/// The largest number of files of a tree that a run makes for itself.
+const OWN_FILES_MAX: u32 = 100_000;
+/// Number of sessions that make it.
+const OWN_SESSIONS: u32 = 8;
+
+/// Returns whether this tree is prepared on the share. Fails if its preparation did not end, or
+/// if the tree is too large to be made for one run.
+pub(crate) async fn has_tree(
+    endpoint: &Endpoint,
+    session: &mut ShareSession,
+    tree: &Tree,
+) -> Result<bool, SessionError> {
+    let directory = directory_of(endpoint);
+    let at = session.share();
+    match look(session, &directory).await? {
+        Found::Tree(manifest) if manifest.fits(tree.shape()) => {
+            if manifest.complete {
+                Ok(true)
+            } else {
+                Err(TreeError::Incomplete { directory, at }.into())
+            }
+        }
+        _ if tree.files() <= OWN_FILES_MAX => Ok(false),
+        Found::Tree(manifest) => {
+            Err(TreeError::other(&directory, at, &manifest.tree, tree.shape()).into())
+        }
+        Found::Nothing | Found::Empty => Err(TreeError::NotPrepared { directory, at }.into()),
+    }
+}
+
+impl Workspace {
+    /// Finds the prepared tree that a run works on, and holds its marker until the run has
+    /// ended: other runs may use the tree, but none may change it. Without one, the run makes
+    /// a tree in its own directory.
+    pub(crate) async fn find_tree(&mut self, tree: &Tree) -> Result<(), SessionError> {
+        if !has_tree(&self.endpoint, &mut self.session, tree).await? {
+            self.files_in = join(&self.directory, TREE_ROOT);
+            return Ok(());
+        }
+        let directory = directory_of(&self.endpoint);
+        let marker = join(&directory, MARKER);
+        let doing = format!("use directory '{directory}'");
+        let request = CreateRequest {
+            share_access: share::FILE_SHARE_READ,
+            ..CreateRequest::open(marker.as_str(), access::FILE_READ_DATA)
+        };
+        match self.session.open_file(&doing, &request).await {
+            Ok(marker) => {
+                self.tree = Some(marker);
+                self.files_in = join(&directory, TREE_ROOT);
+                Ok(())
+            }
+            Err(error) if error.status() == Some(NtStatus::SHARING_VIOLATION) => {
+                let at = self.session.share();
+                Err(FileioError::InUse { directory, at }.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the run works on a tree that was prepared before.
+    pub(crate) const fn has_prepared_tree(&self) -> bool {
+        self.tree.is_some()
+    }
+
+    /// Makes the tree of this run alone.
+    pub(crate) async fn make_own_tree(
+        &self,
+        tree: &Arc<Tree>,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(TreeProgress),
+    ) -> Result<(), SessionError> {
+        let on_share = TreeOnShare {
+            tree: Arc::clone(tree),
+            root: self.files_in.clone(),
+        };
+        let work = TreeWork {
+            sessions: OWN_SESSIONS,
+            cancel,
+            progress,
+        };
+        make_tree(&self.endpoint, &on_share, self.salt, false, work).await?;
+        Ok(())
+    }
+}
