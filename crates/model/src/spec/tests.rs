@@ -73,6 +73,7 @@ fn a_full_profile_is_read() {
         split: Some(Split::Clients),
         access: Some(Access::Sequential),
         flush_every_writes: Some(100),
+        tree: None,
         files: FilesSpec {
             scope: Some(Scope::Shared),
             count: Some(3),
@@ -147,7 +148,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         ),
         (
             "name = \"x\"\n\nread_percnt = 8",
-            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `sizes`, `operations`, `pattern`, `netbench`, `run`",
+            "line 3, column 1: unknown field `read_percnt`, expected one of `name`, `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, `tree`, `sizes`, `operations`, `pattern`, `netbench`, `run`",
         ),
         (
             "# ä\nname = 3",

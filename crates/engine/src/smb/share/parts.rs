@@ -138,3 +138,6 @@ pub(super) async fn delete_tree(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -280,7 +280,7 @@ fn a_profile_that_cannot_run_is_refused_in_a_line() {
             "the file count is 0: it must be at least 1",
         ),
         (
-            "read_percent = 80\nfiles.count = 10001",
+            "read_percent = 80\nfiles.count = 10001\n[[sizes]]\nsize = 4096\nweight = 100",
             "the file count is 10001: at most 10000 are possible where operations work on open files",
         ),
         (

@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use smbench_model::contents::block::Salt;
-use smbench_model::tree::{TreeError, TreeStage};
+use smbench_model::tree::{TreeError, TreeManifest, TreeStage};
 use smbench_protocol::NtStatus;
 
 use super::crew::Crew;
+use super::manifest::write_text;
 use super::scan::TreeOnShare;
 use super::tree::{
     DIRECTORIES_AT_ONCE, FILES_AT_ONCE, Found, TreeWork, described, directory_of, look, teller,
@@ -18,6 +19,7 @@ use crate::smb::prepared::RemovedFiles;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::ShareSession;
 use crate::smb::share::files::{delete, join};
+use crate::smb::share::names::TREE_MANIFEST;
 use crate::smb::share::recycle::{Removed, RemovedNames, empty_bins};
 use crate::smb::share::remove::remove_for_good;
 
@@ -38,15 +40,24 @@ pub(crate) async fn remove_tree(
             return Ok(RemovedFiles { directory, bins });
         }
         Found::Empty => None,
-        Found::Tree(_) => Some(described(endpoint, &mut session).await?.0),
+        Found::Tree(manifest) => {
+            let (on_share, _) = described(endpoint, &mut session).await?;
+            Some((on_share, manifest))
+        }
     };
     let salt = Salt::default();
-    let workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
-    if let Some(on_share) = on_share
-        && let Err(error) = delete_all(endpoint, &on_share, work).await
-    {
-        workspace.remove().await?;
-        return Err(error);
+    let mut workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
+    if let Some((on_share, manifest)) = on_share {
+        // No run may use what is left after an interruption.
+        let manifest = TreeManifest {
+            complete: false,
+            ..manifest
+        };
+        write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
+        if let Err(error) = delete_all(endpoint, &on_share, work).await {
+            workspace.remove().await?;
+            return Err(error);
+        }
     }
     let (mut session, marker) = (workspace.session, workspace.marker);
     let claimed = (directory.as_str(), Some(marker));
