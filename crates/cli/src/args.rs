@@ -127,7 +127,7 @@ pub(crate) enum CliCommand {
     /// Run sysbench's fileio test on an SMB share
     #[command(subcommand)]
     Fileio(FileioCommand),
-    /// Keep a tree of directories and files on a share, for runs that walk and list it
+    /// Keep a tree of directories and files on a share
     #[command(subcommand)]
     Tree(TreeCommand),
     /// Show what a server supports (dialects, ciphers, limits); writes a small test file

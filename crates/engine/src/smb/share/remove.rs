@@ -9,7 +9,7 @@ use smbench_protocol::command::create::Disposition;
 use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
-use super::files::{delete, join, list, list_respelled, respell};
+use super::files::{delete, join, list, respell};
 use super::hold_marker;
 use super::names::{MARKER, Own, is_kept_directory, is_run_directory, own};
 use super::parts::{Parts, delete_tree};

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use smbench_model::contents::block::Salt;
-use smbench_model::tree::{TreeError, TreeManifest, TreeStage};
+use smbench_model::tree::{TreeError, TreeStage};
 use smbench_protocol::NtStatus;
 
 use super::crew::Crew;
@@ -49,10 +49,8 @@ pub(crate) async fn remove_tree(
     let mut workspace = claim(endpoint, session, &directory, Missing::Refused, salt).await?;
     if let Some((on_share, manifest)) = on_share {
         // No run may use what is left after an interruption.
-        let manifest = TreeManifest {
-            complete: false,
-            ..manifest
-        };
+        let mut manifest = manifest;
+        manifest.complete = false;
         write_text(&mut workspace, TREE_MANIFEST, &manifest.to_json()).await?;
         if let Err(error) = delete_all(endpoint, &on_share, work).await {
             workspace.remove().await?;
@@ -125,13 +123,16 @@ async fn delete_directory(
     let (mut first, mut buffer) = (None, String::new());
     let at = session.share();
     let listed = session.list_some(&doing, &path, 0, |entry| {
-        let path = join(&path, &entry.name);
-        let at = at.clone();
-        let is_ours = on_share.tree.find(directory, &entry.name, &mut buffer);
-        first.get_or_insert_with(|| match is_ours {
-            Some(_) => TreeError::Held { path, at },
-            None => TreeError::Foreign { path, at },
-        });
+        if first.is_none() {
+            let path = join(&path, &entry.name);
+            let at = at.clone();
+            first = Some(
+                match on_share.tree.find(directory, &entry.name, &mut buffer) {
+                    Some(_) => TreeError::Held { path, at },
+                    None => TreeError::Foreign { path, at },
+                },
+            );
+        }
         false
     });
     match listed.await {
