@@ -97,7 +97,6 @@ impl RunDoc {
     ///
     /// # Panics
     /// If the plan has several populations: documents have no place for them yet.
-    #[must_use]
     ///
     /// # Errors
     /// If the run had several populations, whose measurements have no place in a document.
