@@ -95,9 +95,6 @@ impl Disclosure {
 impl RunDoc {
     /// Builds the document of a run, finished or not.
     ///
-    /// # Panics
-    /// If the plan has several populations: documents have no place for them yet.
-    ///
     /// # Errors
     /// If the run had several populations, whose measurements have no place in a document.
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Result<Self, WorkProblem> {
