@@ -245,9 +245,12 @@ impl CaptureResult {
                 path: number,
                 parent: node.parent,
                 name: &node.name,
-                size: node.size,
-                directory: node.is_directory,
+                size: node.size.or(node.listed.and_then(|listed| listed.size)),
+                directory: node
+                    .is_directory
+                    .or(node.listed.and_then(|listed| listed.is_directory)),
                 made_up: node.is_made_up,
+                listed: node.listed.is_some(),
             });
         }
         lines.finish()

@@ -11,6 +11,7 @@
 //! 3. `smb2` and `cifs` read messages, `connection` pairs requests and answers.
 //! 4. `ledger` counts, follows sessions and opens, and writes the trace.
 //! 5. [`CaptureSummary`] has the counts, as `summary.json` has them.
+//! 6. [`read_recording`] makes a recording of a trace, for a replay.
 //!
 //! Not here: opening files, and texts for people.
 
@@ -32,6 +33,7 @@ mod ledger;
 mod link;
 mod logon;
 mod names;
+mod recording;
 mod sessions;
 mod smb2;
 mod status;
@@ -44,6 +46,7 @@ pub use error::CaptureError;
 pub use import::{CaptureImport, CaptureResult, ImportOptions, SliceBegin, first_time_ns};
 pub use keys::KeyRing;
 pub use names::NameTreatment;
+pub use recording::{RecordingError, SUMMARY_FILE, TRACE_FILE, TREE_FILE, read_recording};
 pub use summary::{
     CaptureSummary, CommandSummary, ConcurrencyInterval, ConcurrencySummary, EncryptedSummary,
     ServiceSummary, SourceSummary, TreeSummary, UnreadableSummary,

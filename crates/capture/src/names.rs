@@ -90,6 +90,15 @@ pub(crate) struct PathNode {
     pub(crate) is_directory: Option<bool>,
     /// The name was not recorded.
     pub(crate) is_made_up: bool,
+    /// What the first listing with this name says.
+    pub(crate) listed: Option<ListedName>,
+}
+
+/// What a listing says of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListedName {
+    pub(crate) is_directory: Option<bool>,
+    pub(crate) size: Option<u64>,
 }
 
 /// The tree of names that the capture shows.

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of lines that are compressed at once.
 const COMPRESSED_BYTES: usize = 64 * 1024;
 
 /// A line of `trace.jsonl.gz`. What a request does not have is left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TraceLine {
     /// Number of the request in the capture, from 1, in the order of sending.
@@ -51,6 +51,9 @@ pub struct TraceLine {
     /// Type and class of information, control code, or filter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<u32>,
+    /// Of a SET_INFO the size that it sets, or whether it deletes or replaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<u64>,
     /// Flags of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flags: Option<u32>,
@@ -69,7 +72,8 @@ pub struct TraceLine {
 }
 
 /// What a CREATE asked for, and what it got.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TraceCreate {
     /// DesiredAccess.
     pub access: u32,
@@ -107,7 +111,7 @@ pub struct TreeLine<'a> {
     pub parent: Option<u32>,
     /// The name, or what stands for it.
     pub name: &'a str,
-    /// Size when it was first opened.
+    /// Size when it was first opened or listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Whether it is a directory, if that was seen.
@@ -116,6 +120,9 @@ pub struct TreeLine<'a> {
     /// Whether the name was not recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub made_up: bool,
+    /// Whether the name was in a listing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
 }
 
 /// Writes lines of JSON, compressed by gzip.

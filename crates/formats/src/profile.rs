@@ -8,8 +8,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use smbench_capture::RecordingError;
 pub use smbench_model::profile::{BUILTIN, DEFAULT, MalformedProfile, Profile, builtin};
 use smbench_model::spec::Spec;
+use smbench_model::trace::Recording;
 
 use crate::loadfile::{self, LoadfileError, Unknown};
 use crate::named::{path_suggestion, unreadable};
@@ -17,6 +19,8 @@ use crate::netbench;
 
 /// The prefix of the path of a loadfile.
 pub const LOADFILE: &str = "loadfile:";
+/// The prefix of the folder of an imported capture.
+pub const TRACE: &str = "trace:";
 
 /// The largest profile file in bytes. A larger file is refused without being
 /// parsed.
@@ -59,6 +63,9 @@ pub enum ProfileError {
     /// The file is not a valid loadfile.
     #[error(transparent)]
     Loadfile(#[from] LoadfileError),
+    /// The folder is not that of an imported capture.
+    #[error(transparent)]
+    Trace(#[from] RecordingError),
     /// The file is not a profile.
     #[error(transparent)]
     Malformed(#[from] MalformedProfile),
@@ -67,7 +74,8 @@ pub enum ProfileError {
 /// Loads the built-in profile of this name, or else the file at this path.
 ///
 /// A text that contains a `/` or a `.` is a path. The file is a profile, or a loadfile
-/// to replay. After the prefix `loadfile:` the text is always the path of a loadfile.
+/// to replay. After the prefix `loadfile:` the text is always the path of a loadfile, and after
+/// `trace:` that of the folder of an imported capture.
 ///
 /// # Errors
 /// When there is no such profile, or its file cannot be read or is larger than 1
@@ -84,6 +92,10 @@ pub fn load(name_or_path: &str) -> Result<Profile, ProfileError> {
 pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
     if let Some(path) = name_or_path.strip_prefix(LOADFILE) {
         return replay(name_or_path, path, unknown);
+    }
+    if let Some(folder) = name_or_path.strip_prefix(TRACE) {
+        let recording = smbench_capture::read_recording(folder)?;
+        return Ok(of_recording(name_or_path, ("trace", folder), recording));
     }
     if let Some(text) = builtin(name_or_path) {
         return Ok(parse(name_or_path, text)?);
@@ -175,15 +187,20 @@ fn is_loadfile(text: &[u8]) -> bool {
 
 fn replay(origin: &str, path: &str, unknown: Unknown) -> Result<Profile, ProfileError> {
     let trace = loadfile::read(path, unknown)?;
+    Ok(of_recording(origin, ("loadfile", path), trace.into()))
+}
+
+/// Returns a profile that replays a recording of this kind, from this path.
+fn of_recording(origin: &str, (kind, path): (&str, &str), recording: Recording) -> Profile {
     let stem = Path::new(path).file_stem().unwrap_or_default();
     let spec = Spec {
-        name: Some(format!("loadfile-{}", stem.to_string_lossy())),
+        name: Some(format!("{kind}-{}", stem.to_string_lossy())),
         ..Spec::default()
     };
-    Ok(Profile {
-        recording: Some(Arc::new(trace.into())),
+    Profile {
+        recording: Some(Arc::new(recording)),
         ..Profile::from_spec(origin, spec)
-    })
+    }
 }
 
 /// Parses the text of a profile. Messages call it `origin`.

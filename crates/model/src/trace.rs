@@ -26,13 +26,17 @@ pub use builder::Builder;
 pub use path::Template;
 pub use prepared::{PreparedName, PreparedNames};
 use record::DetailNumber;
-pub use record::{CreateDetail, HandleNumber, PathNumber, Record};
+pub use record::{CreateDetail, HandleNumber, PathNumber, QueriedInfo, Record};
 pub use recording::Recording;
-pub use step::{Handle, InfoLevel, Step, StepError};
+pub use step::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError};
 pub use verb::Verb;
 
 /// The largest number of records in a trace: 440 MB.
 pub const RECORDS_MAX: usize = 1 << 24;
+
+/// The bytes of the largest READ or WRITE that a trace may have.
+#[doc(hidden)]
+pub const TRANSFER_BYTES_MAX: u64 = crate::bounds::REQUEST_BYTES_MAX;
 
 /// What a record waits for in a replay.
 #[doc(hidden)]
@@ -45,6 +49,9 @@ pub enum RecordOrder {
     /// not for WRITEs. Records that open, close or use a name also wait for each
     /// other.
     ByHandle,
+    /// The records that were answered before it was sent ([`Builder::released`]), and
+    /// those that open or close its handle.
+    Recorded,
 }
 
 /// The recorded operations of a client, in their order.
@@ -74,6 +81,11 @@ pub struct Trace {
     /// loadfile is one episode.
     pub(crate) episodes: Box<[u32]>,
     pub(crate) order: RecordOrder,
+    /// The first record that was sent after the answer to each record; empty unless the
+    /// order is the recorded one.
+    releases: Box<[u32]>,
+    /// The largest number of requests in flight; 0 if that was not recorded.
+    pub(crate) in_flight: u32,
     #[doc(hidden)]
     pub prepared: PreparedNames,
     #[doc(hidden)]
@@ -174,6 +186,14 @@ impl Trace {
         !self.times.is_empty()
     }
 
+    /// Returns how long a pass lasts in the recording, in nanoseconds; 0 if that is not
+    /// known.
+    #[must_use]
+    pub fn pass_ns(&self) -> u64 {
+        let length = self.summary.length.unwrap_or_default();
+        u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Returns the bytes of the files that a client's replay needs to exist.
     #[must_use]
     pub fn bytes_per_client(&self) -> u64 {
@@ -219,6 +239,12 @@ impl Trace {
         }
     }
 
+    /// Whether record number `later` waits for an earlier one in flight, in a trace in the
+    /// recorded order. A record with a lower number is of the next pass.
+    pub(crate) fn is_after(&self, later: u32, earlier: u32) -> bool {
+        later <= earlier || self.releases.get(earlier as usize).is_none_or(|&at| at <= later)
+    }
+
     /// Describes record number `at` in the syntax of a loadfile, as the client with
     /// this number (from 0) replays it.
     #[must_use]
@@ -252,7 +278,18 @@ impl Trace {
             Record::QueryFile { level, .. }
             | Record::QueryFs { level }
             | Record::SetFile { level, .. } => format!("class {} ", level.class),
-            Record::Close(_) | Record::Flush(_) => String::new(),
+            Record::Query { class, length, .. } => format!("class {class} {length} bytes "),
+            Record::List {
+                pattern,
+                class,
+                length,
+                ..
+            } => format!("\"{}\" class {class} {length} bytes ", path(pattern)),
+            Record::RenameOpen { to, .. } => format!("\"{}\" ", path(to)),
+            Record::MarkDeleted { is_pending, .. } => format!("{} ", u8::from(is_pending)),
+            Record::Close(_) | Record::Flush(_) | Record::SetSecurity(_) | Record::Echo => {
+                String::new()
+            }
         };
         format!("{} {what}{}", record.verb(), self.status(at))
     }

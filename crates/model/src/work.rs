@@ -246,15 +246,22 @@ impl Work {
                     Duration::from_millis(500),
                 )
             };
+        let recording = workload.replay().map(|replay| &replay.recording);
+        let per_copy = recording.map_or(1, |recording| recording.clients_per_copy());
+        let in_flight = recording.map_or(1, |recording| recording.in_flight());
+        let mut clients: Vec<u32> = match written.clients {
+            Some(list) => list.into(),
+            None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
+            None => vec![1, 4, 8, 16],
+        };
+        for clients in &mut clients {
+            *clients = clients.saturating_mul(per_copy);
+        }
         let population = Population {
             name: None,
+            clients,
+            outstanding: written.outstanding.unwrap_or(in_flight),
             workload,
-            clients: match written.clients {
-                Some(list) => list.into(),
-                None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
-                None => vec![1, 4, 8, 16],
-            },
-            outstanding: written.outstanding.unwrap_or(1),
             load,
             rates,
             ramp: written.ramp.unwrap_or_default(),

@@ -74,6 +74,8 @@ pub struct Replay {
     pub recording: Arc<Recording>,
     /// When operations begin.
     pub timing: Timing,
+    /// How many times as fast as recorded, if the times are the recorded ones.
+    pub speed: f64,
     /// How often each client replays the recording, after which the load point
     /// ends. `None` repeats it until the window closes.
     pub loops: Option<u32>,

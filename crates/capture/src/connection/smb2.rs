@@ -1,5 +1,6 @@
 //! Answers of SMB2, and what follows from them.
 
+mod listing;
 mod requests;
 
 use smbench_protocol::crypto::PreauthHash;
@@ -200,6 +201,7 @@ impl Receiver<'_> {
                 }
                 request.share = request.line.path;
             }
+            code::QUERY_DIRECTORY if is_done => self.listed(&request, bytes),
             code::CREATE => self.opened(&mut request, answered),
             code::CLOSE if is_done => {
                 if let Some(key) = request.open {

@@ -24,6 +24,8 @@ pub(crate) struct RequestFields {
     /// Class of information (with its type in the upper byte), control code of an IOCTL,
     /// filter of a CHANGE_NOTIFY.
     pub(crate) level: Option<u32>,
+    /// Of a SET_INFO the size that it sets, or whether it deletes or replaces.
+    pub(crate) value: Option<u64>,
     /// The further name: target of a rename, pattern of a listing.
     pub(crate) further: Option<String>,
     pub(crate) create: Option<CreateFields>,
@@ -116,6 +118,7 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
             asked.level = level(fields);
             asked.length = fields.u32(68).map(u64::from);
             asked.further = renamed(fields);
+            asked.value = set_value(fields);
         }
         code::OPLOCK_BREAK if fields.u16(64) == Some(24) => {
             asked.target = file(72);
@@ -130,6 +133,22 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
 fn level(fields: Fields<'_>) -> Option<u32> {
     let kind = u32::from(fields.u8(66)?);
     Some(kind << 8 | u32::from(fields.u8(67)?))
+}
+
+/// Returns the size that a SET_INFO sets, or whether it deletes the file, or a rename
+/// replaces its target (MS-FSCC 2.4).
+fn set_value(fields: Fields<'_>) -> Option<u64> {
+    const DISPOSITION: u8 = 13;
+    const ALLOCATION: u8 = 19;
+    const END_OF_FILE: u8 = 20;
+    const DISPOSITION_EX: u8 = 64;
+    let buffer = Fields(fields.0.get(usize::from(fields.u16(72)?)..)?);
+    match (fields.u8(66)?, fields.u8(67)?) {
+        (FILE, FILE_RENAME | DISPOSITION) => buffer.u8(0).map(u64::from),
+        (FILE, ALLOCATION | END_OF_FILE) => buffer.u64(0),
+        (FILE, DISPOSITION_EX) => buffer.u32(0).map(u64::from),
+        _ => None,
+    }
 }
 
 /// Returns the target of a rename (MS-FSCC 2.4.42.2).

@@ -125,18 +125,19 @@ impl<H> Replaying<H> {
         client: u32,
         session: &mut impl FileCalls,
     ) -> Result<(), SessionError> {
-        let trace = site.track(client);
-        populate(session, &root_of(site), client, trace, site.salt).await
+        let (trace, copy) = (site.track(client), site.copy_of(client));
+        populate(session, &root_of(site), copy, trace, site.salt).await
     }
 
     /// Adds the next member, with its trace and a place for each handle of it.
     pub(super) fn add(
         &mut self,
+        site: &Site,
         client: u32,
-        trace: &Arc<Trace>,
         handles: Vec<H>,
     ) -> Result<(), SessionError> {
-        let number = (u64::from(client) + 1).to_string();
+        let trace = site.track(client);
+        let number = (u64::from(site.copy_of(client)) + 1).to_string();
         self.clients.push(ReplayedClient {
             trace: Arc::clone(trace),
             number: wire_name(&number)?,
@@ -164,10 +165,11 @@ impl<H> Replaying<H> {
             return false;
         }
         let of_client = call.member * self.outstanding..(call.member + 1) * self.outstanding;
+        let trace = &self.clients[call.member].trace;
         of_client
             .filter(|slot| *slot != call.slot as usize)
             .filter_map(|slot| self.slots[slot].current.as_ref())
-            .any(|earlier| waits_for(&call.operation, &earlier.operation))
+            .any(|earlier| waits_for(trace, &call.operation, &earlier.operation))
     }
 
     /// Returns the place of the handle of a call.
@@ -219,6 +221,10 @@ impl<H> Replaying<H> {
             | Record::Mkdir(one)
             | Record::Rmdir(one)
             | Record::Deltree(one) => set_joined(name, path(one)),
+            Record::RenameOpen { to, .. } => set_joined(other, path(to)),
+            Record::List { pattern, .. } => {
+                set_joined(other, trace.path(pattern).pattern(number));
+            }
             Record::Rename { from, to } => {
                 set_joined(name, path(from));
                 set_joined(other, path(to));

@@ -38,6 +38,12 @@ impl Site {
         };
         replay.recording.track(client)
     }
+
+    /// Returns the number that stands for a client in the names of a replay.
+    pub(crate) fn copy_of(&self, client: u32) -> u32 {
+        let replay = self.plan.only().workload.replay();
+        replay.map_or(client, |replay| replay.recording.copy_of(client))
+    }
 }
 
 pub(crate) async fn endpoint(plan: &Plan) -> Result<Endpoint, SessionError> {

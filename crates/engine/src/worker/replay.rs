@@ -70,6 +70,9 @@ impl Supply for TracePosition {
             (Record::Create { .. }, OpKind::Close) => NtStatus::SUCCESS,
             _ => self.trace().status(slot.operation.action),
         };
+        if answer.status == recorded && recorded != NtStatus::SUCCESS {
+            return Ok(Ok(None));
+        }
         Ok(match seen(record, answer) {
             OperationFailure::Status(status) if status == recorded => Ok(None),
             seen => Err(WrongAnswer::Recorded(ReplayDifference {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use smbench_model::trace::{Handle, InfoLevel, Step, StepError, Verb};
+use smbench_model::trace::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError, Verb};
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 
@@ -30,7 +30,7 @@ pub(super) struct LoadfileLine<'a> {
 pub(super) enum LineError {
     #[error(
         "unknown verb `{0}`: expected one of {verbs}",
-        verbs = Verb::ALL.map(Verb::name).join(", ")
+        verbs = Verb::of_loadfiles().map(Verb::name).collect::<Vec<_>>().join(", ")
     )]
     Unknown(String),
     #[error("{verb} of handle {handle}, which no line before has opened")]
@@ -194,6 +194,8 @@ const fn arguments_of(verb: Verb) -> &'static str {
         Verb::Close | Verb::Flush => "handle",
         Verb::Mkdir | Verb::Rmdir | Verb::Deltree => "path",
         Verb::Sleep => "microseconds",
+        // No loadfile has the others.
+        _ => "",
     }
 }
 
@@ -326,6 +328,7 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             handle: given.handle(0)?,
             offset: given.offset(1)?,
             length: given.u32(2, "size")?,
+            flags: EXCLUSIVE_AT_ONCE,
         },
         Verb::Unlock => Step::Unlock {
             handle: given.handle(0)?,
@@ -360,6 +363,7 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
         Verb::SetFile => Step::SetFile {
             handle: given.handle(0)?,
             level: given.level(1, level::set)?,
+            size: None,
         },
         Verb::Find => {
             // The number of names found depends on the recorded server, so it is
@@ -375,5 +379,6 @@ fn step<'a>(given: &Arguments<'a, '_>) -> Result<Step<'a>, LineError> {
             let microseconds = given.number(0, "microseconds", "a number")?;
             Step::Sleep(Duration::from_micros(microseconds))
         }
+        other => unreachable!("no loadfile has {other}"),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::kind::OpKind;
 use crate::operations::Operation;
 use crate::random::{GOLDEN_GAMMA, draw, finalise};
-use crate::trace::{HandleNumber, Record, Recording, Trace};
+use crate::trace::{HandleNumber, Record, RecordOrder, Recording, Trace};
 use crate::workload::{Replay, Timing};
 
 /// The operations of all clients of a replay.
@@ -145,10 +145,14 @@ fn operation(trace: &Trace, at: u32) -> Option<Operation> {
     })
 }
 
-/// Returns whether an operation of a client waits for an earlier one in flight, in a
-/// trace in the order of handles.
+/// Returns whether an operation of a client waits for an earlier one in flight.
 #[must_use]
-pub fn waits_for(later: &Operation, earlier: &Operation) -> bool {
+pub fn waits_for(trace: &Trace, later: &Operation, earlier: &Operation) -> bool {
+    if trace.order == RecordOrder::Recorded {
+        let opens = |kind| matches!(kind, OpKind::Create | OpKind::Close);
+        let is_same = later.file == earlier.file && (opens(later.kind) || opens(earlier.kind));
+        return is_same || trace.is_after(later.action, earlier.action);
+    }
     let uses_name = |operation: &Operation| {
         let has_handle = matches!(
             operation.kind,
@@ -186,6 +190,7 @@ impl Replay {
         Self {
             recording,
             timing: Timing::Fast,
+            speed: 1.0,
             loops: None,
         }
     }

@@ -8,6 +8,8 @@ mod handles;
 mod paths;
 mod record;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use super::prepared::{Names, PreparedName};
 use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
 use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
+use crate::bounds::OUTSTANDING_MAX;
 use handles::Handles;
 use paths::Paths;
 
@@ -39,11 +42,58 @@ pub struct Builder {
     pauses: Vec<(u32, u64)>,
     episodes: Vec<u32>,
     order: RecordOrder,
+    releases: Vec<u32>,
+    in_flight: u32,
+    /// The names to prepare, if they do not follow from the records.
+    given: Option<Vec<(PathNumber, PreparedName)>>,
+    /// The length of a pass, if it is not that of the records.
+    lasts: Option<Duration>,
     first: Option<Duration>,
     summary: Summary,
 }
 
 impl Builder {
+    /// Begins a track of a capture, of which a pass lasts as long as the capture. Its
+    /// times are those since the begin of the capture. All names are below `client1`, and
+    /// only there a number takes the place of the 1. The names to prepare are those of
+    /// [`prepare`](Self::prepare).
+    #[must_use]
+    pub fn of_capture_track(lasts: Duration) -> Self {
+        Self {
+            paths: Paths::below_client(),
+            order: RecordOrder::Recorded,
+            given: Some(Vec::new()),
+            lasts: Some(lasts),
+            first: Some(Duration::ZERO),
+            ..Self::default()
+        }
+    }
+
+    /// Makes a name exist before the first operation of a track of a capture.
+    ///
+    /// # Errors
+    /// If the name is not valid.
+    pub fn prepare(&mut self, path: &str, made: PreparedName) -> Result<(), StepError> {
+        let (path, _) = self.path(path)?;
+        self.given.get_or_insert_default().push((path, made));
+        Ok(())
+    }
+
+    /// Sets for each record the first one that was sent after its answer. Handles that are
+    /// still open are closed after all of them.
+    pub fn released(&mut self, releases: Vec<u32>) {
+        let mut in_flight = BinaryHeap::new();
+        for (at, &release) in (0..).zip(&releases) {
+            while in_flight.peek().is_some_and(|&Reverse(first)| first <= at) {
+                in_flight.pop();
+            }
+            in_flight.push(Reverse(release));
+            self.in_flight = self.in_flight.max(in_flight.len() as u32);
+        }
+        self.in_flight = self.in_flight.min(OUTSTANDING_MAX);
+        self.releases = releases;
+    }
+
     /// Adds an operation with its recorded status and time.
     pub fn push(
         &mut self,
@@ -133,6 +183,9 @@ impl Builder {
             self.episodes.push(0);
         }
         let mut prepared = self.names.prepared;
+        if let Some(given) = self.given {
+            (prepared.made, self.sized) = (given, Vec::new());
+        }
         prepared.own = self.paths.own;
         // A record that sets a file's size must keep the data that later records
         // read.
@@ -151,8 +204,9 @@ impl Builder {
             _ => 0,
         });
         summary.largest = moved.max().unwrap_or(0);
-        let last = self.times.last().filter(|_| has_times);
-        summary.length = last.map(|&last| Duration::from_nanos(last));
+        let last = self.times.last().filter(|_| has_times).copied();
+        let lasts = self.lasts.map(|lasts| lasts.as_nanos() as u64);
+        summary.length = lasts.max(last).map(Duration::from_nanos);
         Trace {
             times: if has_times {
                 self.times.into_boxed_slice()
@@ -168,6 +222,8 @@ impl Builder {
             pauses: self.pauses.into_boxed_slice(),
             episodes: self.episodes.into_boxed_slice(),
             order: self.order,
+            releases: self.releases.into_boxed_slice(),
+            in_flight: self.in_flight,
             prepared,
             summary,
             digest,

@@ -28,11 +28,27 @@ impl Template {
             rest = &rest[end..];
         }
         pieces.push(rest);
+        Self::of_pieces(&pieces)
+    }
+
+    fn of_pieces(pieces: &[&str]) -> Self {
         let encode = |piece: &&str| {
             WireName::new(piece).unwrap_or_else(|_| unreachable!("its length has been looked at"))
         };
         Self {
             pieces: pieces.iter().map(encode).collect(),
+        }
+    }
+
+    /// Makes a template from a name that [`clean`] has checked. Only a first part
+    /// `client1` has a gap.
+    pub(super) fn below_client(name: &str) -> Self {
+        let end = CLIENT.len();
+        match name.strip_prefix(CLIENT) {
+            Some(rest) if rest.is_empty() || rest.starts_with('\\') => {
+                Self::of_pieces(&[&name[..end - 1], rest])
+            }
+            _ => Self::of_pieces(&[name]),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::create_context::CreateContext;
 
 use super::step::HANDLES_MAX;
@@ -44,6 +45,17 @@ pub struct CreateDetail {
     pub desired_access: u32,
     pub share_access: u32,
     pub contexts: Box<[CreateContext]>,
+    /// The oplock that it asks for; `None` leaves that to the options of the run.
+    pub oplock: Option<OplockLevel>,
+}
+
+/// The kinds of information that a QUERY_INFO asks for (MS-SMB2 2.2.37).
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueriedInfo {
+    File,
+    FileSystem,
+    Security,
 }
 
 /// One operation. A handle is `None` if the recording did not open it.
@@ -76,6 +88,8 @@ pub enum Record {
         handle: Option<HandleNumber>,
         offset: u64,
         length: u32,
+        /// Flags of the LOCK (MS-SMB2 2.2.26.1).
+        flags: u8,
     },
     Unlock {
         handle: Option<HandleNumber>,
@@ -114,6 +128,35 @@ pub enum Record {
         /// The number of names that it asks for.
         most: u32,
     },
+    /// A QUERY_INFO of an open file, with the length of the answer that it asks for.
+    Query {
+        handle: Option<HandleNumber>,
+        info: QueriedInfo,
+        class: u8,
+        length: u32,
+    },
+    /// A QUERY_DIRECTORY of an open directory.
+    List {
+        handle: Option<HandleNumber>,
+        pattern: PathNumber,
+        class: u8,
+        flags: u8,
+        length: u32,
+    },
+    /// A SET_INFO that renames an open file.
+    RenameOpen {
+        handle: Option<HandleNumber>,
+        to: PathNumber,
+        replaces: bool,
+    },
+    /// A SET_INFO that marks an open file for deletion, or revokes that.
+    MarkDeleted {
+        handle: Option<HandleNumber>,
+        is_pending: bool,
+    },
+    /// A SET_INFO of the security of an open file.
+    SetSecurity(Option<HandleNumber>),
+    Echo,
 }
 
 // A trace may have 2^24 of them.
@@ -142,6 +185,16 @@ impl Record {
             Self::QueryFs { .. } => Verb::QueryFs,
             Self::SetFile { .. } => Verb::SetFile,
             Self::Find { .. } => Verb::Find,
+            Self::Query { info, .. } => match info {
+                QueriedInfo::File => Verb::QueryFile,
+                QueriedInfo::FileSystem => Verb::QueryFs,
+                QueriedInfo::Security => Verb::QuerySecurity,
+            },
+            Self::List { .. } => Verb::List,
+            Self::RenameOpen { .. } => Verb::RenameOpen,
+            Self::MarkDeleted { .. } => Verb::MarkDeleted,
+            Self::SetSecurity(_) => Verb::SetSecurity,
+            Self::Echo => Verb::Echo,
         }
     }
 
@@ -158,7 +211,12 @@ impl Record {
             | Self::Lock { handle, .. }
             | Self::Unlock { handle, .. }
             | Self::QueryFile { handle, .. }
-            | Self::SetFile { handle, .. } => handle,
+            | Self::SetFile { handle, .. }
+            | Self::Query { handle, .. }
+            | Self::List { handle, .. }
+            | Self::RenameOpen { handle, .. }
+            | Self::MarkDeleted { handle, .. }
+            | Self::SetSecurity(handle) => handle,
             Self::Unlink(_)
             | Self::Rename { .. }
             | Self::Mkdir(_)
@@ -166,7 +224,8 @@ impl Record {
             | Self::Deltree(_)
             | Self::QueryPath { .. }
             | Self::QueryFs { .. }
-            | Self::Find { .. } => None,
+            | Self::Find { .. }
+            | Self::Echo => None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! A recording: the traces of the clients that were recorded, each a track.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::{RecordOrder, Summary, Trace};
+use super::{Record, RecordOrder, Summary, Trace};
 use crate::digest::hex;
 use crate::kind::{Direction, OpKind};
 
@@ -14,6 +15,9 @@ pub struct Recording {
     /// At least one, each with records.
     tracks: Box<[Arc<Trace>]>,
     summary: Summary,
+    /// Whether the clients of all tracks work on the same names: together they are a
+    /// copy of what was recorded.
+    is_joint: bool,
 }
 
 impl From<Trace> for Recording {
@@ -21,6 +25,7 @@ impl From<Trace> for Recording {
         Self {
             summary: trace.summary.clone(),
             tracks: Box::new([Arc::new(trace)]),
+            is_joint: false,
         }
     }
 }
@@ -39,6 +44,46 @@ impl Recording {
         }
         recording.tracks = all.into_boxed_slice();
         Some(recording)
+    }
+
+    /// Makes a recording of all tracks of a capture, which work on the same names. The
+    /// names to prepare are those of the first track. `left_out` counts what no track has.
+    /// Returns `None` if no track has
+    /// records.
+    #[must_use]
+    pub fn of_capture(tracks: Vec<Trace>, left_out: &BTreeMap<String, u64>) -> Option<Self> {
+        let mut recording = Self::new(tracks)?;
+        recording.is_joint = true;
+        for (what, count) in left_out {
+            *recording.summary.skipped.entry(what.clone()).or_default() += count;
+        }
+        Some(recording)
+    }
+
+    /// Returns the number of clients that replay each recorded client once, if they work
+    /// on the same names; otherwise 1.
+    #[must_use]
+    pub fn clients_per_copy(&self) -> u32 {
+        if self.is_joint {
+            self.tracks.len() as u32
+        } else {
+            1
+        }
+    }
+
+    /// Returns the largest number of requests that a recorded client had in flight; 1 if
+    /// the recording does not show it.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        let most = self.tracks().map(|track| track.in_flight.max(1));
+        most.max().unwrap_or(1)
+    }
+
+    /// Returns the number of the copy that a client belongs to, from 0. It stands for the
+    /// client in names.
+    #[must_use]
+    pub fn copy_of(&self, client: u32) -> u32 {
+        client / self.clients_per_copy()
     }
 
     /// Returns the track of the client with this number, from 0.
@@ -84,6 +129,23 @@ impl Recording {
         kinds.sort_unstable();
         kinds.dedup();
         kinds
+    }
+
+    /// Whether it has operations that CIFS has not.
+    #[must_use]
+    pub(crate) fn needs_smb2(&self) -> bool {
+        let mut records = self.tracks().flat_map(|track| &track.records);
+        records.any(|record| {
+            matches!(
+                record,
+                Record::Query { .. }
+                    | Record::List { .. }
+                    | Record::RenameOpen { .. }
+                    | Record::MarkDeleted { .. }
+                    | Record::SetSecurity(_)
+                    | Record::Echo
+            )
+        })
     }
 
     /// Whether clients pause.
@@ -189,6 +251,7 @@ mod tests {
             desired_access,
             share_access: 7,
             contexts: Box::new([CreateContext::QueryOnDiskId]),
+            oplock: None,
         };
         for handle in 0..3 {
             let status = NtStatus::SUCCESS;

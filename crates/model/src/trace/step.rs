@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::RECORDS_MAX;
+use super::{QueriedInfo, RECORDS_MAX};
 use crate::bounds::REQUEST_BYTES_MAX;
 
 /// The largest number of different statuses.
@@ -43,6 +43,10 @@ impl InfoLevel {
     }
 }
 
+/// Flags of a LOCK that locks a range for itself, and does not wait (MS-SMB2 2.2.26.1).
+#[doc(hidden)]
+pub const EXCLUSIVE_AT_ONCE: u8 = 0x12;
+
 /// A recorded operation.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +75,7 @@ pub enum Step<'a> {
         handle: Handle,
         offset: u64,
         length: u32,
+        flags: u8,
     },
     Unlock {
         handle: Handle,
@@ -99,6 +104,8 @@ pub enum Step<'a> {
     SetFile {
         handle: Handle,
         level: InfoLevel,
+        /// The size that it sets; `None` if that was not recorded.
+        size: Option<u64>,
     },
     Find {
         pattern: &'a str,
@@ -106,6 +113,30 @@ pub enum Step<'a> {
         most: u32,
     },
     Sleep(Duration),
+    Query {
+        handle: Handle,
+        info: QueriedInfo,
+        class: u8,
+        length: u32,
+    },
+    List {
+        handle: Handle,
+        pattern: &'a str,
+        class: u8,
+        flags: u8,
+        length: u32,
+    },
+    RenameOpen {
+        handle: Handle,
+        to: &'a str,
+        replaces: bool,
+    },
+    MarkDeleted {
+        handle: Handle,
+        is_pending: bool,
+    },
+    SetSecurity(Handle),
+    Echo,
 }
 
 /// The reason why an operation cannot be replayed, as a lower-case clause.

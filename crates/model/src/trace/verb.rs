@@ -1,4 +1,4 @@
-//! Verbs of dbench's loadfiles: the operations of a recorded client.
+//! Verbs: the operations of a recorded client, with the names of dbench's loadfiles.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::kind::OpKind;
 
 macro_rules! verbs {
     ($($(#[$doc:meta])+ $verb:ident = $name:literal, $kind:expr;)+) => {
-        /// A verb of a loadfile.
+        /// A verb of a loadfile, or an operation that captures have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Verb {
@@ -74,12 +74,30 @@ verbs! {
     Find = "FIND_FIRST", Some(OpKind::FindFirst);
     /// A pause without a request.
     Sleep = "Sleep", None;
+    /// QUERY_INFO of the security of an open file.
+    QuerySecurity = "QUERY_SECURITY_INFORMATION", Some(OpKind::QuerySecurity);
+    /// QUERY_DIRECTORY of an open directory.
+    List = "QUERY_DIRECTORY", Some(OpKind::QueryDirectory);
+    /// SET_INFO that renames an open file.
+    RenameOpen = "RENAME_FILE", Some(OpKind::Rename);
+    /// SET_INFO that marks an open file for deletion.
+    MarkDeleted = "DELETE_FILE", Some(OpKind::Delete);
+    /// SET_INFO of the security of an open file.
+    SetSecurity = "SET_SECURITY_INFORMATION", Some(OpKind::SetSecurity);
+    /// ECHO.
+    Echo = "ECHO", Some(OpKind::Echo);
 }
 
 impl Verb {
-    /// Returns the verb with this name.
+    /// Returns the verbs that loadfiles have. Captures have others, too.
+    pub fn of_loadfiles() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|&verb| verb <= Self::Sleep)
+    }
+
+    /// Returns the verb of loadfiles with this name.
+    #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.name() == name)
+        Self::of_loadfiles().find(|verb| verb.name() == name)
     }
 }
 

@@ -75,6 +75,7 @@ impl Receiver<'_> {
         open.line.length = asked.length;
         open.line.level = asked.level;
         open.line.flags = asked.flags;
+        open.line.value = asked.value;
         let is_create = asked.create.is_some();
         match asked.target {
             RequestTarget::Name(name) if open.key == CommandKey::Smb2(code::TREE_CONNECT) => {

@@ -57,7 +57,7 @@ impl CifsEncode for CifsTrace {
     ) -> Result<Vec<CifsPlace>, SessionError> {
         self.populate(site, client, session).await?;
         let trace = site.track(client);
-        self.add(client, trace, vec![FileNumber::default(); places(trace)])?;
+        self.add(site, client, vec![FileNumber::default(); places(trace)])?;
         let slots = 0..site.plan.only().outstanding;
         Ok(slots.map(|_| CifsPlace::default()).collect())
     }
@@ -88,6 +88,12 @@ impl CifsEncode for CifsTrace {
             Record::Flush(_) => to.flush(file),
             Record::Close(_) => to.close(file),
             Record::Lock { .. } => to.lock(file, CifsLock::Exclusive, operation),
+            Record::Echo
+            | Record::Query { .. }
+            | Record::List { .. }
+            | Record::RenameOpen { .. }
+            | Record::MarkDeleted { .. }
+            | Record::SetSecurity(_) => unreachable!("a plan in CIFS has none of these"),
             Record::Unlock { .. } => to.lock(file, CifsLock::Unlock, operation),
             Record::QueryFile { level, .. } => {
                 to.query(CifsTarget::Fid(file.0), level.level, TRANSACTION_DATA_MAX)

@@ -4,16 +4,19 @@
 //! around them. All three are sent in one frame, and its first status that is not a
 //! success is the status of the operation.
 
-use smbench_model::trace::{InfoLevel, Record};
+use smbench_model::action::SetClass;
+use smbench_model::sessions::Caching;
+use smbench_model::trace::{InfoLevel, QueriedInfo, Record};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, query_directory_flags,
 };
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
-use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
-use smbench_protocol::connection::{Negotiated, NoCredit};
+use smbench_protocol::command::set_info::{Deletion, Existing, SetInfo, SetInfoRequest};
+use smbench_protocol::connection::{EMPTY_BODY, Negotiated, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
@@ -27,7 +30,7 @@ use crate::drivers::prepare::open_directory;
 use crate::drivers::replaying::{
     DeletionRequest, Following, RecordNames, Replaying, places, root_of,
 };
-use crate::drivers::requests::info::{self, ANSWER_LEN};
+use crate::drivers::requests::info::{self, ANSWER_LEN, LISTING_LEN, SECURITY_PARTS};
 use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
@@ -59,7 +62,7 @@ impl Encode for TraceEncoder {
         self.populate(site, client, session).await?;
         held.directory = open_directory(session, &root_of(site)).await?;
         let trace = site.track(client);
-        self.add(client, trace, vec![TracedOpen::default(); places(trace)])?;
+        self.add(site, client, vec![TracedOpen::default(); places(trace)])?;
         let slots = 0..site.plan.only().outstanding;
         Ok(slots.map(|_| SlotObjects::default()).collect())
     }
@@ -83,10 +86,7 @@ impl Encode for TraceEncoder {
             Record::Write { .. } => to.write(file, operation, 0, data),
             Record::Flush(_) => to.flush(file),
             Record::Close(_) => to.close(file),
-            Record::Lock { .. } => {
-                let flags = lock_flags::EXCLUSIVE | lock_flags::FAIL_IMMEDIATELY;
-                to.lock(file, operation, flags)
-            }
+            Record::Lock { flags, .. } => to.lock(file, operation, flags.into()),
             Record::Unlock { .. } => to.lock(file, operation, lock_flags::UNLOCK),
             Record::QueryFile { level, .. } => to.query_recorded(InfoType::File, level, file),
             Record::QueryFs { level } => {
@@ -94,6 +94,26 @@ impl Encode for TraceEncoder {
                 to.query_recorded(InfoType::FileSystem, level, directory)
             }
             Record::SetFile { level, size, .. } => to.set(&set(level, size, file)),
+            Record::Query {
+                info,
+                class,
+                length,
+                ..
+            } => to.query_captured(info, class, length, file),
+            Record::MarkDeleted { is_pending, .. } => to.set(&SetInfoRequest {
+                file_id: file,
+                info: SetInfo::Disposition(if is_pending {
+                    Deletion::Pending
+                } else {
+                    Deletion::Revoked
+                }),
+            }),
+            Record::SetSecurity(_) => to.set(&info::set(SetClass::Security, file, 0, None)),
+            Record::Echo => to.request(Command::Echo, |out| out.extend_from_slice(&EMPTY_BODY)),
+            Record::RenameOpen { .. } | Record::List { .. } => {
+                let names = group.encoder.names(call.member, &record);
+                to.with_names(&record, file, names.other)
+            }
             by_name => group.by_name(call, by_name, to),
         };
         sent.map_err(|NoCredit| Busy::Credits)?;
@@ -181,10 +201,18 @@ impl GroupState<TraceEncoder> {
                 handle,
                 ..
             } => {
-                let (oplock, lease) = if is_file(options) && handle.is_some() {
-                    self.cache.request(call.member, Object::File(path.0))
-                } else {
-                    (OplockLevel::None, None)
+                let asked = detail.and_then(|detail| detail.oplock);
+                let object = Object::File(path.0);
+                let (oplock, lease) = match asked {
+                    Some(OplockLevel::Lease) => {
+                        let asked = Caching::Lease(LeaseState::RWH);
+                        self.cache.request_of(asked, call.member, object)
+                    }
+                    Some(level) => (level, None),
+                    None if is_file(options) && handle.is_some() => {
+                        self.cache.request(call.member, object)
+                    }
+                    None => (OplockLevel::None, None),
                 };
                 place.asks_to_cache = oplock != OplockLevel::None;
                 return to.create(&CreateRequest {
@@ -238,6 +266,69 @@ impl To<'_> {
     ) -> Result<(), NoCredit> {
         let request = query(info_type, level, file_id, self.connection.negotiated());
         self.query(&request)
+    }
+
+    /// Sends a query of a capture about an open file.
+    fn query_captured(
+        self,
+        info: QueriedInfo,
+        class: u8,
+        length: u32,
+        file_id: FileId,
+    ) -> Result<(), NoCredit> {
+        let (info_type, additional) = match info {
+            QueriedInfo::File => (InfoType::File, 0),
+            QueriedInfo::FileSystem => (InfoType::FileSystem, 0),
+            QueriedInfo::Security => (InfoType::Security, SECURITY_PARTS),
+        };
+        let request = QueryInfoRequest {
+            info_type,
+            class,
+            output_length: self.answer_len(length),
+            additional,
+            file_id,
+        };
+        self.query(&request)
+    }
+
+    /// Sends a request of a capture with an open file and a name.
+    fn with_names(self, record: &Record, file: FileId, name: &WireName) -> Result<(), NoCredit> {
+        match *record {
+            Record::RenameOpen { replaces, .. } => self.set(&SetInfoRequest {
+                file_id: file,
+                info: SetInfo::Rename {
+                    to: name,
+                    existing: if replaces {
+                        Existing::Replace
+                    } else {
+                        Existing::Keep
+                    },
+                },
+            }),
+            Record::List {
+                class,
+                flags,
+                length,
+                ..
+            } => {
+                let request = QueryDirectoryRequest {
+                    directory: file,
+                    class: directory_class(class),
+                    flags,
+                    pattern: name,
+                    output_length: self.answer_len(length),
+                };
+                self.list(&request)
+            }
+            other => unreachable!("{} has no name and no open file", other.verb()),
+        }
+    }
+
+    /// Returns how long an answer may be: as recorded, but not longer than the server
+    /// allows and one credit pays for.
+    fn answer_len(&self, recorded: u32) -> u32 {
+        let most = self.connection.negotiated().output_len(LISTING_LEN);
+        recorded.min(most)
     }
 
     /// Sends CREATE, another request and CLOSE.
@@ -320,19 +411,23 @@ fn listing<'a>(
     pattern: &'a WireName,
     negotiated: &Negotiated,
 ) -> QueryDirectoryRequest<'a> {
-    let class = match level.class {
-        1 => DirectoryClass::Directory,
-        2 => DirectoryClass::FullDirectory,
-        12 => DirectoryClass::Names,
-        37 => DirectoryClass::IdBothDirectory,
-        38 => DirectoryClass::IdFullDirectory,
-        _ => DirectoryClass::BothDirectory,
-    };
-    let mut request = info::list(class, FileId::RELATED, pattern, negotiated);
+    let mut request = info::list(directory_class(level.class), FileId::RELATED, pattern, negotiated);
     // A limit of 1 is kept. Otherwise the size of the answer limits the number of
     // names.
     if most == 1 {
         request.flags |= query_directory_flags::RETURN_SINGLE_ENTRY;
     }
     request
+}
+
+/// Returns the class of a listing; that of most clients for one without a number here.
+const fn directory_class(class: u8) -> DirectoryClass {
+    match class {
+        1 => DirectoryClass::Directory,
+        2 => DirectoryClass::FullDirectory,
+        12 => DirectoryClass::Names,
+        37 => DirectoryClass::IdBothDirectory,
+        38 => DirectoryClass::IdFullDirectory,
+        _ => DirectoryClass::BothDirectory,
+    }
 }

@@ -83,7 +83,7 @@ impl Caller for TraceCaller {
                 is_open: false,
             });
         }
-        self.replaying.add(client, trace, handles)?;
+        self.replaying.add(site, client, handles)?;
         self.clients.push(ClientRoot {
             link: Arc::clone(link),
             root: unlimited(root),

@@ -173,7 +173,17 @@ impl Cache {
         member: usize,
         object: Object,
     ) -> (OplockLevel, Option<CreateContext>) {
-        let state = match self.asked {
+        self.request_of(self.asked, member, object)
+    }
+
+    /// Returns what a CREATE sends to ask for this caching.
+    pub(crate) fn request_of(
+        &self,
+        asked: Caching,
+        member: usize,
+        object: Object,
+    ) -> (OplockLevel, Option<CreateContext>) {
+        let state = match asked {
             Caching::None => return (OplockLevel::None, None),
             Caching::Oplock(level) => return (level, None),
             Caching::Lease(state) => state,

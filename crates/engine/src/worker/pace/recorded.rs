@@ -14,6 +14,8 @@ pub(crate) struct Instants {
     at: usize,
     /// Number of passes that have not ended; `None` is endless.
     left: Option<u32>,
+    /// How many times as fast as recorded.
+    speed: f64,
 }
 
 impl Instants {
@@ -23,20 +25,20 @@ impl Instants {
             began: starts,
             at: 0,
             left: replay.loops,
+            speed: replay.speed,
         }
     }
 
     /// Returns the next instant that has not been taken.
     pub(crate) fn next(&self) -> Nanos {
-        self.began + Nanos(self.trace.times[self.at])
+        self.began + self.scaled(self.trace.times[self.at])
     }
 
     /// Takes the next instant.
     pub(crate) fn take(&mut self) {
-        let last = self.next();
         self.at += 1;
         if self.at == self.trace.times.len() {
-            (self.at, self.began) = (0, last);
+            (self.at, self.began) = (0, self.began + Nanos(self.turn()));
             self.left = self.left.map(|left| left.saturating_sub(1));
         }
     }
@@ -70,7 +72,7 @@ impl Instants {
             Some(left) if left <= whole => left.saturating_mul(times.len() as u64),
             _ => {
                 let rest = passed - whole * self.turn();
-                let of_last = times.partition_point(|&time| time < rest);
+                let of_last = times.partition_point(|&time| self.scaled(time).0 < rest);
                 whole.saturating_mul(times.len() as u64) + of_last as u64
             }
         };
@@ -82,12 +84,17 @@ impl Instants {
         let records = self.trace.times.len() as u64;
         let at = self.at as u64 + skipped;
         let turns = Nanos((at / records).saturating_mul(self.turn()));
-        self.began + turns + Nanos(self.trace.times[(at % records) as usize])
+        self.began + turns + self.scaled(self.trace.times[(at % records) as usize])
+    }
+
+    /// Returns the time of the replay at a time of the recording.
+    fn scaled(&self, time: u64) -> Nanos {
+        Nanos((time as f64 / self.speed) as u64)
     }
 
     /// Returns the length of a pass in nanoseconds.
     fn turn(&self) -> u64 {
-        self.trace.times.last().copied().unwrap_or(0)
+        self.scaled(self.trace.pass_ns()).0
     }
 }
 

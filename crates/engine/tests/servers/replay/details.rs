@@ -34,6 +34,7 @@ fn profile() -> Profile {
         desired_access: access::FILE_READ_DATA,
         share_access: 0,
         contexts: Box::default(),
+        oplock: None,
     });
     let mut push = |step: &Step<'_>, status| trace.push(step, status, None).unwrap();
     push(&create(1, 2), NtStatus::SHARING_VIOLATION);

@@ -29,6 +29,7 @@ impl PlanSources<'_> {
 /// Returns the first option that CIFS does not have, and the advice.
 fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
     let (sessions, options) = (&plan.sessions, &plan.sessions.options);
+    let replay = plan.only().workload.replay();
     let objections = [
         (
             options.encryption == Mode::Required,
@@ -54,6 +55,11 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             sessions.caching == Caching::Oplock(OplockLevel::LevelII),
             "oplock",
             "has no request for level2: give exclusive or batch",
+        ),
+        (
+            replay.is_some_and(|replay| replay.recording.needs_smb2()),
+            "dialect",
+            "has no requests for what the trace of SMB2 has: offer only SMB2",
         ),
         (
             sessions.connections.credits.is_some(),

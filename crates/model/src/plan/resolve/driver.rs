@@ -207,7 +207,13 @@ fn not_replayed(record: &Record) -> Option<String> {
         | Record::Rmdir(_)
         | Record::Deltree(_)
         | Record::QueryPath { .. }
-        | Record::Find { .. } => Some(format!("verb {verb}")),
+        | Record::Find { .. }
+        | Record::Query { .. }
+        | Record::List { .. }
+        | Record::RenameOpen { .. }
+        | Record::MarkDeleted { .. }
+        | Record::SetSecurity(_)
+        | Record::Echo => Some(format!("verb {verb}")),
     }
 }
 
@@ -224,7 +230,7 @@ mod tests {
     use crate::profile::Profile;
     use crate::spec::{RunOptions, Spec};
     use crate::target::Target;
-    use crate::trace::{Builder, InfoLevel, Step};
+    use crate::trace::{Builder, EXCLUSIVE_AT_ONCE, InfoLevel, Step};
 
     /// Resolves a plan for smb-rs with this mix, and returns the error message if
     /// it fails.
@@ -351,6 +357,7 @@ mod tests {
             handle,
             offset,
             length,
+            flags: EXCLUSIVE_AT_ONCE,
         };
         for (step, what) in [
             (lock, "verb LockX"),

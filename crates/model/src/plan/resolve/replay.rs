@@ -74,6 +74,7 @@ impl PlanSources<'_> {
             requests: Requests::Replay(Replay {
                 recording,
                 timing,
+                speed: 1.0,
                 loops: merged.loops,
             }),
             access: Access::Sequential,

@@ -19,9 +19,19 @@ pub(super) struct Paths {
     /// The topmost paths of a client's own. Everything below them belongs to that
     /// client.
     pub(super) own: Vec<PathNumber>,
+    /// Whether only the first part of a path is the client's.
+    is_below_client: bool,
 }
 
 impl Paths {
+    /// Returns paths of which only the first part can be the client's.
+    pub(super) fn below_client() -> Self {
+        Self {
+            is_below_client: true,
+            ..Self::default()
+        }
+    }
+
     /// Returns the path with this name, and its node among `names`.
     pub(super) fn find(
         &mut self,
@@ -42,7 +52,11 @@ impl Paths {
         }
         let above = name.rsplit_once('\\').map(|(above, _)| above);
         let above = above.map(|above| self.find_clean(above, names));
-        let template = Template::new(name);
+        let template = if self.is_below_client {
+            Template::below_client(name)
+        } else {
+            Template::new(name)
+        };
         let path = PathNumber(self.templates.len() as u32);
         let is_own = |path: PathNumber| self.templates[path.0 as usize].is_own();
         let is_above_own = above.is_some_and(|(path, _)| is_own(path));

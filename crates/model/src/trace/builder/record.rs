@@ -59,10 +59,12 @@ impl Builder {
                 handle,
                 offset,
                 length,
+                flags,
             } => Record::Lock {
                 handle: self.of_range(handle, offset, length, status)?,
                 offset,
                 length,
+                flags,
             },
             Step::Unlock {
                 handle,
@@ -93,14 +95,67 @@ impl Builder {
                 level,
             },
             Step::QueryFs { level } => Record::QueryFs { level },
-            Step::SetFile { handle, level } => self.set_file(handle, level, status)?,
+            Step::SetFile {
+                handle,
+                level,
+                size,
+            } => self.set_file(handle, level, size, status)?,
             Step::Find {
                 pattern,
                 level,
                 most,
             } => self.find(pattern, level, most, status)?,
             Step::Sleep(pause) => return self.pause(pause).map(|()| None),
+            of_capture => self.of_capture(of_capture, status)?,
         }))
+    }
+
+    /// Returns the record of a step that only captures have.
+    fn of_capture(&mut self, step: Step<'_>, status: NtStatus) -> Result<Record, StepError> {
+        Ok(match step {
+            Step::Query {
+                handle,
+                info,
+                class,
+                length,
+            } => Record::Query {
+                handle: self.handles.number(handle, status)?,
+                info,
+                class,
+                length,
+            },
+            Step::List {
+                handle,
+                pattern,
+                class,
+                flags,
+                length,
+            } => Record::List {
+                handle: self.handles.number(handle, status)?,
+                pattern: self.path(&clean(pattern)?)?.0,
+                class,
+                flags,
+                length,
+            },
+            Step::RenameOpen {
+                handle,
+                to,
+                replaces,
+            } => Record::RenameOpen {
+                handle: self.handles.number(handle, status)?,
+                to: self.path(to)?.0,
+                replaces,
+            },
+            Step::MarkDeleted { handle, is_pending } => Record::MarkDeleted {
+                handle: self.handles.number(handle, status)?,
+                is_pending,
+            },
+            Step::SetSecurity(handle) => {
+                Record::SetSecurity(self.handles.number(handle, status)?)
+            }
+            Step::Echo => Record::Echo,
+            of_loadfile => unreachable!("{of_loadfile:?} is a step of a loadfile"),
+        })
     }
 
     fn create(
@@ -261,11 +316,14 @@ impl Builder {
         &mut self,
         of: Handle,
         level: InfoLevel,
+        recorded: Option<u64>,
         status: NtStatus,
     ) -> Result<Record, StepError> {
         let handle = self.handles.number(of, status)?;
-        let mut size = 0;
-        if let Some(open) = self.handles.get(of) {
+        let mut size = recorded.unwrap_or(0);
+        if recorded.is_none()
+            && let Some(open) = self.handles.get(of)
+        {
             size = self.names.end(open.node);
             if let Some(made) = self.names.made(open.node) {
                 self.sized.push((self.records.len(), made));

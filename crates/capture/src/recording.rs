@@ -1,0 +1,133 @@
+//! The folder of an imported capture as a recording that can be replayed.
+//!
+//! Each session with file operations is a track. All tracks work on the same names: the
+//! tree that the capture implies is made before the first operation, so that statuses
+//! come out as recorded. What is not replayed is counted by its name.
+
+mod fold;
+mod folder;
+mod step;
+mod track;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use smbench_model::trace::Recording;
+use thiserror::Error;
+
+use folder::Lines;
+use track::Track;
+use tree::{RecordedTree, TreeNode};
+
+use crate::trace::TraceLine;
+
+/// Names of the files in the folder of an import.
+pub const TRACE_FILE: &str = "trace.jsonl.gz";
+pub const TREE_FILE: &str = "tree.jsonl.gz";
+pub const SUMMARY_FILE: &str = "summary.json";
+
+/// Lines of a trace that are read: as many as a replay may have records.
+const LINES_MAX: usize = smbench_model::trace::RECORDS_MAX;
+
+/// The reason why a folder cannot be replayed.
+#[derive(Debug, Error)]
+pub enum RecordingError {
+    /// A file cannot be read.
+    #[error("failed to read {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The system's reason.
+        reason: io::Error,
+    },
+    /// A line is not valid.
+    #[error("{path}, line {line}: {reason}")]
+    Malformed {
+        /// The file.
+        path: String,
+        /// Number of the line, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Nothing in the trace can be replayed.
+    #[error("{path} has no operation that can be replayed: {skipped}")]
+    Empty {
+        /// The folder.
+        path: String,
+        /// What was left out.
+        skipped: String,
+    },
+}
+
+/// Reads the folder that an import wrote.
+///
+/// # Errors
+/// If a file cannot be read, or has a line that is not valid; or if nothing can be
+/// replayed.
+pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
+    let mut hash = Context::new(&SHA256);
+    let nodes: Vec<TreeNode> = Lines::open(folder, TREE_FILE)?.read(&mut hash)?;
+    let lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
+    let mut tree = RecordedTree::new(nodes);
+    let mut digest = [0; 32];
+    digest.copy_from_slice(hash.finish().as_ref());
+    let lasts = lines.iter().map(|line| line.at_ns + line.took_ns.unwrap_or(0));
+    let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
+    let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
+    let mut strays: BTreeMap<String, u64> = BTreeMap::new();
+    let mut in_order = lines;
+    in_order.sort_unstable_by_key(|line| line.number);
+    for line in in_order {
+        let is_pipe = line.path.and_then(|path| tree.share(path)) == Some(track::PIPES);
+        match line.session {
+            Some(_) if is_pipe => {
+                let what = format!("{} of {}", line.command, track::PIPES);
+                *strays.entry(what).or_default() += 1;
+            }
+            Some(session) => {
+                tree.follow(&line);
+                sessions.entry(session).or_default().push(line);
+            }
+            None => *strays.entry(line.command).or_default() += 1,
+        }
+    }
+    let prepared = tree.finish();
+    let mut tracks = Vec::new();
+    let mut skipped = strays;
+    for (session, lines) in sessions {
+        let mut track = Track::new(session, lasts);
+        if tracks.is_empty() {
+            track.prepare(&tree, &prepared);
+        }
+        track.add(&lines, &tree);
+        let (trace, left_out) = track.finish(folder, lines.len() as u64, &digest);
+        match trace {
+            Some(trace) => tracks.push(trace),
+            None => {
+                for (what, count) in left_out {
+                    *skipped.entry(what).or_default() += count;
+                }
+            }
+        }
+    }
+    let recording = Recording::of_capture(tracks, &skipped);
+    recording.ok_or_else(|| RecordingError::Empty {
+        path: folder.to_owned(),
+        skipped: listed(&skipped),
+    })
+}
+
+/// Returns counts with their names.
+fn listed(counts: &BTreeMap<String, u64>) -> String {
+    let named = counts.iter().map(|(what, count)| format!("{count} {what}"));
+    let named: Vec<_> = named.collect();
+    if named.is_empty() {
+        "it has no line".to_owned()
+    } else {
+        named.join(", ")
+    }
+}

@@ -1,0 +1,70 @@
+//! Reads the compressed lines of a folder.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use aws_lc_rs::digest::Context;
+use flate2::bufread::MultiGzDecoder;
+use serde::de::DeserializeOwned;
+
+use super::{LINES_MAX, RecordingError};
+
+/// The largest line. One of a trace is far shorter.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// The lines of a file.
+pub(super) struct Lines {
+    path: String,
+    source: BufReader<MultiGzDecoder<BufReader<File>>>,
+}
+
+impl Lines {
+    pub(super) fn open(folder: &str, name: &str) -> Result<Self, RecordingError> {
+        let path = Path::new(folder).join(name);
+        let shown = path.display().to_string();
+        match File::open(&path) {
+            Ok(file) => Ok(Self {
+                path: shown,
+                source: BufReader::new(MultiGzDecoder::new(BufReader::new(file))),
+            }),
+            Err(reason) => Err(RecordingError::Unreadable {
+                path: shown,
+                reason,
+            }),
+        }
+    }
+
+    /// Reads all lines, and adds them to a hash.
+    pub(super) fn read<T: DeserializeOwned>(
+        mut self,
+        hash: &mut Context,
+    ) -> Result<Vec<T>, RecordingError> {
+        let (mut lines, mut bytes) = (Vec::new(), Vec::new());
+        loop {
+            bytes.clear();
+            let limited = &mut (&mut self.source).take(LINE_BYTES_MAX);
+            let read = limited.read_until(b'\n', &mut bytes);
+            match read {
+                Ok(0) => return Ok(lines),
+                Ok(_) => {}
+                Err(reason) => {
+                    let path = self.path;
+                    return Err(RecordingError::Unreadable { path, reason });
+                }
+            }
+            let malformed = |reason: String| RecordingError::Malformed {
+                path: self.path.clone(),
+                line: lines.len() as u64 + 1,
+                reason,
+            };
+            if lines.len() == LINES_MAX {
+                return Err(malformed(format!("there are more than {LINES_MAX} lines")));
+            }
+            hash.update(&bytes);
+            let line = serde_json::from_slice(&bytes);
+            let line = line.map_err(|error| malformed(error.to_string()))?;
+            lines.push(line);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What an operation waits for in other sessions: earlier operations on the same name,
+//! unless both only look.
+//!
+//! Sessions that work on different names run independently of each other. Within a
+//! session, the recorded order holds anyway.
+
+use std::collections::HashMap;
+
+use smbench_model::trace::Awaited;
+
+use crate::trace::TraceLine;
+
+/// FILE_DIRECTORY_FILE and FILE_DELETE_ON_CLOSE (MS-SMB2 2.2.13).
+const DELETE_ON_CLOSE: u32 = 0x1000;
+/// All of ShareAccess: other opens are not restricted.
+const SHARES_ALL: u32 = 7;
+/// FILE_OPENED (MS-SMB2 2.2.14).
+const OPENED: u32 = 1;
+
+/// What an operation does to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// It commutes with others that look.
+    Look,
+    Change,
+}
+
+/// A record of a track, with the lines that it was made of.
+pub(super) struct PlacedRecord<'a> {
+    pub(super) track: u32,
+    pub(super) record: u32,
+    pub(super) sent: u64,
+    pub(super) done: u64,
+    pub(super) lines: &'a [TraceLine],
+}
+
+/// An earlier operation on a name.
+#[derive(Clone, Copy, Debug)]
+struct Earlier {
+    record: u32,
+    done: u64,
+}
+
+/// The last operations on a name.
+#[derive(Default)]
+struct NameHistory {
+    changed: Option<(u32, Earlier)>,
+    /// The last looks since then, by track.
+    looked: HashMap<u32, Earlier>,
+    /// Where the file ends.
+    end: u64,
+}
+
+/// Finds what each record waits for. Records come in the order of sending.
+#[derive(Default)]
+pub(super) struct OrderFinder {
+    names: HashMap<u32, NameHistory>,
+    /// Opens that restrict others, or delete their file when they are closed.
+    restricting: HashMap<u64, ()>,
+    /// The last record of another track that a track has waited for.
+    known: HashMap<(u32, u32), u32>,
+    awaited: HashMap<u32, Vec<Awaited>>,
+}
+
+impl OrderFinder {
+    /// Follows a record.
+    pub(super) fn add(&mut self, record: &PlacedRecord<'_>, parent: impl Fn(u32) -> Option<u32>) {
+        for line in record.lines {
+            for (name, effect) in self.effects(line, &parent).into_iter().flatten() {
+                self.touch(record, name, effect);
+            }
+        }
+    }
+
+    /// Returns what each track waits for, in the order of its records.
+    pub(super) fn finish(self) -> HashMap<u32, Vec<Awaited>> {
+        self.awaited
+    }
+
+    fn effects(
+        &mut self,
+        line: &TraceLine,
+        parent: impl Fn(u32) -> Option<u32>,
+    ) -> [Option<(u32, Effect)>; 4] {
+        let Some(path) = line.path else {
+            return [None; 4];
+        };
+        let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
+        let above = parent(path).map(|above| (above, Effect::Look));
+        let own = |effect| Some((path, effect));
+        if let Some(create) = &line.create {
+            let restricts =
+                create.share & SHARES_ALL != SHARES_ALL || create.options & DELETE_ON_CLOSE != 0;
+            if let (true, Some(handle)) = (restricts, line.handle) {
+                self.restricting.insert(handle, ());
+            }
+            let looks = match (is_done, line.status.as_deref()) {
+                (true, _) => !restricts && matches!(create.action, None | Some(OPENED)),
+                (_, Some("STATUS_SHARING_VIOLATION" | "STATUS_DELETE_PENDING")) => false,
+                _ => true,
+            };
+            if let Some(size) = create.size.filter(|_| is_done) {
+                self.names.entry(path).or_default().end = size;
+            }
+            let effect = if looks { Effect::Look } else { Effect::Change };
+            return [own(effect), above, None, None];
+        }
+        match line.command.as_str() {
+            "close" | "cifs_close" => {
+                let handle = line.handle.unwrap_or(0);
+                match self.restricting.remove(&handle) {
+                    Some(()) => [own(Effect::Change), above, None, None],
+                    None => [own(Effect::Look), None, None, None],
+                }
+            }
+            "write" | "cifs_write_andx" => {
+                let end = line.offset.unwrap_or(0) + line.length.unwrap_or(0);
+                let known = &mut self.names.entry(path).or_default().end;
+                let effect = if end > *known {
+                    *known = end;
+                    Effect::Change
+                } else {
+                    Effect::Look
+                };
+                [own(effect), None, None, None]
+            }
+            "set_info" => {
+                if let Some(handle) = line.handle {
+                    self.restricting.insert(handle, ());
+                }
+                let to = line.to.map(|to| (to, Effect::Change));
+                let above_to = line.to.and_then(parent).map(|above| (above, Effect::Look));
+                [own(Effect::Change), above, to, above_to]
+            }
+            "lock" | "cifs_locking_andx" => [own(Effect::Change), None, None, None],
+            _ => [own(Effect::Look), None, None, None],
+        }
+    }
+
+    fn touch(&mut self, record: &PlacedRecord<'_>, name: u32, effect: Effect) {
+        let history = self.names.entry(name).or_default();
+        let own = record.track;
+        let answered = |(track, earlier): (u32, Earlier)| {
+            (track != own && earlier.done <= record.sent).then_some((track, earlier.record))
+        };
+        let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
+        let this = Earlier {
+            record: record.record,
+            done: record.done,
+        };
+        if effect == Effect::Change {
+            let looked = history.looked.drain();
+            found.extend(looked.filter_map(answered));
+            history.changed = Some((own, this));
+        } else {
+            history.looked.insert(own, this);
+        }
+        found.sort_unstable();
+        for (track, on) in found {
+            let known = self.known.entry((own, track)).or_insert(0);
+            // Zero stands for nothing: the number is one more.
+            if on < *known {
+                continue;
+            }
+            *known = on + 1;
+            self.awaited.entry(own).or_default().push(Awaited {
+                record: record.record,
+                track,
+                on,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::TraceCreate;
+
+    fn create(path: u32, handle: u64, share: u32, action: u32) -> TraceLine {
+        TraceLine {
+            command: "create".to_owned(),
+            path: Some(path),
+            handle: Some(handle),
+            status: Some("STATUS_SUCCESS".to_owned()),
+            create: Some(TraceCreate {
+                share,
+                action: Some(action),
+                ..TraceCreate::default()
+            }),
+            ..TraceLine::default()
+        }
+    }
+
+    fn close(path: u32, handle: u64) -> TraceLine {
+        TraceLine {
+            command: "close".to_owned(),
+            path: Some(path),
+            handle: Some(handle),
+            status: Some("STATUS_SUCCESS".to_owned()),
+            ..TraceLine::default()
+        }
+    }
+
+    fn order(records: &[(u32, u32, TraceLine)]) -> HashMap<u32, Vec<Awaited>> {
+        let mut finder = OrderFinder::default();
+        for (at, (track, record, line)) in (0..).zip(records) {
+            finder.add(
+                &PlacedRecord {
+                    track: *track,
+                    record: *record,
+                    sent: 10 * at,
+                    done: 10 * at + 5,
+                    lines: std::slice::from_ref(line),
+                },
+                |path| (path > 1).then_some(1),
+            );
+        }
+        finder.finish()
+    }
+
+    fn awaited(record: u32, track: u32, on: u32) -> Awaited {
+        Awaited { record, track, on }
+    }
+
+    #[test]
+    fn sessions_wait_for_what_others_changed_and_for_nothing_else() {
+        let found = order(&[
+            (0, 0, create(2, 1, 7, 2)),
+            (1, 0, create(3, 2, 7, 1)),
+            (1, 1, create(2, 3, 7, 1)),
+            (0, 1, close(2, 1)),
+            (2, 0, create(2, 4, 0, 1)),
+            (2, 1, close(2, 4)),
+            (1, 2, create(2, 5, 7, 1)),
+        ]);
+        let of = |track: u32| found.get(&track).cloned().unwrap_or_default();
+        assert_eq!(of(0), []);
+        assert_eq!(of(1), [awaited(1, 0, 0), awaited(2, 2, 1)]);
+        assert_eq!(of(2), [awaited(0, 0, 1), awaited(0, 1, 1)]);
+    }
+}

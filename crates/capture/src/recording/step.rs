@@ -1,0 +1,188 @@
+//! A line of a trace as an operation of a replay.
+
+use smbench_model::trace::{CreateDetail, Handle, InfoLevel, QueriedInfo, Step};
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::create_context::CreateContext;
+
+use crate::trace::{TraceCreate, TraceLine};
+
+/// The largest READ or WRITE that is replayed.
+const BYTES_MAX: u64 = smbench_model::trace::TRANSFER_BYTES_MAX;
+
+/// The names of an operation, below the directory of a copy.
+#[derive(Debug, Default)]
+pub(super) struct StepNames {
+    pub(super) path: String,
+    pub(super) to: String,
+    pub(super) pattern: String,
+}
+
+/// Returns the status of a line; `None` if it had no answer, or one of DOS.
+pub(super) fn status(line: &TraceLine) -> Option<NtStatus> {
+    let text = line.status.as_deref()?;
+    let number = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(NtStatus);
+    NtStatus::from_name(text).or_else(number)
+}
+
+/// Returns the operation of a line, or why it is not replayed.
+pub(super) fn step<'a>(
+    line: &TraceLine,
+    names: &'a StepNames,
+    status: NtStatus,
+) -> Result<Step<'a>, String> {
+    let handle = line.handle.map_or(-1, |handle| handle as Handle);
+    let length = line.length.unwrap_or(0);
+    let answer_len = u32::try_from(length).unwrap_or(u32::MAX);
+    let moved = line.moved.filter(|_| status == NtStatus::SUCCESS);
+    let moved = u32::try_from(moved.unwrap_or(0)).unwrap_or(u32::MAX);
+    Ok(match line.command.as_str() {
+        "create" => {
+            let Some(create) = &line.create else {
+                return Err("create whose end is cut off".to_owned());
+            };
+            if line.path.is_none() {
+                return Err("create without a name".to_owned());
+            }
+            Step::Create {
+                path: &names.path,
+                options: create.options,
+                disposition: create.disposition.min(u8::MAX.into()) as u8,
+                handle,
+            }
+        }
+        "close" => Step::Close(handle),
+        "flush" => Step::Flush(handle),
+        "echo" => Step::Echo,
+        "read" | "write" if length > BYTES_MAX => {
+            return Err(format!("{} of {length} bytes", line.command));
+        }
+        "read" => Step::Read {
+            handle,
+            offset: line.offset.unwrap_or(0),
+            length: length as u32,
+            returned: moved,
+        },
+        "write" => Step::Write {
+            handle,
+            offset: line.offset.unwrap_or(0),
+            length: length as u32,
+            written: moved,
+        },
+        "lock" => lock(line, handle, length)?,
+        "query_info" => query(line, handle, answer_len)?,
+        "query_directory" => Step::List {
+            handle,
+            pattern: &names.pattern,
+            class: listing_class(line)?,
+            flags: line.flags.unwrap_or(0) as u8,
+            length: answer_len,
+        },
+        "set_info" => change(line, handle, names)?,
+        "ioctl" => {
+            let code = line.level.unwrap_or(0);
+            return Err(format!("ioctl 0x{code:08x}"));
+        }
+        other => return Err(other.to_owned()),
+    })
+}
+
+fn lock<'a>(line: &TraceLine, handle: Handle, length: u64) -> Result<Step<'a>, String> {
+    const UNLOCK: u32 = 4;
+    let flags = line.flags.unwrap_or(0);
+    let offset = line.offset.unwrap_or(0);
+    let Ok(length) = u32::try_from(length) else {
+        return Err("lock of more than 4 GiB".to_owned());
+    };
+    if offset >= 1 << 63 {
+        return Err("lock beyond 2^63 bytes".to_owned());
+    }
+    Ok(if flags & UNLOCK != 0 {
+        Step::Unlock {
+            handle,
+            offset,
+            length,
+        }
+    } else {
+        Step::Lock {
+            handle,
+            offset,
+            length,
+            flags: flags as u8,
+        }
+    })
+}
+
+/// Returns the type and the class of an information.
+const fn class_of(line: &TraceLine) -> (u32, u8) {
+    let level = match line.level {
+        Some(level) => level,
+        None => 0,
+    };
+    (level >> 8, level as u8)
+}
+
+fn query<'a>(line: &TraceLine, handle: Handle, length: u32) -> Result<Step<'a>, String> {
+    let (kind, class) = class_of(line);
+    let info = match kind {
+        1 => QueriedInfo::File,
+        2 => QueriedInfo::FileSystem,
+        3 => QueriedInfo::Security,
+        other => return Err(format!("query_info of type {other}")),
+    };
+    Ok(Step::Query {
+        handle,
+        info,
+        class,
+        length,
+    })
+}
+
+fn listing_class(line: &TraceLine) -> Result<u8, String> {
+    match line.level {
+        Some(class @ (1 | 2 | 3 | 12 | 37 | 38)) => Ok(class as u8),
+        class => Err(format!("query_directory of class {}", class.unwrap_or(0))),
+    }
+}
+
+fn change<'a>(line: &TraceLine, handle: Handle, names: &'a StepNames) -> Result<Step<'a>, String> {
+    Ok(match class_of(line) {
+        (1, 10) if line.to.is_some() => Step::RenameOpen {
+            handle,
+            to: &names.to,
+            replaces: line.value.unwrap_or(0) & 1 != 0,
+        },
+        (1, 13 | 64) => Step::MarkDeleted {
+            handle,
+            is_pending: line.value.unwrap_or(1) & 1 != 0,
+        },
+        (1, class @ (4 | 19 | 20)) => Step::SetFile {
+            handle,
+            level: InfoLevel::of_class(class),
+            size: line.value,
+        },
+        (3, _) => Step::SetSecurity(handle),
+        (kind, class) => return Err(format!("set_info of type {kind}, class {class}")),
+    })
+}
+
+/// Returns what a CREATE has beside its step, and the contexts that are not sent.
+pub(super) fn detail(create: &TraceCreate) -> (CreateDetail, Vec<&str>) {
+    let (mut contexts, mut unsent) = (Vec::new(), Vec::new());
+    for name in &create.contexts {
+        match name.as_str() {
+            "MxAc" => contexts.push(CreateContext::MaximalAccess { since: None }),
+            "QFid" => contexts.push(CreateContext::QueryOnDiskId),
+            // The oplock level says that there is a lease.
+            "RqLs" => {}
+            other => unsent.push(other),
+        }
+    }
+    let detail = CreateDetail {
+        desired_access: create.access,
+        share_access: create.share,
+        contexts: contexts.into_boxed_slice(),
+        oplock: Some(OplockLevel::from_wire(create.oplock).unwrap_or(OplockLevel::None)),
+    };
+    (detail, unsent)
+}

@@ -1,0 +1,233 @@
+//! A track: the operations of a recorded session.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use smbench_model::trace::{Builder, CreateDetail, Handle, PreparedName, Step, Trace};
+use smbench_protocol::NtStatus;
+use smbench_protocol::command::create::{OplockLevel, access, share};
+
+use super::fold;
+use super::step::{self, StepNames};
+use super::tree::{COPY, RecordedTree};
+use crate::trace::TraceLine;
+
+/// Names that are shown by an operation that is not replayed.
+const NO_ANSWER: &str = "without an answer";
+/// The share of named pipes.
+pub(super) const PIPES: &str = "IPC$";
+/// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
+const DIRECTORY_FILE: u32 = 1;
+
+/// A track while it is built.
+pub(super) struct Track {
+    session: u32,
+    builder: Builder,
+    /// The times of the records: when each was sent and answered.
+    times: Vec<(u64, u64)>,
+    /// The compound of each record.
+    groups: Vec<Option<u64>>,
+    skipped: BTreeMap<String, u64>,
+    has_records: bool,
+}
+
+impl Track {
+    pub(super) fn new(session: u32, lasts: Duration) -> Self {
+        Self {
+            session,
+            builder: Builder::of_capture_track(lasts),
+            times: Vec::new(),
+            groups: Vec::new(),
+            skipped: BTreeMap::new(),
+            has_records: false,
+        }
+    }
+
+    /// Makes names exist before the replay. None can be refused: each is a part of a path.
+    pub(super) fn prepare(&mut self, tree: &RecordedTree, names: &[(String, PreparedName)]) {
+        let shares = tree.shares().into_iter();
+        let mut directories = vec![(COPY.to_owned(), PreparedName::Directory)];
+        directories.extend(shares.map(|share| (share, PreparedName::Directory)));
+        for (name, made) in directories.iter().chain(names) {
+            if self.builder.prepare(name, *made).is_err() {
+                self.skip("names that no replay can use");
+            }
+        }
+    }
+
+    fn skip(&mut self, what: &str) {
+        *self.skipped.entry(what.to_owned()).or_default() += 1;
+        self.builder.skip(what);
+    }
+
+    /// Adds all lines of the session, in the order of sending.
+    pub(super) fn add(&mut self, lines: &[TraceLine], tree: &RecordedTree) {
+        self.open_unseen(lines, tree);
+        let mut rest = lines;
+        while let Some((line, behind)) = rest.split_first() {
+            if let Some(compound) = fold::compound(rest)
+                && self.push_compound(compound, tree)
+            {
+                rest = &rest[compound.len()..];
+                continue;
+            }
+            rest = behind;
+            let Some(status) = step::status(line) else {
+                self.skip(&format!("{} {NO_ANSWER}", line.command));
+                continue;
+            };
+            let names = names_of(line, tree, status);
+            let step = match step::step(line, &names, status) {
+                Ok(step) => step,
+                Err(what) => {
+                    self.skip(&what);
+                    continue;
+                }
+            };
+            self.push(line, &step, status);
+        }
+    }
+
+    /// Adds a compound, if it is one operation by name.
+    fn push_compound(&mut self, lines: &[TraceLine], tree: &RecordedTree) -> bool {
+        let [first, .., last] = lines else {
+            return false;
+        };
+        let status = fold::status_of(lines);
+        let mut names = names_of(first, tree, status);
+        if let [_, middle, _] = lines {
+            let of_middle = names_of(middle, tree, status);
+            names.to = of_middle.to;
+            names.pattern = format!("{}\\{}", names.path, of_middle.pattern);
+        }
+        let Some(step) = fold::step(lines, &names) else {
+            return false;
+        };
+        let at = Duration::from_nanos(first.at_ns);
+        if self.builder.push(&step, status, Some(at)).is_err() {
+            return false;
+        }
+        self.has_records = true;
+        let done = last.at_ns.saturating_add(last.took_ns.unwrap_or(0));
+        self.times.push((first.at_ns, done));
+        self.groups.push(None);
+        true
+    }
+
+    /// Adds the CREATEs of files that were opened before the trace begins.
+    fn open_unseen(&mut self, lines: &[TraceLine], tree: &RecordedTree) {
+        let mut opened: HashMap<u64, ()> = HashMap::new();
+        let first = lines.first().map_or(0, |line| line.at_ns);
+        for line in lines {
+            let Some(handle) = line.handle else { continue };
+            if opened.insert(handle, ()).is_some() || line.create.is_some() {
+                continue;
+            }
+            let path = line.path.and_then(|path| tree.path(path));
+            let Some(path) = path else { continue };
+            let is_list = matches!(line.command.as_str(), "query_directory" | "change_notify");
+            let step = Step::Create {
+                path: &path,
+                options: if is_list { DIRECTORY_FILE } else { 0 },
+                disposition: 1,
+                handle: handle as Handle,
+            };
+            let at = Duration::from_nanos(first);
+            if self.builder.push(&step, NtStatus::SUCCESS, Some(at)).is_err() {
+                continue;
+            }
+            self.builder.skip("opens before the trace: a create was added");
+            let rights = if is_list {
+                access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES
+            } else {
+                access::MAXIMUM_ALLOWED
+            };
+            self.builder.detail(CreateDetail {
+                desired_access: rights | access::SYNCHRONIZE,
+                share_access: share::ALL,
+                contexts: Box::default(),
+                oplock: Some(OplockLevel::None),
+            });
+            self.times.push((first, first));
+            self.groups.push(None);
+        }
+    }
+
+    fn push(&mut self, line: &TraceLine, step: &Step<'_>, status: NtStatus) {
+        let at = Duration::from_nanos(line.at_ns);
+        if let Err(error) = self.builder.push(step, status, Some(at)) {
+            return self.skip(&format!("{}: {error}", line.command));
+        }
+        self.has_records = true;
+        if let Some(create) = &line.create {
+            let (detail, unsent) = step::detail(create);
+            self.builder.detail(detail);
+            for context in unsent {
+                self.builder.skip(&format!("create context {context}"));
+            }
+        }
+        let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
+        self.times.push((line.at_ns, done));
+        self.groups.push(line.group);
+    }
+
+    /// Builds the track. Returns `None` if it has no records, with what was left out.
+    pub(super) fn finish(
+        mut self,
+        source: &str,
+        lines: u64,
+        of_capture: &[u8; 32],
+    ) -> (Option<Trace>, BTreeMap<String, u64>) {
+        self.builder.released(releases(&self.times, &self.groups));
+        let mut seed = of_capture.to_vec();
+        seed.extend(self.session.to_le_bytes());
+        let mut own = [0; 32];
+        own.copy_from_slice(digest(&SHA256, &seed).as_ref());
+        let trace = self.builder.finish(source.to_owned(), lines, own);
+        (self.has_records.then_some(trace), self.skipped)
+    }
+}
+
+/// Returns the names of a line.
+fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepNames {
+    let path = |number: Option<u32>| number.and_then(|number| tree.path(number));
+    let pattern = line.pattern.clone().unwrap_or_default();
+    StepNames {
+        path: path(line.path).unwrap_or_default(),
+        to: path(line.to).unwrap_or_default(),
+        // Nobody can say what a pattern with a hash in it matched.
+        pattern: match status {
+            NtStatus::SUCCESS if pattern.contains('*') || pattern.is_empty() => "*".to_owned(),
+            _ => pattern,
+        },
+    }
+}
+
+/// Returns for each record the first one that was sent after its answer. The requests of a
+/// compound, which are sent one by one, wait for each other.
+fn releases(times: &[(u64, u64)], groups: &[Option<u64>]) -> Vec<u32> {
+    let answered = times.iter().enumerate().map(|(at, &(_, done))| {
+        let next = at + 1;
+        let is_chained = groups[at].is_some() && groups.get(next) == Some(&groups[at]);
+        if is_chained {
+            return next as u32;
+        }
+        let later = times[next..].partition_point(|&(sent, _)| sent < done);
+        (next + later) as u32
+    });
+    answered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_waits_for_those_that_were_answered_before_it() {
+        let times = [(0, 10), (1, 5), (6, 20), (10, 11), (10, 12)];
+        assert_eq!(releases(&times, &[None; 5]), [3, 2, 5, 5, 5]);
+        let groups = [None, Some(1), Some(1), Some(1), None];
+        assert_eq!(releases(&times, &groups), [3, 2, 3, 5, 5]);
+    }
+}
