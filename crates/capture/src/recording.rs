@@ -6,19 +6,21 @@
 
 mod fold;
 mod folder;
+mod order;
 mod step;
 mod track;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use smbench_model::trace::Recording;
+use smbench_model::trace::{Awaited, Recording};
 use thiserror::Error;
 
 use folder::Lines;
+use order::OrderFinder;
 use track::Track;
 use tree::{RecordedTree, TreeNode};
 
@@ -26,7 +28,9 @@ use crate::trace::TraceLine;
 
 /// Names of the files in the folder of an import.
 pub const TRACE_FILE: &str = "trace.jsonl.gz";
+/// Names of the files in the folder of an import.
 pub const TREE_FILE: &str = "tree.jsonl.gz";
+/// Names of the files in the folder of an import.
 pub const SUMMARY_FILE: &str = "summary.json";
 
 /// Lines of a trace that are read: as many as a replay may have records.
@@ -96,29 +100,47 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         }
     }
     let prepared = tree.finish();
-    let mut tracks = Vec::new();
+    let mut tracks: Vec<Track> = Vec::new();
     let mut skipped = strays;
     for (session, lines) in sessions {
-        let mut track = Track::new(session, lasts);
+        let mut track = Track::new((session, lines), lasts);
         if tracks.is_empty() {
             track.prepare(&tree, &prepared);
         }
-        track.add(&lines, &tree);
-        let (trace, left_out) = track.finish(folder, lines.len() as u64, &digest);
-        match trace {
-            Some(trace) => tracks.push(trace),
-            None => {
-                for (what, count) in left_out {
-                    *skipped.entry(what).or_default() += count;
-                }
+        track.add(&tree);
+        if track.has_records() {
+            tracks.push(track);
+        } else {
+            for (what, count) in track.skipped {
+                *skipped.entry(what).or_default() += count;
             }
         }
     }
+    let mut awaited = awaited(&tracks, &tree);
+    let traces = (0..).zip(tracks).map(|(number, mut track)| {
+        track.wait_for(awaited.remove(&number).unwrap_or_default());
+        track.finish(folder, &digest)
+    });
+    let tracks = traces.collect();
     let recording = Recording::of_capture(tracks, &skipped);
     recording.ok_or_else(|| RecordingError::Empty {
         path: folder.to_owned(),
         skipped: listed(&skipped),
     })
+}
+
+/// Returns what the records of each track wait for in the others.
+fn awaited(tracks: &[Track], tree: &RecordedTree) -> HashMap<u32, Vec<Awaited>> {
+    let mut finder = OrderFinder::default();
+    if tracks.len() > 1 {
+        let placed = (0..).zip(tracks).flat_map(|(at, track)| track.placed(at));
+        let mut placed: Vec<_> = placed.collect();
+        placed.sort_by_key(|record| record.lines[0].number);
+        for record in &placed {
+            finder.add(record, |path| tree.parent(path));
+        }
+    }
+    finder.finish()
 }
 
 /// Returns counts with their names.

@@ -4,6 +4,7 @@ pub(crate) mod backlog;
 pub(crate) mod cifs;
 mod deltree;
 pub(crate) mod driver;
+pub(crate) mod copies;
 pub(crate) mod dropped;
 pub(crate) mod links;
 pub(crate) mod logons;

@@ -54,6 +54,18 @@ pub enum RecordOrder {
     Recorded,
 }
 
+/// A record of another track that must be answered before a record is sent.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// The record that waits.
+    pub record: u32,
+    /// The number of the other track.
+    pub track: u32,
+    /// Its record.
+    pub on: u32,
+}
+
 /// The recorded operations of a client, in their order.
 #[derive(Clone)]
 pub struct Trace {
@@ -84,6 +96,8 @@ pub struct Trace {
     /// The first record that was sent after the answer to each record; empty unless the
     /// order is the recorded one.
     releases: Box<[u32]>,
+    /// What records wait for in other tracks, in the order of the records.
+    awaited: Box<[Awaited]>,
     /// The largest number of requests in flight; 0 if that was not recorded.
     pub(crate) in_flight: u32,
     #[doc(hidden)]
@@ -243,6 +257,16 @@ impl Trace {
     /// recorded order. A record with a lower number is of the next pass.
     pub(crate) fn is_after(&self, later: u32, earlier: u32) -> bool {
         later <= earlier || self.releases.get(earlier as usize).is_none_or(|&at| at <= later)
+    }
+
+    /// Returns what a record waits for in other tracks.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn awaited(&self, record: u32) -> &[Awaited] {
+        let first = self.awaited.partition_point(|awaited| awaited.record < record);
+        let of_record = self.awaited[first..].iter();
+        let count = of_record.take_while(|awaited| awaited.record == record).count();
+        &self.awaited[first..first + count]
     }
 
     /// Describes record number `at` in the syntax of a loadfile, as the client with

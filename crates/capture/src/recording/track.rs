@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use smbench_model::trace::{Builder, CreateDetail, Handle, PreparedName, Step, Trace};
+use smbench_model::trace::{Awaited, Builder, CreateDetail, Handle, PreparedName, Step, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{OplockLevel, access, share};
 
 use super::fold;
+use super::order::PlacedRecord;
 use super::step::{self, StepNames};
 use super::tree::{COPY, RecordedTree};
 use crate::trace::TraceLine;
@@ -28,19 +29,22 @@ pub(super) struct Track {
     times: Vec<(u64, u64)>,
     /// The compound of each record.
     groups: Vec<Option<u64>>,
-    skipped: BTreeMap<String, u64>,
-    has_records: bool,
+    lines: Vec<TraceLine>,
+    /// The first line of each record, and their number.
+    of_lines: Vec<(usize, usize)>,
+    pub(super) skipped: BTreeMap<String, u64>,
 }
 
 impl Track {
-    pub(super) fn new(session: u32, lasts: Duration) -> Self {
+    pub(super) fn new((session, lines): (u32, Vec<TraceLine>), lasts: Duration) -> Self {
         Self {
             session,
             builder: Builder::of_capture_track(lasts),
             times: Vec::new(),
             groups: Vec::new(),
+            lines,
+            of_lines: Vec::new(),
             skipped: BTreeMap::new(),
-            has_records: false,
         }
     }
 
@@ -62,17 +66,20 @@ impl Track {
     }
 
     /// Adds all lines of the session, in the order of sending.
-    pub(super) fn add(&mut self, lines: &[TraceLine], tree: &RecordedTree) {
-        self.open_unseen(lines, tree);
-        let mut rest = lines;
-        while let Some((line, behind)) = rest.split_first() {
-            if let Some(compound) = fold::compound(rest)
+    pub(super) fn add(&mut self, tree: &RecordedTree) {
+        let lines = std::mem::take(&mut self.lines);
+        self.open_unseen(&lines, tree);
+        let mut next = 0;
+        while let Some(line) = lines.get(next) {
+            let at = next;
+            if let Some(compound) = fold::compound(&lines[at..])
                 && self.push_compound(compound, tree)
             {
-                rest = &rest[compound.len()..];
+                self.of_lines.push((at, compound.len()));
+                next += compound.len();
                 continue;
             }
-            rest = behind;
+            next += 1;
             let Some(status) = step::status(line) else {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
@@ -85,8 +92,34 @@ impl Track {
                     continue;
                 }
             };
-            self.push(line, &step, status);
+            if self.push(line, &step, status) {
+                self.of_lines.push((at, 1));
+            }
         }
+        self.lines = lines;
+    }
+
+    /// Returns whether the session has operations that are replayed.
+    pub(super) fn has_records(&self) -> bool {
+        self.of_lines.iter().any(|(_, count)| *count > 0)
+    }
+
+    /// Returns its records, if it is the track with this number.
+    pub(super) fn placed(&self, track: u32) -> impl Iterator<Item = PlacedRecord<'_>> {
+        let records = (0..).zip(&self.of_lines).zip(&self.times);
+        let records = records.filter(|((_, (_, count)), _)| *count > 0);
+        records.map(move |((record, &(first, count)), &(sent, done))| PlacedRecord {
+            track,
+            record,
+            sent,
+            done,
+            lines: &self.lines[first..first + count],
+        })
+    }
+
+    /// Makes records wait for those of other tracks.
+    pub(super) fn wait_for(&mut self, awaited: Vec<Awaited>) {
+        self.builder.wait_for(awaited);
     }
 
     /// Adds a compound, if it is one operation by name.
@@ -108,7 +141,6 @@ impl Track {
         if self.builder.push(&step, status, Some(at)).is_err() {
             return false;
         }
-        self.has_records = true;
         let done = last.at_ns.saturating_add(last.took_ns.unwrap_or(0));
         self.times.push((first.at_ns, done));
         self.groups.push(None);
@@ -151,15 +183,17 @@ impl Track {
             });
             self.times.push((first, first));
             self.groups.push(None);
+            self.of_lines.push((0, 0));
         }
     }
 
-    fn push(&mut self, line: &TraceLine, step: &Step<'_>, status: NtStatus) {
+    /// Adds an operation. Returns whether it can be replayed.
+    fn push(&mut self, line: &TraceLine, step: &Step<'_>, status: NtStatus) -> bool {
         let at = Duration::from_nanos(line.at_ns);
         if let Err(error) = self.builder.push(step, status, Some(at)) {
-            return self.skip(&format!("{}: {error}", line.command));
+            self.skip(&format!("{}: {error}", line.command));
+            return false;
         }
-        self.has_records = true;
         if let Some(create) = &line.create {
             let (detail, unsent) = step::detail(create);
             self.builder.detail(detail);
@@ -170,22 +204,18 @@ impl Track {
         let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
         self.times.push((line.at_ns, done));
         self.groups.push(line.group);
+        true
     }
 
-    /// Builds the track. Returns `None` if it has no records, with what was left out.
-    pub(super) fn finish(
-        mut self,
-        source: &str,
-        lines: u64,
-        of_capture: &[u8; 32],
-    ) -> (Option<Trace>, BTreeMap<String, u64>) {
+    /// Builds the track.
+    pub(super) fn finish(mut self, source: &str, of_capture: &[u8; 32]) -> Trace {
         self.builder.released(releases(&self.times, &self.groups));
         let mut seed = of_capture.to_vec();
         seed.extend(self.session.to_le_bytes());
         let mut own = [0; 32];
         own.copy_from_slice(digest(&SHA256, &seed).as_ref());
-        let trace = self.builder.finish(source.to_owned(), lines, own);
-        (self.has_records.then_some(trace), self.skipped)
+        let lines = self.lines.len() as u64;
+        self.builder.finish(source.to_owned(), lines, own)
     }
 }
 

@@ -70,6 +70,11 @@ impl RecordedTree {
         self.nodes.get_mut((number as usize).checked_sub(1)?)
     }
 
+    /// Returns the directory of a name.
+    pub(super) fn parent(&self, number: u32) -> Option<u32> {
+        self.node(number)?.parent
+    }
+
     /// Returns the name of the share that a path is in.
     pub(super) fn share(&self, number: u32) -> Option<&str> {
         let mut node = self.node(number)?;

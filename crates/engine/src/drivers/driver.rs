@@ -209,6 +209,8 @@ pub enum Busy {
     /// An earlier call of the client must be answered first. The call is submitted again
     /// when something has been received.
     Earlier,
+    /// A call of another client must be answered first. The call is submitted again soon.
+    Others,
 }
 
 /// A driver with sessions set up and files open.

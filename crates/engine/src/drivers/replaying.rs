@@ -17,7 +17,8 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
 use super::deltree::{Deltree, DeltreeRequest, DeltreeStep};
-use super::driver::{Answer, Call, Extent};
+use super::copies::CopyPlace;
+use super::driver::{Answer, Busy, Call, Extent};
 use super::requests::recorded::wire_name;
 use super::site::Site;
 use crate::smb::calls::FileCalls;
@@ -50,6 +51,8 @@ struct ReplayedClient<H> {
     /// At most a file that was opened against its record is open there, until its
     /// own close.
     handles: Box<[H]>,
+    /// Its place among the clients of its copy, if it waits for them.
+    place: Option<CopyPlace>,
 }
 
 #[derive(Default)]
@@ -142,6 +145,7 @@ impl<H> Replaying<H> {
             trace: Arc::clone(trace),
             number: wire_name(&number)?,
             handles: handles.into_boxed_slice(),
+            place: site.copies.place(client, trace),
         });
         let slots = self.clients.len() * self.outstanding;
         self.slots.resize_with(slots, ReplayedSlot::default);
@@ -159,11 +163,20 @@ impl<H> Replaying<H> {
         }
     }
 
-    /// Returns whether a call waits for an earlier one of its client.
-    pub(super) fn waits(&self, call: &Call) -> bool {
-        if self.outstanding == 1 {
-            return false;
+    /// Fails if a call waits for an earlier one of its client, or for other clients of its
+    /// copy.
+    pub(super) fn check(&self, call: &Call) -> Result<(), Busy> {
+        if self.outstanding > 1 && self.waits(call) {
+            return Err(Busy::Earlier);
         }
+        match &self.clients[call.member].place {
+            Some(place) if !place.may_send(&call.operation) => Err(Busy::Others),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether a call waits for an earlier one of its client.
+    fn waits(&self, call: &Call) -> bool {
         let of_client = call.member * self.outstanding..(call.member + 1) * self.outstanding;
         let trace = &self.clients[call.member].trace;
         of_client
@@ -184,6 +197,9 @@ impl<H> Replaying<H> {
             unreachable!("a call is in flight");
         };
         let client = &mut self.clients[call.member];
+        if let Some(place) = &mut client.place {
+            place.answered(call.operation.action);
+        }
         &mut client.handles[call.operation.file as usize]
     }
 
@@ -279,6 +295,9 @@ impl<H> Replaying<H> {
 
     /// Notes that a call was sent. `closes` says whether its frame has a CLOSE.
     pub(super) fn begin(&mut self, call: &Call, closes: bool) {
+        if let Some(place) = &mut self.clients[call.member].place {
+            place.sent(&call.operation);
+        }
         self.slots[call.slot as usize].current = Some(ReplayedCall {
             member: call.member,
             operation: call.operation,
@@ -329,14 +348,20 @@ impl<H: Copy + Default> Replaying<H> {
             *deltree = None;
         }
         let status = call.status;
-        let Operation { kind, file, .. } = call.operation;
-        let handle = &mut self.clients[call.member].handles[file as usize];
+        let member = call.member;
+        let Operation {
+            kind, file, action, ..
+        } = call.operation;
+        let handle = &mut self.clients[member].handles[file as usize];
         match kind {
             OpKind::Create => *handle = opened,
             OpKind::Close => *handle = H::default(),
             _ => {}
         }
         *current = None;
+        if let Some(place) = &mut self.clients[member].place {
+            place.answered(action);
+        }
         Following::End(Answer { status, ..answer })
     }
 }

@@ -10,6 +10,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::trace::Trace;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
+use crate::drivers::copies::Copies;
 use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::smb::session::{Endpoint, SessionError};
 
@@ -28,6 +29,8 @@ pub(crate) struct Site {
     pub(crate) files_in: String,
     /// Salt of the contents of files there.
     pub(crate) salt: Salt,
+    /// How far the clients of a replay are.
+    pub(crate) copies: Copies,
 }
 
 impl Site {

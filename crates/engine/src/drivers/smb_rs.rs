@@ -86,9 +86,9 @@ pub(crate) trait Caller: Sized + 'static {
         link: &Arc<Link>,
     ) -> Result<(), SessionError>;
 
-    /// Returns whether a call waits for an earlier one of its client.
-    fn waits(&self, _: &Call) -> bool {
-        false
+    /// Fails if a call waits for another.
+    fn check(&self, _: &Call) -> Result<(), Busy> {
+        Ok(())
     }
 
     /// Begins a call. `buffers` has buffers for READs. `data` appends the bytes of a
@@ -171,9 +171,7 @@ impl<C: Caller> Driver for SmbRs<C> {
         _: &mut Scratch,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
-        if self.caller.waits(call) {
-            return Err(Busy::Earlier);
-        }
+        self.caller.check(call)?;
         // It is sent when it is polled, so that there is nothing to flush.
         let running = self.caller.begin(call, &mut self.spare, data);
         self.running.push(running);

@@ -21,6 +21,7 @@ use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
 use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
 
+use crate::drivers::copies::Copies;
 use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::drivers::site::{Site, endpoint};
 #[cfg(feature = "smb-rs")]
@@ -340,6 +341,7 @@ pub(super) fn site(
 ) -> Arc<Site> {
     Arc::new(Site {
         plan: Arc::clone(plan),
+        copies: Copies::of(plan),
         endpoint,
         split,
         mix: Arc::clone(mix),

@@ -183,6 +183,9 @@ impl<S: Supply> Member<S> {
     /// Returns the next instant at which the clock makes a slot due; `None` if that
     /// needs an answer first.
     pub(super) fn due_at(&self) -> Option<Nanos> {
+        if self.waits.looks_again.is_some() {
+            return self.waits.looks_again;
+        }
         match &self.pace {
             Pace::Rate(arrivals) => self.free.last().map(|_| arrivals.next()),
             Pace::Recorded(instants) => self.free.last().map(|_| instants.next()),

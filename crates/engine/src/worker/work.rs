@@ -173,7 +173,8 @@ fn has_due_instants(worker: &Assignment) -> bool {
     let replay = plan.only().workload.replay();
     let pauses =
         replay.is_some_and(|replay| replay.recording.has_pauses()) || worker.mix.has_delays();
-    plan.only().load.is_paced() || pauses || plan.only().ramp != Ramp::Full
+    let is_shared = replay.is_some_and(|replay| replay.recording.is_shared());
+    is_shared || plan.only().load.is_paced() || pauses || plan.only().ramp != Ramp::Full
 }
 
 /// Returns the tasks of a load without its groups: those that ring the alarm, measure this

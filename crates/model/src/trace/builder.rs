@@ -18,7 +18,7 @@ use smbench_protocol::NtStatus;
 use super::prepared::{Names, PreparedName};
 use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
-use super::{CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
+use super::{Awaited, CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
 use crate::bounds::OUTSTANDING_MAX;
 use handles::Handles;
 use paths::Paths;
@@ -44,6 +44,7 @@ pub struct Builder {
     order: RecordOrder,
     releases: Vec<u32>,
     in_flight: u32,
+    awaited: Vec<Awaited>,
     /// The names to prepare, if they do not follow from the records.
     given: Option<Vec<(PathNumber, PreparedName)>>,
     /// The length of a pass, if it is not that of the records.
@@ -77,6 +78,11 @@ impl Builder {
         let (path, _) = self.path(path)?;
         self.given.get_or_insert_default().push((path, made));
         Ok(())
+    }
+
+    /// Makes records wait for those of other tracks. They come in the order of the records.
+    pub fn wait_for(&mut self, awaited: Vec<Awaited>) {
+        self.awaited = awaited;
     }
 
     /// Sets for each record the first one that was sent after its answer. Handles that are
@@ -224,6 +230,7 @@ impl Builder {
             order: self.order,
             releases: self.releases.into_boxed_slice(),
             in_flight: self.in_flight,
+            awaited: self.awaited.into_boxed_slice(),
             prepared,
             summary,
             digest,

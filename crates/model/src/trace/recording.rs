@@ -79,6 +79,12 @@ impl Recording {
         most.max().unwrap_or(1)
     }
 
+    /// Whether clients wait for others of their copy.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.clients_per_copy() > 1
+    }
+
     /// Returns the number of the copy that a client belongs to, from 0. It stands for the
     /// client in names.
     #[must_use]

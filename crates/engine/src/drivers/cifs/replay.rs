@@ -70,9 +70,7 @@ impl CifsEncode for CifsTrace {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let operation = &call.operation;
-        if group.encoder.waits(call) {
-            return Err(Busy::Earlier);
-        }
+        group.encoder.check(call)?;
         let (record, file) = (group.encoder.record(call), *group.encoder.handle(call));
         let place = &mut group.places[call.slot as usize];
         (place.asks_to_cache, place.open) = (false, file);

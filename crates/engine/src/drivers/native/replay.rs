@@ -75,9 +75,7 @@ impl Encode for TraceEncoder {
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), Busy> {
         let (operation, slot) = (&call.operation, call.slot as usize);
-        if group.encoder.waits(call) {
-            return Err(Busy::Earlier);
-        }
+        group.encoder.check(call)?;
         let (record, file) = (group.encoder.record(call), group.encoder.handle(call).file);
         let to = group.to(links, call, out);
         group.places[slot].asks_to_cache = false;

@@ -24,7 +24,7 @@ use smbench_protocol::NtStatus;
 use super::calls::{self, CallOutcome, Ended, arguments, running};
 use super::link::Link;
 use super::{Caller, Made, Running, unsent};
-use crate::drivers::driver::Call;
+use crate::drivers::driver::{Busy, Call};
 use crate::drivers::replaying::{RecordNames, Replaying, places, root_of};
 use crate::drivers::requests::recorded::{recorded, set_class};
 use crate::drivers::site::Site;
@@ -91,8 +91,8 @@ impl Caller for TraceCaller {
         Ok(())
     }
 
-    fn waits(&self, call: &Call) -> bool {
-        self.replaying.waits(call)
+    fn check(&self, call: &Call) -> Result<(), Busy> {
+        self.replaying.check(call)
     }
 
     fn begin(

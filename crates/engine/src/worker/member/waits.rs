@@ -15,7 +15,12 @@ pub(crate) struct Waits {
     pub(crate) starved: Nanos,
     /// Start of the time since when the session takes no requests.
     shut_out_since: Option<Nanos>,
+    /// When the member looks again whether other clients have come far enough.
+    pub(super) looks_again: Option<Nanos>,
 }
+
+/// How long a client of a replay waits before it looks again at other clients.
+const LOOKS_EACH: Nanos = Nanos(100_000);
 
 impl Waits {
     /// No wait so far.
@@ -23,12 +28,17 @@ impl Waits {
         starved_since: None,
         starved: Nanos(0),
         shut_out_since: None,
+        looks_again: None,
     };
 
     /// Records why a due operation could not be sent at `now`.
     pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, control: &LoadControl) {
         match busy {
             Busy::Room | Busy::Earlier => self.end(now, control),
+            Busy::Others => {
+                self.end(now, control);
+                self.looks_again = Some(now + LOOKS_EACH);
+            }
             Busy::Credits => {
                 self.starved_since.get_or_insert(now);
                 self.shut_out_since = None;
@@ -45,6 +55,7 @@ impl Waits {
     pub(crate) fn end(&mut self, now: Nanos, control: &LoadControl) {
         self.end_starvation(now, control);
         self.shut_out_since = None;
+        self.looks_again = None;
     }
 
     #[inline]
