@@ -6,10 +6,13 @@ use crate::status::dos_status;
 
 /// Codes of commands.
 pub(crate) mod cifs_code {
+    pub(crate) const CREATE_DIRECTORY: u8 = 0x00;
+    pub(crate) const DELETE_DIRECTORY: u8 = 0x01;
     pub(crate) const CLOSE: u8 = 0x04;
     pub(crate) const FLUSH: u8 = 0x05;
     pub(crate) const DELETE: u8 = 0x06;
     pub(crate) const RENAME: u8 = 0x07;
+    pub(crate) const CHECK_DIRECTORY: u8 = 0x10;
     pub(crate) const LOCKING_ANDX: u8 = 0x24;
     pub(crate) const TRANSACTION: u8 = 0x25;
     pub(crate) const TRANSACTION_SECONDARY: u8 = 0x26;
@@ -25,6 +28,16 @@ pub(crate) mod cifs_code {
     pub(crate) const NT_TRANSACT_SECONDARY: u8 = 0xa1;
     pub(crate) const NT_CREATE_ANDX: u8 = 0xa2;
     pub(crate) const NT_CANCEL: u8 = 0xa4;
+}
+
+/// Subcommands of TRANSACTION2 (MS-CIFS 2.2.2.2).
+pub(crate) mod trans2 {
+    pub(crate) const FIND_FIRST2: u16 = 0x01;
+    pub(crate) const QUERY_FS_INFORMATION: u16 = 0x03;
+    pub(crate) const QUERY_PATH_INFORMATION: u16 = 0x05;
+    pub(crate) const SET_PATH_INFORMATION: u16 = 0x06;
+    pub(crate) const QUERY_FILE_INFORMATION: u16 = 0x07;
+    pub(crate) const SET_FILE_INFORMATION: u16 = 0x08;
 }
 
 /// Commands that may be followed by another in the same message.
@@ -140,8 +153,14 @@ pub(crate) struct CifsRequestFields {
     pub(crate) further: Option<String>,
     pub(crate) offset: Option<u64>,
     pub(crate) length: Option<u64>,
-    /// Subcommand of a transaction.
+    /// Subcommand of a transaction in the upper half, its information level in the lower.
     pub(crate) level: Option<u32>,
+    /// Flags of a lock as in SMB2.
+    pub(crate) flags: Option<u32>,
+    /// The names that a listing asks for at most.
+    pub(crate) value: Option<u64>,
+    /// Pattern of a listing.
+    pub(crate) pattern: Option<String>,
     pub(crate) create: Option<CifsCreate>,
 }
 
@@ -194,13 +213,16 @@ pub(crate) fn cifs_request(
                 .map(|(high, low)| high << 16 | u64::from(low));
         }
         cifs_code::CLOSE | cifs_code::FLUSH => asked.file = fields.u16(words),
-        cifs_code::LOCKING_ANDX => asked.file = fields.u16(words + 4),
+        cifs_code::LOCKING_ANDX => locking(fields, words, bytes, &mut asked),
         cifs_code::NT_CREATE_ANDX => {
             asked.name = header.text(message, bytes);
             asked.create = nt_create(fields, words);
         }
         // Buffer formats precede the names.
-        cifs_code::DELETE => asked.name = header.text(message, bytes + 1),
+        cifs_code::DELETE
+        | cifs_code::CREATE_DIRECTORY
+        | cifs_code::DELETE_DIRECTORY
+        | cifs_code::CHECK_DIRECTORY => asked.name = header.text(message, bytes + 1),
         cifs_code::RENAME => {
             asked.name = header.text(message, bytes + 1);
             let len = asked
@@ -220,11 +242,73 @@ pub(crate) fn cifs_request(
             let password = usize::from(fields.u16(words + 6).unwrap_or(0));
             asked.name = header.text(message, bytes + password);
         }
-        cifs_code::TRANSACTION2 => asked.level = fields.u16(words + 28).map(u32::from),
+        cifs_code::TRANSACTION2 => transaction2(header, words, message, &mut asked),
         cifs_code::NT_TRANSACT => asked.level = fields.u16(words + 36).map(u32::from),
         _ => {}
     }
     asked
+}
+
+/// Reads the first range of a LOCKING_ANDX (MS-CIFS 2.2.4.32.1).
+fn locking(fields: Fields<'_>, words: usize, bytes: usize, asked: &mut CifsRequestFields) {
+    const SHARED: u8 = 0x01;
+    const LARGE: u8 = 0x10;
+    asked.file = fields.u16(words + 4);
+    let kind = fields.u8(words + 6).unwrap_or(0);
+    let unlocks = fields.u16(words + 12).unwrap_or(0);
+    let locks = fields.u16(words + 14).unwrap_or(0);
+    if unlocks + locks == 0 {
+        return;
+    }
+    if kind & LARGE != 0 {
+        asked.offset = wide(fields, bytes + 8, bytes + 4, true);
+        asked.length = wide(fields, bytes + 16, bytes + 12, true);
+    } else {
+        asked.offset = fields.u32(bytes + 2).map(u64::from);
+        asked.length = fields.u32(bytes + 6).map(u64::from);
+    }
+    // UNLOCK, or SHARED_LOCK or EXCLUSIVE_LOCK with FAIL_IMMEDIATELY.
+    asked.flags = Some(match (unlocks, kind & SHARED) {
+        (0, 0) => 0x12,
+        (0, _) => 0x11,
+        _ => 0x04,
+    });
+}
+
+/// Reads the parameters of a TRANS2 (MS-CIFS 2.2.6).
+fn transaction2(
+    header: &ForeignCifsHeader,
+    words: usize,
+    message: &[u8],
+    asked: &mut CifsRequestFields,
+) {
+    let fields = Fields(message);
+    let (Some(subcommand), Some(at)) = (fields.u16(words + 28), fields.u16(words + 20)) else {
+        return;
+    };
+    let at = usize::from(at);
+    let level = match subcommand {
+        trans2::FIND_FIRST2 => {
+            asked.value = fields.u16(at + 2).map(u64::from);
+            if let Some(name) = header.text(message, at + 12) {
+                let (directory, pattern) = name.rsplit_once('\\').unwrap_or(("", &name));
+                asked.name = Some(directory.to_owned());
+                asked.pattern = Some(pattern.to_owned());
+            }
+            fields.u16(at + 6)
+        }
+        trans2::QUERY_FS_INFORMATION => fields.u16(at),
+        trans2::QUERY_PATH_INFORMATION | trans2::SET_PATH_INFORMATION => {
+            asked.name = header.text(message, at + 6);
+            fields.u16(at)
+        }
+        trans2::QUERY_FILE_INFORMATION | trans2::SET_FILE_INFORMATION => {
+            asked.file = fields.u16(at);
+            fields.u16(at + 2)
+        }
+        _ => None,
+    };
+    asked.level = Some(u32::from(subcommand) << 16 | u32::from(level.unwrap_or(0)));
 }
 
 fn nt_create(fields: Fields<'_>, words: usize) -> Option<CifsCreate> {
@@ -245,6 +329,17 @@ pub(crate) fn cifs_token(part: CifsPart, message: &[u8]) -> Option<&[u8]> {
     }
     let len = usize::from(fields.u16(part.at + 1 + 14)?);
     fields.slice(part.at + 1 + 24 + 2, len)
+}
+
+/// Reads what an answer of NT_CREATE_ANDX says of the file: CreateAction, its size, and
+/// whether it is a directory (MS-CIFS 2.2.4.64.2).
+pub(crate) fn cifs_created(part: CifsPart, message: &[u8]) -> Option<(u32, u64, bool)> {
+    let (fields, words) = (Fields(message), part.at + 1);
+    if fields.u8(part.at)? < 34 {
+        return None;
+    }
+    let is_directory = fields.u8(words + 67)? != 0;
+    Some((fields.u32(words + 7)?, fields.u64(words + 55)?, is_directory))
 }
 
 /// Reads a command of an answer: the file that it opened, the bytes that it moved.

@@ -4,6 +4,7 @@
 //! tree that the capture implies is made before the first operation, so that statuses
 //! come out as recorded. What is not replayed is counted by its name.
 
+mod cifs_step;
 mod fold;
 mod folder;
 mod order;
@@ -16,7 +17,8 @@ use std::io;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use smbench_model::trace::{Awaited, Recording};
+use smbench_model::kind::OpKind;
+use smbench_model::trace::{Awaited, RecordedTimes, Recording};
 use thiserror::Error;
 
 use folder::Lines;
@@ -117,12 +119,16 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         }
     }
     let mut awaited = awaited(&tracks, &tree);
+    let mut took: BTreeMap<OpKind, Vec<u64>> = BTreeMap::new();
     let traces = (0..).zip(tracks).map(|(number, mut track)| {
         track.wait_for(awaited.remove(&number).unwrap_or_default());
-        track.finish(folder, &digest)
+        track.finish(folder, &digest, &mut took)
     });
     let tracks = traces.collect();
-    let recording = Recording::of_capture(tracks, &skipped);
+    let recorded = took
+        .into_iter()
+        .filter_map(|(kind, times)| Some((kind, RecordedTimes::of(times)?)));
+    let recording = Recording::of_capture(tracks, &skipped, recorded.collect());
     recording.ok_or_else(|| RecordingError::Empty {
         path: folder.to_owned(),
         skipped: listed(&skipped),

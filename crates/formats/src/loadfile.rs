@@ -11,7 +11,6 @@
 //! once, line by line. The result is a [`Trace`], a fraction of its size.
 
 mod backend;
-mod level;
 mod line;
 mod words;
 

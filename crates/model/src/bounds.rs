@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The largest number of requests that a client may keep in flight.
 pub const OUTSTANDING_MAX: u32 = 1024;
+/// How many times as fast as recorded a replay may be at most.
+pub const SPEED_MAX: f64 = 1000.0;
 
 /// The largest operation in bytes. One that is larger than a request of its server is split.
 pub const OPERATION_BYTES_MAX: u64 = 1 << 30;

@@ -7,6 +7,8 @@
 //! wire (the driver).
 
 mod builder;
+#[doc(hidden)]
+pub mod level;
 mod path;
 mod prepared;
 mod record;
@@ -131,6 +133,41 @@ pub struct Summary {
     pub largest: u32,
     /// Time from the first record to the last, if times are known.
     pub length: Option<Duration>,
+    /// Service times in the recording by kind, if they are known.
+    pub recorded: BTreeMap<OpKind, RecordedTimes>,
+}
+
+/// Service times of operations in a recording, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedTimes {
+    /// Operations.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: u64,
+    /// Half of them took at most this long.
+    pub p50_ns: u64,
+    /// 99 % of them took at most this long.
+    pub p99_ns: u64,
+}
+
+impl RecordedTimes {
+    /// Summarises these times; `None` if there are none.
+    #[must_use]
+    pub fn of(mut times: Vec<u64>) -> Option<Self> {
+        times.sort_unstable();
+        let count = times.len() as u64;
+        let sum: u128 = times.iter().copied().map(u128::from).sum();
+        let at = |percent: u64| {
+            let place = (count * percent).div_ceil(100).max(1);
+            times.get(place as usize - 1).copied()
+        };
+        Some(Self {
+            count,
+            mean_ns: sum.checked_div(count.into())? as u64,
+            p50_ns: at(50)?,
+            p99_ns: at(99)?,
+        })
+    }
 }
 
 impl Trace {

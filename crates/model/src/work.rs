@@ -55,6 +55,9 @@ options! {
         think_distribution: Spacing,
         /// When operations of a replay begin: `fast` (when absent) or `recorded`.
         timing: Timing,
+        /// How many times as fast as recorded a replay with `recorded` timing is, more
+        /// than 0 and at most 1000; 1 when absent.
+        speed: f64,
         /// How often each client replays the recording, at least once. The load point
         /// then ends. When absent, clients repeat it until the window and the
         /// ramp-down are over.

@@ -64,4 +64,4 @@ pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};
-pub use workload::{OperationDoc, ReplayDoc, SizeDoc, TreeDoc, WorkloadDoc};
+pub use workload::{OperationDoc, RecordedTimesDoc, ReplayDoc, SizeDoc, TreeDoc, WorkloadDoc};

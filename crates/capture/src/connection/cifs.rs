@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::{Receiver, SmbState};
 use crate::cifs::{
-    CifsIds, CifsPart, ForeignCifsHeader, cifs_answer, cifs_code, cifs_request, cifs_token,
+    CifsIds, CifsPart, ForeignCifsHeader, cifs_answer, cifs_code, cifs_created, cifs_request,
+    cifs_token,
 };
 use crate::command::CommandKey;
 use crate::cutter::CapturedMessage;
@@ -138,6 +139,8 @@ impl Receiver<'_> {
         open.line.offset = asked.offset;
         open.line.length = asked.length;
         open.line.level = asked.level;
+        open.line.flags = asked.flags;
+        open.line.value = asked.value;
         let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
         if let Some(name) = asked.name {
             open.line.path = if part.command == cifs_code::TREE_CONNECT_ANDX {
@@ -146,6 +149,9 @@ impl Receiver<'_> {
             } else {
                 paths.below(open.share, &name, names)
             };
+        }
+        if let Some(pattern) = asked.pattern {
+            open.line.pattern = Some(names.pattern(&pattern));
         }
         if let Some(name) = asked.further {
             open.line.to = paths.below(open.share, &name, names);
@@ -217,6 +223,9 @@ impl Receiver<'_> {
             SUCCESS => cifs_answer(part, message.bytes),
             _ => (None, None),
         };
+        if let (SUCCESS, cifs_code::NT_CREATE_ANDX) = (status, part.command) {
+            self.cifs_found(&mut request, part, message.bytes);
+        }
         self.cifs_changed(&mut request, part.command, status, ids, file);
         let answer = FinalAnswer {
             status,
@@ -224,6 +233,18 @@ impl Receiver<'_> {
             at: message.end,
         };
         self.ledger.answered(request, answer);
+    }
+
+    /// Notes what a CREATE found.
+    fn cifs_found(&mut self, request: &mut OpenRequest, part: CifsPart, bytes: &[u8]) {
+        let found = cifs_created(part, bytes);
+        let (Some((action, size, is_directory)), Some(create)) =
+            (found, &mut request.line.create)
+        else {
+            return;
+        };
+        (create.action, create.size) = (Some(action), Some(size));
+        self.ledger.found(request.line.path, create, is_directory);
     }
 
     /// Follows what an answer changes.

@@ -133,6 +133,10 @@ impl OrderFinder {
                 [own(Effect::Change), above, to, above_to]
             }
             "lock" | "cifs_locking_andx" => [own(Effect::Change), None, None, None],
+            "cifs_delete" | "cifs_delete_directory" | "cifs_create_directory" | "cifs_rename" => {
+                let to = line.to.map(|to| (to, Effect::Change));
+                [own(Effect::Change), above, to, None]
+            }
             _ => [own(Effect::Look), None, None, None],
         }
     }

@@ -5,6 +5,7 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::create_context::CreateContext;
 
+use super::cifs_step;
 use crate::trace::{TraceCreate, TraceLine};
 
 /// The largest READ or WRITE that is replayed.
@@ -31,12 +32,25 @@ pub(super) fn step<'a>(
     names: &'a StepNames,
     status: NtStatus,
 ) -> Result<Step<'a>, String> {
+    if line.command.starts_with("cifs_") {
+        return cifs_step::step(line, names, status);
+    }
+    of_command(&line.command, line, names, status)
+}
+
+/// Returns the operation of a line that is this command of SMB2.
+pub(super) fn of_command<'a>(
+    command: &str,
+    line: &TraceLine,
+    names: &'a StepNames,
+    status: NtStatus,
+) -> Result<Step<'a>, String> {
     let handle = line.handle.map_or(-1, |handle| handle as Handle);
     let length = line.length.unwrap_or(0);
     let answer_len = u32::try_from(length).unwrap_or(u32::MAX);
     let moved = line.moved.filter(|_| status == NtStatus::SUCCESS);
     let moved = u32::try_from(moved.unwrap_or(0)).unwrap_or(u32::MAX);
-    Ok(match line.command.as_str() {
+    Ok(match command {
         "create" => {
             let Some(create) = &line.create else {
                 return Err("create whose end is cut off".to_owned());

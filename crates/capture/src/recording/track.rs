@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use smbench_model::kind::OpKind;
 use smbench_model::trace::{Awaited, Builder, CreateDetail, Handle, PreparedName, Step, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{OplockLevel, access, share};
@@ -208,29 +209,48 @@ impl Track {
     }
 
     /// Builds the track.
-    pub(super) fn finish(mut self, source: &str, of_capture: &[u8; 32]) -> Trace {
+    pub(super) fn finish(
+        mut self,
+        source: &str,
+        of_capture: &[u8; 32],
+        took: &mut BTreeMap<OpKind, Vec<u64>>,
+    ) -> Trace {
         self.builder.released(releases(&self.times, &self.groups));
         let mut seed = of_capture.to_vec();
         seed.extend(self.session.to_le_bytes());
         let mut own = [0; 32];
         own.copy_from_slice(digest(&SHA256, &seed).as_ref());
         let lines = self.lines.len() as u64;
-        self.builder.finish(source.to_owned(), lines, own)
+        let trace = self.builder.finish(source.to_owned(), lines, own);
+        let records = (0..).zip(self.times.iter().zip(&self.of_lines));
+        for (record, (&(sent, done), _)) in records.filter(|(_, (_, (_, count)))| *count > 0) {
+            if let Some(kind) = trace.record(record).verb().kind() {
+                took.entry(kind).or_default().push(done - sent);
+            }
+        }
+        trace
     }
 }
 
 /// Returns the names of a line.
 fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepNames {
     let path = |number: Option<u32>| number.and_then(|number| tree.path(number));
+    let directory = path(line.path).unwrap_or_default();
     let pattern = line.pattern.clone().unwrap_or_default();
+    // Nobody can say what a pattern with a hash in it matched.
+    let pattern = match status {
+        NtStatus::SUCCESS if pattern.contains('*') || pattern.is_empty() => "*".to_owned(),
+        _ => pattern,
+    };
     StepNames {
-        path: path(line.path).unwrap_or_default(),
         to: path(line.to).unwrap_or_default(),
-        // Nobody can say what a pattern with a hash in it matched.
-        pattern: match status {
-            NtStatus::SUCCESS if pattern.contains('*') || pattern.is_empty() => "*".to_owned(),
-            _ => pattern,
+        // A listing of CIFS has no open directory.
+        pattern: if line.command.starts_with("cifs_") {
+            format!("{directory}\\{pattern}")
+        } else {
+            pattern
         },
+        path: directory,
     }
 }
 

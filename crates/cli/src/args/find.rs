@@ -128,8 +128,8 @@ pub(crate) struct FindSessionsArgs {
 }
 
 /// Help of options of a run that a search has in another form.
-const PROFILE: &str = "Built-in profile (see `smbench profiles`), .toml file, or loadfile of dbench \
-                       to replay [default: file-server]";
+const PROFILE: &str = "Built-in profile (see `smbench profiles`), .toml file, loadfile of dbench or \
+                       trace:FOLDER of a capture to replay [default: file-server]";
 const LONG: &str = "Measure 60 s per load point after 5 s of warm-up";
 const RATE: &str = "Fixed request rate (open loop) in operations per second: 5000 for all clients \
                     together, or 50/client [default: the profile's, else as fast as the server answers]";

@@ -23,7 +23,7 @@ use super::load::LoadArgs;
 use super::server::ServerArgs;
 use super::value::{
     Destination, accesses, destinations, files, is_stdout_taken, label, parse_address,
-    parse_percent, parse_profile, parse_time, paths, timings, whole,
+    parse_percent, parse_profile, parse_speed, parse_time, paths, timings, whole,
 };
 use crate::failure::Failure;
 
@@ -147,8 +147,8 @@ impl LengthArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
-    /// Built-in profile (see `smbench profiles`), .toml file, or loadfile of dbench to replay; can
-    /// be repeated [default: file-server]
+    /// Built-in profile (see `smbench profiles`), .toml file, loadfile of dbench or trace:FOLDER of a
+    /// capture to replay; can be repeated [default: file-server]
     #[arg(long = "profile", short, value_name = "NAME|FILE", value_parser = parse_profile,
         help_heading = COMMON)]
     pub(crate) profiles: Vec<String>,
@@ -167,6 +167,9 @@ pub(crate) struct WorkloadArgs {
     /// else fast]
     #[arg(long, value_name = "KIND", value_parser = timings(), hide_short_help = true)]
     pub(crate) timing: Option<Timing>,
+    /// How many times as fast as recorded, with --timing recorded [default: the profile's, else 1]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = parse_speed)]
+    pub(crate) speed: Option<f64>,
     /// How often each client replays the file, all of it measured [default: the profile's, else until
     /// the measured time is over]
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
@@ -200,6 +203,7 @@ impl WorkloadArgs {
     fn options(&self) -> WorkSpec {
         WorkSpec {
             timing: self.timing,
+            speed: self.speed,
             loops: self.loops,
             file_size: self.file_size,
             verify: self.verify.then_some(Verify::ReadBack),

@@ -11,6 +11,7 @@ use clap::builder::{
     TypedValueParser,
 };
 use smbench_model::access::Access;
+use smbench_model::bounds::SPEED_MAX;
 use smbench_model::profile;
 use smbench_model::sessions::Mode;
 use smbench_model::units::{parse_duration, parse_number, parse_whole};
@@ -115,6 +116,13 @@ pub(super) fn accesses() -> impl TypedValueParser<Value = Access> {
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, &'static str> {
     profile::parse_percent(text).ok_or("expected a percentage from 0 to 100")
+}
+
+/// Parses how many times as fast as recorded a replay is.
+pub(super) fn parse_speed(text: &str) -> Result<f64, &'static str> {
+    let speed = text.parse::<f64>().ok().filter(|speed| *speed > 0.0);
+    let speed = speed.filter(|speed| *speed <= SPEED_MAX);
+    speed.ok_or("expected a number above 0, at most 1000")
 }
 
 /// Parses a whole number: `500`, `5k`.

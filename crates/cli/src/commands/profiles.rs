@@ -27,7 +27,7 @@ fn file(path: &str) -> Result<String, Failure> {
     let profile = profile::load(path)?;
     if profile.recording.is_some() {
         return Err(Failure::Usage(format!(
-            "{path} is a loadfile, not a profile: `smbench plan -p {path}` shows what is in it"
+            "{path} is a recording, not a profile: `smbench plan -p {path}` shows what is in it"
         )));
     }
     request::check(&profile)?;

@@ -42,12 +42,12 @@ const CAPTURE_BUFFER_MIB: &str = "256";
 const CAPTURES_AT_MOST: u32 = 8;
 
 /// Captures the packets of one loopback port in a file.
-struct Capture {
+pub(crate) struct Capture {
     dumpcap: Child,
 }
 
 impl Capture {
-    fn start(port: u16, file: &Path) -> Self {
+    pub(crate) fn start(port: u16, file: &Path) -> Self {
         let mut dumpcap = Command::new("dumpcap")
             .args(["-q", "-i", "lo", "-B", CAPTURE_BUFFER_MIB, "-f"])
             .arg(format!("tcp port {port}"))
@@ -71,7 +71,7 @@ impl Capture {
     }
 
     /// Ends the capture; returns dumpcap's report of dropped packets.
-    fn stop(mut self) -> String {
+    pub(crate) fn stop(mut self) -> String {
         // Packets pass through the kernel's buffer before they reach the file.
         std::thread::sleep(Duration::from_millis(500));
         Command::new("kill")

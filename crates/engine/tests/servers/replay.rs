@@ -1,6 +1,7 @@
 //! Replays of loadfiles on a scratch Samba. The recorded operations are carried
 //! out, differences are counted and end nothing, and nothing is left on the share.
 
+mod captures;
 mod cifs;
 mod details;
 mod differences;
@@ -123,7 +124,7 @@ fn debians_client_txt_goes_as_recorded_on_samba() {
 }
 
 /// A client that creates all files it needs, and leaves none open.
-const TIDY: &str = r#"
+pub(crate) const TIDY: &str = r#"
 Deltree "\clients\client1" NT_STATUS_OK
 NTCreateX "\clients\client1" 0x1 0x2 1 NT_STATUS_OK
 Close 1 NT_STATUS_OK

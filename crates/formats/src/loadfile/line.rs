@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use smbench_model::trace::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError, Verb};
+use smbench_model::trace::{
+    EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError, Verb, level,
+};
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 
-use super::level;
 use super::words::{WORDS_MAX, Words, is_time, old_form, shown, split};
 
 /// Characters that search patterns may contain, but names of files may not (MS-FSCC

@@ -184,6 +184,12 @@ pub fn pause_before(trace: &Trace, at: u32) -> u64 {
 }
 
 impl Replay {
+    /// Returns how many times as fast as recorded it is, unless that is once.
+    #[must_use]
+    pub fn changed_speed(&self) -> Option<f64> {
+        (self.speed != 1.0).then_some(self.speed)
+    }
+
     /// Makes an endless replay, as fast as possible.
     #[must_use]
     pub const fn new(recording: Arc<Recording>) -> Self {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::access::PATTERN_LINES_MAX;
 use crate::bounds::{
     FILES_MAX, HELD_FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX,
+    SPEED_MAX,
     VERIFY_MEMORY_MAX,
 };
 use crate::contents::block::BLOCK_BYTES;
@@ -147,6 +148,9 @@ pub enum Problem {
     /// The number of loops is 0.
     #[error("loops is 0: it must be at least 1")]
     LoopsZero,
+    /// The speed of a replay is out of bounds.
+    #[error("speed is {0}: it must be more than 0 and at most {SPEED_MAX}")]
+    Speed(f64),
     /// The mix has no sizes.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
     NoSizes,

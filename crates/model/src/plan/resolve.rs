@@ -164,6 +164,7 @@ impl PlanSources<'_> {
         }
         let replays = [
             ("timing", merged.timing.is_some()),
+            ("speed", merged.speed.is_some()),
             ("loops", merged.loops.is_some()),
         ];
         if let Some((name, _)) = replays.into_iter().find(|(_, is_given)| *is_given) {

@@ -189,10 +189,14 @@ impl Builder {
             self.episodes.push(0);
         }
         let mut prepared = self.names.prepared;
+        prepared.own = self.paths.own;
         if let Some(given) = self.given {
+            // Of the tracks of a capture, only one prepares names and deletes older ones.
+            if given.is_empty() {
+                prepared.own = Vec::new();
+            }
             (prepared.made, self.sized) = (given, Vec::new());
         }
-        prepared.own = self.paths.own;
         // A record that sets a file's size must keep the data that later records
         // read.
         for (record, made) in self.sized {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 
-use super::{Record, RecordOrder, Summary, Trace};
+use super::{Record, RecordOrder, RecordedTimes, Summary, Trace};
 use crate::digest::hex;
 use crate::kind::{Direction, OpKind};
 
@@ -47,13 +47,19 @@ impl Recording {
     }
 
     /// Makes a recording of all tracks of a capture, which work on the same names. The
-    /// names to prepare are those of the first track. `left_out` counts what no track has.
+    /// names to prepare are those of the first track. `left_out` counts what no track has, and `recorded`
+    /// has the service times.
     /// Returns `None` if no track has
     /// records.
     #[must_use]
-    pub fn of_capture(tracks: Vec<Trace>, left_out: &BTreeMap<String, u64>) -> Option<Self> {
+    pub fn of_capture(
+        tracks: Vec<Trace>,
+        left_out: &BTreeMap<String, u64>,
+        recorded: BTreeMap<OpKind, RecordedTimes>,
+    ) -> Option<Self> {
         let mut recording = Self::new(tracks)?;
         recording.is_joint = true;
+        recording.summary.recorded = recorded;
         for (what, count) in left_out {
             *recording.summary.skipped.entry(what.clone()).or_default() += count;
         }

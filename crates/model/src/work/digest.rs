@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::fileio::{Fileio, Flushing, RequestSpread, TestMode};
 use crate::files::FileSet;
 use crate::load::{LoadModel, Rate, ThinkTime};
-use crate::workload::{Requests, Workload};
+use crate::workload::{Replay, Requests, Workload};
 
 /// Adds the fields of all populations.
 pub(super) fn add_populations(populations: &[Population], digest: &mut Digest) {
@@ -51,6 +51,8 @@ pub(super) struct Requested<'a> {
     trace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loops: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fileio: Option<Tested>,
 }
@@ -101,6 +103,7 @@ impl<'a> From<&'a Workload> for Requested<'a> {
             pattern: workload.pattern(),
             trace: workload.replay().map(|replay| replay.recording.digest()),
             loops: workload.replay().and_then(|replay| replay.loops),
+            speed: workload.replay().and_then(Replay::changed_speed),
             fileio: workload.fileio().map(Tested::from),
         }
     }

@@ -104,6 +104,9 @@ fn ramps_are_described_as_they_were() {
         timing: Named::Known(Timing::Fast),
         loops: Some(1),
         length_s: None,
+        speed: None,
+        clients_per_copy: None,
+        recorded: [].into(),
     });
     study.results.push(replay);
     let text = words(&study);

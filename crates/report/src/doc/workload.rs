@@ -8,6 +8,7 @@ use smbench_model::access::Access;
 use smbench_model::action::WeightedAction;
 use smbench_model::files::Scope;
 use smbench_model::kind::Direction;
+use smbench_model::trace::RecordedTimes;
 use smbench_model::tree::Tree;
 use smbench_model::workload::{Replay, Requests, Timing, Workload};
 
@@ -139,6 +140,9 @@ pub struct ReplayDoc {
     pub bytes_written: u64,
     /// When operations began: `fast`, or `recorded` as in the file.
     pub timing: Named<Timing>,
+    /// How many times as fast as recorded; absent if that is once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
     /// Number of times that each client ran through it. Absent if it repeated until
     /// the window closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,6 +151,36 @@ pub struct ReplayDoc {
     /// times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length_s: Option<f64>,
+    /// Clients of a copy: one for each recorded session. Absent if a client is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients_per_copy: Option<u32>,
+    /// Service times in the capture by operation. Absent without a capture.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recorded: BTreeMap<String, RecordedTimesDoc>,
+}
+
+/// Service times of operations in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedTimesDoc {
+    /// Operations.
+    pub count: u64,
+    /// Mean in nanoseconds.
+    pub mean_ns: u64,
+    /// Median in nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile in nanoseconds.
+    pub p99_ns: u64,
+}
+
+impl From<&RecordedTimes> for RecordedTimesDoc {
+    fn from(times: &RecordedTimes) -> Self {
+        Self {
+            count: times.count,
+            mean_ns: times.mean_ns,
+            p50_ns: times.p50_ns,
+            p99_ns: times.p99_ns,
+        }
+    }
 }
 
 /// One request size of a mix.
@@ -215,6 +249,7 @@ impl From<&Replay> for ReplayDoc {
     fn from(replay: &Replay) -> Self {
         let summary = replay.recording.summary();
         let operations = summary.operations.iter();
+        let recorded = summary.recorded.iter();
         Self {
             source: summary.source.clone(),
             sha256: replay.recording.digest(),
@@ -227,8 +262,13 @@ impl From<&Replay> for ReplayDoc {
             bytes_read: summary.bytes_read,
             bytes_written: summary.bytes_written,
             timing: Named::Known(replay.timing),
+            speed: replay.changed_speed(),
             loops: replay.loops,
             length_s: summary.length.map(|length| length.as_secs_f64()),
+            clients_per_copy: Some(replay.recording.clients_per_copy()).filter(|&count| count > 1),
+            recorded: recorded
+                .map(|(kind, times)| (kind.name().to_owned(), times.into()))
+                .collect(),
         }
     }
 }

@@ -98,7 +98,9 @@ fn replay(replay: &ReplayDoc) -> String {
     let operations = counted(operations.fold(0, u64::saturating_add), "operation");
     let length = match (&replay.timing, replay.length_s) {
         (Named::Known(Timing::Recorded), Some(length)) => {
-            format!(" recorded over {}", seconds(length))
+            let speed = replay.speed.map(|speed| format!(", {speed} times as fast"));
+            let speed = speed.unwrap_or_default();
+            format!(" recorded over {}{speed}", seconds(length))
         }
         _ => String::new(),
     };
@@ -106,13 +108,17 @@ fn replay(replay: &ReplayDoc) -> String {
         Some(loops) => format!("{} of each client", counted(loops.into(), "loop")),
         None => "over and over".to_owned(),
     };
+    let copies = replay.clients_per_copy.map(|clients| {
+        format!(", {} per copy", counted(clients.into(), "client"))
+    });
+    let copies = copies.unwrap_or_default();
     let skipped = replay.skipped.values().copied();
     let skipped = match skipped.fold(0, u64::saturating_add) {
         0 => String::new(),
         lines => format!(", {} left out", counted(lines, "line")),
     };
     format!(
-        "replay of {}, {operations}{length}, {loops}{skipped}",
+        "replay of {}, {operations}{length}{copies}, {loops}{skipped}",
         plain(&replay.source)
     )
 }

@@ -1,12 +1,14 @@
 //! The operations of one load point in a table: those of the peak, or of the last
 //! row if no row may be quoted.
 
+use std::collections::BTreeMap;
+
 use itertools::Itertools as _;
 use smbench_model::kind::OpKind;
 
 use super::in_flight::waiting;
 use crate::curve::{Curve, CurveRow, total};
-use crate::doc::{OpDoc, WorkloadDoc, is_asked_for};
+use crate::doc::{OpDoc, RecordedTimesDoc, WorkloadDoc, is_asked_for};
 use crate::doubt::Doubt;
 use crate::latency::{LatencyDoc, pool};
 use crate::replayed::{self, Replayed};
@@ -19,6 +21,10 @@ const NUMBERS: [&str; 9] = [
 
 /// Columns of what was in flight when the window closed.
 const IN_FLIGHT: [&str; 2] = ["in flight", "waited"];
+
+/// Columns of the service times in a capture.
+const RECORDED: [&str; 2] = ["recorded", "rec. p99"];
+const RECORDED_NOTE: &str = "recorded, rec. p99: mean and p99 of the service times in the capture";
 
 const IN_FLIGHT_NOTE: &str = "in flight: not answered when the window closed; waited: the longest \
                               of these, until then";
@@ -59,12 +65,17 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let in_flight = if waits { &IN_FLIGHT[..] } else { &[] };
     notes.extend(waits.then(|| IN_FLIGHT_NOTE.to_owned()));
     let numbers = NUMBERS.into_iter().chain(in_flight.iter().copied());
-    let numbers = numbers.chain(differ);
+    let recorded = workload.replay.as_ref().map(|replay| &replay.recorded);
+    let recorded = recorded.filter(|recorded| !recorded.is_empty());
+    let of_capture = if recorded.is_some() { &RECORDED[..] } else { &[] };
+    notes.extend(recorded.map(|_| RECORDED_NOTE.to_owned()));
+    let numbers = numbers.chain(of_capture.iter().copied()).chain(differ);
     let cells = |name| {
         let mut cells = cells(row, name, all);
         if waits {
             cells.extend(cells_in_flight(row, name));
         }
+        cells.extend(recorded.into_iter().flat_map(|recorded| cells_recorded(recorded, name)));
         cells.extend(differ.map(|_| replayed.cell_of(name)));
         cells
     };
@@ -104,6 +115,15 @@ fn cells(row: &CurveRow<'_>, name: &str, all: u64) -> Vec<Cell> {
         latency(99.0, |doc| doc.p99 as f64),
         latency(100.0, |doc| doc.max as f64),
         Cell::count(sum(|op| op.errors)),
+    ]
+}
+
+fn cells_recorded(recorded: &BTreeMap<String, RecordedTimesDoc>, name: &str) -> [Cell; 2] {
+    let times = recorded.get(name);
+    let of = |time: fn(&RecordedTimesDoc) -> u64| times.map(|times| time(times) as f64);
+    [
+        Cell::latency(of(|times| times.mean_ns)),
+        Cell::latency(of(|times| times.p99_ns)),
     ]
 }
 

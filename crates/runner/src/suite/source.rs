@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::named;
-use smbench_formats::profile::{self, LOADFILE, ProfileError};
+use smbench_formats::profile::{self, LOADFILE, ProfileError, TRACE};
 use smbench_model::profile::Profile;
 use smbench_model::setting::Advice;
 use smbench_model::spec;
@@ -118,9 +118,14 @@ impl Source {
     /// Loads a profile that the suite names.
     pub(super) fn profile(&self, name_or_path: &str, unknown: Unknown) -> Result<Profile, Failure> {
         let joined = |path: &str| self.path(Path::new(path)).display().to_string();
-        let name = match name_or_path.strip_prefix(LOADFILE) {
-            // With the prefix it is always a path.
-            Some(path) => format!("{LOADFILE}{}", joined(path)),
+        let prefixes = [LOADFILE, TRACE].into_iter();
+        let mut prefixed = prefixes.filter_map(|prefix| {
+            let path = name_or_path.strip_prefix(prefix)?;
+            Some((prefix, path))
+        });
+        let name = match prefixed.next() {
+            // With a prefix it is always a path.
+            Some((prefix, path)) => format!("{prefix}{}", joined(path)),
             None if profile::builtin(name_or_path).is_none() && profile::is_path(name_or_path) => {
                 joined(name_or_path)
             }

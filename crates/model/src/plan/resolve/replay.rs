@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::PlanSources;
 use crate::access::Access;
+use crate::bounds::SPEED_MAX;
 use crate::contents::Verify;
 use crate::files::{FileSet, Layout, Scope};
 use crate::load::LoadModel;
@@ -59,6 +60,7 @@ impl PlanSources<'_> {
             return Err(self.not_in_replay("file_size", "files are as large as recorded"));
         }
         let timing = merged.timing.unwrap_or_default();
+        let speed = self.speed(timing, merged)?;
         if timing == Timing::Recorded && !recording.has_times() {
             let problem = Problem::NoTimes(recording.summary().source.clone());
             return Err(self.in_option("timing", problem));
@@ -74,11 +76,25 @@ impl PlanSources<'_> {
             requests: Requests::Replay(Replay {
                 recording,
                 timing,
-                speed: 1.0,
+                speed,
                 loops: merged.loops,
             }),
             access: Access::Sequential,
         })
+    }
+
+    /// Resolves how many times as fast as recorded a replay is.
+    fn speed(&self, timing: Timing, merged: &WorkSpec) -> Result<f64, PlanError> {
+        match merged.speed {
+            Some(speed) if !(speed > 0.0 && speed <= SPEED_MAX) => {
+                Err(self.in_option("speed", Problem::Speed(speed)))
+            }
+            Some(_) if timing == Timing::Fast => {
+                let problem = Problem::Without("speed", "recorded timing");
+                Err(self.in_option("speed", problem))
+            }
+            speed => Ok(speed.unwrap_or(1.0)),
+        }
     }
 
     /// Resolves the load model of a replay at the recorded instants.

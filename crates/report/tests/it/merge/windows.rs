@@ -29,6 +29,9 @@ fn replays() -> Vec<(String, RunDoc)> {
             timing: Named::Foreign("fast".to_owned()),
             loops: Some(1),
             length_s: None,
+            speed: None,
+            clients_per_copy: None,
+            recorded: [].into(),
         });
     }
     parts

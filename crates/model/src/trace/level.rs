@@ -14,7 +14,8 @@ fn passed_through(level: u32, classes: &[u8]) -> Option<u8> {
 }
 
 /// Returns the class of a query of a file (MS-SMB2 2.2.37, MS-FSCC 2.4).
-pub(super) fn query(level: u32) -> Option<u8> {
+#[must_use]
+pub fn query(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD: times, size, attributes.
         1 => 34,
@@ -42,7 +43,8 @@ pub(super) fn query(level: u32) -> Option<u8> {
 }
 
 /// Returns the class of a query of a file system (MS-FSCC 2.5).
-pub(super) fn file_system(level: u32) -> Option<u8> {
+#[must_use]
+pub fn file_system(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_ALLOCATION, SMB_QUERY_FS_SIZE_INFO.
         1 | 0x103 => 3,
@@ -58,7 +60,8 @@ pub(super) fn file_system(level: u32) -> Option<u8> {
 /// Returns the class of a change of a file. Loadfiles do not contain the new
 /// values. The replay therefore sets times, sets sizes to their current values, and
 /// marks no file for deletion.
-pub(super) fn set(level: u32) -> Option<u8> {
+#[must_use]
+pub fn set(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD, SMB_SET_FILE_BASIC_INFO.
         1 | 0x101 => 4,
@@ -71,7 +74,8 @@ pub(super) fn set(level: u32) -> Option<u8> {
 }
 
 /// Returns the class of a directory listing (MS-SMB2 2.2.33).
-pub(super) fn listing(level: u32) -> Option<u8> {
+#[must_use]
+pub fn listing(level: u32) -> Option<u8> {
     Some(match level {
         // SMB_INFO_STANDARD, SMB_FIND_FILE_DIRECTORY_INFO.
         1 | 0x101 => 1,
