@@ -339,7 +339,11 @@ pub(crate) fn cifs_created(part: CifsPart, message: &[u8]) -> Option<(u32, u64, 
         return None;
     }
     let is_directory = fields.u8(words + 67)? != 0;
-    Some((fields.u32(words + 7)?, fields.u64(words + 55)?, is_directory))
+    Some((
+        fields.u32(words + 7)?,
+        fields.u64(words + 55)?,
+        is_directory,
+    ))
 }
 
 /// Reads a command of an answer: the file that it opened, the bytes that it moved.

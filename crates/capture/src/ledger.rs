@@ -17,6 +17,8 @@ use crate::trace::{LineWriter, TraceCreate, TraceLine};
 
 /// Opens that are kept. Later ones are treated as if they were not seen.
 const OPENS_MAX: usize = 500_000;
+/// Trees that are kept.
+const TREES_MAX: usize = 1 << 16;
 /// Clients that are kept by address.
 const CLIENTS_MAX: usize = 100_000;
 
@@ -48,6 +50,9 @@ pub(crate) enum OpenKey {
     Smb2(Option<SessionNumber>, [u8; 16]),
     Cifs { connection: u32, id: u16 },
 }
+
+/// A tree: the id that the server gave is of a session.
+pub(crate) type TreeKey = (Option<SessionNumber>, u32);
 
 /// What is known of an open file.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +108,9 @@ pub(crate) struct CaptureLedger {
     pub(crate) slice: CaptureSlice,
     pub(crate) trace: Option<LineWriter>,
     pub(crate) opens: HashMap<OpenKey, OpenFile>,
+    /// Shares of SMB2 by their trees: those of a session are the same on all its
+    /// connections.
+    trees: HashMap<TreeKey, Option<NodeNumber>>,
     pub(crate) keys: KeyRing,
     /// Memory for a decrypted message.
     pub(crate) plain: Vec<u8>,
@@ -128,6 +136,7 @@ impl CaptureLedger {
             slice: CaptureSlice::ALL,
             trace: None,
             opens: HashMap::new(),
+            trees: HashMap::new(),
             keys: KeyRing::default(),
             plain: Vec::new(),
             shares: BTreeMap::new(),
@@ -260,6 +269,28 @@ impl CaptureLedger {
             request.line.session = request.session.map(|number| number + 1);
             trace.write(&request.line);
         }
+    }
+
+    /// Notes the share of a tree.
+    pub(crate) fn connect_tree(&mut self, tree: TreeKey, share: Option<NodeNumber>) {
+        if self.trees.len() < TREES_MAX || self.trees.contains_key(&tree) {
+            self.trees.insert(tree, share);
+        }
+    }
+
+    /// Returns the share of a request of SMB2. The name of one whose TREE_CONNECT was not
+    /// seen is made up.
+    pub(crate) fn share_of(&mut self, tree: TreeKey, command: u16) -> Option<NodeNumber> {
+        const CANCEL: u16 = 12;
+        const ECHO: u16 = 13;
+        let known = self.trees.get(&tree).copied();
+        let is_of_file = (5..=17).contains(&command) && !matches!(command, CANCEL | ECHO);
+        if known.is_some() || !is_of_file || self.trees.len() >= TREES_MAX {
+            return known.flatten();
+        }
+        let share = self.paths.made_up(None);
+        self.trees.insert(tree, share);
+        share
     }
 
     /// Returns the open that a request uses. One that was not seen is made up.

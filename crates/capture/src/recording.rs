@@ -81,7 +81,9 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut tree = RecordedTree::new(nodes);
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
-    let lasts = lines.iter().map(|line| line.at_ns + line.took_ns.unwrap_or(0));
+    let lasts = lines
+        .iter()
+        .map(|line| line.at_ns + line.took_ns.unwrap_or(0));
     let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
     let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
     let mut strays: BTreeMap<String, u64> = BTreeMap::new();

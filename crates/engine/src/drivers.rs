@@ -2,9 +2,9 @@
 
 pub(crate) mod backlog;
 pub(crate) mod cifs;
+pub(crate) mod copies;
 mod deltree;
 pub(crate) mod driver;
-pub(crate) mod copies;
 pub(crate) mod dropped;
 pub(crate) mod links;
 pub(crate) mod logons;

@@ -293,16 +293,24 @@ impl Trace {
     /// Whether record number `later` waits for an earlier one in flight, in a trace in the
     /// recorded order. A record with a lower number is of the next pass.
     pub(crate) fn is_after(&self, later: u32, earlier: u32) -> bool {
-        later <= earlier || self.releases.get(earlier as usize).is_none_or(|&at| at <= later)
+        later <= earlier
+            || self
+                .releases
+                .get(earlier as usize)
+                .is_none_or(|&at| at <= later)
     }
 
     /// Returns what a record waits for in other tracks.
     #[doc(hidden)]
     #[must_use]
     pub fn awaited(&self, record: u32) -> &[Awaited] {
-        let first = self.awaited.partition_point(|awaited| awaited.record < record);
+        let first = self
+            .awaited
+            .partition_point(|awaited| awaited.record < record);
         let of_record = self.awaited[first..].iter();
-        let count = of_record.take_while(|awaited| awaited.record == record).count();
+        let count = of_record
+            .take_while(|awaited| awaited.record == record)
+            .count();
         &self.awaited[first..first + count]
     }
 

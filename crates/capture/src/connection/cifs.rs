@@ -238,8 +238,7 @@ impl Receiver<'_> {
     /// Notes what a CREATE found.
     fn cifs_found(&mut self, request: &mut OpenRequest, part: CifsPart, bytes: &[u8]) {
         let found = cifs_created(part, bytes);
-        let (Some((action, size, is_directory)), Some(create)) =
-            (found, &mut request.line.create)
+        let (Some((action, size, is_directory)), Some(create)) = (found, &mut request.line.create)
         else {
             return;
         };

@@ -196,9 +196,8 @@ impl Receiver<'_> {
                 self.ledger.sessions.forget(server, ids.session);
             }
             code::TREE_CONNECT if is_done => {
-                if self.state.trees.len() < super::PENDING_MAX {
-                    self.state.trees.insert(ids.tree, request.line.path);
-                }
+                let tree = (request.session, ids.tree);
+                self.ledger.connect_tree(tree, request.line.path);
                 request.share = request.line.path;
             }
             code::QUERY_DIRECTORY if is_done => self.listed(&request, bytes),

@@ -75,11 +75,7 @@ fn touched<'a>(create: &TraceCreate, path: &'a str) -> Option<Step<'a>> {
     }
 }
 
-fn asked<'a>(
-    create: &TraceCreate,
-    middle: &TraceLine,
-    names: &'a StepNames,
-) -> Option<Step<'a>> {
+fn asked<'a>(create: &TraceCreate, middle: &TraceLine, names: &'a StepNames) -> Option<Step<'a>> {
     let level = middle.level?;
     match (middle.command.as_str(), create.access, create.options) {
         ("query_info", LOOKS, 0) if level >> 8 == FILE => Some(Step::QueryPath {

@@ -1,6 +1,7 @@
 //! What an operation waits for in other sessions: earlier operations on the same name,
 //! unless both only look.
 //!
+//! An operation is earlier if it was sent and answered earlier. So nobody waits in a circle.
 //! Sessions that work on different names run independently of each other. Within a
 //! session, the recorded order holds anyway.
 
@@ -29,7 +30,6 @@ enum Effect {
 pub(super) struct PlacedRecord<'a> {
     pub(super) track: u32,
     pub(super) record: u32,
-    pub(super) sent: u64,
     pub(super) done: u64,
     pub(super) lines: &'a [TraceLine],
 }
@@ -145,7 +145,7 @@ impl OrderFinder {
         let history = self.names.entry(name).or_default();
         let own = record.track;
         let answered = |(track, earlier): (u32, Earlier)| {
-            (track != own && earlier.done <= record.sent).then_some((track, earlier.record))
+            (track != own && earlier.done <= record.done).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
         let this = Earlier {
@@ -213,7 +213,6 @@ mod tests {
                 &PlacedRecord {
                     track: *track,
                     record: *record,
-                    sent: 10 * at,
                     done: 10 * at + 5,
                     lines: std::slice::from_ref(line),
                 },

@@ -22,7 +22,11 @@ pub(super) struct StepNames {
 /// Returns the status of a line; `None` if it had no answer, or one of DOS.
 pub(super) fn status(line: &TraceLine) -> Option<NtStatus> {
     let text = line.status.as_deref()?;
-    let number = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(NtStatus);
+    let number = || {
+        u32::from_str_radix(text.strip_prefix("0x")?, 16)
+            .ok()
+            .map(NtStatus)
+    };
     NtStatus::from_name(text).or_else(number)
 }
 

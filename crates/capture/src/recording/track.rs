@@ -12,7 +12,7 @@ use smbench_protocol::command::create::{OplockLevel, access, share};
 use super::fold;
 use super::order::PlacedRecord;
 use super::step::{self, StepNames};
-use super::tree::{COPY, RecordedTree};
+use super::tree::{COPY, RecordedTree, is_open_shown};
 use crate::trace::TraceLine;
 
 /// Names that are shown by an operation that is not replayed.
@@ -109,13 +109,14 @@ impl Track {
     pub(super) fn placed(&self, track: u32) -> impl Iterator<Item = PlacedRecord<'_>> {
         let records = (0..).zip(&self.of_lines).zip(&self.times);
         let records = records.filter(|((_, (_, count)), _)| *count > 0);
-        records.map(move |((record, &(first, count)), &(sent, done))| PlacedRecord {
-            track,
-            record,
-            sent,
-            done,
-            lines: &self.lines[first..first + count],
-        })
+        records.map(
+            move |((record, &(first, count)), &(_, done))| PlacedRecord {
+                track,
+                record,
+                done,
+                lines: &self.lines[first..first + count],
+            },
+        )
     }
 
     /// Makes records wait for those of other tracks.
@@ -154,6 +155,9 @@ impl Track {
         let first = lines.first().map_or(0, |line| line.at_ns);
         for line in lines {
             let Some(handle) = line.handle else { continue };
+            if !line.status.as_deref().is_some_and(is_open_shown) {
+                continue;
+            }
             if opened.insert(handle, ()).is_some() || line.create.is_some() {
                 continue;
             }
@@ -167,10 +171,15 @@ impl Track {
                 handle: handle as Handle,
             };
             let at = Duration::from_nanos(first);
-            if self.builder.push(&step, NtStatus::SUCCESS, Some(at)).is_err() {
+            if self
+                .builder
+                .push(&step, NtStatus::SUCCESS, Some(at))
+                .is_err()
+            {
                 continue;
             }
-            self.builder.skip("opens before the trace: a create was added");
+            self.builder
+                .skip("opens before the trace: a create was added");
             let rights = if is_list {
                 access::FILE_READ_DATA | access::FILE_READ_ATTRIBUTES
             } else {

@@ -7,6 +7,8 @@ use smbench_model::trace::PreparedName;
 
 use crate::trace::{TraceCreate, TraceLine};
 
+/// Bytes of a file that are made even if nobody reads them.
+const UNREAD_BYTES_MAX: u64 = 1 << 20;
 /// The directory of a copy. The number of the copy takes the place of the 1.
 pub(super) const COPY: &str = "client1";
 /// FILE_DIRECTORY_FILE and FILE_DELETE_ON_CLOSE (MS-SMB2 2.2.13).
@@ -43,6 +45,11 @@ enum NodeState {
     Unknown,
     There,
     Gone,
+}
+
+/// Returns whether the status of a request shows that its handle was open.
+pub(super) fn is_open_shown(status: &str) -> bool {
+    !matches!(status, "STATUS_FILE_CLOSED" | "STATUS_INVALID_HANDLE")
 }
 
 /// The names of a capture, and what operations did to them so far.
@@ -107,7 +114,7 @@ impl RecordedTree {
             return;
         }
         // An open that was not seen shows that its file was there.
-        if line.handle.is_some() && !line.command.starts_with("tree") {
+        if line.handle.is_some() && is_open_shown(status) {
             let is_list = matches!(line.command.as_str(), "query_directory" | "change_notify");
             self.found(path, is_list, 0);
         }
@@ -138,7 +145,9 @@ impl RecordedTree {
         );
         match (name, subcommand) {
             ("cifs_transaction2", FIND_FIRST2)
-                if is_done || status == "STATUS_NO_SUCH_FILE" || status == "STATUS_NO_MORE_FILES" =>
+                if is_done
+                    || status == "STATUS_NO_SUCH_FILE"
+                    || status == "STATUS_NO_MORE_FILES" =>
             {
                 self.found(path, true, 0);
             }
@@ -178,7 +187,7 @@ impl RecordedTree {
                     self.created(path);
                 } else {
                     let size = create.size.filter(|_| create.action == Some(OPENED));
-                    self.found(path, is_directory, size.unwrap_or(0));
+                    self.found(path, is_directory, size.unwrap_or(0).min(UNREAD_BYTES_MAX));
                 }
                 if let Some(handle) = line.handle {
                     let deletes = create.options & DELETE_ON_CLOSE != 0;
@@ -278,7 +287,10 @@ impl RecordedTree {
     }
 
     fn absent(&mut self, path: u32) {
-        if self.node(path).is_some_and(|node| node.state == NodeState::Unknown) {
+        if self
+            .node(path)
+            .is_some_and(|node| node.state == NodeState::Unknown)
+        {
             self.set(path, NodeState::Gone);
         }
     }
@@ -322,7 +334,8 @@ impl RecordedTree {
         for number in 1..=self.nodes.len() as u32 {
             let Some(node) = self.node(number) else { break };
             if node.listed && node.state == NodeState::Unknown {
-                let (is_directory, size) = (node.directory == Some(true), node.size.unwrap_or(0));
+                let is_directory = node.directory == Some(true);
+                let size = node.size.unwrap_or(0).min(UNREAD_BYTES_MAX);
                 self.found(number, is_directory, size);
             }
         }
@@ -331,7 +344,9 @@ impl RecordedTree {
 
     /// Returns the directories of the shares in a copy.
     pub(super) fn shares(&self) -> Vec<String> {
-        let shares = (1..).zip(&self.nodes).filter(|(_, node)| node.parent.is_none());
+        let shares = (1..)
+            .zip(&self.nodes)
+            .filter(|(_, node)| node.parent.is_none());
         shares.filter_map(|(number, _)| self.path(number)).collect()
     }
 }

@@ -37,7 +37,11 @@ impl Copies {
         let clients = 0..plan.max_clients();
         Self {
             answered: clients.map(|_| AtomicU64::new(ENDED)).collect(),
-            lens: replay.recording.tracks().map(|track| track.len() as u64).collect(),
+            lens: replay
+                .recording
+                .tracks()
+                .map(|track| track.len() as u64)
+                .collect(),
         }
     }
 
@@ -125,9 +129,8 @@ impl CopyPlace {
     /// Notes that a record was answered.
     pub(super) fn answered(&mut self, record: u32) {
         let len = self.lens[self.own - self.first];
-        let is_it = |number: &Option<u64>| {
-            number.is_some_and(|number| number % len == u64::from(record))
-        };
+        let is_it =
+            |number: &Option<u64>| number.is_some_and(|number| number % len == u64::from(record));
         let Some(at) = self.in_flight.iter().position(is_it) else {
             return;
         };

@@ -16,8 +16,8 @@ use smbench_model::trace::{CreateDetail, Record, Trace};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::WireName;
 
-use super::deltree::{Deltree, DeltreeRequest, DeltreeStep};
 use super::copies::CopyPlace;
+use super::deltree::{Deltree, DeltreeRequest, DeltreeStep};
 use super::driver::{Answer, Busy, Call, Extent};
 use super::requests::recorded::wire_name;
 use super::site::Site;

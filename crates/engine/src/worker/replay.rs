@@ -70,7 +70,10 @@ impl Supply for TracePosition {
             (Record::Create { .. }, OpKind::Close) => NtStatus::SUCCESS,
             _ => self.trace().status(slot.operation.action),
         };
-        if answer.status == recorded && recorded != NtStatus::SUCCESS {
+        let is_as_recorded = answer.status == recorded
+            // CIFS has another name for it.
+            || (recorded, answer.status) == (NtStatus::INVALID_HANDLE, NtStatus::FILE_CLOSED);
+        if is_as_recorded && recorded != NtStatus::SUCCESS {
             return Ok(Ok(None));
         }
         Ok(match seen(record, answer) {

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use smbench_model::trace::{
-    EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError, Verb, level,
-};
+use smbench_model::trace::{EXCLUSIVE_AT_ONCE, Handle, InfoLevel, Step, StepError, Verb, level};
 use smbench_protocol::NtStatus;
 use thiserror::Error;
 

@@ -18,7 +18,9 @@ use smbench_protocol::NtStatus;
 use super::prepared::{Names, PreparedName};
 use super::record::DetailNumber;
 use super::step::{Handle, Step, StepError};
-use super::{Awaited, CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb};
+use super::{
+    Awaited, CreateDetail, PathNumber, RECORDS_MAX, Record, RecordOrder, Summary, Trace, Verb,
+};
 use crate::bounds::OUTSTANDING_MAX;
 use handles::Handles;
 use paths::Paths;

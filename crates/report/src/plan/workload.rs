@@ -108,9 +108,9 @@ fn replay(replay: &ReplayDoc) -> String {
         Some(loops) => format!("{} of each client", counted(loops.into(), "loop")),
         None => "over and over".to_owned(),
     };
-    let copies = replay.clients_per_copy.map(|clients| {
-        format!(", {} per copy", counted(clients.into(), "client"))
-    });
+    let copies = replay
+        .clients_per_copy
+        .map(|clients| format!(", {} per copy", counted(clients.into(), "client")));
     let copies = copies.unwrap_or_default();
     let skipped = replay.skipped.values().copied();
     let skipped = match skipped.fold(0, u64::saturating_add) {

@@ -67,7 +67,11 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     let numbers = NUMBERS.into_iter().chain(in_flight.iter().copied());
     let recorded = workload.replay.as_ref().map(|replay| &replay.recorded);
     let recorded = recorded.filter(|recorded| !recorded.is_empty());
-    let of_capture = if recorded.is_some() { &RECORDED[..] } else { &[] };
+    let of_capture = if recorded.is_some() {
+        &RECORDED[..]
+    } else {
+        &[]
+    };
     notes.extend(recorded.map(|_| RECORDED_NOTE.to_owned()));
     let numbers = numbers.chain(of_capture.iter().copied()).chain(differ);
     let cells = |name| {
@@ -75,7 +79,11 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
         if waits {
             cells.extend(cells_in_flight(row, name));
         }
-        cells.extend(recorded.into_iter().flat_map(|recorded| cells_recorded(recorded, name)));
+        cells.extend(
+            recorded
+                .into_iter()
+                .flat_map(|recorded| cells_recorded(recorded, name)),
+        );
         cells.extend(differ.map(|_| replayed.cell_of(name)));
         cells
     };

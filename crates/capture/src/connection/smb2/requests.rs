@@ -40,7 +40,9 @@ impl Receiver<'_> {
             open.session = self.ledger.sessions.of(server, ids.session);
         }
         if !header.is_async() {
-            open.share = self.state.trees.get(&ids.tree).copied().flatten();
+            open.share = self
+                .ledger
+                .share_of((open.session, ids.tree), header.command);
         }
         if header.command == code::NEGOTIATE {
             self.hash_negotiation(bytes);

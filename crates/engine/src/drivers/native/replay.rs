@@ -409,7 +409,12 @@ fn listing<'a>(
     pattern: &'a WireName,
     negotiated: &Negotiated,
 ) -> QueryDirectoryRequest<'a> {
-    let mut request = info::list(directory_class(level.class), FileId::RELATED, pattern, negotiated);
+    let mut request = info::list(
+        directory_class(level.class),
+        FileId::RELATED,
+        pattern,
+        negotiated,
+    );
     // A limit of 1 is kept. Otherwise the size of the answer limits the number of
     // names.
     if most == 1 {

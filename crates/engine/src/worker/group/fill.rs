@@ -141,11 +141,9 @@ impl<D: Driver, S: Supply> Group<D, S> {
                 member.waits.begin(busy, now, control);
                 return match busy {
                     Busy::Room => Filled::UpToBacklog,
-                    Busy::Credits
-                    | Busy::Session
-                    | Busy::Link
-                    | Busy::Earlier
-                    | Busy::Others => Filled::AsPlanned,
+                    Busy::Credits | Busy::Session | Busy::Link | Busy::Earlier | Busy::Others => {
+                        Filled::AsPlanned
+                    }
                 };
             }
             member.waits.end(now, control);

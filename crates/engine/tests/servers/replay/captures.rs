@@ -57,13 +57,18 @@ fn import(capture: &Path, folder: &Path, keys: KeyRing) -> (BTreeMap<String, u64
     import.open_with(keys);
     std::fs::create_dir(folder).unwrap();
     import.trace_to(File::create(folder.join(TRACE_FILE)).unwrap());
-    import.read("capture", File::open(capture).unwrap()).unwrap();
+    import
+        .read("capture", File::open(capture).unwrap())
+        .unwrap();
     let mut result = import.finish().unwrap();
     result.finish_trace().unwrap();
     let tree = File::create(folder.join(TREE_FILE)).unwrap();
     result.write_tree(tree).unwrap();
     std::fs::write(folder.join(SUMMARY_FILE), result.summary.to_json()).unwrap();
-    assert_eq!(result.summary.unreadable.lost_bytes, 0, "the capture has holes");
+    assert_eq!(
+        result.summary.unreadable.lost_bytes, 0,
+        "the capture has holes"
+    );
     let commands = result.summary.commands.iter();
     let of_files = commands.filter(|(name, _)| {
         !matches!(
@@ -72,7 +77,10 @@ fn import(capture: &Path, folder: &Path, keys: KeyRing) -> (BTreeMap<String, u64
         )
     });
     let requests = of_files.map(|(name, command)| (name.clone(), command.requests));
-    (requests.collect(), std::fs::read(folder.join(TRACE_FILE)).unwrap())
+    (
+        requests.collect(),
+        std::fs::read(folder.join(TRACE_FILE)).unwrap(),
+    )
 }
 
 fn replayed(folder: &Path) -> Profile {
@@ -111,7 +119,11 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
             let options = super::options(&copies.to_string(), 1);
             let record = run(&plan(&profile, &options, &samba));
             let point = &record.load_points[0];
-            assert_eq!(point.ops.differences(), &BTreeMap::new(), "{encryption}, {copies}");
+            assert_eq!(
+                point.ops.differences(),
+                &BTreeMap::new(),
+                "{encryption}, {copies}"
+            );
             assert_eq!(point.clients, copies * recording.clients_per_copy());
             let sent = commands(&counts(point));
             let times = u64::from(copies);

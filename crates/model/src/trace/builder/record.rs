@@ -150,9 +150,7 @@ impl Builder {
                 handle: self.handles.number(handle, status)?,
                 is_pending,
             },
-            Step::SetSecurity(handle) => {
-                Record::SetSecurity(self.handles.number(handle, status)?)
-            }
+            Step::SetSecurity(handle) => Record::SetSecurity(self.handles.number(handle, status)?),
             Step::Echo => Record::Echo,
             of_loadfile => unreachable!("{of_loadfile:?} is a step of a loadfile"),
         })
