@@ -300,6 +300,15 @@ impl Trace {
                 .is_none_or(|&at| at <= later)
     }
 
+    /// Returns the number of CLOSEs at the end that the last pass leaves to the log-off: the
+    /// client of a capture did not send them.
+    pub(crate) fn closed_by_log_off(&self) -> u32 {
+        match self.order {
+            RecordOrder::Recorded => self.summary.closed as u32,
+            RecordOrder::Strict | RecordOrder::ByHandle => 0,
+        }
+    }
+
     /// Returns what a record waits for in other tracks.
     #[doc(hidden)]
     #[must_use]

@@ -100,6 +100,9 @@ impl TracePosition {
         self.at = episodes[at];
         let records = self.trace.records.len() as u32;
         self.end = episodes.get(at + 1).copied().unwrap_or(records);
+        if self.left == Some(0) {
+            self.end -= self.trace.closed_by_log_off();
+        }
         self.turn += 1;
         Some(())
     }
