@@ -4,7 +4,8 @@
 use clap::ValueEnum as _;
 use smbench_formats::loadfile::Unknown;
 use smbench_formats::profile;
-use smbench_model::cpu::CpuSource;
+use smbench_model::cpu::{CounterSource, CpuSource, MetricsUrlError};
+use smbench_model::generator::TcpCounters;
 use smbench_model::limits::Limits;
 use smbench_model::profile::Profile;
 use smbench_model::spec::{GeneratorSpec, RunOptions};
@@ -56,6 +57,8 @@ pub(crate) fn of(
     let options = RunOptions {
         generator: GeneratorSpec {
             server_cpu: server_cpu(args)?,
+            tcp: args.tcp.then_some(TcpCounters::Read),
+            server_counters: server_counters(args)?,
             ..options.generator
         },
         sessions: args.session.options().or(options.sessions),
@@ -123,6 +126,16 @@ impl ServerAccess {
             limits: args.connect.limits(),
         })
     }
+}
+
+/// Returns the source of the server's counters from the command line.
+fn server_counters(args: &ServerArgs) -> Result<Option<CounterSource>, Failure> {
+    let source = args.server_counters.as_deref().map(str::parse);
+    source.transpose().map_err(|error: MetricsUrlError| {
+        Failure::Usage(format!(
+            "--server-counters: give auto, smbd, smbstatus, off or a URL; {error}"
+        ))
+    })
 }
 
 /// Returns the source of the server's CPU time from the command line.

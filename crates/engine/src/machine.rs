@@ -3,12 +3,17 @@
 pub(crate) mod cancel;
 pub(crate) mod capacity;
 pub mod clock;
+mod command;
+pub(crate) mod counters;
+mod exporter;
 pub(crate) mod poller;
 pub(crate) mod process;
 pub(crate) mod route;
 pub(crate) mod runtime;
+mod sample;
 pub(crate) mod server_cpu;
 pub(crate) mod socket;
 pub mod storage;
 pub(crate) mod tasks;
+pub(crate) mod tcp;
 mod timer;

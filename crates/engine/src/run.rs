@@ -200,6 +200,8 @@ fn execute_on_target(
         at: target.server.url.clone(),
         whereabouts: Locality::Elsewhere,
         server_cpu: Meter::new(&plan.generator.server_cpu, None),
+        tcp: None,
+        counters: None,
         started: clock::now(),
         started_wall: clock::wall(),
         runs_before: 0,

@@ -1,4 +1,4 @@
-//! CPU time of the server: its source and its amount.
+//! CPU time of the server: its source and its amount. The source of its other counters.
 
 use std::fmt::{self, Debug, Display, Formatter};
 use std::str::FromStr;
@@ -24,7 +24,38 @@ pub enum CpuSource {
     Exporter(MetricsUrl),
 }
 
-/// Scope of a CPU time.
+/// Source of the counters that a server has of its own requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CounterSource {
+    /// They are not read.
+    #[default]
+    Off,
+    /// The profile of smbd if it runs on this machine, else what smbstatus lists.
+    Auto,
+    /// The profile of smbd: calls and their time, by `smbstatus --profile --json`.
+    Profile,
+    /// What is open: sessions, shares and files, by `smbstatus --json`.
+    Status,
+    /// The metrics of an exporter on the server: smbd's own, or windows_exporter.
+    Exporter(MetricsUrl),
+}
+
+impl FromStr for CounterSource {
+    type Err = MetricsUrlError;
+
+    /// Reads `auto`, `smbd`, `smbstatus`, `off` or a URL.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "smbd" => Self::Profile,
+            "smbstatus" => Self::Status,
+            "off" => Self::Off,
+            url => Self::Exporter(url.parse()?),
+        })
+    }
+}
+
+/// Scope of a CPU time, or of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuScope {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::bounds::{SETUP_RATE_MAX, THREADS_MAX};
-use crate::cpu::CpuSource;
+use crate::cpu::{CounterSource, CpuSource};
 use crate::options::{from_text, options};
 use crate::part::{ClientPart, ClientRange, PartRecords};
 
@@ -33,6 +33,10 @@ options! {
     never in a file {
         /// Source of the server's CPU time. It depends on the server.
         server_cpu: CpuSource,
+        /// Whether TCP's counters are read at both ends of a window.
+        tcp: TcpCounters,
+        /// Source of the server's counters of its own requests.
+        server_counters: CounterSource,
         /// The clients that this process carries, such as `0..500/1000`; all when absent.
         client_range: ClientRange,
         /// When the load begins; when the sessions are set up, if absent.
@@ -63,6 +67,10 @@ pub struct Generator {
     pub driver: DriverKind,
     /// Source of the server's CPU time.
     pub server_cpu: CpuSource,
+    /// Whether TCP's counters are read at both ends of a window.
+    pub tcp: TcpCounters,
+    /// Source of the server's counters of its own requests.
+    pub server_counters: CounterSource,
     /// The clients that this process carries.
     pub part: ClientPart,
     /// Whether the measurements of the part are kept for themselves.
@@ -92,6 +100,8 @@ impl Generator {
             setup_rate: written.setup_rate,
             driver: written.driver.unwrap_or_default(),
             server_cpu: written.server_cpu.unwrap_or_default(),
+            tcp: written.tcp.unwrap_or_default(),
+            server_counters: written.server_counters.unwrap_or_default(),
             part: written
                 .client_range
                 .map_or(ClientPart::All, ClientPart::Range),
@@ -131,6 +141,16 @@ pub enum Pinning {
     /// Thread i on the i-th CPU that this process may use, starting again at the
     /// first.
     Pinned,
+}
+
+/// Whether TCP's counters of the connections to the server are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TcpCounters {
+    /// They are not read.
+    #[default]
+    Off,
+    /// They are read when a window opens and when it closes.
+    Read,
 }
 
 /// A client implementation that sends operations. Only the drivers of this build

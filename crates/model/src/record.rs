@@ -7,6 +7,7 @@
 //! therefore percentiles over operations, never means of means.
 
 mod caching;
+mod counters;
 mod events;
 mod fairness;
 mod health;
@@ -20,10 +21,12 @@ mod recycle;
 mod run;
 mod series;
 mod tally;
+mod tcp;
 pub mod transfer;
 mod verification;
 
 pub use caching::CachingRecord;
+pub use counters::{CountersRecord, ServerCalls, ServerCounters, ServerMemory, ServerOpen};
 pub use events::{EVENTS_MAX, EventKind, LoadEvent, LoadEvents};
 pub use fairness::Fairness;
 pub use health::{GeneratorRecord, LatencyNoise, WorkerRecord, lateness_histogram};
@@ -42,4 +45,5 @@ pub use recycle::RecycleBin;
 pub use run::{Origin, Outcome, RunRecord, ServerFacts, SplitSizes, add_clause};
 pub use series::{INTERVALS_MAX, IntervalSummary, Series, SeriesDetail};
 pub use tally::{OpTotals, Phase, Tally};
+pub use tcp::{TcpRecord, TcpRtt, TcpUse};
 pub use verification::Verification;

@@ -26,8 +26,8 @@ use smbench_model::work::WorkProblem;
 use crate::doc::{
     CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
     LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION,
-    STALL_NS_MIN, SeriesDoc, ServerCpuDoc, ServerDoc, ServerLocation, StorageDoc, ToolDoc,
-    WriteDoc,
+    STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
+    StorageDoc, TcpDoc, ToolDoc, WriteDoc,
 };
 use crate::latency::LatencyDoc;
 use crate::passes::summary;
@@ -117,6 +117,7 @@ impl RunDoc {
                     operations: point.ops.carried_out(),
                     differing: point.ops.differing(),
                 }),
+                server_counters: ServerCountersDoc::of(point, record.server.split.is_some()),
                 ..load_point(point)
             })
             .collect();
@@ -242,6 +243,8 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         events_left_out: (events.left_out() > 0).then(|| events.left_out()),
         client: client(record.client, all.count()),
         server_cpu: Some(ServerCpuDoc::of(record, throughput_mbps, ops_per_s)),
+        tcp: record.tcp.as_ref().map(TcpDoc::from),
+        server_counters: None,
         stalled: Some(stall.is_some()),
         stalled_ns: stall,
         generator_limited: Some(record.generator.limited.is_some()),

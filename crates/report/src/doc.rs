@@ -14,6 +14,7 @@
 
 mod calibration;
 mod condition;
+mod counters;
 mod curve;
 mod durability;
 mod event;
@@ -33,11 +34,13 @@ mod server;
 mod server_cpu;
 mod setup;
 mod statistics;
+mod tcp;
 mod tool;
 mod workload;
 
 pub use calibration::{CalibrationDoc, CeilingDoc, CeilingTarget, SysbenchDoc, SysbenchTestDoc};
 pub use condition::{ConditionDoc, ConditionOutcome};
+pub use counters::{CallCountersDoc, CommandCountersDoc, ServerCountersDoc, ServerMemoryDoc};
 pub use curve::{CurveDoc, CurvePointDoc};
 pub(crate) use durability::DurabilityRemark;
 pub use durability::{FactSource, WriteDoc, WritePolicyDoc};
@@ -63,5 +66,6 @@ pub use server::{BUILT_IN_NOTE, FlushDoc, GroundDoc, ServerDoc, ServerLocation, 
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};
+pub use tcp::{TcpCountersDoc, TcpDoc, TcpRttDoc};
 pub use tool::{SCHEMA_VERSION, ToolDoc};
 pub use workload::{OperationDoc, RecordedTimesDoc, ReplayDoc, SizeDoc, TreeDoc, WorkloadDoc};

@@ -5,6 +5,7 @@
 //! the same. Not here: the format of numbers ([`crate::units`]).
 
 mod cautions;
+mod counters;
 mod cpu;
 mod header;
 mod in_flight;
@@ -16,11 +17,13 @@ mod rate;
 mod remarks;
 mod scatter;
 mod summary;
+mod tcp;
 mod wrap;
 
 pub use crate::tone::Tone;
 pub(crate) use cautions::brief;
 pub use cautions::cautions;
+pub use counters::server_counters;
 pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use in_flight::reason_in_brief;
@@ -32,6 +35,7 @@ pub(crate) use rate::rate_lines;
 pub use rate::{missed_rate, rate_remarks};
 pub use remarks::{footnotes, reached, recycled, remarks};
 pub use summary::{Passage, interrupted, summary, to_markdown, verdict, verdict_of_one};
+pub use tcp::tcp;
 use wrap::wrapped_lines;
 pub use wrap::{wrapped, wrapped_to};
 
@@ -94,9 +98,14 @@ pub fn height(doc: &RunDoc, point: &LoadPointDoc) -> String {
     }
 }
 
-/// Returns the tables of CPU use, the server's first.
+/// Returns the tables of CPU use, the server's first, that of TCP, and the server's counters.
 pub(crate) fn cpu_use(doc: &RunDoc, curve: &Curve<'_>) -> impl Iterator<Item = String> {
     let cpus = doc.generator_cpus();
-    let tables = [server_cpu(curve), Some(generator_cpu(curve, cpus))];
-    tables.into_iter().flatten().map(|table| table.to_text())
+    let tables = [
+        server_cpu(curve),
+        Some(generator_cpu(curve, cpus)),
+        tcp(curve),
+    ];
+    let tables = tables.into_iter().flatten().chain(server_counters(curve));
+    tables.map(|table| table.to_text())
 }

@@ -3,7 +3,7 @@
 //! A `Meter` is read when the window opens and when it closes. It reads counters.
 //! If the server runs on this machine, they are those of its processes
 //! (`processes`). If an exporter of metrics runs on the server's machine, they are
-//! those of that whole machine (`exporter`). If neither is available, the meter
+//! those of that whole machine ([`exporter`]). If neither is available, the meter
 //! gives the reason. That costs the run nothing else: the meter is read on a thread
 //! of its own, and every read has a limit. Not here: CPU of the generator, which is
 //! in `process`.
@@ -15,10 +15,9 @@
 //! its own counters, so network delay does not affect it. Counters that run much
 //! faster or slower than time are refused.
 
-mod exporter;
 mod exposition;
 mod family;
-mod processes;
+pub(crate) mod processes;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -29,7 +28,7 @@ use smbench_model::setting::SERVER_METRICS;
 use thiserror::Error;
 
 use crate::machine::process::CpuTime;
-use crate::machine::{clock, process};
+use crate::machine::{clock, exporter, process};
 use exposition::CpuSeconds;
 use family::FamilyTimes;
 use processes::Listeners;
@@ -55,7 +54,7 @@ pub(crate) fn check(source: &CpuSource) -> Result<(), MetricsError> {
         url: url.to_string(),
         reason,
     };
-    exporter::scrape(url).map(|_| ()).map_err(error)
+    counters(url).map(|_| ()).map_err(error)
 }
 
 /// Reads the counters of one server.
@@ -141,20 +140,24 @@ impl Meter {
         Self { source, kind }
     }
 
-    /// Reads the counters, blocking the thread for 2 seconds at most.
-    pub(crate) fn read(&self) -> Reading {
-        let (began, had) = (clock::now(), process::thread_cpu_time());
+    /// Reads the counters after other ones, whose cost the reading includes. Blocks the
+    /// thread for 2 seconds at most, in addition to the others.
+    pub(crate) fn read_after<T>(&self, others: impl FnOnce() -> T) -> (Reading, T) {
+        let had = process::thread_cpu_time();
+        let others = others();
+        let began = clock::now();
         let found = match &self.kind {
             Ok(SourceKind::Processes(listeners)) => listeners.cpu_times().map(CpuTotals::Processes),
-            Ok(SourceKind::Exporter(url)) => exporter::scrape(url).map(CpuTotals::Machine),
+            Ok(SourceKind::Exporter(url)) => counters(url).map(CpuTotals::Machine),
             Err(reason) => Err(reason.clone()),
         };
-        Reading {
+        let reading = Reading {
             began,
             ended: clock::now(),
             cost: process::thread_cpu_time().since(had),
             found,
-        }
+        };
+        (reading, others)
     }
 
     /// Returns whether it reads processes of this machine.
@@ -190,8 +193,13 @@ pub(crate) fn busy_between(
     closing: &[u8],
     elapsed: Duration,
 ) -> Result<(f64, u32), String> {
-    let [opening, closing] = [opening, closing].map(exporter::counters);
+    let parsed = |answer| CpuSeconds::parse(&String::from_utf8_lossy(answer));
+    let [opening, closing] = [opening, closing].map(parsed);
     closing?.busy_since(&opening?, elapsed)
+}
+
+fn counters(url: &MetricsUrl) -> Result<CpuSeconds, String> {
+    CpuSeconds::parse(&exporter::scrape(url)?)
 }
 
 fn used(

@@ -15,8 +15,10 @@ use tokio::sync::{mpsc, watch};
 use crate::drivers::driver::Connector;
 use crate::hosts::{FirstHost, HostChannel, Upstream};
 use crate::machine::cancel::Cancel;
+use crate::machine::counters::CounterMeter;
 use crate::machine::route::Locality;
 use crate::machine::server_cpu::Meter;
+use crate::machine::tcp::TcpWatch;
 use crate::run::error::RunError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
 use crate::worker::schedule::Schedule;
@@ -42,6 +44,10 @@ pub(crate) struct Context<'a> {
     pub(crate) at: String,
     pub(crate) whereabouts: Locality,
     pub(crate) server_cpu: Meter,
+    /// The connections whose counters of TCP are read, if that was asked for.
+    pub(crate) tcp: Option<Result<TcpWatch, String>>,
+    /// The meter of the server's counters, if that was asked for.
+    pub(crate) counters: Option<CounterMeter>,
     /// Start of the run, on both clocks.
     pub(crate) started: Nanos,
     pub(crate) started_wall: SystemTime,

@@ -26,7 +26,7 @@ use smbench_model::units::format_duration;
 use smbench_model::work::{Population, Work};
 
 use crate::hosts::{APART_MAX, INTERRUPTED};
-use crate::machine::clock;
+use crate::machine::{clock, tcp};
 use crate::run::context::{Context, RunRole};
 use crate::run::error::RunError;
 use crate::run::health::{CpuUsers, LateSteps};
@@ -162,6 +162,10 @@ impl PointMeasurements<'_> {
         let server_cpu = context
             .server_cpu
             .between(opening, closing, window, load_end);
+        let tcp = context.tcp.as_ref().map(|watch| {
+            let [opening, closing] = self.seen.tcp.clone();
+            watch.clone().and_then(|_| tcp::between(opening, closing))
+        });
         let users = CpuUsers::of(
             context.whereabouts,
             machine_busy,
@@ -216,6 +220,8 @@ impl PointMeasurements<'_> {
             dropouts: outcome.dropouts,
             client,
             server_cpu,
+            tcp,
+            counters: self.seen.counters.clone(),
             setup: SetupRecord {
                 session: outcome.session_setup,
                 connections: outcome.connections,

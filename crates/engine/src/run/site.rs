@@ -14,7 +14,7 @@ use smbench_model::Nanos;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::fileio::TestMode;
-use smbench_model::generator::DriverKind;
+use smbench_model::generator::{DriverKind, TcpCounters};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
@@ -29,7 +29,9 @@ use crate::drivers::smb_rs;
 use crate::hosts::{FirstHost, RunOrder, SendPassword, SentPassword};
 use crate::machine::cancel::Cancel;
 use crate::machine::clock;
+use crate::machine::counters::CounterMeter;
 use crate::machine::server_cpu::Meter;
+use crate::machine::tcp::TcpWatch;
 use crate::run::carrier::Carrier;
 use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
@@ -290,11 +292,17 @@ fn context<'a>(
     let endpoint = &sites[0].endpoint;
     let (at, whereabouts) = (endpoint.at(), endpoint.whereabouts());
     // One host measures the server.
-    let server_cpu = match role {
-        RunRole::Other(_) => Meter::new(&CpuSource::Off, None),
-        RunRole::Alone | RunRole::First(_) => {
-            Meter::new(&plan.generator.server_cpu, endpoint.here())
-        }
+    let (server_cpu, counters) = match role {
+        RunRole::Other(_) => (Meter::new(&CpuSource::Off, None), None),
+        RunRole::Alone | RunRole::First(_) => (
+            Meter::new(&plan.generator.server_cpu, endpoint.here()),
+            CounterMeter::new(&plan.generator.server_counters, endpoint.here()),
+        ),
+    };
+    let tcp = match (plan.generator.tcp, role) {
+        (TcpCounters::Off, _) => None,
+        (TcpCounters::Read, RunRole::Alone) => Some(Ok(TcpWatch::new(endpoint.addresses()))),
+        (TcpCounters::Read, _) => Some(Err("the run has several hosts".to_owned())),
     };
     let populations = sites.into_iter().zip(operations);
     let populations = populations.map(|(of_population, operations)| {
@@ -318,6 +326,8 @@ fn context<'a>(
     Context {
         populations: populations.collect(),
         server_cpu,
+        tcp,
+        counters,
         at,
         whereabouts,
         started: since.0,

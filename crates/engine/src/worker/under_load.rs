@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 /// Longest time for which a worker keeps its sessions after its load. The last reading
-/// takes a few milliseconds, but other workers may still have load.
-const KEPT_MAX: Duration = Duration::from_secs(2);
+/// takes a few milliseconds, or some seconds if the server's counters are read. Other workers
+/// may still have load.
+const KEPT_MAX: Duration = Duration::from_secs(10);
 
 /// A token that a worker keeps until its load has ended. Without any token left,
 /// there is no load.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
 use crate::load::Rate;
-use crate::record::{Fairness, GeneratorRecord, HostRecord, Punctuality, Series, Tally};
+use crate::record::{
+    CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, Tally, TcpRecord,
+};
 
 /// A client that did not finish its load point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -182,6 +184,10 @@ pub struct LoadPointRecord {
     pub client: ClientUsage,
     /// The server's use of CPU.
     pub server_cpu: ServerCpuRecord,
+    /// What TCP did on the connections to the server, if that was asked for.
+    pub tcp: Option<TcpRecord>,
+    /// What the server counted by itself, if that was asked for.
+    pub counters: Option<CountersRecord>,
     /// The state of the generator, and whether it was the limit.
     pub generator: GeneratorRecord,
     /// The parts of the hosts, the first host first; empty if there is only one.

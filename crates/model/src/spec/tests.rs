@@ -118,6 +118,8 @@ fn a_full_profile_is_read() {
                 setup_rate: Some(500),
                 driver: Some(DriverKind::Native),
                 server_cpu: None,
+                tcp: None,
+                server_counters: None,
                 client_range: None,
                 begin_at: None,
             },

@@ -71,9 +71,11 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),
+            text::tcp(&server.curve),
             text::machines(server.run),
         ];
-        for mut table in more.into_iter().flatten() {
+        let counters = text::server_counters(&server.curve);
+        for mut table in more.into_iter().flatten().chain(counters) {
             table.title = format!("{}: {}", server.name, table.title);
             part.table(table);
         }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{Dropout, OpTotals, Verification};
 
+use super::counters::ServerCountersDoc;
 use super::event::EventDoc;
 use super::generator::GeneratorDoc;
 use super::host::HostPointDoc;
@@ -13,6 +14,7 @@ use super::operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc, is_asked_f
 use super::server_cpu::ServerCpuDoc;
 use super::setup::SetupDoc;
 use super::statistics::{ConcurrencyDoc, FairnessDoc, SeriesDoc};
+use super::tcp::TcpDoc;
 use crate::latency::LatencyDoc;
 use crate::load::Load;
 use crate::statistics::SteadyDoc;
@@ -105,6 +107,12 @@ pub struct LoadPointDoc {
     /// measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<ServerCpuDoc>,
+    /// What TCP did on the connections to the server. Absent if the run did not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpDoc>,
+    /// The server's own counters. Absent if the run did not ask for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_counters: Option<ServerCountersDoc>,
     /// Whether the generator limited the load, so that throughput is not to be
     /// trusted: the verdict of `generator`. Releases without `latency_noise_ns`
     /// also set it if only latencies were doubtful. Absent if the release did not

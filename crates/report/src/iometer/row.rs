@@ -3,7 +3,7 @@
 use smbench_model::kind::{Direction, OpKind};
 
 use crate::curve::total;
-use crate::doc::{LoadPointDoc, OpDoc, RunDoc, WorkloadDoc};
+use crate::doc::{LoadPointDoc, OpDoc, RunDoc, TcpCountersDoc, WorkloadDoc};
 use crate::latency::{Hdr, LatencyDoc, pool};
 use crate::statistics::per;
 
@@ -246,8 +246,14 @@ impl Row<'_> {
         // Interrupts.
         values.push(String::new());
         values.push(or_empty(cpu.and_then(|cpu| cpu.ops_per_s_per_percent)));
-        // Packets, packet errors, retransmitted segments.
-        values.extend([const { String::new() }; 3]);
+        let tcp = self.point.tcp.as_ref().and_then(|tcp| tcp.counters);
+        let per_second = |of: fn(&TcpCountersDoc) -> u64| {
+            or_empty(tcp.map(|tcp| per(of(&tcp) as f64, self.point.window_s)))
+        };
+        values.push(per_second(|tcp| tcp.segments_sent + tcp.segments_received));
+        // Packet errors.
+        values.push(String::new());
+        values.push(per_second(|tcp| tcp.retransmitted));
         values
     }
 

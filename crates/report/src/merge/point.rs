@@ -16,7 +16,7 @@ use super::{hosts, series};
 use crate::convert::{concurrency, misses_rate, opened, setup, stall, steady, throughput_mbps};
 use crate::curve::total;
 use crate::doc::{
-    EventDoc, FairnessDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc,
+    EventDoc, FairnessDoc, LoadPointDoc, Named, OfferedDoc, OpDoc, PlanDoc, SeriesDoc, TcpDoc,
 };
 use crate::latency::{LatencyDoc, pool};
 use crate::statistics::per;
@@ -190,6 +190,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         events_left_out: events_left_out(parts),
         client: client(parts, service.len()),
         server_cpu: server_cpu(parts, mbps, ops_per_s, window_s),
+        server_counters: None,
+        tcp: TcpDoc::joined(parts.iter().map(|part| part.point.tcp.as_ref())),
         generator_limited: Some(generator.limited),
         latency_noise_ns: latency_noise(parts),
         generator: Some(generator),

@@ -13,6 +13,7 @@ use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
 use super::remarks::{footnotes, reached, remarks_with};
 use super::wrap::wrapped_to;
+use super::{counters, tcp};
 use crate::block::{self, Block};
 use crate::curve::{Curve, CurveRow};
 use crate::doc::{
@@ -171,7 +172,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         all.push(Fact::new(tone, "Found", words));
         let set_up = setup_words(&curve).filter(|_| find.kind == FindKind::Sessions);
         all.extend(set_up.map(|phrase| Fact::plain("Set-up", phrase)));
-        all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
+        all.extend(load_on_machines(doc, &curve));
         return all;
     }
     let peak = peak_words(doc.pacing, &curve).filter(|_| !curve.rows.is_empty());
@@ -192,7 +193,7 @@ fn verdict_facts(doc: &RunDoc) -> Vec<Fact> {
         all.push(Fact::new(rate_tone, "Rate", remark));
     }
     all.extend(machines::in_brief(doc).map(|phrase| Fact::plain("Machines", phrase)));
-    all.extend(cpu(doc, &curve).map(|text| Fact::plain("CPU", text)));
+    all.extend(load_on_machines(doc, &curve));
     if let Some(phrase) = reached(doc) {
         let phrase = phrase.strip_prefix("calibration: ").unwrap_or(&phrase);
         all.push(Fact::plain("Limit", phrase));
@@ -347,14 +348,29 @@ fn table(doc: &RunDoc, curve: &Curve<'_>) -> Vec<Passage> {
     all
 }
 
-/// Returns the CPU use of both sides at the answer of a search, else at the peak, or at the
-/// last load point if the clock set the load.
-fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
-    let peak = curve.peak_row().filter(|_| doc.pacing == LoopDoc::Closed);
-    let row = match &doc.find {
-        Some(find) if find.kind != FindKind::Sessions => curve.row_of(find)?,
-        _ => peak.or(curve.rows.last())?,
+/// Returns the CPU use of both sides, and what TCP did if that was measured.
+fn load_on_machines(doc: &RunDoc, curve: &Curve<'_>) -> Vec<Fact> {
+    let Some(row) = quoted_row(doc, curve) else {
+        return Vec::new();
     };
+    let cpu = Fact::plain("CPU", cpu(doc, row));
+    let tcp = tcp::in_brief(row).map(|text| Fact::plain("TCP", text));
+    let counters = counters::in_brief(curve).map(|text| Fact::plain("Counted", text));
+    [cpu].into_iter().chain(tcp).chain(counters).collect()
+}
+
+/// Returns the row at the answer of a search, else at the peak, or at the last load point if
+/// the clock set the load.
+fn quoted_row<'a, 'd>(doc: &RunDoc, curve: &'a Curve<'d>) -> Option<&'a CurveRow<'d>> {
+    let peak = curve.peak_row().filter(|_| doc.pacing == LoopDoc::Closed);
+    match &doc.find {
+        Some(find) if find.kind != FindKind::Sessions => curve.row_of(find),
+        _ => peak.or(curve.rows.last()),
+    }
+}
+
+/// Describes the CPU use of both sides at a load point.
+fn cpu(doc: &RunDoc, row: &CurveRow<'_>) -> String {
     let cpus = doc.generator_cpus();
     let server = match Efficiency::of_row("", row).cpu_percent {
         Some(percent) => format!("server {}", utilisation(percent)),
@@ -366,5 +382,5 @@ fn cpu(doc: &RunDoc, curve: &Curve<'_>) -> Option<String> {
         format!(", smbench {} of {cores}", utilisation(percent))
     });
     let place = row.load();
-    Some(format!("at {place}: {server}{}", own.unwrap_or_default()))
+    format!("at {place}: {server}{}", own.unwrap_or_default())
 }

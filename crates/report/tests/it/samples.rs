@@ -101,6 +101,8 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             pinning: Pinning::Pinned,
             setup_rate: Some(500),
             server_cpu: CpuSource::Processes,
+            tcp: smbench_model::generator::TcpCounters::Off,
+            server_counters: smbench_model::cpu::CounterSource::Off,
             driver: DriverKind::Native,
             part: smbench_model::part::ClientPart::All,
             parts: smbench_model::part::PartRecords::Merged,
@@ -261,6 +263,8 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
             max_rss_bytes: 48 << 20,
         },
         server_cpu: server_cpu(),
+        tcp: None,
+        counters: None,
         generator: generator(),
         setup: SetupRecord {
             connections: clients.into(),

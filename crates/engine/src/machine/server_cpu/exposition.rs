@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::machine::sample::Sample;
+
 /// Maximum number of pairs of CPU and mode in one text; no machine has that many.
 const SERIES_MAX: usize = 65_536;
 
@@ -49,7 +51,13 @@ impl CpuSeconds {
             let Some((_, cpu_label)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
                 continue;
             };
-            let sample = sample(rest, cpu_label)
+            let sample = Sample::labelled(rest)
+                .and_then(|sample| {
+                    Some((
+                        (sample.label(cpu_label)?, sample.label("mode")?),
+                        sample.value,
+                    ))
+                })
                 .ok_or_else(|| format!("its answer has a line of {family} that makes no sense"))?;
             if family == WINDOWS && PARTS.contains(&sample.0.1.as_str()) {
                 continue;
@@ -116,51 +124,6 @@ impl CpuSeconds {
             ));
         }
         Ok((busy / all, u32::try_from(cpus.len()).unwrap_or(u32::MAX)))
-    }
-}
-
-/// Reads `cpu="0",mode="idle"} 12.5`, with or without a time stamp at the end.
-fn sample(rest: &str, cpu_label: &str) -> Option<((String, String), f64)> {
-    let (mut cpu, mut mode) = (None, None);
-    let mut labels = rest;
-    let value = loop {
-        labels = labels.trim_start();
-        if let Some(value) = labels.strip_prefix('}') {
-            break value;
-        }
-        let (name, rest) = labels.split_once('=')?;
-        let (value, rest) = quoted(rest.trim_start())?;
-        match name.trim_end() {
-            name if name == cpu_label => cpu = Some(value),
-            "mode" => mode = Some(value),
-            _ => {}
-        }
-        // The last label may also be followed by a comma.
-        let rest = rest.trim_start();
-        labels = match rest.strip_prefix(',') {
-            Some(rest) => rest,
-            None if rest.starts_with('}') => rest,
-            None => return None,
-        };
-    };
-    let seconds: f64 = value.split_whitespace().next()?.parse().ok()?;
-    (seconds.is_finite() && seconds >= 0.0).then_some(((cpu?, mode?), seconds))
-}
-
-/// Returns the text in the quotes that `text` begins with, and the rest after them.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut chars = text.strip_prefix('"')?.chars();
-    let mut value = String::new();
-    loop {
-        match chars.next()? {
-            '"' => return Some((value, chars.as_str())),
-            '\\' => value.push(match chars.next()? {
-                'n' => '\n',
-                escaped @ ('\\' | '"') => escaped,
-                _ => return None,
-            }),
-            c => value.push(c),
-        }
     }
 }
 

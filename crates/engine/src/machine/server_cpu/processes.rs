@@ -6,6 +6,7 @@
 //! say together is in [`FamilyTimes`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::net::SocketAddr;
 
 use procfs::net::{TcpNetEntry, TcpState};
@@ -52,7 +53,7 @@ const READINGS_MAX: u32 = 10;
 
 /// The processes that listen on a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Listeners {
+pub(crate) struct Listeners {
     name: String,
     pids: BTreeSet<i32>,
 }
@@ -111,9 +112,29 @@ impl Listeners {
         format!("{} (process {pid})", self.name)
     }
 
+    /// Returns the number of the first listener.
+    pub(crate) fn first_pid(&self) -> i32 {
+        self.pids.first().copied().unwrap_or_default()
+    }
+
+    /// Returns the bytes of memory of the listeners and of all processes that they have
+    /// started. What processes share is counted once. `None` if it cannot be read.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        let stats = stats().ok()?;
+        let members = family(&stats, &self.pids);
+        let bytes = members.filter_map(|pid| {
+            let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+            let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+            let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+            Some(kib << 10)
+        });
+        let sum = bytes.sum();
+        (sum > 0).then_some(sum)
+    }
+
     /// Fails if this process, the generator, is one of the listeners or was started
     /// by one. Its CPU time would otherwise count as the server's.
-    pub(super) fn are_others(self) -> Result<Self, String> {
+    pub(crate) fn are_others(self) -> Result<Self, String> {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let stats = stats()?;
         let is_among = family(&stats, &self.pids).any(|pid| pid == own);

@@ -10,16 +10,52 @@
 use std::pin::pin;
 
 use smbench_model::Nanos;
-use smbench_model::record::ClientUsage;
+use smbench_model::record::{ClientUsage, CountersRecord};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::machine::cancel::Cancel;
+use crate::machine::counters::{CounterMeter, CounterReading};
 use crate::machine::process::{CpuTime, Usage};
 use crate::machine::server_cpu::{Meter, Reading};
+use crate::machine::tcp::{TcpReading, TcpWatch};
 use crate::machine::{clock, process};
+use crate::run::context::Context;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::under_load::{KeptSessions, LoadGone};
+
+/// What the thread reads.
+pub(super) struct Meters {
+    pub(super) server: Meter,
+    /// TCP's connections, if that was asked for.
+    pub(super) tcp: Option<TcpWatch>,
+    /// The meter of the server's counters with the reading before the load, if that was
+    /// asked for.
+    pub(super) counters: Option<(CounterMeter, Option<CounterReading>)>,
+}
+
+impl Meters {
+    /// Returns the meters of a load point whose sessions are set up, and reads what is read
+    /// before the load.
+    pub(super) async fn before_load(context: &Context<'_>) -> Self {
+        let mut counters = None;
+        if let Some(meter) = &context.counters {
+            counters = Some((meter.clone(), read_counters(meter).await));
+        }
+        Self {
+            server: context.server_cpu.clone(),
+            tcp: context.tcp.clone().and_then(Result::ok),
+            counters,
+        }
+    }
+}
+
+/// Reads the server's counters when they are complete; `None` if the reading panicked.
+async fn read_counters(meter: &CounterMeter) -> Option<CounterReading> {
+    tokio::time::sleep(meter.delay()).await;
+    let meter = meter.clone();
+    tokio::task::spawn_blocking(move || meter.read()).await.ok()
+}
 
 /// Handle of the running thread.
 pub(super) struct CpuReader(oneshot::Receiver<Seen>);
@@ -32,6 +68,10 @@ pub(super) struct Seen {
     closed: (Nanos, Usage),
     /// Readings of the server's CPU at both instants, if the window opened.
     pub(super) server: [Option<Reading>; 2],
+    /// Readings of TCP's counters at both instants, if that was asked for.
+    pub(super) tcp: [Option<TcpReading>; 2],
+    /// What the server counted under the whole load, if that was asked for.
+    pub(super) counters: Option<CountersRecord>,
 }
 
 impl CpuReader {
@@ -39,8 +79,8 @@ impl CpuReader {
     pub(super) fn start(
         schedules: (Schedule, Schedules),
         cancel: Cancel,
-        meter: Meter,
-        (load, kept): (LoadGone, KeptSessions),
+        meters: Meters,
+        (mut load, kept): (LoadGone, KeptSessions),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -50,8 +90,21 @@ impl CpuReader {
             .name("smbench-cpu".to_owned())
             .spawn(move || {
                 // An exporter needs no sessions, and it may be slow.
-                let kept = meter.is_of_processes().then_some(kept);
-                let seen = runtime.block_on(watch(schedules, cancel, meter, load));
+                let Meters {
+                    server,
+                    tcp,
+                    counters,
+                } = meters;
+                let is_needed = server.is_of_processes() || tcp.is_some() || counters.is_some();
+                let kept = is_needed.then_some(kept);
+                let seen = runtime.block_on(async {
+                    let meters = (server, tcp);
+                    let seen = watch(schedules, cancel, meters, &mut load).await;
+                    Seen {
+                        counters: counted(counters, &mut load).await,
+                        ..seen
+                    }
+                });
                 drop(kept);
                 // The coordinator may have ended already and dropped the receiver.
                 let _ = tell.send(seen);
@@ -69,8 +122,8 @@ impl CpuReader {
 async fn watch(
     (schedule, schedules): (Schedule, Schedules),
     cancel: Cancel,
-    meter: Meter,
-    mut load: LoadGone,
+    (meter, tcp): (Meter, Option<TcpWatch>),
+    load: &mut LoadGone,
 ) -> Seen {
     let mut over = pin!(async {
         tokio::select! {
@@ -80,14 +133,15 @@ async fn watch(
     });
     // On another thread, because a server's exporter may be slow.
     let look = || {
-        let meter = meter.clone();
-        tokio::task::spawn_blocking(move || meter.read())
+        let (meter, tcp) = (meter.clone(), tcp.clone());
+        let tcp = move || tcp.map(|tcp| tcp.read());
+        tokio::task::spawn_blocking(move || meter.read_after(tcp))
     };
     tokio::select! {
         () = tokio::time::sleep_until(clock::timer(schedule.open)) => {}
         () = &mut over => {
             let now = read();
-            return Seen { opened: now, closed: now, server: [None, None] };
+            return Seen { opened: now, closed: now, server: [None, None], tcp: [None, None], counters: None };
         }
     }
     let opened = read();
@@ -98,11 +152,27 @@ async fn watch(
     }
     let closed = read();
     let at_close = look();
+    let (server_open, tcp_open) = finished(at_open).await;
+    let (server_close, tcp_close) = finished(at_close).await;
     Seen {
         opened,
         closed,
-        server: [finished(at_open).await, finished(at_close).await],
+        server: [server_open, server_close],
+        tcp: [tcp_open, tcp_close],
+        counters: None,
     }
+}
+
+/// Waits for the end of the load, and returns what the server counted under it.
+async fn counted(
+    counters: Option<(CounterMeter, Option<CounterReading>)>,
+    load: &mut LoadGone,
+) -> Option<CountersRecord> {
+    let (meter, before) = counters?;
+    // Nothing is sent: it ends.
+    let _ = load.recv().await;
+    let after = read_counters(&meter).await;
+    Some(meter.between(before, after))
 }
 
 /// Waits for the end of the window, which may become earlier meanwhile.
@@ -121,9 +191,12 @@ fn read() -> (Nanos, Usage) {
     (clock::now(), process::usage())
 }
 
-/// Returns a reading of the server; `None` if it panicked.
-async fn finished(look: JoinHandle<Reading>) -> Option<Reading> {
-    look.await.ok()
+/// Returns a reading of the server and of TCP; `None` if it panicked.
+async fn finished(
+    look: JoinHandle<(Reading, Option<TcpReading>)>,
+) -> (Option<Reading>, Option<TcpReading>) {
+    look.await
+        .map_or((None, None), |(server, tcp)| (Some(server), tcp))
 }
 
 impl Seen {
@@ -178,11 +251,15 @@ mod tests {
             clients: 1,
         };
         let (held, load, kept) = UnderLoad::new();
-        let meter = Meter::new(&CpuSource::Off, None);
+        let meters = Meters {
+            server: Meter::new(&CpuSource::Off, None),
+            tcp: None,
+            counters: None,
+        };
         let cancel = Cancel::default();
         let (_schedules, schedules) = tokio::sync::watch::channel(Some(schedule));
         let schedules = (schedule, schedules);
-        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meter, (load, kept)).unwrap();
+        let cpu_reader = CpuReader::start(schedules, cancel.clone(), meters, (load, kept)).unwrap();
         // Waits so that the thread has reached the window if it is open.
         tokio::time::sleep(Duration::from_millis(50)).await;
         what_ends_it(held, &cancel);

@@ -16,7 +16,7 @@ use smbench_model::record::SetupAttempts;
 use tokio::sync::{mpsc, watch};
 
 use super::begin::{begin_of_load, clients_before, next_schedule, ordered_schedule};
-use super::cpu_reader::CpuReader;
+use super::cpu_reader::{CpuReader, Meters};
 use super::populations::{OwnWorker, PopulationLoad, workers_of};
 use super::set_up::SetUp;
 use super::until_steady::UntilSteady;
@@ -245,13 +245,13 @@ impl Workers {
             SetupFailures::EndRun => self.load.clients,
             SetupFailures::CountUntil(_) => clients,
         };
+        let meters = Meters::before_load(context).await;
         let schedule = match &self.upstream {
             Some(upstream) => ordered_schedule(upstream, context.cancel, self.load.setup).await?,
             None => Schedule::new(begin_of_load(context).await?, &context.plan, under_load),
         };
-        let (cancel, meter) = (context.cancel.clone(), context.server_cpu.clone());
         let schedules = (schedule, self.start.subscribe());
-        let cpu_reader = CpuReader::start(schedules, cancel, meter, load)?;
+        let cpu_reader = CpuReader::start(schedules, context.cancel.clone(), meters, load)?;
         self.start.send_replace(Some(schedule));
         let followed = self.follow(context, schedule, point, observer);
         let (schedule, closed) = followed.await;

@@ -113,6 +113,11 @@ impl Endpoint {
         })
     }
 
+    /// Returns the addresses of the server, which have one port.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> + '_ {
+        self.addresses.iter().copied()
+    }
+
     /// Returns this endpoint with a maximum of credits in use on each connection.
     pub(crate) fn with_credit_cap(self, credit_cap: Option<u16>) -> Self {
         let credit_target = self.credit_target.min(credit_cap.unwrap_or(u16::MAX));

@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use smbench_model::cpu::MetricsUrl;
 
-use super::exposition::CpuSeconds;
-
 /// How long an exporter may take to answer; a scrape takes about 10 ms.
 const SCRAPE_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum bytes read of an answer; node_exporter sends about 100 KiB.
 const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads the counters once. The error text goes into results, as the reason why
-/// they have no CPU time.
-pub(super) fn scrape(url: &MetricsUrl) -> Result<CpuSeconds, String> {
+/// Reads the metrics once. The error text goes into results, as the reason why they lack
+/// what the metrics tell.
+pub(crate) fn scrape(url: &MetricsUrl) -> Result<String, String> {
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(SCRAPE_LIMIT))
         .max_redirects(0)
@@ -41,12 +39,7 @@ pub(super) fn scrape(url: &MetricsUrl) -> Result<CpuSeconds, String> {
             ANSWER_BYTES_MAX >> 20
         ));
     }
-    counters(&text)
-}
-
-/// Reads the counters in an answer and ignores the rest of it.
-pub(super) fn counters(answer: &[u8]) -> Result<CpuSeconds, String> {
-    CpuSeconds::parse(&String::from_utf8_lossy(answer))
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -147,11 +140,6 @@ mod tests {
                 b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnode",
                 true,
                 "broke off",
-            ),
-            (
-                b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnone",
-                false,
-                "no CPU counters",
             ),
             (b"\xff\xfe nonsense\r\n\r\n", false, "no answer"),
         ] {
