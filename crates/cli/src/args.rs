@@ -14,6 +14,7 @@ use clap::{
 use clap_complete::Shell;
 
 mod calibrate;
+mod checkup;
 mod compare;
 mod examples;
 mod fileio;
@@ -38,6 +39,7 @@ use sysbench::Translated;
 use value::{destinations, files, parse_profile, paths};
 
 pub(crate) use calibrate::CalibrateArgs;
+pub(crate) use checkup::CheckupArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use find::{FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs};
@@ -100,6 +102,9 @@ pub(crate) enum CliCommand {
     /// Run a benchmark against a server
     #[command(after_help = examples::RUN, after_long_help = format!("{}\n\n{EXIT_CODES}", examples::RUN))]
     Run(Box<RunArgs>),
+    /// Find out in two minutes what is slow on a server
+    #[command(after_help = checkup::EXAMPLES)]
+    Checkup(Box<CheckupArgs>),
     /// Find the highest rate, and the most clients or sessions, that a server takes
     #[command(subcommand)]
     Find(FindCommand),

@@ -1,5 +1,6 @@
 //! One module for each command.
 
+mod checkup;
 mod cleanup;
 mod compare;
 mod fileio;
@@ -40,6 +41,7 @@ pub(crate) fn follow(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure
 pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failure> {
     match command {
         CliCommand::Run(args) => run::run(&args, hosts),
+        CliCommand::Checkup(args) => checkup::checkup(&args),
         CliCommand::Find(command) => find::find(command, hosts),
         CliCommand::Plan(args) => plan::plan(&args),
         CliCommand::Profiles { command } => profiles::profiles(command),

@@ -56,7 +56,7 @@ pub(crate) fn of(
     };
     let options = RunOptions {
         generator: GeneratorSpec {
-            server_cpu: server_cpu(args)?,
+            server_cpu: server_cpu(args.server_metrics.as_deref())?,
             tcp: args.tcp.then_some(TcpCounters::Read),
             server_counters: server_counters(args)?,
             ..options.generator
@@ -139,8 +139,8 @@ fn server_counters(args: &ServerArgs) -> Result<Option<CounterSource>, Failure> 
 }
 
 /// Returns the source of the server's CPU time from the command line.
-fn server_cpu(args: &ServerArgs) -> Result<Option<CpuSource>, Failure> {
-    let written = args.server_metrics.as_deref().map(cpu_source);
+pub(crate) fn server_cpu(written: Option<&str>) -> Result<Option<CpuSource>, Failure> {
+    let written = written.map(cpu_source);
     let source = written.transpose();
     source.map_err(|error| Failure::Usage(format!("--server-metrics: {error}")))
 }

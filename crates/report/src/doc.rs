@@ -46,7 +46,7 @@ pub(crate) use durability::DurabilityRemark;
 pub use durability::{FactSource, WriteDoc, WritePolicyDoc};
 pub use event::EventDoc;
 pub use file::{LoadError, SaveError};
-pub(crate) use file::{parse, read, save};
+pub(crate) use file::{parse, read, save, to_json};
 pub use fileio::FileioDoc;
 pub use find::{ContradictionDoc, FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
 pub(crate) use generator::share_of_time;

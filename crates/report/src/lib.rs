@@ -25,6 +25,7 @@
 //! - [`doubt`]: values that may be wrong though their load point is valid, and their marks
 //! - [`names`]: names of servers in sentences
 //! - [`calibration`]: the highest load that a machine can generate
+//! - [`checkup`]: short load points of different kinds, and what is remarkable
 //! - [`server_cpu`]: the kinds of CPU time that a server may have been measured by
 //! - [`published`]: the tables of published studies: changes from a baseline,
 //!   scaling, dips, efficiency
@@ -35,6 +36,7 @@
 pub mod block;
 pub mod calibration;
 pub mod change;
+pub mod checkup;
 pub mod compare;
 mod convert;
 mod csv;

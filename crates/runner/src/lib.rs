@@ -9,7 +9,7 @@
 //! 3. [`run::RunJob::measure`] carries the run out. An [`observer::RunObserver`] follows it.
 //! 4. [`run::finished`] makes the document, which [`results::Results::save`] saves.
 //!
-//! [`searching`] has runs whose load points are probes, and [`suite`] runs on several servers.
+//! [`checkup`] has short runs of different kinds. [`searching`] has runs whose load points are probes, and [`suite`] runs on several servers.
 //! `tests/embedding.rs` is such a program.
 //!
 //! Not here: how a run is measured ([`smbench_engine`]), and how a result reads
@@ -17,6 +17,7 @@
 
 pub mod account;
 pub mod calibration;
+pub mod checkup;
 pub mod command_line;
 pub mod conditions;
 pub mod failure;

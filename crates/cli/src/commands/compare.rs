@@ -7,6 +7,7 @@ use smbench_report::compare::{
     Comparison, Depth, Input, Judgement, compare, render, to_markdown, write_csv,
 };
 
+use super::checkup;
 use crate::args::{CompareArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
 use crate::files::write;
@@ -40,6 +41,10 @@ fn compared(args: &CompareArgs, junit: Option<&Junit<'_>>) -> Result<Exit, Failu
         ("--csv", &args.csv),
         ("--markdown", &args.markdown),
     ])?;
+    if let Some(text) = checkup::compared(&args.results)? {
+        print(&text)?;
+        return Ok(Exit::Done);
+    }
     let inputs = args.results.iter().map(|path| Input::load(path));
     let inputs = Input::by_label(inputs.collect::<Result<_, _>>()?);
     let comparison = if args.force {

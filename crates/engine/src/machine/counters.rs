@@ -14,9 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use smbench_model::cpu::{CounterSource, CpuScope, MetricsUrl};
-use smbench_model::record::{
-    CountersRecord, ServerCalls, ServerCounters, ServerMemory,
-};
+use smbench_model::record::{CountersRecord, ServerCalls, ServerCounters, ServerMemory};
 
 use super::exporter;
 use super::server_cpu::processes::Listeners;

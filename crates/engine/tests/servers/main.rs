@@ -7,6 +7,7 @@ mod chains;
 mod channels;
 mod cifs;
 mod connections;
+mod counters;
 mod embedding;
 mod fileio;
 mod folded;

@@ -124,7 +124,8 @@ const fn requests(kind: OpKind) -> Requests {
         K::Unlink | K::Mkdir | K::Rmdir => Each(&["create", "close"]),
         K::OplockBreak => Each(&["oplock_break"]),
         K::Deltree => Any(&["create", "query_directory", "set_info", "close"]),
-        K::LogOn | K::Session => Any(&["session_setup", "tree_connect", "negotiate"]),
+        K::LogOn => Any(&["session_setup", "tree_connect"]),
+        K::Session => Any(&["negotiate", "session_setup", "tree_connect"]),
         K::Reauthentication => Any(&["session_setup"]),
         // Parts of a session.
         K::SessionConnect | K::SessionNegotiate | K::SessionLogOn | K::SessionTreeConnect => {

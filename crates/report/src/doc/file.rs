@@ -102,7 +102,7 @@ pub(super) fn malformed(path: &Path, detail: &str) -> LoadError {
     }
 }
 
-pub(super) fn to_json(doc: &impl Serialize) -> String {
+pub(crate) fn to_json(doc: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(doc).unwrap_or_else(|error| {
         unreachable!("string keys and plain values always have a JSON form: {error}")
     });

@@ -8,6 +8,7 @@
 
 mod adapter;
 mod calibration;
+mod checkup;
 mod compare;
 mod compare_studies;
 mod document;

@@ -1,0 +1,146 @@
+//! A check-up of a server: short load points of different kinds, as one screen.
+//!
+//! A check-up answers what is slow. Each [`Cell`] is a value of a load point, and each finding
+//! has the values that show it. Not here: how the load points are made (`runner::checkup`).
+
+mod cells;
+mod compare;
+mod findings;
+mod steps;
+mod text;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use compare::compare;
+pub use steps::{Measured, Step};
+pub use text::{blocks, render};
+
+use crate::doc::{LoadError, SCHEMA_VERSION, ToolDoc, read, to_json};
+
+/// The document of a check-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckupDoc {
+    /// Version of the format, as in documents of runs.
+    pub schema_version: u32,
+    /// The program that wrote it.
+    pub tool: ToolDoc,
+    /// Start of the check-up, RFC 3339 in UTC.
+    pub started: String,
+    /// URL of the server, without a password.
+    pub url: String,
+    /// Dialect, signing and encryption that the server chose by itself.
+    pub session: String,
+    /// What was measured and found.
+    pub checkup: CheckupPart,
+}
+
+/// What a check-up measured and found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckupPart {
+    /// Whether it was a long check-up.
+    pub long: bool,
+    /// Seconds that it took.
+    pub took_s: f64,
+    /// Size of the file that was read and written, in bytes.
+    pub file_bytes: u64,
+    /// The values, in the order of the screen.
+    pub cells: Vec<Cell>,
+    /// What is remarkable, the most important first; at most five.
+    pub findings: Vec<Finding>,
+}
+
+/// A value of a check-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// Name of the value, such as `sequential_read_8_in_flight`.
+    pub name: String,
+    /// The value; `null` if it could not be measured.
+    pub value: Option<f64>,
+    /// Its unit: `MB/s` (10^6 bytes), `ops/s` or `ms`.
+    pub unit: String,
+    /// Why it could not be measured, or may not be quoted. Absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_reason: Option<String>,
+}
+
+/// Something remarkable about a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Name of the kind: `latency_bound`, `signing_cost`, `encryption_cost`, `slow_flush`,
+    /// `log_on_waits`, `link_full`, `server_cpu_full` or `client_limited`.
+    pub name: String,
+    /// What was found, its evidence, and what to try next.
+    pub text: String,
+    /// The figure of the finding: a delay, a cost, a rate.
+    pub value: f64,
+    /// Its unit: `ms`, `%` or `MB/s`.
+    pub unit: String,
+}
+
+/// Highest number of findings.
+const FINDINGS_MAX: usize = 5;
+
+impl CheckupDoc {
+    /// Builds the document from what was measured. `took_s` is the time of the whole check-up.
+    #[must_use]
+    pub fn of(
+        measured: &[Measured],
+        (url, long): (String, bool),
+        (started, took_s): (String, f64),
+        file_bytes: u64,
+    ) -> Self {
+        let session = measured.iter().find_map(|of| of.run.as_ref().ok());
+        let session = session.map_or_else(String::new, |run| {
+            let server = &run.server;
+            format!(
+                "SMB {}, signing {}, encryption {}",
+                server.dialect, server.signing, server.encryption
+            )
+        });
+        let mut findings = findings::all(measured);
+        findings.truncate(FINDINGS_MAX);
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            started,
+            url,
+            session,
+            checkup: CheckupPart {
+                long,
+                took_s,
+                file_bytes,
+                cells: cells::all(measured),
+                findings,
+            },
+        }
+    }
+
+    /// Reads a document; `None` if the file is not one of a check-up.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`] if the file cannot be read.
+    pub fn load(path: &Path) -> Result<Option<Self>, LoadError> {
+        // What a run, a study or a damaged file is, is told by those that read it.
+        if path.is_dir() {
+            return Ok(None);
+        }
+        let text = read(path)?;
+        Ok(serde_json::from_slice(&text).ok())
+    }
+
+    /// Returns the document as JSON. Ends with a newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// Returns the value of a cell.
+    fn value(&self, name: &str) -> Option<f64> {
+        let mut cells = self.checkup.cells.iter();
+        cells.find(|cell| cell.name == name)?.value
+    }
+}

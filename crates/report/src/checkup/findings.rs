@@ -1,0 +1,253 @@
+//! What is remarkable about a server. Each finding has the values that show it, and a bound
+//! that a healthy server does not reach.
+
+use super::Finding;
+use super::steps::{Measured, Step, mean, median_ms, megabytes, op, points};
+use crate::doc::LoadPointDoc;
+use crate::units::{self, plain};
+
+/// Shortest round trip in milliseconds that one request in flight waits for noticeably.
+const ROUND_TRIP_MS_MIN: f64 = 1.0;
+/// How many times faster 8 in flight must be than 1.
+const AHEAD_MIN: f64 = 1.5;
+/// Share of the time of a request that the round trip must have.
+const ROUND_TRIP_SHARE_MIN: f64 = 0.3;
+/// Least cost of signing or encryption in percent.
+const COST_MIN: f64 = 10.0;
+/// Least time of a flush in milliseconds, and how many times that of the write before it.
+const FLUSH_MS_MIN: f64 = 5.0;
+const FLUSH_TO_WRITE_MIN: f64 = 4.0;
+/// Waits of a resolver that gets no answer: multiples of this, and how far beyond them.
+const RESOLVER_S: f64 = 5.0;
+const RESOLVER_S_BEYOND: f64 = 0.6;
+/// How close the rates of loads must be that one link limits.
+const SAME_RATE: f64 = 0.07;
+/// How many times the least round trip takes in a queue before a full link.
+const QUEUED_MIN: f64 = 3.0;
+/// Share of segments that a full link loses at least.
+const LOST_MIN: f64 = 0.001;
+/// Share of busy CPUs, from which a limit is no link.
+const BUSY_MAX: f64 = 0.8;
+/// CPU use of a server that has no more, in percent.
+const CPU_FULL: f64 = 92.0;
+
+/// Returns the findings, the most important first.
+pub(super) fn all(measured: &[Measured]) -> Vec<Finding> {
+    let findings = [
+        client_limited(measured),
+        log_on_waits(measured),
+        link_full(measured),
+        latency_bound(measured),
+        slow_flush(measured),
+        cost(
+            measured,
+            Step::ReadEncrypted,
+            "encryption_cost",
+            "Encryption",
+        ),
+        cost(measured, Step::ReadSigned, "signing_cost", "Signing"),
+        server_cpu_full(measured),
+    ];
+    findings.into_iter().flatten().collect()
+}
+
+fn finding(name: &str, (value, unit): (f64, &str), text: String) -> Finding {
+    Finding {
+        name: name.to_owned(),
+        text,
+        value,
+        unit: unit.to_owned(),
+    }
+}
+
+fn ms(value: f64) -> String {
+    units::latency(value * 1e6)
+}
+
+fn rate(value: f64) -> String {
+    format!("{} MB/s", units::throughput(value))
+}
+
+fn all_points(measured: &[Measured]) -> impl Iterator<Item = &LoadPointDoc> {
+    let runs = measured.iter().filter_map(|of| of.run.as_ref().ok());
+    runs.flat_map(|run| &run.load_points)
+}
+
+/// The least round trip in milliseconds.
+fn round_trip_ms(measured: &[Measured]) -> Option<f64> {
+    let least = points(measured, Step::Echo, 1).filter_map(|point| {
+        let echo = op(point, "echo")?.service_ns?;
+        Some(echo.min as f64 / 1e6)
+    });
+    least.min_by(f64::total_cmp)
+}
+
+fn latency_bound(measured: &[Measured]) -> Option<Finding> {
+    let trip = round_trip_ms(measured)?;
+    let one = mean(measured, (Step::Read, 1), |of| Some(megabytes(of)))?;
+    let ahead = mean(measured, (Step::ReadAhead, 1), |of| Some(megabytes(of)))?;
+    let service = mean(measured, (Step::Read, 1), |of| median_ms(of, "read"))?;
+    let is_bound = trip >= ROUND_TRIP_MS_MIN
+        && ahead >= one * AHEAD_MIN
+        && trip >= service * ROUND_TRIP_SHARE_MIN;
+    is_bound.then(|| {
+        let text = format!(
+            "One stream waits for the network: a round trip takes {}, and a read of 1 MiB {}. \
+             With 8 reads in flight the rate is {:.1} times as high ({} against {}). Next: let \
+             clients keep more in flight, or copy several files at once.",
+            ms(trip),
+            ms(service),
+            ahead / one,
+            rate(ahead),
+            rate(one)
+        );
+        finding("latency_bound", (trip, "ms"), text)
+    })
+}
+
+/// What signing or encryption costs. Each pass without it must be faster than each with it.
+fn cost(measured: &[Measured], step: Step, name: &str, what: &str) -> Option<Finding> {
+    let rates = |step| -> Vec<f64> { points(measured, step, 1).map(megabytes).collect() };
+    let (plain, dear) = (rates(Step::ReadAhead), rates(step));
+    let slowest = plain.iter().copied().min_by(f64::total_cmp)?;
+    let fastest = dear.iter().copied().max_by(f64::total_cmp)?;
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let (without, with) = (mean(&plain), mean(&dear));
+    let cost = (1.0 - with / without) * 100.0;
+    let is_sure = cost >= COST_MIN && fastest < slowest;
+    is_sure.then(|| {
+        let text = format!(
+            "{what} costs {} of the rate: {} against {} for 1 MiB reads with 8 in flight. Next: \
+             compare the CPU of both sides, and a newer algorithm or CPU.",
+            units::percent(cost),
+            rate(with),
+            rate(without)
+        );
+        finding(name, (cost, "%"), text)
+    })
+}
+
+fn slow_flush(measured: &[Measured]) -> Option<Finding> {
+    let flush = mean(measured, (Step::Flush, 1), |of| median_ms(of, "flush"))?;
+    let write = mean(measured, (Step::Flush, 1), |of| median_ms(of, "write"))?;
+    let own = flush - round_trip_ms(measured).unwrap_or(0.0);
+    (own >= FLUSH_MS_MIN && flush >= write * FLUSH_TO_WRITE_MIN).then(|| {
+        let text = format!(
+            "The server honours flushes, and one takes {}; the write before it takes {}. \
+             Databases and virtual machines wait that long for each commit. Next: a faster log \
+             device or disk cache with power protection.",
+            ms(flush),
+            ms(write)
+        );
+        finding("slow_flush", (flush, "ms"), text)
+    })
+}
+
+fn log_on_waits(measured: &[Measured]) -> Option<Finding> {
+    let set_ups = all_points(measured).filter_map(|point| Some(point.setup.latency_ns?.max));
+    let log_ons =
+        all_points(measured).filter_map(|point| Some(op(point, "session")?.service_ns?.max));
+    let longest = set_ups.chain(log_ons).max()? as f64 / 1e9;
+    let steps = (longest / RESOLVER_S).floor();
+    let is_step = steps >= 1.0 && longest - steps * RESOLVER_S <= RESOLVER_S_BEYOND;
+    is_step.then(|| {
+        let text = format!(
+            "Log-ons wait in steps of 5 s: the longest took {}. The server waits for a name \
+             server that does not answer. Next: check the server's name servers, and its reverse \
+             look-up of this client.",
+            units::seconds(longest)
+        );
+        finding("log_on_waits", (longest * 1e3, "ms"), text)
+    })
+}
+
+/// A link limits if several loads reach one rate, and segments are lost, or wait before it
+/// though CPUs are idle. A loopback loses none, and its round trips grow with busy CPUs.
+fn link_full(measured: &[Measured]) -> Option<Finding> {
+    let sides = [
+        ("reads", [(Step::ReadAhead, 1), (Step::Read, 4)]),
+        ("writes", [(Step::WriteBehind, 1), (Step::Write, 4)]),
+    ];
+    sides.into_iter().find_map(|(what, steps)| {
+        let [one, other] = steps.map(|at| mean(measured, at, |of| Some(megabytes(of))));
+        let (one, other) = (one?, other?);
+        if (one - other).abs() > one.max(other) * SAME_RATE {
+            return None;
+        }
+        let (step, clients) = steps[1];
+        let point = points(measured, step, clients).next()?;
+        let tcp = point.tcp.as_ref()?.counters?;
+        let rtt = tcp.rtt_ns?;
+        let segments = tcp.segments_sent.saturating_add(tcp.segments_received);
+        let lost = tcp.retransmitted.saturating_add(tcp.out_of_order);
+        let is_lossy = lost as f64 > segments as f64 * LOST_MIN;
+        let is_idle = point.generator.as_ref()?.machine_busy_share? < BUSY_MAX;
+        let is_queued = rtt.max as f64 >= rtt.least as f64 * QUEUED_MIN;
+        (is_lossy || (is_idle && is_queued)).then(|| {
+            let text = format!(
+                "The link is full: {what} get {} with 8 in flight and {} with 4 clients. Under \
+                 this load a round trip takes up to {}, and {} at least. Of {segments} segments, \
+                 {} were sent again and {} came out of order. Next: a faster link, or look for \
+                 a slow port or cable.",
+                rate(one),
+                rate(other),
+                units::latency(rtt.max as f64),
+                units::latency(rtt.least as f64),
+                tcp.retransmitted,
+                tcp.out_of_order
+            );
+            finding("link_full", (one.max(other), "MB/s"), text)
+        })
+    })
+}
+
+/// A server on this machine shares its CPUs with the generator, so nothing follows from them.
+fn server_cpu_full(measured: &[Measured]) -> Option<Finding> {
+    let here = |run: &crate::doc::RunDoc| {
+        run.server
+            .notes
+            .iter()
+            .any(|note| note.contains("share this machine"))
+    };
+    if measured
+        .iter()
+        .filter_map(|of| of.run.as_ref().ok())
+        .any(here)
+    {
+        return None;
+    }
+    let busy = all_points(measured).filter_map(|point| {
+        let cpu = point.server_cpu.as_ref()?;
+        Some((cpu.percent?, cpu.source.clone()))
+    });
+    let (percent, source) = busy.max_by(|one, other| one.0.total_cmp(&other.0))?;
+    (percent >= CPU_FULL).then(|| {
+        let text = format!(
+            "The server's CPUs are full: up to {} busy, as {} says. Next: compare signing and \
+             encryption, and look at the server's processes.",
+            units::utilisation(percent),
+            plain(&source)
+        );
+        finding("server_cpu_full", (percent, "%"), text)
+    })
+}
+
+fn client_limited(measured: &[Measured]) -> Option<Finding> {
+    let limited = all_points(measured).filter(|point| point.is_client_limited());
+    let limited: Vec<_> = limited.collect();
+    let reason = limited
+        .iter()
+        .find_map(|point| point.generator.as_ref()?.reason.clone())?;
+    let all = all_points(measured).count();
+    let text = format!(
+        "This machine was the limit in {} of {all} load points: {}. Their rates say little about \
+         the server. Next: end other programs here, or use a faster client.",
+        limited.len(),
+        plain(&reason)
+    );
+    Some(finding(
+        "client_limited",
+        (limited.len() as f64, "load points"),
+        text,
+    ))
+}

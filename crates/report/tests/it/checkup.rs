@@ -1,0 +1,226 @@
+//! Check-ups: what is found, with which figure, and what a healthy server shows.
+
+use std::time::Duration;
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::record::{LoadPointRecord, Phase, Tally, TcpRtt, TcpUse};
+use smbench_report::RunDoc;
+use smbench_report::checkup::{CheckupDoc, Measured, Step, compare, render};
+
+use crate::samples::{book, document, point, run};
+
+/// Operations of a kind in a window of 10 s: number, bytes and milliseconds of each.
+type Work = (OpKind, u64, u32, f64);
+
+fn loaded(clients: u32, work: &[Work]) -> LoadPointRecord {
+    let mut record = point(clients, 1, 1);
+    record.ops = Tally::default();
+    for &(kind, count, bytes, ms) in work {
+        book(&mut record.ops, Phase::Window, |recorder| {
+            for _ in 0..count {
+                recorder.success(kind, bytes, Nanos((ms * 1e6) as u64));
+            }
+        });
+    }
+    record
+}
+
+fn step(step: Step, points: Vec<LoadPointRecord>) -> Measured {
+    Measured {
+        step,
+        run: Ok(document(&run(points))),
+    }
+}
+
+const MIB: u32 = 1 << 20;
+
+/// A server without anything remarkable; `change` is applied to its load points.
+fn server(change: impl Fn(Step, &mut LoadPointRecord)) -> Vec<Measured> {
+    let read = |clients, count| loaded(clients, &[(OpKind::Read, count, MIB, 2.0)]);
+    let one = |of, mut record: LoadPointRecord| {
+        change(of, &mut record);
+        step(of, vec![record])
+    };
+    let mut all = vec![
+        one(Step::Echo, loaded(1, &[(OpKind::Echo, 900, 0, 0.2)])),
+        one(
+            Step::LogOns,
+            loaded(
+                1,
+                &[
+                    (OpKind::Session, 50, 0, 9.0),
+                    (OpKind::SessionConnect, 50, 0, 0.3),
+                    (OpKind::SessionLogOn, 50, 0, 6.0),
+                ],
+            ),
+        ),
+        one(
+            Step::Flush,
+            loaded(
+                1,
+                &[(OpKind::Write, 90, 4096, 0.4), (OpKind::Flush, 90, 0, 0.9)],
+            ),
+        ),
+    ];
+    let mut reads = vec![read(1, 1000), read(4, 3000)];
+    reads
+        .iter_mut()
+        .for_each(|record| change(Step::Read, record));
+    all.push(step(Step::Read, reads));
+    for (of, count) in [
+        (Step::ReadAhead, 1500),
+        (Step::ReadSigned, 1450),
+        (Step::ReadEncrypted, 1400),
+        (Step::ReadAhead, 1420),
+    ] {
+        all.push(one(of, read(1, count)));
+    }
+    all
+}
+
+fn checkup(measured: &[Measured]) -> CheckupDoc {
+    let started = ("2026-11-27T10:00:00Z".to_owned(), 112.0);
+    let url = "smb://ann@nas/bench".to_owned();
+    CheckupDoc::of(measured, (url, false), started, 64 << 20)
+}
+
+/// Returns the findings with their figures.
+fn found(measured: &[Measured]) -> Vec<(String, f64)> {
+    let findings = checkup(measured).checkup.findings;
+    findings.into_iter().map(|of| (of.name, of.value)).collect()
+}
+
+fn replaced(record: &mut LoadPointRecord, work: &[Work]) {
+    record.ops = loaded(record.clients, work).ops;
+}
+
+#[test]
+fn a_healthy_server_has_no_finding_and_fits_a_screen() {
+    let doc = checkup(&server(|_, _| {}));
+    assert_eq!(doc.checkup.findings, []);
+    let text = render(&doc);
+    assert!(text.lines().count() <= 40, "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    assert!(text.contains("Findings: none."), "{text}");
+    let cell = |name: &str| doc.checkup.cells.iter().find(|of| of.name == name).unwrap();
+    assert_eq!(cell("echo").value, Some(0.2));
+    assert_eq!(cell("listings").value, None);
+    assert_eq!(
+        cell("listings").invalid_reason.as_deref(),
+        Some("not measured")
+    );
+}
+
+#[test]
+fn a_stream_that_waits_for_the_network_is_found_with_the_delay() {
+    let far = server(|of, record| match of {
+        Step::Echo => replaced(record, &[(OpKind::Echo, 90, 0, 20.0)]),
+        Step::Read if record.clients == 1 => replaced(record, &[(OpKind::Read, 300, MIB, 31.0)]),
+        _ => {}
+    });
+    let findings = found(&far);
+    let [(name, delay)] = &findings[..] else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(name, "latency_bound");
+    assert!((delay - 20.0).abs() < 0.1, "{delay}");
+}
+
+#[test]
+fn what_encryption_costs_is_found_only_if_each_pass_shows_it() {
+    let dear = server(|of, record| {
+        if of == Step::ReadEncrypted {
+            replaced(record, &[(OpKind::Read, 730, MIB, 9.0)]);
+        }
+    });
+    assert_eq!(found(&dear), [("encryption_cost".to_owned(), 50.0)]);
+    let noisy = server(|of, record| match of {
+        Step::ReadEncrypted => replaced(record, &[(OpKind::Read, 1200, MIB, 9.0)]),
+        Step::ReadAhead if record.ops.window(OpKind::Read).service.len() == 1420 => {
+            replaced(record, &[(OpKind::Read, 1190, MIB, 9.0)]);
+        }
+        _ => {}
+    });
+    assert_eq!(found(&noisy), []);
+}
+
+#[test]
+fn slow_flushes_and_log_ons_in_steps_are_found() {
+    let slow = server(|of, record| {
+        if of == Step::Flush {
+            let work = [(OpKind::Write, 90, 4096, 0.4), (OpKind::Flush, 90, 0, 12.0)];
+            replaced(record, &work);
+        }
+    });
+    let findings = found(&slow);
+    assert_eq!(findings[0].0, "slow_flush");
+    assert!((findings[0].1 - 12.0).abs() < 0.1);
+    let waits = |ms| {
+        found(&server(|of, record| {
+            if of == Step::LogOns {
+                let work = [(OpKind::Session, 50, 0, 9.0), (OpKind::Session, 1, 0, ms)];
+                replaced(record, &work);
+            }
+        }))
+    };
+    assert_eq!(waits(5012.0)[0].0, "log_on_waits");
+    assert_eq!(waits(10_030.0)[0].0, "log_on_waits");
+    assert_eq!(waits(2500.0), []);
+    assert_eq!(waits(6500.0), []);
+}
+
+#[test]
+fn a_full_link_loses_segments_at_one_rate() {
+    let link = |retransmitted| {
+        found(&server(|of, record| {
+            if matches!(of, Step::Read | Step::ReadAhead) {
+                let (count, ms) = if record.clients == 4 {
+                    (118, 330.0)
+                } else {
+                    (115, 85.0)
+                };
+                replaced(record, &[(OpKind::Read, count, MIB, ms)]);
+            }
+            record.tcp = Some(Ok(TcpUse {
+                connections: record.clients,
+                segments_sent: 9000,
+                segments_received: 90_000,
+                out_of_order: retransmitted,
+                rtt: Some(TcpRtt {
+                    least: Duration::from_micros(200),
+                    shortest: Duration::from_micros(220),
+                    median: Duration::from_micros(230),
+                    longest: Duration::from_micros(250),
+                }),
+                ..TcpUse::default()
+            }));
+        }))
+    };
+    let findings = link(700);
+    assert_eq!(findings[0].0, "link_full");
+    assert!((findings[0].1 - 12.37).abs() < 0.1, "{findings:?}");
+    assert!(link(0).iter().all(|(name, _)| name != "link_full"));
+}
+
+#[test]
+fn two_check_ups_are_compared_cell_by_cell() {
+    let before = checkup(&server(|_, _| {}));
+    let after = checkup(&server(|of, record| {
+        if of == Step::Echo {
+            replaced(record, &[(OpKind::Echo, 90, 0, 0.4)]);
+        }
+    }));
+    let text = smbench_report::block::to_text(&compare(&before, &after));
+    let line = text.lines().find(|line| line.starts_with("echo ")).unwrap();
+    assert!(line.ends_with("+100 %"), "{line}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), before.to_json()).unwrap();
+    assert_eq!(CheckupDoc::load(file.path()).unwrap(), Some(before));
+    let run: RunDoc = document(&run(vec![point(1, 1, 10)]));
+    run.save(file.path()).unwrap();
+    assert_eq!(CheckupDoc::load(file.path()).unwrap(), None);
+}

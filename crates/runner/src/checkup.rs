@@ -1,0 +1,286 @@
+//! A check-up of a server: runs of short load points, one after another. Each has a directory
+//! and files of its own. Not here: what follows from them ([`smbench_report::checkup`]).
+
+use std::time::{Duration, Instant, SystemTime};
+
+use humantime::format_rfc3339_seconds;
+use smbench_engine::Cancel;
+use smbench_formats::profile;
+use smbench_model::generator::TcpCounters;
+use smbench_model::limits::Limits;
+use smbench_model::plan::Plan;
+use smbench_model::sessions::Mode;
+use smbench_model::spec::{RunOptions, WorkSpec};
+use smbench_model::target::Target;
+use smbench_report::RunDoc;
+use smbench_report::checkup::{CheckupDoc, Measured, Step};
+
+use crate::account::GivenServer;
+use crate::failure::Failure;
+use crate::hosts::Hosts;
+use crate::observer::RunObserver;
+use crate::request::{RunRequest, RunServer};
+use crate::run::{JobOutcome, RunJob, finished};
+use crate::searching::ProbeLines;
+use crate::time_left::TimeLeft;
+use crate::unsaved::Unsaved;
+use crate::watch::{PointLines, RunPart, SaveResults};
+
+/// Sizes of the file that is read and written: the first one, the least and the most, and the
+/// most of a long check-up.
+const FIRST_BYTES: u64 = 16 << 20;
+const LEAST_BYTES: u64 = 16 << 20;
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_BYTES_LONG: u64 = 1 << 30;
+/// Time that making the file should take.
+const MAKING: Duration = Duration::from_secs(1);
+
+/// The steps in their order. Runs that are compared with each other alternate.
+const STEPS: [Step; 19] = [
+    Step::WriteBehind,
+    Step::Echo,
+    Step::LogOns,
+    Step::Read,
+    Step::ReadAhead,
+    Step::ReadSigned,
+    Step::ReadEncrypted,
+    Step::ReadAhead,
+    Step::ReadSigned,
+    Step::ReadEncrypted,
+    Step::Write,
+    Step::RandomRead,
+    Step::RandomReadDeep,
+    Step::RandomWrite,
+    Step::RandomWriteDeep,
+    Step::Files,
+    Step::SmallFiles,
+    Step::Listings,
+    Step::Flush,
+];
+
+/// A check-up that is to be carried out.
+pub struct Checkup<'a> {
+    /// The server, with its password.
+    pub target: Target,
+    /// Options of sessions and of the generator, where no step has its own.
+    pub options: RunOptions,
+    /// Time limits.
+    pub limits: Limits,
+    /// Whether it takes ten minutes instead of two.
+    pub long: bool,
+    /// Gets progress and messages.
+    pub observer: &'a dyn RunObserver,
+    /// Marks results that are not on disk yet.
+    pub unsaved: &'a Unsaved,
+    /// Ends the check-up.
+    pub cancel: &'a Cancel,
+}
+
+/// Documents of steps are parts of one document, which is saved at the end.
+struct NotSaved;
+
+impl SaveResults for NotSaved {
+    fn save(&mut self, _: RunDoc) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl Checkup<'_> {
+    /// Carries out all steps, and returns what they show. A step that fails leaves its cells
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// The error of the first step if it measured nothing, and [`Failure::Interrupted`].
+    pub fn measure(&self) -> Result<CheckupDoc, Failure> {
+        let (started, begin) = (SystemTime::now(), Instant::now());
+        let mut file_bytes = FIRST_BYTES;
+        let mut plans = Vec::new();
+        for step in STEPS {
+            plans.push(self.request(step, file_bytes)?.draft);
+        }
+        let mut left = TimeLeft::of_plans(plans.iter());
+        let mut measured: Vec<Measured> = Vec::new();
+        for (at, step) in STEPS.into_iter().enumerate() {
+            let request = self.request(step, file_bytes)?;
+            let run = self.run(&request, &mut left);
+            if self.cancel.is_cancelled() {
+                return Err(Failure::Interrupted);
+            }
+            let run = match run {
+                // If the first one fails, so do all others.
+                Err(failure) if at == 0 => return Err(failure),
+                Err(failure) => Err(failure.to_string()),
+                Ok(run) => Ok(run),
+            };
+            if let (0, Ok(run)) = (at, &run) {
+                let first = run.load_points.first();
+                file_bytes = self.file_bytes(first.map_or(0.0, |point| point.throughput_mbps));
+            }
+            measured.push(Measured { step, run });
+        }
+        self.observer.ended();
+        let url = self.target.redacted();
+        let started = format_rfc3339_seconds(started).to_string();
+        let took = (started, begin.elapsed().as_secs_f64());
+        Ok(CheckupDoc::of(
+            &measured,
+            (url, self.long),
+            took,
+            file_bytes,
+        ))
+    }
+
+    /// Returns the size of the file, from the rate in Mbit/s at which it can be written.
+    fn file_bytes(&self, mbps: f64) -> u64 {
+        let most = if self.long {
+            MOST_BYTES_LONG
+        } else {
+            MOST_BYTES
+        };
+        let bytes = mbps * 1e6 / 8.0 * MAKING.as_secs_f64();
+        // Whole requests of 1 MiB.
+        (bytes as u64).clamp(LEAST_BYTES, most) >> 20 << 20
+    }
+
+    fn run(&self, request: &RunRequest, left: &mut TimeLeft) -> Result<RunDoc, Failure> {
+        let plan: Plan = request.plan(self.target.clone());
+        let disclosure = request.disclosure();
+        let job = RunJob {
+            plan: &plan,
+            disclosure: disclosure.clone(),
+            part: RunPart {
+                left,
+                plan: &plan,
+                place: Some("check-up"),
+                points: PointLines::Hidden,
+            },
+            search: None,
+            probes: ProbeLines::Hidden,
+            log: None,
+            reports: Vec::new(),
+            hosts: &Hosts::Alone,
+            observer: self.observer,
+            unsaved: self.unsaved,
+            cancel: self.cancel,
+        };
+        let JobOutcome { record, .. } = job.measure(NotSaved);
+        Ok(finished(&record?, disclosure, None))
+    }
+
+    /// Returns the run of a step.
+    fn request(&self, step: Step, file_bytes: u64) -> Result<RunRequest, Failure> {
+        let (operations, clients, outstanding) = load(step);
+        let text = match operations {
+            Operations::Mix(op) => format!("name = \"checkup\"\n{op}"),
+            Operations::Data(data) => format!(
+                "name = \"checkup\"\n{data}[files]\nscope = \"shared\"\ncount = 1\nsize = {file_bytes}\n"
+            ),
+        };
+        let profile =
+            profile::parse("checkup", &text).map_err(|error| Failure::Usage(error.to_string()))?;
+        let (duration, ramp_up) = if self.long {
+            (20_000, 1_000)
+        } else {
+            (2_500, 400)
+        };
+        let mut options = self.options.clone();
+        options.work = WorkSpec {
+            clients: Some(
+                clients
+                    .parse()
+                    .map_err(|_| Failure::Usage("clients".to_owned()))?,
+            ),
+            outstanding: Some(outstanding),
+            duration: Some(Duration::from_millis(duration)),
+            ramp_up: Some(Duration::from_millis(ramp_up)),
+            ramp_down: Some(Duration::from_millis(100)),
+            ..WorkSpec::default()
+        };
+        options.generator.tcp = Some(TcpCounters::Read);
+        let (sign, encrypt) = match step {
+            Step::ReadAhead => (Some(Mode::Auto), Some(Mode::Auto)),
+            Step::ReadSigned => (Some(Mode::Required), Some(Mode::Off)),
+            Step::ReadEncrypted => (Some(Mode::Auto), Some(Mode::Required)),
+            _ => (options.sessions.sign, options.sessions.encrypt),
+        };
+        options.sessions.sign = sign;
+        options.sessions.encrypt = encrypt;
+        let server = RunServer::Given(Box::new(GivenServer::new(self.target.clone())));
+        RunRequest::resolve(&profile, &options, server, self.limits)
+    }
+}
+
+/// What a step does: requests of a mix, or reads and writes of the shared file.
+enum Operations {
+    Mix(&'static str),
+    Data(&'static str),
+}
+
+/// Returns the operations of a step, its clients, and its requests in flight.
+const fn load(step: Step) -> (Operations, &'static str, u32) {
+    use Operations::{Data, Mix};
+    const READ: &str = "read_percent = 100\naccess = \"sequential\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    const WRITE: &str =
+        "read_percent = 0\naccess = \"sequential\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
+    const RANDOM_READ: &str =
+        "read_percent = 100\naccess = \"random\"\nsizes = [{ size = \"4KiB\", weight = 100 }]\n";
+    const RANDOM_WRITE: &str =
+        "read_percent = 0\naccess = \"random\"\nsizes = [{ size = \"4KiB\", weight = 100 }]\n";
+    const FLUSH: &str = "read_percent = 0\naccess = \"random\"\nflush_every_writes = 1\nsizes = [{ size = \"4KiB\", weight = 100 }]\n";
+    const ECHO: &str = "operations = [{ op = \"echo\", weight = 100 }]\n";
+    const LOG_ONS: &str = "operations = [{ op = \"session\", weight = 100 }]\n";
+    const FILES: &str = "operations = [{ op = \"create\", disposition = \"create\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
+    const SMALL: &str = "operations = [{ op = \"create_read_close\", weight = 100 }]\nsizes = [{ size = \"16KiB\", weight = 100 }]\naccess = \"random\"\n[files]\nscope = \"private\"\ncount = 20\nsize = \"16KiB\"\n";
+    const LISTINGS: &str = "operations = [{ op = \"query_directory\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 20\nsize = \"4KiB\"\n";
+    match step {
+        Step::Echo => (Mix(ECHO), "1", 1),
+        Step::LogOns => (Mix(LOG_ONS), "1,4", 1),
+        Step::Read => (Data(READ), "1,4", 1),
+        Step::ReadAhead | Step::ReadSigned | Step::ReadEncrypted => (Data(READ), "1", 8),
+        Step::Write => (Data(WRITE), "1,4", 1),
+        Step::WriteBehind => (Data(WRITE), "1", 8),
+        Step::RandomRead => (Data(RANDOM_READ), "1,16", 1),
+        Step::RandomReadDeep => (Data(RANDOM_READ), "1", 32),
+        Step::RandomWrite => (Data(RANDOM_WRITE), "1,16", 1),
+        Step::RandomWriteDeep => (Data(RANDOM_WRITE), "1", 32),
+        Step::Files => (Mix(FILES), "4", 1),
+        Step::SmallFiles => (Mix(SMALL), "4", 1),
+        Step::Listings => (Mix(LISTINGS), "4", 1),
+        Step::Flush => (Data(FLUSH), "1", 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::embedded;
+
+    #[test]
+    fn every_step_has_a_plan_with_its_own_sessions() {
+        let (unsaved, cancel) = (Unsaved::default(), Cancel::default());
+        let checkup = Checkup {
+            target: embedded(),
+            options: RunOptions::default(),
+            limits: Limits::default(),
+            long: false,
+            observer: &(),
+            unsaved: &unsaved,
+            cancel: &cancel,
+        };
+        for step in STEPS {
+            let plan = checkup.request(step, LEAST_BYTES).unwrap().draft;
+            let options = plan.sessions.options;
+            let must = [options.signing, options.encryption].map(|mode| mode == Mode::Required);
+            assert_eq!(
+                must,
+                [step == Step::ReadSigned, step == Step::ReadEncrypted],
+                "{step:?}"
+            );
+            assert_eq!(plan.generator.tcp, TcpCounters::Read);
+        }
+        assert_eq!(checkup.file_bytes(0.0), LEAST_BYTES);
+        assert_eq!(checkup.file_bytes(1e9), MOST_BYTES);
+        assert_eq!(checkup.file_bytes(300.0), 35 << 20);
+    }
+}
