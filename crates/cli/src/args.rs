@@ -342,7 +342,7 @@ fn parse_with_target(
         Some("run" | "plan") => (2, "--target="),
         Some("fileio" | "find") => (3, "--target="),
         // They have the URL as an argument only.
-        Some("probe" | "cleanup") => (2, ""),
+        Some("probe" | "cleanup" | "checkup") => (2, ""),
         _ => return parsed,
     };
     if !lacks_server || words.len() < place {

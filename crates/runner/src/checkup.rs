@@ -1,6 +1,7 @@
 //! A check-up of a server: runs of short load points, one after another. Each has a directory
 //! and files of its own. Not here: what follows from them ([`smbench_report::checkup`]).
 
+use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_rfc3339_seconds;
@@ -12,8 +13,9 @@ use smbench_model::plan::Plan;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_model::target::Target;
+use smbench_publish::{Report, ReportBlock, Section, to_html};
 use smbench_report::RunDoc;
-use smbench_report::checkup::{CheckupDoc, Measured, Step};
+use smbench_report::checkup::{CheckupDoc, Measured, Step, blocks};
 
 use crate::account::GivenServer;
 use crate::failure::Failure;
@@ -209,6 +211,27 @@ impl Checkup<'_> {
         let server = RunServer::Given(Box::new(GivenServer::new(self.target.clone())));
         RunRequest::resolve(&profile, &options, server, self.limits)
     }
+}
+
+/// Returns the page of a check-up, as HTML.
+///
+/// # Errors
+///
+/// [`Failure`] if the page cannot be made.
+pub fn page(doc: &CheckupDoc) -> Result<String, Failure> {
+    let section = Section {
+        title: "Check-up".to_owned(),
+        blocks: blocks(doc).into_iter().map(ReportBlock::Plain).collect(),
+        parts: Vec::new(),
+    };
+    let report = Report {
+        title: format!("Check-up of {}", doc.url),
+        day: doc.started.chars().take(10).collect(),
+        lines: Vec::new(),
+        sections: vec![section],
+    };
+    let failed = |error| Failure::io("make the page")(io::Error::other(error));
+    to_html(&report).map_err(failed)
 }
 
 /// What a step does: requests of a mix, or reads and writes of the shared file.

@@ -4,9 +4,8 @@ use std::fs;
 
 use smbench_engine::Cancel;
 use smbench_model::spec::{GeneratorSpec, RunOptions};
-use smbench_publish::{Report, ReportBlock, Section, to_html};
-use smbench_report::checkup::{CheckupDoc, blocks, render};
-use smbench_runner::checkup::Checkup;
+use smbench_report::checkup::{CheckupDoc, render};
+use smbench_runner::checkup::{Checkup, page};
 
 use crate::advice::left_behind;
 use crate::args::{CheckupArgs, Destination};
@@ -49,8 +48,7 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
     line.clear();
     let doc = doc?;
     if let Some(path) = &args.html {
-        let page = to_html(&page(&doc))
-            .map_err(|error| Failure::io("make the page")(std::io::Error::other(error)))?;
+        let page = page(&doc)?;
         fs::write(path, page).map_err(Failure::write(path))?;
     }
     if let Some(to) = &args.json {
@@ -60,21 +58,6 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
         print(&render(&doc))?;
     }
     Ok(Exit::Done)
-}
-
-/// Returns the page.
-fn page(doc: &CheckupDoc) -> Report {
-    let section = Section {
-        title: "Check-up".to_owned(),
-        blocks: blocks(doc).into_iter().map(ReportBlock::Plain).collect(),
-        parts: Vec::new(),
-    };
-    Report {
-        title: format!("Check-up of {}", doc.url),
-        day: doc.started.chars().take(10).collect(),
-        lines: Vec::new(),
-        sections: vec![section],
-    }
 }
 
 fn json_file(args: &CheckupArgs) -> Option<&std::path::PathBuf> {

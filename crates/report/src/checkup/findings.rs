@@ -64,6 +64,10 @@ fn ms(value: f64) -> String {
     units::latency(value * 1e6)
 }
 
+fn percent(value: f64) -> String {
+    format!("{value:.0} %")
+}
+
 fn rate(value: f64) -> String {
     format!("{} MB/s", units::throughput(value))
 }
@@ -105,10 +109,18 @@ fn latency_bound(measured: &[Measured]) -> Option<Finding> {
     })
 }
 
+/// Returns the rates of the passes of a step in which this machine was not the limit.
+fn sure_rates(measured: &[Measured], step: Step) -> Vec<f64> {
+    let sure = points(measured, step, 1).filter(|point| !point.is_client_limited());
+    sure.map(megabytes).collect()
+}
+
 /// What signing or encryption costs. Each pass without it must be faster than each with it.
 fn cost(measured: &[Measured], step: Step, name: &str, what: &str) -> Option<Finding> {
-    let rates = |step| -> Vec<f64> { points(measured, step, 1).map(megabytes).collect() };
-    let (plain, dear) = (rates(Step::ReadAhead), rates(step));
+    let (plain, dear) = (
+        sure_rates(measured, Step::ReadAhead),
+        sure_rates(measured, step),
+    );
     let slowest = plain.iter().copied().min_by(f64::total_cmp)?;
     let fastest = dear.iter().copied().max_by(f64::total_cmp)?;
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
@@ -119,7 +131,7 @@ fn cost(measured: &[Measured], step: Step, name: &str, what: &str) -> Option<Fin
         let text = format!(
             "{what} costs {} of the rate: {} against {} for 1 MiB reads with 8 in flight. Next: \
              compare the CPU of both sides, and a newer algorithm or CPU.",
-            units::percent(cost),
+            percent(cost),
             rate(with),
             rate(without)
         );
@@ -161,9 +173,24 @@ fn log_on_waits(measured: &[Measured]) -> Option<Finding> {
     })
 }
 
+/// Returns whether the server shares this machine.
+fn is_here(measured: &[Measured]) -> bool {
+    let mut runs = measured.iter().filter_map(|of| of.run.as_ref().ok());
+    runs.any(|run| {
+        run.server
+            .notes
+            .iter()
+            .any(|note| note.contains("share this machine"))
+    })
+}
+
 /// A link limits if several loads reach one rate, and segments are lost, or wait before it
-/// though CPUs are idle. A loopback loses none, and its round trips grow with busy CPUs.
+/// though CPUs are idle. A server on this machine has no link: with busy CPUs it loses segments
+/// too, and its round trips grow.
 fn link_full(measured: &[Measured]) -> Option<Finding> {
+    if is_here(measured) {
+        return None;
+    }
     let sides = [
         ("reads", [(Step::ReadAhead, 1), (Step::Read, 4)]),
         ("writes", [(Step::WriteBehind, 1), (Step::Write, 4)]),
@@ -203,17 +230,7 @@ fn link_full(measured: &[Measured]) -> Option<Finding> {
 
 /// A server on this machine shares its CPUs with the generator, so nothing follows from them.
 fn server_cpu_full(measured: &[Measured]) -> Option<Finding> {
-    let here = |run: &crate::doc::RunDoc| {
-        run.server
-            .notes
-            .iter()
-            .any(|note| note.contains("share this machine"))
-    };
-    if measured
-        .iter()
-        .filter_map(|of| of.run.as_ref().ok())
-        .any(here)
-    {
+    if is_here(measured) {
         return None;
     }
     let busy = all_points(measured).filter_map(|point| {
