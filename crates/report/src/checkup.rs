@@ -1,6 +1,6 @@
 //! A check-up of a server: short load points of different kinds, as one screen.
 //!
-//! A check-up answers what is slow. Each [`Cell`] is a value of a load point, and each finding
+//! A check-up answers what is slow. Each [`CheckupCell`] is a value of a load point, and each finding
 //! has the values that show it. Not here: how the load points are made (`runner::checkup`).
 
 mod cells;
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compare::compare;
-pub use steps::{Measured, Step};
+pub use steps::{CheckupStep, MeasuredStep};
 pub use text::{blocks, render};
 
 use crate::doc::{LoadError, SCHEMA_VERSION, ToolDoc, read, to_json};
@@ -47,14 +47,14 @@ pub struct CheckupPart {
     /// Size of the file that was read and written, in bytes.
     pub file_bytes: u64,
     /// The values, in the order of the screen.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CheckupCell>,
     /// What is remarkable, the most important first; at most five.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckupFinding>,
 }
 
 /// A value of a check-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cell {
+pub struct CheckupCell {
     /// Name of the value, such as `sequential_read_8_in_flight`.
     pub name: String,
     /// The value; `null` if it could not be measured.
@@ -68,7 +68,7 @@ pub struct Cell {
 
 /// Something remarkable about a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct CheckupFinding {
     /// Name of the kind: `latency_bound`, `signing_cost`, `encryption_cost`, `slow_flush`,
     /// `log_on_waits`, `link_full`, `server_cpu_full` or `client_limited`.
     pub name: String,
@@ -87,7 +87,7 @@ impl CheckupDoc {
     /// Builds the document from what was measured. `took_s` is the time of the whole check-up.
     #[must_use]
     pub fn of(
-        measured: &[Measured],
+        measured: &[MeasuredStep],
         (url, long): (String, bool),
         (started, took_s): (String, f64),
         file_bytes: u64,

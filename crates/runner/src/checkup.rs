@@ -15,7 +15,7 @@ use smbench_model::spec::{RunOptions, WorkSpec};
 use smbench_model::target::Target;
 use smbench_publish::{Report, ReportBlock, Section, to_html};
 use smbench_report::RunDoc;
-use smbench_report::checkup::{CheckupDoc, Measured, Step, blocks};
+use smbench_report::checkup::{CheckupDoc, CheckupStep, MeasuredStep, blocks};
 
 use crate::account::GivenServer;
 use crate::failure::Failure;
@@ -38,26 +38,26 @@ const MOST_BYTES_LONG: u64 = 1 << 30;
 const MAKING: Duration = Duration::from_secs(1);
 
 /// The steps in their order. Runs that are compared with each other alternate.
-const STEPS: [Step; 19] = [
-    Step::WriteBehind,
-    Step::Echo,
-    Step::LogOns,
-    Step::Read,
-    Step::ReadAhead,
-    Step::ReadSigned,
-    Step::ReadEncrypted,
-    Step::ReadAhead,
-    Step::ReadSigned,
-    Step::ReadEncrypted,
-    Step::Write,
-    Step::RandomRead,
-    Step::RandomReadDeep,
-    Step::RandomWrite,
-    Step::RandomWriteDeep,
-    Step::Files,
-    Step::SmallFiles,
-    Step::Listings,
-    Step::Flush,
+const STEPS: [CheckupStep; 19] = [
+    CheckupStep::WriteBehind,
+    CheckupStep::Echo,
+    CheckupStep::LogOns,
+    CheckupStep::Read,
+    CheckupStep::ReadAhead,
+    CheckupStep::ReadSigned,
+    CheckupStep::ReadEncrypted,
+    CheckupStep::ReadAhead,
+    CheckupStep::ReadSigned,
+    CheckupStep::ReadEncrypted,
+    CheckupStep::Write,
+    CheckupStep::RandomRead,
+    CheckupStep::RandomReadDeep,
+    CheckupStep::RandomWrite,
+    CheckupStep::RandomWriteDeep,
+    CheckupStep::Files,
+    CheckupStep::SmallFiles,
+    CheckupStep::Listings,
+    CheckupStep::Flush,
 ];
 
 /// A check-up that is to be carried out.
@@ -102,7 +102,7 @@ impl Checkup<'_> {
             plans.push(self.request(step, file_bytes)?.draft);
         }
         let mut left = TimeLeft::of_plans(plans.iter());
-        let mut measured: Vec<Measured> = Vec::new();
+        let mut measured: Vec<MeasuredStep> = Vec::new();
         for (at, step) in STEPS.into_iter().enumerate() {
             let request = self.request(step, file_bytes)?;
             let run = self.run(&request, &mut left);
@@ -119,7 +119,7 @@ impl Checkup<'_> {
                 let first = run.load_points.first();
                 file_bytes = self.file_bytes(first.map_or(0.0, |point| point.throughput_mbps));
             }
-            measured.push(Measured { step, run });
+            measured.push(MeasuredStep { step, run });
         }
         self.observer.ended();
         let url = self.target.redacted();
@@ -171,11 +171,11 @@ impl Checkup<'_> {
     }
 
     /// Returns the run of a step.
-    fn request(&self, step: Step, file_bytes: u64) -> Result<RunRequest, Failure> {
+    fn request(&self, step: CheckupStep, file_bytes: u64) -> Result<RunRequest, Failure> {
         let (operations, clients, outstanding) = load(step);
         let text = match operations {
-            Operations::Mix(op) => format!("name = \"checkup\"\n{op}"),
-            Operations::Data(data) => format!(
+            StepLoad::Mix(op) => format!("name = \"checkup\"\n{op}"),
+            StepLoad::Data(data) => format!(
                 "name = \"checkup\"\n{data}[files]\nscope = \"shared\"\ncount = 1\nsize = {file_bytes}\n"
             ),
         };
@@ -201,9 +201,9 @@ impl Checkup<'_> {
         };
         options.generator.tcp = Some(TcpCounters::Read);
         let (sign, encrypt) = match step {
-            Step::ReadAhead => (Some(Mode::Auto), Some(Mode::Auto)),
-            Step::ReadSigned => (Some(Mode::Required), Some(Mode::Off)),
-            Step::ReadEncrypted => (Some(Mode::Auto), Some(Mode::Required)),
+            CheckupStep::ReadAhead => (Some(Mode::Auto), Some(Mode::Auto)),
+            CheckupStep::ReadSigned => (Some(Mode::Required), Some(Mode::Off)),
+            CheckupStep::ReadEncrypted => (Some(Mode::Auto), Some(Mode::Required)),
             _ => (options.sessions.sign, options.sessions.encrypt),
         };
         options.sessions.sign = sign;
@@ -235,14 +235,14 @@ pub fn page(doc: &CheckupDoc) -> Result<String, Failure> {
 }
 
 /// What a step does: requests of a mix, or reads and writes of the shared file.
-enum Operations {
+enum StepLoad {
     Mix(&'static str),
     Data(&'static str),
 }
 
 /// Returns the operations of a step, its clients, and its requests in flight.
-const fn load(step: Step) -> (Operations, &'static str, u32) {
-    use Operations::{Data, Mix};
+const fn load(step: CheckupStep) -> (StepLoad, &'static str, u32) {
+    use StepLoad::{Data, Mix};
     const READ: &str = "read_percent = 100\naccess = \"sequential\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
     const WRITE: &str =
         "read_percent = 0\naccess = \"sequential\"\nsizes = [{ size = \"1MiB\", weight = 100 }]\n";
@@ -257,20 +257,22 @@ const fn load(step: Step) -> (Operations, &'static str, u32) {
     const SMALL: &str = "operations = [{ op = \"create_read_close\", weight = 100 }]\nsizes = [{ size = \"16KiB\", weight = 100 }]\naccess = \"random\"\n[files]\nscope = \"private\"\ncount = 20\nsize = \"16KiB\"\n";
     const LISTINGS: &str = "operations = [{ op = \"query_directory\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 20\nsize = \"4KiB\"\n";
     match step {
-        Step::Echo => (Mix(ECHO), "1", 1),
-        Step::LogOns => (Mix(LOG_ONS), "1,4", 1),
-        Step::Read => (Data(READ), "1,4", 1),
-        Step::ReadAhead | Step::ReadSigned | Step::ReadEncrypted => (Data(READ), "1", 8),
-        Step::Write => (Data(WRITE), "1,4", 1),
-        Step::WriteBehind => (Data(WRITE), "1", 8),
-        Step::RandomRead => (Data(RANDOM_READ), "1,16", 1),
-        Step::RandomReadDeep => (Data(RANDOM_READ), "1", 32),
-        Step::RandomWrite => (Data(RANDOM_WRITE), "1,16", 1),
-        Step::RandomWriteDeep => (Data(RANDOM_WRITE), "1", 32),
-        Step::Files => (Mix(FILES), "4", 1),
-        Step::SmallFiles => (Mix(SMALL), "4", 1),
-        Step::Listings => (Mix(LISTINGS), "4", 1),
-        Step::Flush => (Data(FLUSH), "1", 1),
+        CheckupStep::Echo => (Mix(ECHO), "1", 1),
+        CheckupStep::LogOns => (Mix(LOG_ONS), "1,4", 1),
+        CheckupStep::Read => (Data(READ), "1,4", 1),
+        CheckupStep::ReadAhead | CheckupStep::ReadSigned | CheckupStep::ReadEncrypted => {
+            (Data(READ), "1", 8)
+        }
+        CheckupStep::Write => (Data(WRITE), "1,4", 1),
+        CheckupStep::WriteBehind => (Data(WRITE), "1", 8),
+        CheckupStep::RandomRead => (Data(RANDOM_READ), "1,16", 1),
+        CheckupStep::RandomReadDeep => (Data(RANDOM_READ), "1", 32),
+        CheckupStep::RandomWrite => (Data(RANDOM_WRITE), "1,16", 1),
+        CheckupStep::RandomWriteDeep => (Data(RANDOM_WRITE), "1", 32),
+        CheckupStep::Files => (Mix(FILES), "4", 1),
+        CheckupStep::SmallFiles => (Mix(SMALL), "4", 1),
+        CheckupStep::Listings => (Mix(LISTINGS), "4", 1),
+        CheckupStep::Flush => (Data(FLUSH), "1", 1),
     }
 }
 
@@ -297,7 +299,10 @@ mod tests {
             let must = [options.signing, options.encryption].map(|mode| mode == Mode::Required);
             assert_eq!(
                 must,
-                [step == Step::ReadSigned, step == Step::ReadEncrypted],
+                [
+                    step == CheckupStep::ReadSigned,
+                    step == CheckupStep::ReadEncrypted
+                ],
                 "{step:?}"
             );
             assert_eq!(plan.generator.tcp, TcpCounters::Read);

@@ -171,10 +171,10 @@ fn counted(
     })
 }
 
-type Calls = std::collections::BTreeMap<String, ServerCalls>;
+type CallsByName = std::collections::BTreeMap<String, ServerCalls>;
 
 /// Returns the calls since an earlier reading, without kinds that were not called.
-fn since(before: &Calls, after: Calls) -> Calls {
+fn since(before: &CallsByName, after: CallsByName) -> CallsByName {
     let since = |(name, calls): (String, ServerCalls)| {
         let earlier = before.get(&name).copied().unwrap_or_default();
         let time = calls
@@ -214,7 +214,7 @@ fn command(of_samba: &str) -> Option<&'static str> {
 
 /// Counters without anything in them are those of a server that does not count.
 fn if_counting(counters: ServerCounters, reason: &str) -> Result<ServerCounters, String> {
-    let counts = |calls: &Calls| calls.values().any(|calls| calls.count > 0);
+    let counts = |calls: &CallsByName| calls.values().any(|calls| calls.count > 0);
     if counts(&counters.commands) {
         Ok(counters)
     } else {
@@ -235,7 +235,7 @@ mod tests {
         };
         ServerCounters {
             commands: [("read".to_owned(), calls)].into(),
-            calls: Calls::new(),
+            calls: CallsByName::new(),
             open: ServerOpen::default(),
         }
     }
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(found, reads(15, 300));
         assert_eq!(
             counted(Ok(reads(7, 1)), Ok(reads(7, 1))).unwrap().commands,
-            Calls::new()
+            CallsByName::new()
         );
         let anew = counted(Ok(reads(10, 500)), Ok(reads(3, 800))).unwrap_err();
         assert!(anew.contains("started anew"), "{anew}");

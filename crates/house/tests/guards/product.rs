@@ -73,7 +73,11 @@ const LIBRARIES: [&str; 10] = [
 ];
 
 /// Files whose texts begin like flags, and what these are.
-const NO_FLAGS: [(&str, &str); 6] = [
+const NO_FLAGS: [(&str, &str); 7] = [
+    (
+        "crates/engine/src/machine/counters/smbstatus.rs",
+        "options of Samba's programs",
+    ),
     ("crates/publish/src/plot/palette.rs", "variables of CSS"),
     ("crates/lab/src/samba.rs", "options of smbd"),
     ("crates/lab/src/samba/judge.rs", "options of testparm"),

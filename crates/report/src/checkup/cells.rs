@@ -1,7 +1,7 @@
 //! The cells of a check-up.
 
-use super::Cell;
-use super::steps::{Measured, Step, mean, median_ms, megabytes, op, reason};
+use super::CheckupCell;
+use super::steps::{CheckupStep, MeasuredStep, mean, median_ms, megabytes, op, reason};
 use crate::doc::LoadPointDoc;
 use crate::statistics::per;
 
@@ -13,127 +13,137 @@ const OPS_PER_S: &str = "ops/s";
 const MS: &str = "ms";
 
 /// The cells: name, unit, step, clients, value.
-const CELLS: [(&str, &str, Step, u32, CellValue); 24] = [
-    ("connect", MS, Step::LogOns, 1, |of| {
+const CELLS: [(&str, &str, CheckupStep, u32, CellValue); 24] = [
+    ("connect", MS, CheckupStep::LogOns, 1, |of| {
         median_ms(of, "session_connect")
     }),
-    ("log_on", MS, Step::LogOns, 1, |of| {
+    ("log_on", MS, CheckupStep::LogOns, 1, |of| {
         median_ms(of, "session_log_on")
     }),
-    ("echo", MS, Step::Echo, 1, |of| median_ms(of, "echo")),
+    ("echo", MS, CheckupStep::Echo, 1, |of| median_ms(of, "echo")),
     (
         "sequential_read_1_in_flight",
         MB_PER_S,
-        Step::Read,
+        CheckupStep::Read,
         1,
         |of| Some(megabytes(of)),
     ),
     (
         "sequential_read_8_in_flight",
         MB_PER_S,
-        Step::ReadAhead,
+        CheckupStep::ReadAhead,
         1,
         |of| Some(megabytes(of)),
     ),
-    ("sequential_read_4_clients", MB_PER_S, Step::Read, 4, |of| {
-        Some(megabytes(of))
-    }),
+    (
+        "sequential_read_4_clients",
+        MB_PER_S,
+        CheckupStep::Read,
+        4,
+        |of| Some(megabytes(of)),
+    ),
     (
         "sequential_write_1_in_flight",
         MB_PER_S,
-        Step::Write,
+        CheckupStep::Write,
         1,
         |of| Some(megabytes(of)),
     ),
     (
         "sequential_write_8_in_flight",
         MB_PER_S,
-        Step::WriteBehind,
+        CheckupStep::WriteBehind,
         1,
         |of| Some(megabytes(of)),
     ),
     (
         "sequential_write_4_clients",
         MB_PER_S,
-        Step::Write,
+        CheckupStep::Write,
         4,
         |of| Some(megabytes(of)),
     ),
     (
         "random_read_1_in_flight",
         OPS_PER_S,
-        Step::RandomRead,
+        CheckupStep::RandomRead,
         1,
         |of| Some(of.ops_per_s),
     ),
     (
         "random_read_32_in_flight",
         OPS_PER_S,
-        Step::RandomReadDeep,
+        CheckupStep::RandomReadDeep,
         1,
         |of| Some(of.ops_per_s),
     ),
     (
         "random_read_16_clients",
         OPS_PER_S,
-        Step::RandomRead,
+        CheckupStep::RandomRead,
         16,
         |of| Some(of.ops_per_s),
     ),
     (
         "random_write_1_in_flight",
         OPS_PER_S,
-        Step::RandomWrite,
+        CheckupStep::RandomWrite,
         1,
         |of| Some(of.ops_per_s),
     ),
     (
         "random_write_32_in_flight",
         OPS_PER_S,
-        Step::RandomWriteDeep,
+        CheckupStep::RandomWriteDeep,
         1,
         |of| Some(of.ops_per_s),
     ),
     (
         "random_write_16_clients",
         OPS_PER_S,
-        Step::RandomWrite,
+        CheckupStep::RandomWrite,
         16,
         |of| Some(of.ops_per_s),
     ),
-    ("files_made_and_removed", OPS_PER_S, Step::Files, 4, |of| {
-        per_s(of, "create")
-    }),
-    ("file_made", MS, Step::Files, 4, |of| {
+    (
+        "files_made_and_removed",
+        OPS_PER_S,
+        CheckupStep::Files,
+        4,
+        |of| per_s(of, "create"),
+    ),
+    ("file_made", MS, CheckupStep::Files, 4, |of| {
         median_ms(of, "create")
     }),
-    ("file_removed", MS, Step::Files, 4, |of| {
+    ("file_removed", MS, CheckupStep::Files, 4, |of| {
         median_ms(of, "close")
     }),
-    ("files_read", OPS_PER_S, Step::SmallFiles, 4, |of| {
+    ("files_read", OPS_PER_S, CheckupStep::SmallFiles, 4, |of| {
         per_s(of, "create_read_close")
     }),
-    ("listings", OPS_PER_S, Step::Listings, 4, |of| {
+    ("listings", OPS_PER_S, CheckupStep::Listings, 4, |of| {
         per_s(of, "query_directory")
     }),
-    ("log_ons", OPS_PER_S, Step::LogOns, 4, |of| {
+    ("log_ons", OPS_PER_S, CheckupStep::LogOns, 4, |of| {
         per_s(of, "session")
     }),
     (
         "sequential_read_signed",
         MB_PER_S,
-        Step::ReadSigned,
+        CheckupStep::ReadSigned,
         1,
         |of| Some(megabytes(of)),
     ),
     (
         "sequential_read_encrypted",
         MB_PER_S,
-        Step::ReadEncrypted,
+        CheckupStep::ReadEncrypted,
         1,
         |of| Some(megabytes(of)),
     ),
-    ("flush", MS, Step::Flush, 1, |of| median_ms(of, "flush")),
+    ("flush", MS, CheckupStep::Flush, 1, |of| {
+        median_ms(of, "flush")
+    }),
 ];
 
 fn per_s(point: &LoadPointDoc, kind: &str) -> Option<f64> {
@@ -141,10 +151,10 @@ fn per_s(point: &LoadPointDoc, kind: &str) -> Option<f64> {
 }
 
 /// Returns all cells. A value is the mean over the passes of its step.
-pub(super) fn all(measured: &[Measured]) -> Vec<Cell> {
-    let cell = |(name, unit, step, clients, of): (&str, &str, Step, u32, CellValue)| {
+pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupCell> {
+    let cell = |(name, unit, step, clients, of): (&str, &str, CheckupStep, u32, CellValue)| {
         let value = mean(measured, (step, clients), of);
-        Cell {
+        CheckupCell {
             name: name.to_owned(),
             value,
             unit: unit.to_owned(),

@@ -1,8 +1,8 @@
 //! What is remarkable about a server. Each finding has the values that show it, and a bound
 //! that a healthy server does not reach.
 
-use super::Finding;
-use super::steps::{Measured, Step, mean, median_ms, megabytes, op, points};
+use super::CheckupFinding;
+use super::steps::{CheckupStep, MeasuredStep, mean, median_ms, megabytes, op, points};
 use crate::doc::LoadPointDoc;
 use crate::units::{self, plain};
 
@@ -32,7 +32,7 @@ const BUSY_MAX: f64 = 0.8;
 const CPU_FULL: f64 = 92.0;
 
 /// Returns the findings, the most important first.
-pub(super) fn all(measured: &[Measured]) -> Vec<Finding> {
+pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupFinding> {
     let findings = [
         client_limited(measured),
         log_on_waits(measured),
@@ -41,18 +41,18 @@ pub(super) fn all(measured: &[Measured]) -> Vec<Finding> {
         slow_flush(measured),
         cost(
             measured,
-            Step::ReadEncrypted,
+            CheckupStep::ReadEncrypted,
             "encryption_cost",
             "Encryption",
         ),
-        cost(measured, Step::ReadSigned, "signing_cost", "Signing"),
+        cost(measured, CheckupStep::ReadSigned, "signing_cost", "Signing"),
         server_cpu_full(measured),
     ];
     findings.into_iter().flatten().collect()
 }
 
-fn finding(name: &str, (value, unit): (f64, &str), text: String) -> Finding {
-    Finding {
+fn finding(name: &str, (value, unit): (f64, &str), text: String) -> CheckupFinding {
+    CheckupFinding {
         name: name.to_owned(),
         text,
         value,
@@ -72,25 +72,27 @@ fn rate(value: f64) -> String {
     format!("{} MB/s", units::throughput(value))
 }
 
-fn all_points(measured: &[Measured]) -> impl Iterator<Item = &LoadPointDoc> {
+fn all_points(measured: &[MeasuredStep]) -> impl Iterator<Item = &LoadPointDoc> {
     let runs = measured.iter().filter_map(|of| of.run.as_ref().ok());
     runs.flat_map(|run| &run.load_points)
 }
 
 /// The least round trip in milliseconds.
-fn round_trip_ms(measured: &[Measured]) -> Option<f64> {
-    let least = points(measured, Step::Echo, 1).filter_map(|point| {
+fn round_trip_ms(measured: &[MeasuredStep]) -> Option<f64> {
+    let least = points(measured, CheckupStep::Echo, 1).filter_map(|point| {
         let echo = op(point, "echo")?.service_ns?;
         Some(echo.min as f64 / 1e6)
     });
     least.min_by(f64::total_cmp)
 }
 
-fn latency_bound(measured: &[Measured]) -> Option<Finding> {
+fn latency_bound(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let trip = round_trip_ms(measured)?;
-    let one = mean(measured, (Step::Read, 1), |of| Some(megabytes(of)))?;
-    let ahead = mean(measured, (Step::ReadAhead, 1), |of| Some(megabytes(of)))?;
-    let service = mean(measured, (Step::Read, 1), |of| median_ms(of, "read"))?;
+    let one = mean(measured, (CheckupStep::Read, 1), |of| Some(megabytes(of)))?;
+    let ahead = mean(measured, (CheckupStep::ReadAhead, 1), |of| {
+        Some(megabytes(of))
+    })?;
+    let service = mean(measured, (CheckupStep::Read, 1), |of| median_ms(of, "read"))?;
     let is_bound = trip >= ROUND_TRIP_MS_MIN
         && ahead >= one * AHEAD_MIN
         && trip >= service * ROUND_TRIP_SHARE_MIN;
@@ -110,15 +112,20 @@ fn latency_bound(measured: &[Measured]) -> Option<Finding> {
 }
 
 /// Returns the rates of the passes of a step in which this machine was not the limit.
-fn sure_rates(measured: &[Measured], step: Step) -> Vec<f64> {
+fn sure_rates(measured: &[MeasuredStep], step: CheckupStep) -> Vec<f64> {
     let sure = points(measured, step, 1).filter(|point| !point.is_client_limited());
     sure.map(megabytes).collect()
 }
 
 /// What signing or encryption costs. Each pass without it must be faster than each with it.
-fn cost(measured: &[Measured], step: Step, name: &str, what: &str) -> Option<Finding> {
+fn cost(
+    measured: &[MeasuredStep],
+    step: CheckupStep,
+    name: &str,
+    what: &str,
+) -> Option<CheckupFinding> {
     let (plain, dear) = (
-        sure_rates(measured, Step::ReadAhead),
+        sure_rates(measured, CheckupStep::ReadAhead),
         sure_rates(measured, step),
     );
     let slowest = plain.iter().copied().min_by(f64::total_cmp)?;
@@ -139,9 +146,13 @@ fn cost(measured: &[Measured], step: Step, name: &str, what: &str) -> Option<Fin
     })
 }
 
-fn slow_flush(measured: &[Measured]) -> Option<Finding> {
-    let flush = mean(measured, (Step::Flush, 1), |of| median_ms(of, "flush"))?;
-    let write = mean(measured, (Step::Flush, 1), |of| median_ms(of, "write"))?;
+fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
+    let flush = mean(measured, (CheckupStep::Flush, 1), |of| {
+        median_ms(of, "flush")
+    })?;
+    let write = mean(measured, (CheckupStep::Flush, 1), |of| {
+        median_ms(of, "write")
+    })?;
     let own = flush - round_trip_ms(measured).unwrap_or(0.0);
     (own >= FLUSH_MS_MIN && flush >= write * FLUSH_TO_WRITE_MIN).then(|| {
         let text = format!(
@@ -155,7 +166,7 @@ fn slow_flush(measured: &[Measured]) -> Option<Finding> {
     })
 }
 
-fn log_on_waits(measured: &[Measured]) -> Option<Finding> {
+fn log_on_waits(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let set_ups = all_points(measured).filter_map(|point| Some(point.setup.latency_ns?.max));
     let log_ons =
         all_points(measured).filter_map(|point| Some(op(point, "session")?.service_ns?.max));
@@ -174,7 +185,7 @@ fn log_on_waits(measured: &[Measured]) -> Option<Finding> {
 }
 
 /// Returns whether the server shares this machine.
-fn is_here(measured: &[Measured]) -> bool {
+fn is_here(measured: &[MeasuredStep]) -> bool {
     let mut runs = measured.iter().filter_map(|of| of.run.as_ref().ok());
     runs.any(|run| {
         run.server
@@ -187,13 +198,19 @@ fn is_here(measured: &[Measured]) -> bool {
 /// A link limits if several loads reach one rate, and segments are lost, or wait before it
 /// though CPUs are idle. A server on this machine has no link: with busy CPUs it loses segments
 /// too, and its round trips grow.
-fn link_full(measured: &[Measured]) -> Option<Finding> {
+fn link_full(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     if is_here(measured) {
         return None;
     }
     let sides = [
-        ("reads", [(Step::ReadAhead, 1), (Step::Read, 4)]),
-        ("writes", [(Step::WriteBehind, 1), (Step::Write, 4)]),
+        (
+            "reads",
+            [(CheckupStep::ReadAhead, 1), (CheckupStep::Read, 4)],
+        ),
+        (
+            "writes",
+            [(CheckupStep::WriteBehind, 1), (CheckupStep::Write, 4)],
+        ),
     ];
     sides.into_iter().find_map(|(what, steps)| {
         let [one, other] = steps.map(|at| mean(measured, at, |of| Some(megabytes(of))));
@@ -229,7 +246,7 @@ fn link_full(measured: &[Measured]) -> Option<Finding> {
 }
 
 /// A server on this machine shares its CPUs with the generator, so nothing follows from them.
-fn server_cpu_full(measured: &[Measured]) -> Option<Finding> {
+fn server_cpu_full(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     if is_here(measured) {
         return None;
     }
@@ -249,7 +266,7 @@ fn server_cpu_full(measured: &[Measured]) -> Option<Finding> {
     })
 }
 
-fn client_limited(measured: &[Measured]) -> Option<Finding> {
+fn client_limited(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let limited = all_points(measured).filter(|point| point.is_client_limited());
     let limited: Vec<_> = limited.collect();
     let reason = limited

@@ -4,7 +4,7 @@ use crate::doc::{LoadPointDoc, OpDoc, RunDoc};
 
 /// A kind of load. Each is a run of one or two load points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum CheckupStep {
     /// ECHO, one after another.
     Echo,
     /// Log-ons, by one client and by four.
@@ -42,17 +42,17 @@ pub enum Step {
 
 /// A step that was carried out, or the reason why it was not.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+pub struct MeasuredStep {
     /// The step.
-    pub step: Step,
+    pub step: CheckupStep,
     /// Its document, or why there is none.
     pub run: Result<RunDoc, String>,
 }
 
 /// Returns the load points of a step with this many clients, over all its passes.
 pub(super) fn points(
-    measured: &[Measured],
-    step: Step,
+    measured: &[MeasuredStep],
+    step: CheckupStep,
     clients: u32,
 ) -> impl Iterator<Item = &LoadPointDoc> {
     let of_step = measured.iter().filter(move |of| of.step == step);
@@ -63,8 +63,8 @@ pub(super) fn points(
 
 /// Returns the mean of a value over the passes of a step.
 pub(super) fn mean(
-    measured: &[Measured],
-    (step, clients): (Step, u32),
+    measured: &[MeasuredStep],
+    (step, clients): (CheckupStep, u32),
     of: impl Fn(&LoadPointDoc) -> Option<f64>,
 ) -> Option<f64> {
     let values: Vec<f64> = points(measured, step, clients).filter_map(of).collect();
@@ -72,7 +72,7 @@ pub(super) fn mean(
 }
 
 /// Returns why a step has no valid load point with this many clients.
-pub(super) fn reason(measured: &[Measured], step: Step, clients: u32) -> String {
+pub(super) fn reason(measured: &[MeasuredStep], step: CheckupStep, clients: u32) -> String {
     let mut of_step = measured.iter().filter(|of| of.step == step);
     let reason = of_step.find_map(|of| match &of.run {
         Err(reason) => Some(reason.clone()),

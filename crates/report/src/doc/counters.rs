@@ -89,7 +89,7 @@ pub struct ServerMemoryDoc {
 }
 
 /// Commands of an operation whose number of requests is not known.
-enum Requests {
+enum SentRequests {
     /// One request of each.
     Each(&'static [&'static str]),
     /// Any number of each.
@@ -97,9 +97,9 @@ enum Requests {
 }
 
 /// Returns the requests that an operation sends.
-const fn requests(kind: OpKind) -> Requests {
+const fn requests(kind: OpKind) -> SentRequests {
     use OpKind as K;
-    use Requests::{Any, Each};
+    use SentRequests::{Any, Each};
     match kind {
         K::Read => Each(&["read"]),
         K::Write => Each(&["write"]),
@@ -136,7 +136,7 @@ const fn requests(kind: OpKind) -> Requests {
 
 /// What operations sent of one command.
 #[derive(Clone, Copy, Default)]
-struct Sent {
+struct CommandSent {
     count: u64,
     is_unknown: bool,
     /// Operations of the window with only this command, and the sum of their times.
@@ -144,8 +144,8 @@ struct Sent {
     has_others: bool,
 }
 
-fn sent(record: &LoadPointRecord, is_split: bool) -> BTreeMap<&'static str, Sent> {
-    let mut all: BTreeMap<&str, Sent> = BTreeMap::new();
+fn sent(record: &LoadPointRecord, is_split: bool) -> BTreeMap<&'static str, CommandSent> {
+    let mut all: BTreeMap<&str, CommandSent> = BTreeMap::new();
     for kind in OpKind::ALL {
         let whole = record.ops.whole(kind);
         let count = whole.count + whole.errors;
@@ -153,8 +153,8 @@ fn sent(record: &LoadPointRecord, is_split: bool) -> BTreeMap<&'static str, Sent
             continue;
         }
         let (names, is_any) = match requests(kind) {
-            Requests::Each(names) => (names, false),
-            Requests::Any(names) => (names, true),
+            SentRequests::Each(names) => (names, false),
+            SentRequests::Any(names) => (names, true),
         };
         for name in names {
             let of = all.entry(name).or_default();
@@ -236,7 +236,7 @@ impl ServerCountersDoc {
     }
 }
 
-fn command(calls: ServerCalls, sent: Option<Sent>) -> CommandCountersDoc {
+fn command(calls: ServerCalls, sent: Option<CommandSent>) -> CommandCountersDoc {
     let service_mean_ns = sent.and_then(|sent| {
         let (count, sum) = sent.alone;
         (count > 0 && !sent.has_others).then(|| sum / count as f64)

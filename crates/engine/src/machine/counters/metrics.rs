@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use smbench_model::record::{ServerCalls, ServerCounters};
 
-use super::{Calls, command, if_counting};
+use super::{CallsByName, command, if_counting};
 use crate::machine::sample::Sample;
 
 /// Prefixes of the metric families that are read.
@@ -40,7 +40,7 @@ pub(super) fn counters(text: &str) -> Result<ServerCounters, String> {
     if_counting(found, "its counters of requests are all 0")
 }
 
-fn of_samba(commands: &mut Calls, kind: &str, sample: &Sample) {
+fn of_samba(commands: &mut CallsByName, kind: &str, sample: &Sample) {
     let operation = sample.label("operation");
     let Some(name) = operation.as_deref().and_then(command) else {
         return;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use smbench_model::record::{ServerCalls, ServerCounters, ServerOpen};
 
-use super::{Calls, command, if_counting};
+use super::{CallsByName, command, if_counting};
 use crate::machine::command::printed;
 
 /// How long smbstatus may take; it takes about 50 ms.
@@ -39,15 +39,15 @@ struct PrintedCalls {
     time: Option<u64>,
 }
 
-type Section = BTreeMap<String, PrintedCalls>;
+type StatusSection = BTreeMap<String, PrintedCalls>;
 
 /// What smbstatus prints. Sections of other builds are absent.
 #[derive(Deserialize)]
 struct Status {
     #[serde(rename = "SMB2 Calls", default)]
-    smb2: Section,
+    smb2: StatusSection,
     #[serde(rename = "System Calls", default)]
-    system: Section,
+    system: StatusSection,
     sessions: Option<BTreeMap<String, serde::de::IgnoredAny>>,
     tcons: Option<BTreeMap<String, serde::de::IgnoredAny>>,
     open_files: Option<BTreeMap<String, serde::de::IgnoredAny>>,
@@ -161,7 +161,7 @@ fn parse(text: &[u8], subject: Subject) -> Result<ServerCounters, String> {
     }
 }
 
-fn calls(section: Section, name: impl Fn(&str) -> Option<String>) -> Calls {
+fn calls(section: StatusSection, name: impl Fn(&str) -> Option<String>) -> CallsByName {
     let calls = |(key, calls): (String, PrintedCalls)| {
         let time = calls.time.map(Duration::from_micros);
         let count = calls.count?;
