@@ -175,7 +175,7 @@ fn log_on_waits(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     let is_step = steps >= 1.0 && longest - steps * RESOLVER_S <= RESOLVER_S_BEYOND;
     is_step.then(|| {
         let text = format!(
-            "Log-ons wait in steps of 5 s: the longest took {}. The server waits for a name \
+            "Log-ons wait in steps of 5 s: the longest took {}. Servers wait so long for a name \
              server that does not answer. Next: check the server's name servers, and its reverse \
              look-up of this client.",
             units::seconds(longest)
