@@ -4,15 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::record::{TcpRecord, TcpRtt, TcpUse};
 
-/// TCP's counters of the connections of the generator's machine, over the window. All keys
-/// but the first are absent if they were not measured.
+/// TCP's counters of the connections of the generator's machine, over the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpDoc {
     /// Why they were not measured. Absent if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_measured: Option<String>,
-    /// The counters.
-    #[serde(default, skip_serializing_if = "Option::is_none", flatten)]
+    /// The counters. Absent if they were not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<TcpCountersDoc>,
 }
 
