@@ -6,6 +6,7 @@ pub(crate) mod copies;
 mod deltree;
 pub(crate) mod driver;
 pub(crate) mod dropped;
+mod folder;
 pub(crate) mod links;
 pub(crate) mod logons;
 pub mod loopback;

@@ -23,4 +23,5 @@ pub(crate) mod supply;
 pub(crate) mod timeline;
 pub(crate) mod under_load;
 pub(crate) mod waiting;
+mod whole;
 pub(crate) mod work;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::command::query_directory::DirectoryClass;
 
-use crate::kind::OpKind;
+use crate::kind::{Direction, OpKind};
 pub use class::{Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass};
 pub use dialect::{DialectNeed, dialect_needed};
 
@@ -119,6 +119,29 @@ pub enum Action {
         /// The information to set; not a class that takes a chain of its own.
         class: SetClass,
     },
+    /// CREATE, QUERY_INFO and CLOSE of any file of the set in one frame.
+    Stat {
+        /// The information to query.
+        class: QueryClass,
+    },
+    /// CREATE of a name that does not exist.
+    LookupMissing,
+    /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
+    List {
+        /// The information returned for each name.
+        class: DirectoryClass,
+        /// The pattern of names; `*` for all.
+        pattern: String,
+        /// Bytes that a QUERY_DIRECTORY asks for; fewer if the server allows no more.
+        buffer: u32,
+    },
+    /// CREATE of a new file, all of its data, SET_INFO of its times, CLOSE.
+    CopyIn,
+    /// CREATE of any file of the set, READs of all of its data, CLOSE.
+    CopyOut,
+    /// A document is saved: CREATE of a new file, its data, FLUSH, CLOSE; the old document is
+    /// renamed, the new file gets its name, and the old one is deleted.
+    SaveOffice,
 }
 
 /// The parameters of a CREATE.
@@ -155,6 +178,12 @@ pub enum Range {
     Request,
     /// One byte behind all data.
     PastEnd,
+    /// A file as a whole. In sequential order the next one has its turn.
+    WholeFile,
+    /// A file that no other action of the client has.
+    NewFile,
+    /// A directory.
+    Directory,
 }
 
 impl Action {
@@ -183,6 +212,12 @@ impl Action {
             Self::CreateReadClose => "create_read_close",
             Self::CreateQueryClose { .. } => "create_query_close",
             Self::CreateSetClose { .. } => "create_set_close",
+            Self::Stat { .. } => "stat",
+            Self::LookupMissing => "lookup_missing",
+            Self::List { .. } => "list",
+            Self::CopyIn => "copy_in",
+            Self::CopyOut => "copy_out",
+            Self::SaveOffice => "save_office",
         }
     }
 
@@ -235,6 +270,43 @@ impl Action {
             Self::CreateReadClose => &[K::CreateReadClose],
             Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
             Self::CreateSetClose { .. } => &[K::CreateSetClose],
+            Self::Stat { .. } => &[K::Stat],
+            Self::LookupMissing => &[K::LookupMissing],
+            Self::List { .. } => &[K::ListOpen, K::ListFirst, K::ListNext, K::ListClose],
+            Self::CopyIn => &[
+                K::CopyInCreate,
+                K::CopyInWrite,
+                K::CopyInTimes,
+                K::CopyInClose,
+            ],
+            Self::CopyOut => &[K::CopyOutOpen, K::CopyOutRead, K::CopyOutClose],
+            Self::SaveOffice => &[
+                K::SaveCreate,
+                K::SaveWrite,
+                K::SaveFlush,
+                K::SaveClose,
+                K::SaveBackup,
+                K::SaveRename,
+                K::SaveDelete,
+            ],
+        }
+    }
+
+    /// Returns the kind of the action as a whole, if its requests are its steps.
+    #[must_use]
+    pub const fn whole(&self) -> Option<OpKind> {
+        match self.first().part_of() {
+            Some(OpKind::Session) | None => None,
+            whole => whole,
+        }
+    }
+
+    /// Returns the direction in which the action carries a file as a whole, if it does.
+    #[must_use]
+    pub const fn carries_file(&self) -> Option<Direction> {
+        match self.whole() {
+            Some(whole) => whole.direction(),
+            None => None,
         }
     }
 
@@ -260,6 +332,9 @@ impl Action {
                     Range::Request
                 }
             }
+            Self::Stat { .. } | Self::CopyOut => Range::WholeFile,
+            Self::CopyIn | Self::LookupMissing => Range::NewFile,
+            Self::List { .. } => Range::Directory,
             _ => Range::None,
         }
     }
@@ -303,13 +378,25 @@ impl Action {
         )
     }
 
+    /// Whether the action works on files that must exist, or lists them.
+    #[must_use]
+    pub const fn uses_files(&self) -> bool {
+        self.holds_file()
+            || self.opens_file()
+            || self.holds_directory()
+            || matches!(
+                self,
+                Self::Stat { .. } | Self::CopyOut | Self::List { .. } | Self::LookupMissing
+            )
+    }
+
     /// Whether the action makes or opens scratch names of its slot.
     #[must_use]
     pub const fn uses_scratch(&self) -> bool {
         match self {
             Self::Create(opening) => !matches!(opening.subject, CreateSubject::WorkFile),
             Self::SetInfo { class } => class.is_chain(),
-            Self::CopyChunk => true,
+            Self::CopyChunk | Self::SaveOffice => true,
             _ => false,
         }
     }

@@ -218,11 +218,33 @@ impl FileSet {
         }
     }
 
+    /// Appends the name of the file that `client` copies to the server as number `copy`:
+    /// `c00001-f10000000000.dat`. No work file has as many digits.
+    #[expect(clippy::unused_self, reason = "the set decides on all names")]
+    pub fn append_copy_name(&self, client: u32, copy: u32, out: &mut String) {
+        let written = write!(out, "c{client:05}-f1{copy:010}.dat");
+        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
+    }
+
+    /// Appends a name that no file has: `c00001-f20000000000.dat`.
+    #[expect(clippy::unused_self, reason = "the set decides on all names")]
+    pub fn append_missing_name(&self, client: u32, number: u32, out: &mut String) {
+        let written = write!(out, "c{client:05}-f2{number:010}.dat");
+        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
+    }
+
     /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this
     /// one. A clean-up touches no other names.
     #[must_use]
     pub fn is_file_name(name: &str) -> bool {
         ScratchName::is_like(name) || Self::is_work_file_name(name)
+    }
+
+    /// Whether [`FileSet::append_copy_name`] makes names like this one.
+    #[must_use]
+    pub fn is_copy_name(name: &str) -> bool {
+        let digits = name.strip_suffix(".dat").and_then(|stem| stem.split_once("-f1"));
+        Self::is_work_file_name(name) && digits.is_some_and(|(_, copy)| copy.len() == 10)
     }
 
     fn is_work_file_name(name: &str) -> bool {

@@ -75,6 +75,57 @@ smbench_protocol::named! {
         CreateQueryClose => "create_query_close",
         /// CREATE, SET_INFO and CLOSE in one frame.
         CreateSetClose => "create_set_close",
+        /// CREATE, QUERY_INFO and CLOSE of a file in one frame, as a look at its attributes.
+        Stat => "stat",
+        /// CREATE of a name that does not exist. OBJECT_NAME_NOT_FOUND is its success.
+        LookupMissing => "lookup_missing",
+        /// A whole listing: CREATE of a directory, QUERY_DIRECTORY until there are no more
+        /// names, CLOSE. The kinds of its requests follow; the parts of an operation are in no
+        /// sum, because the whole is.
+        List => "list",
+        /// CREATE of the directory of a `list`.
+        ListOpen => "list_open",
+        /// The first QUERY_DIRECTORY of a `list`.
+        ListFirst => "list_first",
+        /// A further QUERY_DIRECTORY of a `list`.
+        ListNext => "list_next",
+        /// CLOSE of the directory of a `list`.
+        ListClose => "list_close",
+        /// A file that is copied to the server: CREATE, its data, SET_INFO of its times, CLOSE.
+        CopyIn => "copy_in",
+        /// CREATE of a `copy_in`.
+        CopyInCreate => "copy_in_create",
+        /// All WRITEs of a `copy_in`.
+        CopyInWrite => "copy_in_write",
+        /// SET_INFO of times of a `copy_in`.
+        CopyInTimes => "copy_in_times",
+        /// CLOSE of a `copy_in`.
+        CopyInClose => "copy_in_close",
+        /// A file that is copied from the server: CREATE, all of its data, CLOSE.
+        CopyOut => "copy_out",
+        /// CREATE of a `copy_out`.
+        CopyOutOpen => "copy_out_open",
+        /// All READs of a `copy_out`.
+        CopyOutRead => "copy_out_read",
+        /// CLOSE of a `copy_out`.
+        CopyOutClose => "copy_out_close",
+        /// A document that is saved as office programs do: a new file is written and takes the
+        /// document's name.
+        SaveOffice => "save_office",
+        /// CREATE of the new file of a `save_office`.
+        SaveCreate => "save_create",
+        /// All WRITEs of a `save_office`.
+        SaveWrite => "save_write",
+        /// FLUSH of a `save_office`.
+        SaveFlush => "save_flush",
+        /// CLOSE of the new file of a `save_office`.
+        SaveClose => "save_close",
+        /// The old document gets the name of a backup, in one frame.
+        SaveBackup => "save_backup",
+        /// The new file gets the name of the document, in one frame.
+        SaveRename => "save_rename",
+        /// The backup is deleted, in one frame.
+        SaveDelete => "save_delete",
         /// Query of a file by its name, in a replay: CREATE, QUERY_INFO and CLOSE in
         /// one frame.
         QueryPath => "query_path",
@@ -145,33 +196,69 @@ impl OpKind {
     #[must_use]
     pub const fn direction(self) -> Option<Direction> {
         match self {
-            Self::Read | Self::CreateReadClose => Some(Direction::Read),
-            Self::Write => Some(Direction::Write),
+            Self::Read | Self::CreateReadClose | Self::CopyOut => Some(Direction::Read),
+            Self::Write | Self::CopyIn | Self::SaveOffice => Some(Direction::Write),
             _ => None,
+        }
+    }
+
+    /// Returns the direction in which a request of this kind carries data, if it does. The
+    /// data of a step counts as that of its operation, so [`Self::direction`] has none for it.
+    #[must_use]
+    pub const fn transfers(self) -> Option<Direction> {
+        match self {
+            Self::CopyOutRead => Some(Direction::Read),
+            Self::CopyInWrite | Self::SaveWrite => Some(Direction::Write),
+            _ => self.direction(),
         }
     }
 
     /// Whether the workload asks for this kind while the load is on. Sums over
     /// operations leave out the other kinds: those that servers demand, those after the
-    /// load, and the parts and the end of a `session`.
+    /// load, the end of a `session`, and the parts of others.
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
             self,
             Self::FinalFlush | Self::OplockBreak | Self::Reauthentication | Self::SessionEnd
-        ) && !self.is_part_of_session()
+        ) && self.part_of().is_none()
     }
 
-    /// Whether this kind is a part of another: of a `session`.
+    /// Returns the kind of which this one is a part.
+    #[must_use]
+    pub const fn part_of(self) -> Option<Self> {
+        Some(match self {
+            Self::SessionConnect
+            | Self::SessionNegotiate
+            | Self::SessionLogOn
+            | Self::SessionTreeConnect => Self::Session,
+            Self::ListOpen | Self::ListFirst | Self::ListNext | Self::ListClose => Self::List,
+            Self::CopyInCreate | Self::CopyInWrite | Self::CopyInTimes | Self::CopyInClose => {
+                Self::CopyIn
+            }
+            Self::CopyOutOpen | Self::CopyOutRead | Self::CopyOutClose => Self::CopyOut,
+            Self::SaveCreate
+            | Self::SaveWrite
+            | Self::SaveFlush
+            | Self::SaveClose
+            | Self::SaveBackup
+            | Self::SaveRename
+            | Self::SaveDelete => Self::SaveOffice,
+            _ => return None,
+        })
+    }
+
+    /// Whether this kind is a part of a `session`.
     #[must_use]
     pub const fn is_part_of_session(self) -> bool {
-        matches!(
-            self,
-            Self::SessionConnect
-                | Self::SessionNegotiate
-                | Self::SessionLogOn
-                | Self::SessionTreeConnect
-        )
+        matches!(self.part_of(), Some(Self::Session))
+    }
+
+    /// Whether this kind is a request of an operation of several, which is measured as a whole
+    /// too.
+    #[must_use]
+    pub const fn is_step(self) -> bool {
+        self.part_of().is_some() && !self.is_part_of_session()
     }
 
     #[inline]

@@ -26,6 +26,7 @@ mod own;
 #[doc(hidden)]
 pub mod pattern;
 pub mod replay;
+mod steps;
 
 use std::sync::Arc;
 
@@ -251,9 +252,17 @@ impl OpStream {
                 (file, offset, size.bytes)
             }
             (range, access) => {
-                let file = match access {
-                    Access::Random => mix.random_file(key, index),
-                    Access::Sequential => self.cursor.file,
+                let file = match (range, access) {
+                    (Range::NewFile, _) => index as u32,
+                    // A set of files has one directory.
+                    (Range::Directory, _) => 0,
+                    (_, Access::Random) => mix.random_file(key, index),
+                    (Range::WholeFile, Access::Sequential) => {
+                        let file = self.cursor.file;
+                        self.cursor.turn_over(&mix.files);
+                        file
+                    }
+                    (_, Access::Sequential) => self.cursor.file,
                 };
                 match range {
                     Range::PastEnd => (file, mix.past_end(key, index), 1),

@@ -140,7 +140,12 @@ impl Plan {
         let charge = |action: &Action| match action {
             Action::Read { .. } | Action::Write { .. } | Action::WriteFlush => split,
             Action::CreateReadClose => moved.saturating_add(2),
-            Action::CreateQueryClose { .. } | Action::CreateSetClose { .. } => 3,
+            Action::CreateQueryClose { .. }
+            | Action::CreateSetClose { .. }
+            | Action::Stat { .. } => 3,
+            Action::CopyIn | Action::CopyOut => split,
+            Action::SaveOffice => split.max(3),
+            Action::List { buffer, .. } => charge_for(*buffer),
             _ => 1,
         };
         let actions = self.only().workload.actions();

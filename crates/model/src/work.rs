@@ -58,9 +58,10 @@ options! {
         /// How many times as fast as recorded a replay with `recorded` timing is, more
         /// than 0 and at most 1000; 1 when absent.
         speed: f64,
-        /// How often each client replays the recording, at least once. The load point
-        /// then ends. When absent, clients repeat it until the window and the
-        /// ramp-down are over.
+        /// How often each client replays the recording, or works through its files in a mix
+        /// of nothing but `stat`, `copy_in`, `copy_out`, `lookup_missing` or `list`; at least
+        /// once. The load point then ends. When absent, clients repeat it until the window
+        /// and the ramp-down are over.
         loops: u32,
         /// How clients begin: `full` (when absent) or `linear`, which requires a
         /// ramp-up.
@@ -260,6 +261,7 @@ impl Work {
         for clients in &mut clients {
             *clients = clients.saturating_mul(per_copy);
         }
+        let per_loop = workload.actions_per_loop();
         let population = Population {
             name: None,
             clients,
@@ -269,7 +271,9 @@ impl Work {
             rates,
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
-            count: None,
+            count: written
+                .loops
+                .and_then(|loops| Some(per_loop? * u64::from(loops))),
         };
         Self {
             profile,

@@ -163,6 +163,7 @@ impl Workload {
         }
         let actions = self.actions();
         let mut kinds: Vec<_> = actions.iter().flat_map(Action::kinds).copied().collect();
+        kinds.extend(actions.iter().filter_map(Action::whole));
         kinds.sort_unstable();
         kinds.dedup();
         kinds
@@ -203,7 +204,17 @@ impl Workload {
         let lines = self.pattern().unwrap_or_default().iter();
         let of_lines = lines.flat_map(|line| [line.size, line.reply]);
         let sizes = self.sizes.iter().map(|size| size.size);
-        sizes.chain(of_lines.filter(|&size| size > 0))
+        let of_files = [Direction::Read, Direction::Write].map(|to| self.whole_file(to));
+        let of_files = of_files.into_iter().flatten();
+        sizes.chain(of_lines.filter(|&size| size > 0)).chain(of_files)
+    }
+
+    /// Returns the bytes of a file, if actions carry whole files in this direction.
+    fn whole_file(&self, direction: Direction) -> Option<u32> {
+        let mut actions = self.actions().into_iter();
+        let carries = actions.any(|action| action.carries_file() == Some(direction));
+        // A plan with larger files is refused.
+        carries.then_some(self.files.size.min(u32::MAX.into()) as u32)
     }
 
     /// Returns the bytes of the requests that can occur in one direction, except those of a
@@ -220,7 +231,35 @@ impl Workload {
             [(asks, line.size), (replies, line.reply)]
         });
         let of_lines = of_lines.filter_map(|(occurs, size)| (occurs && size > 0).then_some(size));
-        self.sizes.iter().map(|size| size.size).chain(of_lines)
+        let sizes = self.sizes.iter().map(|size| size.size);
+        sizes.chain(of_lines).chain(self.whole_file(direction))
+    }
+
+    /// Returns the actions of each client that work through its files once; `None` where that
+    /// has no meaning, because not every action works on a file as a whole. A listing works
+    /// through a directory.
+    #[must_use]
+    pub fn actions_per_loop(&self) -> Option<u64> {
+        let Requests::Mix(_) = &self.requests else {
+            return None;
+        };
+        let ranges: Vec<_> = self.actions().iter().map(Action::range).collect();
+        let are_all = |is: fn(&Range) -> bool| ranges.iter().all(is);
+        if are_all(|range| *range == Range::Directory) {
+            Some(1)
+        } else if are_all(|range| matches!(range, Range::WholeFile | Range::NewFile)) {
+            Some(self.files.count.into())
+        } else {
+            None
+        }
+    }
+
+    /// Whether any action takes several requests that are measured as a whole too, or succeeds
+    /// when the server refuses it.
+    #[must_use]
+    pub fn has_steps(&self) -> bool {
+        let mut actions = self.actions().into_iter();
+        actions.any(|action| action.whole().is_some() || action == Action::LookupMissing)
     }
 
     /// Returns the `fileio` test, if the workload is one.
@@ -243,7 +282,7 @@ impl Workload {
     #[must_use]
     pub fn uses_files(&self) -> bool {
         let mut actions = self.actions().into_iter();
-        actions.any(|action| action.holds_file() || action.opens_file() || action.holds_directory())
+        actions.any(|action| action.uses_files())
     }
 
     /// Whether any action has the size of a request.

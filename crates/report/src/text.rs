@@ -10,6 +10,7 @@ mod cpu;
 mod header;
 mod in_flight;
 mod intervals;
+mod jobs;
 mod machines;
 mod operations;
 mod points;
@@ -28,6 +29,7 @@ pub use cpu::{generator_cpu, server_cpu};
 pub use header::facts;
 pub use in_flight::reason_in_brief;
 pub use intervals::repeats;
+pub use jobs::jobs;
 pub use machines::machines;
 pub use operations::operations;
 pub use points::{load_points, overall, peak_line, setup_lines};
@@ -67,6 +69,7 @@ pub fn render(doc: &RunDoc) -> String {
             wrapped_lines(&footnotes(&curve), 2) + &rate_lines(doc)
         };
         sections.push(load_points(&curve).to_text() + &notes);
+        sections.extend(jobs(doc).map(|table| table.to_text()));
         sections.extend(repeats(&curve).map(|table| table.to_text()));
         sections.extend(cpu_use(doc, &curve));
         sections.extend(machines(doc).map(|table| table.to_text()));

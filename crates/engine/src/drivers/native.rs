@@ -14,6 +14,7 @@ mod renewal;
 pub(crate) mod replay;
 pub(crate) mod request;
 mod state;
+mod steps;
 
 use std::hint;
 use std::sync::Arc;

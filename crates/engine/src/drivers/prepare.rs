@@ -52,7 +52,7 @@ pub(super) fn kept(actions: &[Action]) -> impl Iterator<Item = (ScratchName, u32
                     disposition: Disposition::Open | Disposition::Overwrite,
                     ..
                 }) if *subject == wanted
-            )
+            ) || *action == Action::SaveOffice && wanted == CreateSubject::ScratchFile
         })
     };
     [

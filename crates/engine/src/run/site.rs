@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
+use smbench_model::action::Action;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::fileio::TestMode;
@@ -373,6 +374,10 @@ async fn clean_up(
     let directory = workspace.directory.clone();
     if measured.is_err() {
         workspace.lose_patience();
+    }
+    if plan.only().workload.actions().contains(&Action::CopyIn) {
+        // What this leaves is deleted with the rest.
+        let _ = workspace.remove_copies().await;
     }
     if let Some(test) = prepared_files(plan)
         && test.mode == TestMode::SeqWr

@@ -14,6 +14,7 @@
 //! `cleanup`. If a `cleanup` removes the directory at that instant, the run fails
 //! with a message.
 
+mod copies;
 mod files;
 mod kept;
 mod names;

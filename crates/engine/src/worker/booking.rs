@@ -7,6 +7,7 @@
 
 mod lost;
 mod pieces;
+mod whole;
 
 use std::hint;
 
@@ -24,6 +25,7 @@ use crate::worker::member::Member;
 use crate::worker::slot::{Slot, SlotState, WrongAnswer};
 use crate::worker::split::Splits;
 use crate::worker::supply::Supply;
+use crate::worker::whole::WholeOperation;
 
 /// Sum over operations of their time in flight within the window. In Little's law
 /// this is the time integral of L.
@@ -52,6 +54,8 @@ pub(super) struct Clients<S> {
     pub(crate) in_flight: u32,
     /// State of operations larger than a request, if there can be any.
     pub(super) splits: Option<Box<Splits>>,
+    /// The operation of several steps in each slot; empty if there can be none.
+    wholes: Box<[WholeOperation]>,
     in_flight_time: TimeInFlight,
     /// Number of slots of each member.
     outstanding: u32,
@@ -143,6 +147,10 @@ impl<S: Supply> Clients<S> {
         }
         Self {
             splits: S::splits().then(|| Box::new(Splits::new(slots.len()))),
+            wholes: match S::splits() {
+                true => vec![WholeOperation::default(); slots.len()].into_boxed_slice(),
+                false => Box::default(),
+            },
             members: members.into_boxed_slice(),
             slots: slots.into_boxed_slice(),
             in_flight: 0,
@@ -275,10 +283,17 @@ impl<S: Supply> Clients<S> {
         }
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
-            record(member, slot, answer, (now, in_window), recorder)?;
+            let failure = record(member, slot, answer, (now, in_window), recorder)?;
+            if S::splits() && let Some(failure) = failure {
+                self.wholes[answer.slot as usize].fail(failure);
+            }
         }
         if answer.extent == Extent::Part {
             return Ok(());
+        }
+        let is_step = S::splits() && slot.operation.kind.is_step();
+        if is_step {
+            self.wholes[answer.slot as usize].add(slot);
         }
         self.in_flight -= 1;
         if in_window == 0 {
@@ -287,6 +302,7 @@ impl<S: Supply> Clients<S> {
         }
         let went = match (slot.state, answer.extent) {
             (SlotState::Failing, _) => RequestResult::Wrong,
+            _ if is_step && self.wholes[answer.slot as usize].has_failed() => RequestResult::Wrong,
             (_, Extent::Interim) => RequestResult::Pending,
             _ => RequestResult::Well,
         };
@@ -301,6 +317,9 @@ impl<S: Supply> Clients<S> {
             None => {
                 slot.state = SlotState::Free;
                 member.release(answer.slot, now);
+                if is_step {
+                    self.end_whole(answer.slot, None, (now, in_window), recorder);
+                }
             }
         }
         Ok(())
@@ -322,7 +341,7 @@ fn book_missed<S: Supply>(
 }
 
 /// Checks an answer, or a part of one, and records the operation with its last part
-/// or with its first failure.
+/// or with its first failure, which it returns.
 #[inline]
 fn record<S: Supply>(
     member: &mut Member<S>,
@@ -330,7 +349,7 @@ fn record<S: Supply>(
     answer: &Answer<'_>,
     (now, in_window): (Nanos, u64),
     recorder: &mut Recorder,
-) -> Result<(), Dropped> {
+) -> Result<Option<OperationFailure>, Dropped> {
     let kind = slot.operation.kind;
     let ledger = member.ledger.as_deref_mut();
     let judged = member.operations.judge(slot, answer, ledger)?;
@@ -344,22 +363,31 @@ fn record<S: Supply>(
                 service: now.since(slot.sent),
                 response: now.since(slot.intended),
             };
-            recorder.success(kind, slot.moved, times);
-            member.completed += in_window;
+            if S::splits() && kind.is_step() {
+                let moved = kind.transfers().map_or(0, |_| slot.moved);
+                recorder.success(kind, moved, times);
+            } else {
+                recorder.success(kind, slot.moved, times);
+                member.completed += in_window;
+            }
             member.busy = member.busy + Nanos(times.service.0 * in_window);
         }
         Err(unfit) => {
             hint::cold_path();
             slot.state = SlotState::Failing;
             match unfit {
-                WrongAnswer::Answer(failure) => recorder.failure(kind, failure),
+                WrongAnswer::Answer(failure) => {
+                    recorder.failure(kind, failure);
+                    return Ok(Some(failure));
+                }
                 WrongAnswer::Recorded(difference) => recorder.difference(difference),
                 WrongAnswer::Data(mismatch) => {
                     let place = (member.number, slot.operation.file);
                     recorder.wrong_data(kind, place, &mismatch);
+                    return Ok(Some(OperationFailure::WrongData));
                 }
             }
         }
     }
-    Ok(())
+    Ok(None)
 }

@@ -223,7 +223,7 @@ pub(super) fn ends_session(answer: &Answer<'_>) -> bool {
 
 /// Returns whether an operation must move exactly the requested number of bytes.
 const fn carries_data(kind: OpKind) -> bool {
-    kind.direction().is_some() || matches!(kind, OpKind::CopyChunk)
+    kind.transfers().is_some() || matches!(kind, OpKind::CopyChunk)
 }
 
 /// Returns whether the server carried out the operation.
@@ -237,9 +237,12 @@ fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
         (OpKind::Cancel, NtStatus::CANCELLED) => true,
         // The answer is truncated to the size requested (MS-SMB2 3.3.5.20.1).
         (
-            OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose,
+            OpKind::QueryFile | OpKind::QueryFs | OpKind::CreateQueryClose | OpKind::Stat,
             NtStatus::BUFFER_OVERFLOW,
         ) => true,
+        // Servers differ where a pattern matches no name.
+        (OpKind::ListFirst, NtStatus::NO_SUCH_FILE | NtStatus::NO_MORE_FILES)
+        | (OpKind::ListNext, NtStatus::NO_MORE_FILES) => true,
         _ => false,
     }
 }

@@ -51,8 +51,9 @@ pub(crate) trait Supply: 'static {
         false
     }
 
-    /// Returns whether operations may be larger than a request. The loop is compiled without
-    /// the code that splits them where they are not.
+    /// Returns whether operations may be larger than a request, or be measured as a whole
+    /// beside their requests. The loop is compiled without the code for them where they are
+    /// not.
     fn splits() -> bool
     where
         Self: Sized,
@@ -254,7 +255,7 @@ impl Bounds {
                 "a {kind} for action {action}, which begins with a {first}"
             ));
         }
-        if file >= self.files.count {
+        if file >= self.files.count && of_action.range() != Range::NewFile {
             let files = self.files.count;
             return Some(format!("a {} of file {file} of {files}", kind.name()));
         }

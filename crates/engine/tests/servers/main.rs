@@ -11,6 +11,7 @@ mod counters;
 mod embedding;
 mod fileio;
 mod folded;
+mod folders;
 mod hostile;
 mod hosts;
 mod impacket;

@@ -41,6 +41,12 @@ pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
         } => ("write_through", "2.1 or later", |dialect| {
             dialect >= Dialect::Smb21 || dialect == Dialect::Cifs
         }),
+        Action::Stat { .. } => ("operation stat", "2.0.2 or later", is_smb2),
+        Action::LookupMissing => ("operation lookup_missing", "2.0.2 or later", is_smb2),
+        Action::List { .. } => ("operation list", "2.0.2 or later", is_smb2),
+        Action::CopyIn => ("operation copy_in", "2.0.2 or later", is_smb2),
+        Action::CopyOut => ("operation copy_out", "2.0.2 or later", is_smb2),
+        Action::SaveOffice => ("operation save_office", "2.0.2 or later", is_smb2),
         Action::CopyChunk => ("operation copy_chunk", "2.0.2 or later", is_smb2),
         // A frame of related requests (MS-SMB2 3.2.4.1.4).
         Action::CreateReadClose

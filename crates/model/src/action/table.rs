@@ -12,10 +12,16 @@ use serde::{Deserialize, Deserializer};
 use smbench_protocol::command::query_directory::DirectoryClass;
 use toml::Value;
 
-use super::{Action, ChangeFilter, SetClass, WeightedAction, opening};
+use super::{Action, ChangeFilter, QueryClass, SetClass, WeightedAction, opening};
+use crate::units::Size;
 
 /// The longest pattern of names, in characters: the length limit of a name.
 const PATTERN_LEN_MAX: usize = 255;
+
+/// The smallest buffer of a listing in bytes: it holds any name.
+const LISTING_LEN_MIN: u64 = 1 << 10;
+/// The largest buffer of a listing in bytes: no server has a larger MaxTransactSize.
+const LISTING_LEN_MAX: u64 = 8 << 20;
 
 /// The changes that a file manager waits for while it shows a directory.
 const CHANGES_SHOWN: [ChangeFilter; 5] = [
@@ -30,7 +36,7 @@ const CHANGES_SHOWN: [ChangeFilter; 5] = [
 type Make = fn(&mut Parameters) -> Result<Action, String>;
 
 /// The operations that a profile may name.
-const OPERATIONS: [(&str, Make); 19] = [
+const OPERATIONS: [(&str, Make); 25] = [
     ("read", |given| {
         Ok(Action::Read {
             unbuffered: given.flag("unbuffered")?,
@@ -93,7 +99,34 @@ const OPERATIONS: [(&str, Make); 19] = [
             class => Ok(Action::CreateSetClose { class }),
         }
     }),
+    ("stat", |given| {
+        let class = given.optional("class")?;
+        Ok(Action::Stat {
+            class: class.unwrap_or(QueryClass::NetworkOpen),
+        })
+    }),
+    ("lookup_missing", |_| Ok(Action::LookupMissing)),
+    ("list", |given| {
+        let class = given.optional("class")?;
+        Ok(Action::List {
+            class: class.unwrap_or(DirectoryClass::IdBothDirectory),
+            pattern: pattern(given)?,
+            buffer: buffer(given)?,
+        })
+    }),
+    ("copy_in", |_| Ok(Action::CopyIn)),
+    ("copy_out", |_| Ok(Action::CopyOut)),
+    ("save_office", |_| Ok(Action::SaveOffice)),
 ];
+
+/// Reads the bytes of a listing that one request asks for. One credit pays for the default.
+fn buffer(given: &mut Parameters) -> Result<u32, String> {
+    let buffer: Option<Size> = given.optional("buffer")?;
+    match buffer.unwrap_or(Size(64 << 10)).0 {
+        bytes @ LISTING_LEN_MIN..=LISTING_LEN_MAX => Ok(bytes as u32),
+        _ => Err(given.refuse("buffer", "give 1KiB to 8MiB, such as 64KiB")),
+    }
+}
 
 fn pattern(given: &mut Parameters) -> Result<String, String> {
     let pattern: Option<String> = given.optional("pattern")?;

@@ -82,6 +82,8 @@ pub enum RequestResult {
     Well,
     /// The server accepted it and will answer later.
     Pending,
+    /// The server has no more names to list.
+    Exhausted,
     /// The server did not do it.
     Wrong,
 }
@@ -269,6 +271,7 @@ impl Mix {
         match last.kind {
             OpKind::Read | OpKind::Flush => return None,
             OpKind::Write if !self.flushes_each_write => return None,
+            kind if kind.is_step() => return self.after_step(last, went),
             _ => {}
         }
         let kinds = self.action(last).kinds();

@@ -151,6 +151,20 @@ pub enum Problem {
     /// The speed of a replay is out of bounds.
     #[error("speed is {0}: it must be more than 0 and at most {SPEED_MAX}")]
     Speed(f64),
+    /// A file is too large for an operation that carries it as a whole.
+    #[error("file size {size:#} is more than {max}, the largest file of operation {op}", max = Size(OPERATION_BYTES_MAX))]
+    WholeFile {
+        /// Name of the operation.
+        op: &'static str,
+        /// The file size as written.
+        size: Size,
+    },
+    /// The data of an operation cannot be verified.
+    #[error("the data of operation {op} is not verified: drop verify, or the operation")]
+    VerifyWholeFile {
+        /// Name of the operation.
+        op: &'static str,
+    },
     /// The mix has no sizes.
     #[error("there are no sizes: add [[sizes]] tables with a size and a weight")]
     NoSizes,

@@ -158,19 +158,31 @@ impl PlanSources<'_> {
     }
 
     fn workload(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
-        let spec = &self.profile.spec;
         if let Some(recording) = self.recording(merged)? {
             return self.replay(recording, merged);
         }
         let replays = [
             ("timing", merged.timing.is_some()),
             ("speed", merged.speed.is_some()),
-            ("loops", merged.loops.is_some()),
         ];
         if let Some((name, _)) = replays.into_iter().find(|(_, is_given)| *is_given) {
             let problem = Problem::Without(name, "something to replay");
             return Err(self.in_option(name, problem));
         }
+        let workload = self.other_workload(merged)?;
+        match merged.loops {
+            Some(0) => Err(self.in_option("loops", Problem::LoopsZero)),
+            Some(_) if workload.actions_per_loop().is_none() => {
+                let what = "something to replay, or files to work through";
+                Err(self.in_option("loops", Problem::Without("loops", what)))
+            }
+            _ => Ok(workload),
+        }
+    }
+
+    /// Resolves a workload that is no replay.
+    fn other_workload(&self, merged: &WorkSpec) -> Result<Workload, PlanError> {
+        let spec = &self.profile.spec;
         if !spec.pattern.is_empty() {
             return self.pattern(merged);
         }
@@ -192,6 +204,7 @@ impl PlanSources<'_> {
         } else if !spec.sizes.is_empty() {
             return Err(self.in_profile(Problem::UnusedSizes));
         }
+        self.check_whole_files(&workload)?;
         Ok(workload)
     }
 
@@ -244,6 +257,19 @@ impl PlanSources<'_> {
             0 => Err(self.in_profile(Problem::NoFiles)),
             1..=FILES_MAX => Ok(files),
             count => Err(self.in_profile(Problem::TooManyFiles(count))),
+        }
+    }
+
+    /// Checks that one operation can carry a whole file, if there are such operations.
+    fn check_whole_files(&self, workload: &Workload) -> Result<(), PlanError> {
+        let actions = workload.actions();
+        let mut carriers = actions.iter().filter(|one| one.carries_file().is_some());
+        match carriers.next() {
+            Some(action) if workload.files.size > OPERATION_BYTES_MAX => {
+                let (op, size) = (action.name(), Size(workload.files.size));
+                Err(self.in_option("file_size", Problem::WholeFile { op, size }))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -350,6 +376,11 @@ impl PlanSources<'_> {
     fn check_verify(&self, plan: &Plan) -> Result<(), PlanError> {
         if plan.only().verify == Verify::Off {
             return Ok(());
+        }
+        let actions = plan.only().workload.actions();
+        if let Some(action) = actions.iter().find(|one| one.carries_file().is_some()) {
+            let op = action.name();
+            return Err(self.in_option("verify", Problem::VerifyWholeFile { op }));
         }
         let is_whole = |bytes: u64| bytes.is_multiple_of(BLOCK_BYTES as u64);
         let files = &plan.only().workload.files;

@@ -52,6 +52,8 @@ pub struct OpRecord {
     /// Requests beyond one for each operation that completed without error, because
     /// operations were split.
     pub further_requests: u64,
+    /// Names that the operations listed, without `.` and `..`.
+    pub entries: u64,
     /// Time from sent to done in nanoseconds, of operations that completed without
     /// error.
     #[serde(with = "super::transfer")]
@@ -87,6 +89,7 @@ impl Default for OpRecord {
             bytes: 0,
             errors: 0,
             further_requests: 0,
+            entries: 0,
             service: latency_histogram(),
             response: None,
         }
@@ -127,6 +130,7 @@ impl OpRecord {
         self.bytes += other.bytes;
         self.errors += other.errors;
         self.further_requests += other.further_requests;
+        self.entries += other.entries;
         let added = self.service.add(&other.service);
         debug_assert!(added.is_ok());
     }
@@ -139,6 +143,7 @@ impl OpRecord {
         self.bytes = 0;
         self.errors = 0;
         self.further_requests = 0;
+        self.entries = 0;
         // A reset touches a quarter of a megabyte, so it is done only when
         // necessary.
         if !self.service.is_empty() {
@@ -262,6 +267,11 @@ impl Recorder {
         self.ops[kind.index()]
             .get_or_insert_default()
             .further_requests += further;
+    }
+
+    /// Counts the names that an operation listed that succeeded.
+    pub fn listed(&mut self, kind: OpKind, entries: u64) {
+        self.ops[kind.index()].get_or_insert_default().entries += entries;
     }
 
     /// Counts an operation with a wrong answer.

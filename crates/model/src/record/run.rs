@@ -42,7 +42,7 @@ pub struct ServerFacts {
 }
 
 /// The bytes of the requests into which larger operations are split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitSizes {
     /// Bytes of a READ; the last one of an operation may be shorter. `null` if no operation
     /// reads, or if none is split.
@@ -59,8 +59,8 @@ impl SplitSizes {
     #[inline]
     pub const fn request_max(&self, kind: OpKind) -> u32 {
         let max = match kind {
-            OpKind::Read => self.read,
-            OpKind::Write => self.write,
+            OpKind::Read | OpKind::CopyOutRead => self.read,
+            OpKind::Write | OpKind::CopyInWrite | OpKind::SaveWrite => self.write,
             _ => None,
         };
         match max {

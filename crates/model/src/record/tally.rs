@@ -118,17 +118,23 @@ impl Tally {
     }
 
     /// Returns the errors from the first operation to the last, including the
-    /// ramps.
+    /// ramps. A step that failed is counted with its operation.
     #[must_use]
     pub fn errors(&self) -> u64 {
-        self.whole.iter().map(|totals| totals.errors).sum()
+        self.operations().map(|totals| totals.errors).sum()
     }
 
     /// Answers from the first operation to the last, with or without error.
     #[must_use]
     pub fn answered(&self) -> u64 {
-        let answered = |totals: &OpTotals| totals.count + totals.errors;
-        self.whole.iter().map(answered).sum()
+        let answered = |totals: OpTotals| totals.count + totals.errors;
+        self.operations().map(answered).sum()
+    }
+
+    /// Returns the totals of all kinds but steps.
+    fn operations(&self) -> impl Iterator<Item = OpTotals> {
+        let kinds = OpKind::ALL.into_iter().filter(|kind| !kind.is_step());
+        kinds.map(|kind| self.whole(kind))
     }
 
     /// Failures of the whole load point by operation and cause.

@@ -121,6 +121,21 @@ impl<'a> QueryDirectoryResponse<'a> {
     }
 }
 
+impl QueryDirectoryResponse<'_> {
+    /// Counts the names but `.` and `..`. `class` is that of the request.
+    ///
+    /// # Errors
+    /// Returns an error if a length or offset points out of the message.
+    pub fn count_names(&self, class: DirectoryClass) -> Result<u32, DecodeError> {
+        let mut names = 0;
+        for entry in self.entries(class) {
+            let is_dots = matches!(entry?.name, b".\0" | b".\0.\0");
+            names += u32::from(!is_dots);
+        }
+        Ok(names)
+    }
+}
+
 /// One name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectoryEntry<'a> {

@@ -68,6 +68,7 @@ fn load_points(profile: &ProfileContent<'_>) -> Section {
         part.table(table);
         let cpus = server.run.generator_cpus();
         let more = [
+            text::jobs(server.run),
             text::repeats(&server.curve),
             text::server_cpu(&server.curve),
             Some(text::generator_cpu(&server.curve, cpus)),

@@ -27,6 +27,7 @@ pub(crate) fn op(record: &OpRecord, whole: OpTotals, in_flight: Option<ClosingWa
         errors: whole.errors,
         requests: (record.further_requests > 0)
             .then(|| record.count().saturating_add(record.further_requests)),
+        entries: (record.entries > 0).then_some(record.entries),
         in_flight: in_flight.map(|of| of.count),
         in_flight_ns_min: in_flight.map(|of| of.shortest.0),
         in_flight_ns_max: in_flight.map(|of| of.longest.0),

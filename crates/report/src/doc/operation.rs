@@ -18,6 +18,9 @@ pub struct OpDoc {
     /// Number of requests that the `count` operations took. Absent if each took one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// Names that those operations listed, without `.` and `..`. Absent if they list none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
     /// Number of operations that had been sent and were not answered when the window closed.
     /// Absent, like the next two keys, if there were none, and in documents of releases that did
     /// not count them. No other number of `ops` contains these operations. A closed loop always

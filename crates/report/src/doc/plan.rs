@@ -33,6 +33,10 @@ pub struct PlanDoc {
     pub repeat: u32,
     /// Requests that each client keeps in flight.
     pub outstanding: u32,
+    /// Number of actions of each client, after which the load point ends. Absent if it ends by
+    /// the clock, and in a replay and a `fileio` test, which have numbers of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
     /// Operations per second, of all clients together or of each (`rate_scope`).
     /// Absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,11 +207,12 @@ impl PlanDoc {
         self.ramp == Some(Named::Known(Ramp::Linear))
     }
 
-    /// Returns whether load points end when all clients have replayed the recording.
+    /// Returns whether load points end when all clients have replayed the recording, or done
+    /// their number of actions.
     #[must_use]
     pub fn is_until_replayed(&self) -> bool {
         let replay = self.workload.replay.as_ref();
-        replay.is_some_and(|replay| replay.loops.is_some())
+        self.count.is_some() || replay.is_some_and(|replay| replay.loops.is_some())
     }
 }
 
@@ -225,6 +230,7 @@ impl From<&Plan> for PlanDoc {
             load_points: plan.work.load_points(),
             repeat: plan.work.repeat,
             outstanding: plan.only().outstanding,
+            count: plan.only().count,
             rate_per_s: rate.map(|(rate, _)| rate.per_second),
             rates_per_s: plan
                 .only()

@@ -35,6 +35,7 @@ fn of_kind(docs: &[&OpDoc]) -> OpDoc {
             let requests = doc.requests.unwrap_or(doc.count);
             requests.saturating_sub(doc.count)
         })),
+        entries: total(docs.iter().filter_map(|doc| doc.entries)),
         service: pool(docs.iter().map(|doc| &doc.hdr)),
         response: is_paced.then(|| pool(docs.iter().map(|doc| doc.response()))),
     };

@@ -19,6 +19,9 @@ const NUMBERS: [&str; 9] = [
     "count", "share", "Mbit/s", "mean", "p50", "p95", "p99", "max", "errors",
 ];
 
+/// Column of the names that operations listed.
+const ENTRIES: &str = "entries";
+
 /// Columns of what was in flight when the window closed.
 const IN_FLIGHT: [&str; 2] = ["in flight", "waited"];
 
@@ -61,10 +64,11 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
     }
     let differ = replayed.is_replay().then_some("differ");
     notes.extend(differ.map(|_| replayed::NOTE.to_owned()));
+    let ops = row.passes.iter().flat_map(|pass| pass.ops.values());
+    let lists = ops.filter_map(|op| op.entries).next().map(|_| ENTRIES);
     let waits = row.passes.iter().any(|pass| !waiting(pass).is_empty());
     let in_flight = if waits { &IN_FLIGHT[..] } else { &[] };
     notes.extend(waits.then(|| IN_FLIGHT_NOTE.to_owned()));
-    let numbers = NUMBERS.into_iter().chain(in_flight.iter().copied());
     let recorded = workload.replay.as_ref().map(|replay| &replay.recorded);
     let recorded = recorded.filter(|recorded| !recorded.is_empty());
     let of_capture = if recorded.is_some() {
@@ -73,9 +77,12 @@ pub fn operations(workload: &WorkloadDoc, curve: &Curve<'_>) -> Option<Table> {
         &[]
     };
     notes.extend(recorded.map(|_| RECORDED_NOTE.to_owned()));
+    let numbers = NUMBERS.into_iter().chain(lists);
+    let numbers = numbers.chain(in_flight.iter().copied());
     let numbers = numbers.chain(of_capture.iter().copied()).chain(differ);
     let cells = |name| {
         let mut cells = cells(row, name, all);
+        cells.extend(lists.map(|_| cell_of_entries(row, name)));
         if waits {
             cells.extend(cells_in_flight(row, name));
         }
@@ -133,6 +140,15 @@ fn cells_recorded(recorded: &BTreeMap<String, RecordedTimesDoc>, name: &str) -> 
         Cell::latency(of(|times| times.mean_ns)),
         Cell::latency(of(|times| times.p99_ns)),
     ]
+}
+
+fn cell_of_entries(row: &CurveRow<'_>, name: &str) -> Cell {
+    let ops = row.passes.iter().filter_map(|pass| pass.ops.get(name));
+    let entries: Vec<_> = ops.filter_map(|op| op.entries).collect();
+    match &entries[..] {
+        [] => Cell::from(""),
+        some => Cell::count(total(some.iter().copied())),
+    }
 }
 
 fn cells_in_flight(row: &CurveRow<'_>, name: &str) -> [Cell; 2] {

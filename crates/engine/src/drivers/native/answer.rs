@@ -84,7 +84,13 @@ fn answer<'a>(
         Command::Lock => ignore(LockResponse::decode(done.message())?),
         Command::QueryInfo => ignore(QueryInfoResponse::decode(done.message())?),
         Command::SetInfo => ignore(SetInfoResponse::decode(done.message())?),
-        Command::QueryDirectory => ignore(QueryDirectoryResponse::decode(done.message())?),
+        Command::QueryDirectory => {
+            let listed = QueryDirectoryResponse::decode(done.message())?;
+            if let Some(class) = place.and_then(|place| place.lists) {
+                let moved = listed.count_names(class)?;
+                return Ok(Answer { moved, ..bare });
+            }
+        }
         Command::ChangeNotify => ignore(ChangeNotifyResponse::decode(done.message())?),
         Command::Ioctl => {
             let moved = copied(&IoctlResponse::decode(done.message())?)?;

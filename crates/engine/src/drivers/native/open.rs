@@ -34,6 +34,7 @@ pub(super) async fn hold(
     check_dialect(actions, dialect, || session.share())?;
     check_leases(site.plan.sessions.caching, session)?;
     let mut held = ClientSession {
+        client,
         session: index,
         files: Box::default(),
         path: None,
@@ -58,7 +59,7 @@ pub(super) async fn hold(
 pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     let actions = site.mix.actions();
     let pattern = |action: &Action| match action {
-        Action::QueryDirectory { pattern, .. } => pattern.clone(),
+        Action::QueryDirectory { pattern, .. } | Action::List { pattern, .. } => pattern.clone(),
         _ => String::new(),
     };
     let patterns: Vec<_> = actions.iter().map(pattern).collect();

@@ -24,6 +24,7 @@ use super::open;
 use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::folder::Folder;
 use crate::drivers::links::Links;
 use crate::drivers::prepare;
 use crate::drivers::requests::create::{self, Name};
@@ -42,14 +43,16 @@ const INTERFACES_LEN: u32 = 64 * 1024;
 
 /// Encodes the operations of a mix.
 pub(crate) struct MixEncoder {
-    mix: Arc<Mix>,
+    pub(super) mix: Arc<Mix>,
     /// Search pattern of each action of the mix; empty if no action lists a
     /// directory.
-    patterns: Box<[WireName]>,
+    pub(super) patterns: Box<[WireName]>,
+    /// Paths by number.
+    pub(super) folder: Folder,
     /// Name of the share, for further tree connects.
     share: WireName,
     /// Size of each file in bytes.
-    file_size: u64,
+    pub(super) file_size: u64,
     unique: Unique,
 }
 
@@ -72,6 +75,7 @@ impl Encode for MixEncoder {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
+            folder: Folder::of(site)?,
             share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
             file_size: site.plan.only().workload.files.size,
             unique: Unique {
@@ -114,6 +118,7 @@ impl Encode for MixEncoder {
                 group.to(links, call, out).flush(file)
             }
             OpKind::LogOn => return group.log_on(links, call, out),
+            kind if kind.is_step() => group.step(call, group.to(links, call, out), data),
             _ => group.encode_rest(call, group.to(links, call, out)),
         }
         .map_err(|NoCredit| Busy::Credits)
@@ -145,9 +150,6 @@ impl GroupState<MixEncoder> {
     /// Encodes operations that carry no data of their own.
     fn encode_rest(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         match call.operation.kind {
-            OpKind::Read | OpKind::Write | OpKind::Flush | OpKind::FinalFlush | OpKind::LogOn => {
-                unreachable!("these were distinguished")
-            }
             OpKind::LogOff => self.log_off(to),
             OpKind::OplockBreak | OpKind::Reauthentication => {
                 unreachable!("no mix holds what servers ask for")
@@ -203,6 +205,8 @@ impl GroupState<MixEncoder> {
             OpKind::CreateReadClose | OpKind::CreateQueryClose | OpKind::CreateSetClose => {
                 self.frame(call, to)
             }
+            OpKind::Stat => self.stat(call, to),
+            OpKind::LookupMissing => self.open_step(call, to),
             OpKind::QueryPath
             | OpKind::FindFirst
             | OpKind::Unlink
@@ -210,6 +214,7 @@ impl GroupState<MixEncoder> {
             | OpKind::Mkdir
             | OpKind::Rmdir
             | OpKind::Deltree => unreachable!("no mix holds what replays alone have"),
+            other => unreachable!("{} was told apart, or is no request", other.name()),
         }
     }
 
@@ -362,10 +367,18 @@ impl GroupState<MixEncoder> {
 pub(super) fn is_afforded(call: &Call, connection: &Connection) -> bool {
     let moved = charge_for(call.operation.length);
     match call.operation.kind {
-        OpKind::Read | OpKind::Write => connection.affords(&[moved]),
+        OpKind::Read
+        | OpKind::Write
+        | OpKind::CopyInWrite
+        | OpKind::CopyOutRead
+        | OpKind::SaveWrite => connection.affords(&[moved]),
         OpKind::CreateReadClose => connection.affords(&[1, moved, 1]),
         OpKind::CreateQueryClose
         | OpKind::CreateSetClose
+        | OpKind::Stat
+        | OpKind::SaveBackup
+        | OpKind::SaveRename
+        | OpKind::SaveDelete
         | OpKind::QueryPath
         | OpKind::FindFirst
         | OpKind::Unlink

@@ -4,6 +4,7 @@ use smbench_model::files::FileSet;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::ioctl::copy_chunk::ResumeKey;
+use smbench_protocol::command::query_directory::DirectoryClass;
 use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
@@ -31,6 +32,8 @@ pub(crate) struct GroupState<E> {
 
 /// The session of a client and its open files.
 pub(crate) struct ClientSession {
+    /// Number of the client.
+    pub(super) client: u32,
     /// Session index, the same on every connection of the group.
     pub(super) session: SessionIndex,
     /// Open files, private or shared; empty if no action uses them.
@@ -58,6 +61,8 @@ pub(crate) struct SlotObjects {
     pub(super) due: u8,
     /// Whether an answer of this frame said that the session has expired.
     pub(super) expired: bool,
+    /// The information that its listing asks for.
+    pub(super) lists: Option<DirectoryClass>,
     /// A further session that is set up or being set up.
     pub(super) further: Option<Further>,
     /// Paths of its scratch names, in the order of

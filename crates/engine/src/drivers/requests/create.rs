@@ -65,10 +65,7 @@ pub(in crate::drivers) fn request<'a, N: ?Sized>(
             ..opened(opening, name)
         },
         Action::CreateReadClose => existing(name, access::FILE_READ_DATA),
-        Action::CreateQueryClose {
-            class: QueryClass::Security,
-        } => existing(name, access::READ_CONTROL),
-        Action::CreateQueryClose { .. } => existing(name, 0),
+        Action::CreateQueryClose { class } => of_stat(*class, name),
         Action::CreateSetClose { class } => existing(name, set_access(*class)),
         // The SET_INFO that follows deletes the file.
         Action::SetInfo {
@@ -80,6 +77,66 @@ pub(in crate::drivers) fn request<'a, N: ?Sized>(
         Action::SetInfo { class } => temporary(name, set_access(*class)),
         Action::CopyChunk => temporary(name, access::FILE_READ_DATA | access::FILE_WRITE_DATA),
         other => unreachable!("{other:?} creates nothing"),
+    }
+}
+
+/// What the CREATE of a step, or of a lookup, is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drivers) enum StepCreate {
+    /// A directory is listed.
+    Directory,
+    /// A name is looked up.
+    Lookup,
+    /// A new file is written.
+    New,
+    /// A file is read as a whole.
+    Whole,
+    /// A file is written, whether or not there is one.
+    Replaced,
+    /// A file gets another name.
+    Renamed,
+    /// A file is deleted.
+    Deletion,
+}
+
+/// Returns the CREATE of a step.
+pub(in crate::drivers) const fn of_step<N: ?Sized>(
+    purpose: StepCreate,
+    name: &N,
+) -> CreateRequest<'_, N> {
+    const WRITTEN: u32 =
+        access::FILE_WRITE_DATA | access::FILE_APPEND_DATA | access::FILE_WRITE_ATTRIBUTES;
+    let rights = match purpose {
+        StepCreate::Directory => access::FILE_LIST_DIRECTORY,
+        StepCreate::Lookup => 0,
+        StepCreate::New | StepCreate::Replaced => WRITTEN,
+        StepCreate::Whole => access::FILE_READ_DATA,
+        StepCreate::Renamed | StepCreate::Deletion => access::DELETE,
+    };
+    let mut request = existing(name, rights);
+    match purpose {
+        StepCreate::Directory => request.options = options::FILE_DIRECTORY_FILE,
+        StepCreate::Lookup => request.options = 0,
+        StepCreate::New => request.disposition = Disposition::Create,
+        StepCreate::Replaced => request.disposition = Disposition::OverwriteIf,
+        StepCreate::Whole => request.options |= options::FILE_SEQUENTIAL_ONLY,
+        StepCreate::Renamed => {}
+        StepCreate::Deletion => request.options |= options::FILE_DELETE_ON_CLOSE,
+    }
+    if matches!(purpose, StepCreate::New | StepCreate::Replaced) {
+        request.options |= options::FILE_SEQUENTIAL_ONLY;
+    }
+    request
+}
+
+/// Returns the CREATE of a look at the attributes of a file.
+pub(in crate::drivers) const fn of_stat<N: ?Sized>(
+    class: QueryClass,
+    name: &N,
+) -> CreateRequest<'_, N> {
+    match class {
+        QueryClass::Security => existing(name, access::READ_CONTROL),
+        _ => existing(name, 0),
     }
 }
 

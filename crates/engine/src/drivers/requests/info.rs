@@ -101,11 +101,24 @@ pub(in crate::drivers) fn list<'a>(
     negotiated: &Negotiated,
 ) -> QueryDirectoryRequest<'a> {
     QueryDirectoryRequest {
+        flags: query_directory_flags::RESTART_SCANS,
+        ..names(class, directory, pattern, negotiated.output_len(LISTING_LEN))
+    }
+}
+
+/// Returns a listing of the next names of a directory.
+pub(in crate::drivers) const fn names(
+    class: DirectoryClass,
+    directory: FileId,
+    pattern: &WireName,
+    output_length: u32,
+) -> QueryDirectoryRequest<'_> {
+    QueryDirectoryRequest {
         directory,
         class,
-        flags: query_directory_flags::RESTART_SCANS,
+        flags: 0,
         pattern,
-        output_length: negotiated.output_len(LISTING_LEN),
+        output_length,
     }
 }
 

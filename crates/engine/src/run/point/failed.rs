@@ -17,9 +17,11 @@ pub(super) fn failed(ops: &Tally) -> Option<String> {
     }
     let answered = ops.answered();
     let counted = format!("{errors} of {answered} operations failed");
-    let causes = ops.failures();
+    // A step that failed is counted with its operation.
+    let causes = ops.failures().iter();
+    let causes: Vec<_> = causes.filter(|((kind, _), _)| !kind.is_step()).collect();
     // Of causes that are equally frequent, the first is named.
-    let Some((&(kind, failure), &count)) = causes.iter().min_by_key(|(_, count)| Reverse(**count))
+    let Some(&(&(kind, failure), &count)) = causes.iter().min_by_key(|(_, count)| Reverse(**count))
     else {
         return Some(counted);
     };

@@ -9,7 +9,7 @@ use smbench_model::operations::fileio::Sequences;
 use smbench_model::operations::replay::Replays;
 use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
-use smbench_model::record::Origin;
+use smbench_model::record::{Origin, SplitSizes};
 
 use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
@@ -86,12 +86,14 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
     let is_cifs = site.endpoint.options.dialects.has_cifs();
     let is_logons = plan.only().workload.actions().contains(&Action::Session);
     let logons = is_logons.then(|| LogonConnect(site.endpoint.clone()));
+    let steps = plan.only().workload.has_steps();
+    let split = site.split.or(steps.then(SplitSizes::default));
     match plan.generator.driver {
         _ if let Some(connector) = logons => worker_maker(WorkerParts {
             connector,
             supplies: Indirect::new(supplies),
         }),
-        DriverKind::Native if let Some(sizes) = site.split => {
+        DriverKind::Native if let Some(sizes) = split => {
             if is_cifs {
                 worker_maker(WorkerParts {
                     connector: cifs::CifsConnect(site, T::CifsEncoder::new),

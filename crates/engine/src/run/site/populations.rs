@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smbench_model::action::Action;
 use smbench_model::contents::block::Salt;
 use smbench_model::plan::Plan;
 use smbench_model::record::{ServerFacts, SplitSizes, add_clause};
@@ -29,6 +30,18 @@ pub(super) struct PopulationShare {
     ready: u32,
 }
 
+impl PopulationShare {
+    /// Deletes what the clients of earlier load points copied to the share, so that each load
+    /// point begins with the same files.
+    async fn remove_copies(&mut self, cancel: &Cancel) -> Result<(), SessionError> {
+        if self.plan.only().workload.actions().contains(&Action::CopyIn) {
+            unless(cancel, self.workspace.remove_copies()).await
+        } else {
+            Ok(())
+        }
+    }
+}
+
 impl RunShare<'_> {
     /// Makes the files of this many clients ready; of several populations, those of all clients.
     pub(in crate::run) async fn prepare(
@@ -38,6 +51,7 @@ impl RunShare<'_> {
     ) -> Result<(), SessionError> {
         let is_only = self.populations.len() == 1;
         for share in &mut self.populations {
+            share.remove_copies(self.cancel).await?;
             let clients = if is_only {
                 clients
             } else {

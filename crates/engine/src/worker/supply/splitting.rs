@@ -1,16 +1,16 @@
-//! Operations of which some are larger than a request. They have a loop of their own, so that
-//! the others cost no instruction for it.
+//! Operations of which some are larger than a request, or take several that are measured as a
+//! whole too. They have a loop of their own, so that the others cost no instruction for it.
 
 use smbench_model::contents::verify::Ledger;
 use smbench_model::kind::OpKind;
 use smbench_model::operations::{Operation, RequestResult};
-use smbench_model::record::{Phase, SplitSizes};
+use smbench_model::record::{OperationFailure, Phase, SplitSizes};
 use smbench_protocol::NtStatus;
 
 use super::{Indirect, Supplies, Supply};
 use crate::drivers::driver::Answer;
 use crate::drivers::dropped::Dropped;
-use crate::worker::slot::{Judged, Slot};
+use crate::worker::slot::{Judged, Slot, WrongAnswer};
 
 /// The operations of all clients, with the sizes of requests.
 #[derive(Clone)]
@@ -74,10 +74,24 @@ impl Supply for SplitSupply {
     }
 
     fn judge(&self, slot: &Slot, answer: &Answer<'_>, ledger: Option<&mut Ledger>) -> Judged {
-        self.operations.judge(slot, answer, ledger)
+        match (slot.operation.kind, answer.status) {
+            (OpKind::LookupMissing, NtStatus::OBJECT_NAME_NOT_FOUND) => Ok(Ok(None)),
+            (OpKind::LookupMissing, NtStatus::SUCCESS) => {
+                let found = OperationFailure::Status(answer.status);
+                Ok(Err(WrongAnswer::Answer(found)))
+            }
+            _ => self.operations.judge(slot, answer, ledger),
+        }
     }
 
     fn after(&self, last: &Operation, went: RequestResult, status: NtStatus) -> Option<Operation> {
+        let went = match (last.kind, status) {
+            (
+                OpKind::ListFirst | OpKind::ListNext,
+                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE,
+            ) => RequestResult::Exhausted,
+            _ => went,
+        };
         self.operations.after(last, went, status)
     }
 

@@ -175,7 +175,13 @@ fn not_called(action: &Action) -> Option<String> {
         | Action::Session
         | Action::CreateReadClose
         | Action::CreateQueryClose { .. }
-        | Action::CreateSetClose { .. } => {
+        | Action::CreateSetClose { .. }
+        | Action::Stat { .. }
+        | Action::LookupMissing
+        | Action::List { .. }
+        | Action::CopyIn
+        | Action::CopyOut
+        | Action::SaveOffice => {
             return Some(format!("operation {}", action.name()));
         }
     };

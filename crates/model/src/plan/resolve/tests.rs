@@ -184,7 +184,8 @@ fn what_a_replay_cannot_have_is_refused() {
         resolve(&Profile::builtin("read-4k").unwrap(), &loops)
             .unwrap_err()
             .to_string(),
-        "loops: loops means nothing without something to replay: give that as well, or drop it"
+        "loops: loops means nothing without something to replay, or files to work through: give \
+         that as well, or drop it"
     );
     let two = Profile::parse("x.toml", "netbench = \"oplocks\"\nread_percent = 5").unwrap();
     assert_eq!(

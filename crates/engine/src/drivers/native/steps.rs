@@ -1,0 +1,145 @@
+//! Encodes the steps of operations of several requests, and lookups. Paths are made from
+//! numbers in memory that is used again.
+
+use smbench_model::action::{Action, SetClass};
+use smbench_model::files::ScratchName;
+use smbench_model::kind::OpKind;
+use smbench_protocol::FileId;
+use smbench_protocol::command::WireName;
+use smbench_protocol::command::create::CreateRequest;
+use smbench_protocol::connection::NoCredit;
+use smbench_protocol::credit::charge_for;
+use smbench_protocol::header::Command;
+
+use super::encode::To;
+use super::request::MixEncoder;
+use super::state::GroupState;
+use crate::drivers::driver::{Call, slot_of};
+use crate::drivers::requests::create::{self, StepCreate};
+use crate::drivers::requests::info;
+
+impl GroupState<MixEncoder> {
+    /// Encodes a step. `data` appends the data of a WRITE.
+    pub(super) fn step(
+        &mut self,
+        call: &Call,
+        to: To<'_>,
+        data: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), NoCredit> {
+        let operation = &call.operation;
+        let open = self.places[slot_of(call.slot)].open;
+        match operation.kind {
+            OpKind::CopyInWrite | OpKind::SaveWrite => to.write(open, operation, 0, data),
+            OpKind::CopyOutRead => to.read(open, operation, 0),
+            OpKind::ListFirst | OpKind::ListNext => self.list(call, to),
+            OpKind::SaveFlush => to.flush(open),
+            OpKind::CopyInTimes => {
+                let size = self.encoder.file_size;
+                to.set(&info::set(SetClass::Basic, open, size, None))
+            }
+            OpKind::ListClose | OpKind::CopyInClose | OpKind::CopyOutClose | OpKind::SaveClose => {
+                to.close(open)
+            }
+            OpKind::SaveBackup | OpKind::SaveRename | OpKind::SaveDelete => self.rename(call, to),
+            _ => self.open_step(call, to),
+        }
+    }
+
+    /// Encodes the CREATE of a step, or of a lookup.
+    pub(super) fn open_step(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let client = self.held[call.member].client;
+        let (number, folder) = (call.operation.file, &mut self.encoder.folder);
+        let place = self.places.get_mut(call.slot as usize);
+        let (name, create) = match call.operation.kind {
+            OpKind::ListOpen => (folder.directory(number), StepCreate::Directory),
+            OpKind::LookupMissing => (folder.missing(client, number), StepCreate::Lookup),
+            OpKind::CopyInCreate => (folder.copy(client, number), StepCreate::New),
+            OpKind::CopyOutOpen => (folder.file(client, number), StepCreate::Whole),
+            _ => match &place {
+                Some(place) => (
+                    &place.paths[ScratchName::Temporary as usize],
+                    StepCreate::Replaced,
+                ),
+                None => unreachable!("a save has scratch names"),
+            },
+        };
+        to.create(&create::of_step(create, name))?;
+        if let Some(place) = place {
+            place.asks_to_cache = false;
+        }
+        Ok(())
+    }
+
+    /// Encodes QUERY_DIRECTORY for the next names.
+    fn list(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let place = &mut self.places[call.slot as usize];
+        let Action::List { class, buffer, .. } = self.encoder.mix.action(&call.operation) else {
+            unreachable!("only a listing lists");
+        };
+        let pattern = &self.encoder.patterns[call.operation.action as usize];
+        let negotiated = to.connection.negotiated();
+        let listing = info::names(*class, place.open, pattern, negotiated.output_len(*buffer));
+        place.lists = Some(*class);
+        let charge = charge_for(listing.output_length);
+        let command = Command::QueryDirectory;
+        let (session, tag) = (to.session, to.tag);
+        to.connection
+            .request(session, command, charge, tag, to.out, |out| {
+                listing.encode(out);
+            })
+    }
+
+    /// Encodes a step of a save that is about a name, in one frame.
+    fn rename(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let place = &mut self.places[call.slot as usize];
+        let path = |name: ScratchName| &place.paths[name as usize];
+        let [temporary, document, backup] = [
+            ScratchName::Temporary,
+            ScratchName::KeptFile,
+            ScratchName::Renamed,
+        ]
+        .map(path);
+        let due = match call.operation.kind {
+            OpKind::SaveBackup => to.rename(document, backup)?,
+            OpKind::SaveRename => to.rename(temporary, document)?,
+            _ => {
+                to.frame(&create::of_step(StepCreate::Deletion, backup), |chain| chain)?;
+                2
+            }
+        };
+        place.due = due;
+        place.asks_to_cache = false;
+        Ok(())
+    }
+
+    /// Encodes a look at the attributes of a file, in one frame.
+    pub(super) fn stat(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        let Action::Stat { class } = *self.encoder.mix.action(&call.operation) else {
+            unreachable!("only a stat looks at attributes");
+        };
+        let (tag, client) = (to.tag, self.held[call.member].client);
+        let query = info::query(class, FileId::RELATED, to.connection.negotiated());
+        let name = self.encoder.folder.file(client, call.operation.file);
+        to.frame(&create::of_stat(class, name), |chain| {
+            chain.request(Command::QueryInfo, 1, tag, |out| query.encode(out))
+        })?;
+        let place = &mut self.places[tag as usize];
+        place.due = super::request::FRAME_REQUESTS;
+        place.asks_to_cache = false;
+        Ok(())
+    }
+}
+
+impl To<'_> {
+    /// Sends CREATE of a name, SET_INFO that renames it and takes the place of another, and
+    /// CLOSE. Returns the number of answers.
+    fn rename(self, from: &WireName, other: &WireName) -> Result<u8, NoCredit> {
+        let create: CreateRequest<'_, _> = create::of_step(StepCreate::Renamed, from);
+        let set = info::set(SetClass::Rename, FileId::RELATED, 0, Some(other));
+        let tag = self.tag;
+        self.frame(&create, |chain| {
+            chain.request(Command::SetInfo, 1, tag, |out| set.encode(out))
+        })?;
+        Ok(3)
+    }
+}

@@ -1,0 +1,46 @@
+//! Jobs: load points that ended when each client had done its number of actions.
+
+use crate::doc::{LoadPointDoc, OpDoc, RunDoc, is_asked_for};
+use crate::table::{Cell, Column, Table};
+use crate::units::{self, plain};
+
+/// Returns how long each job took, and its rates; `None` if load points ended by the clock.
+#[must_use]
+pub fn jobs(doc: &RunDoc) -> Option<Table> {
+    doc.plan.count?;
+    let ops = || doc.load_points.iter().flat_map(|point| point.ops.values());
+    let lists = ops().any(|op| op.entries.is_some());
+    let carries = ops().any(|op| op.bytes > 0);
+    let mut columns = vec![
+        Column::number("clients"),
+        Column::text("op"),
+        Column::number("count"),
+        Column::number("seconds"),
+        Column::number("per second"),
+    ];
+    columns.extend(lists.then(|| Column::number("entries/s")));
+    columns.extend(carries.then(|| Column::number("MB/s")));
+    let row = |point: &LoadPointDoc, name: &str, op: &OpDoc| {
+        let per_s = |amount: u64| (point.window_s > 0.0).then(|| amount as f64 / point.window_s);
+        let mark = if point.valid { "" } else { "! " };
+        let rate = |amount: u64| Cell::of(per_s(amount), units::rate).marked(mark);
+        let megabytes = per_s(op.bytes).map(|bytes| bytes / 1e6);
+        let mut cells = vec![
+            Cell::load("", point.load()),
+            Cell::from(plain(name)),
+            Cell::count(op.count),
+            Cell::number(point.window_s, format!("{:.3}", point.window_s)),
+            rate(op.count),
+        ];
+        cells.extend(lists.then(|| rate(op.entries.unwrap_or(0))));
+        cells.extend(carries.then(|| Cell::of(megabytes, units::throughput).marked(mark)));
+        cells
+    };
+    let points = doc.load_points.iter();
+    let rows = points.flat_map(|point| {
+        let ops = point.ops.iter().filter(|(name, _)| is_asked_for(name));
+        ops.map(move |(name, op)| row(point, name, op))
+    });
+    let title = "each client's work from beginning to end";
+    Some(Table::of(title, columns, rows.collect()))
+}
