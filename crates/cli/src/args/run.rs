@@ -170,8 +170,8 @@ pub(crate) struct WorkloadArgs {
     /// How many times as fast as recorded, with --timing recorded [default: the profile's, else 1]
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = parse_speed)]
     pub(crate) speed: Option<f64>,
-    /// How often each client replays the file, all of it measured [default: the profile's, else until
-    /// the measured time is over]
+    /// How often each client replays the file or works through its files, all of it measured
+    /// [default: the profile's, else until the measured time is over]
     #[arg(long, value_name = "NUMBER", hide_short_help = true, value_parser = whole::<u32>())]
     pub(crate) loops: Option<u32>,
     /// Skip and count lines of a loadfile that cannot be replayed: an unknown verb, level or status,

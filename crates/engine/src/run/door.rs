@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smbench_model::operations::{Mix, Streams};
 use smbench_model::plan::Plan;
-use smbench_model::record::{Origin, ServerFacts};
+use smbench_model::record::{Origin, ServerFacts, SplitSizes};
 
 use super::context::{MakeWorkers, worker_maker};
 use super::course::Course;
@@ -14,7 +14,7 @@ use super::site::ShareOperations;
 use crate::drivers::driver::Connector;
 use crate::drivers::untrusted::UntrustedConnector;
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::Operations;
+use crate::worker::supply::{OperationSource, Operations};
 
 /// A plan to run, with load points, operations or a target of your own.
 pub struct PlannedRun<'a> {
@@ -107,13 +107,22 @@ impl<'a> PlannedRun<'a> {
                 connector,
                 limit: plan.limits.setup,
             };
+            let make_workers = if plan.only().workload.has_steps() {
+                let supplies = supplies.split(SplitSizes::default());
+                worker_maker(WorkerParts {
+                    connector,
+                    supplies,
+                })
+            } else {
+                worker_maker(WorkerParts {
+                    connector,
+                    supplies,
+                })
+            };
             TargetOperations {
                 mix,
                 origin,
-                make_workers: worker_maker(WorkerParts {
-                    connector,
-                    supplies,
-                }),
+                make_workers,
             }
         };
         Self {

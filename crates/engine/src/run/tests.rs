@@ -84,6 +84,14 @@ const BURSTS: &str = "[[pattern]]\nsize = \"4KiB\"\nweight = 50\nreads = 60\nran
     delay = \"1ms\"\nburst = 20\n[[pattern]]\nsize = \"512\"\nweight = 50\nreads = 100\n\
     random = 0\nreply = \"1KiB\"\n";
 
+/// Operations of several steps, without new files, which would fill the server.
+const FOLDERS: &str = "[files]\ncount = 20\nsize = \"4KiB\"\n\
+    [[operations]]\nop = \"list\"\nweight = 10\n\
+    [[operations]]\nop = \"stat\"\nweight = 30\n\
+    [[operations]]\nop = \"lookup_missing\"\nweight = 20\n\
+    [[operations]]\nop = \"copy_out\"\nweight = 20\n\
+    [[operations]]\nop = \"save_office\"\nweight = 20\n";
+
 /// Some clients read, the others write.
 const DIVIDED: &str = "read_percent = 50\nsplit = \"clients\"\n[[sizes]]\nsize = \"4KiB\"\n\
     weight = 60\n[[sizes]]\nsize = \"16KiB\"\nweight = 40\n";
@@ -158,6 +166,7 @@ fn nothing_between_submitting_and_completing_takes_memory() {
     let rate: Rate = "2000".parse().unwrap();
     let named = |name| profile::load(name).unwrap();
     let bursts = || Profile::parse("bursts", BURSTS).unwrap();
+    let folders = || Profile::parse("folders", FOLDERS).unwrap();
     for (profile, outstanding, rate) in [
         (named("read-4k"), 1, None),
         (named("read-4k"), 16, None),
@@ -170,6 +179,8 @@ fn nothing_between_submitting_and_completing_takes_memory() {
         (named("metadata"), 16, Some(rate)),
         (bursts(), 1, None),
         (bursts(), 16, None),
+        (folders(), 1, None),
+        (folders(), 16, None),
     ] {
         let options = RunOptions {
             work: WorkSpec {

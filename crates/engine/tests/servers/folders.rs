@@ -243,7 +243,7 @@ fn copies_have_their_size_and_time_and_each_load_point_begins_without_them() {
                 weight = 100\n";
     let server = target(&samba.url(), samba.password());
     let plan = plan_of(text, &once("1,3"), server);
-    let mut files = Files::of(samba.data_dir());
+    let mut files = Files::of(&samba.data_dir());
     let record = run(&plan, &mut files);
     for (point, seen) in record.load_points.iter().zip(&files.seen) {
         let copies = u64::from(point.clients) * 150;
@@ -265,7 +265,7 @@ fn a_save_leaves_the_new_document_and_nothing_else() {
     };
     let text = "[files]\nsize = \"100KiB\"\n[[operations]]\nop = \"save_office\"\nweight = 100\n";
     let server = target(&samba.url(), samba.password());
-    let mut files = Files::of(samba.data_dir());
+    let mut files = Files::of(&samba.data_dir());
     let record = run(&plan_of(text, &options("2"), server), &mut files);
     let ops = &record.load_points[0].ops;
     assert!(ops.whole(OpKind::SaveOffice).count > 0);

@@ -47,3 +47,90 @@ const fn next(last: OpKind, went: RequestResult) -> Option<OpKind> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+    use crate::action::{Action, WeightedAction};
+    use crate::files::{FileSet, Scope};
+    use crate::workload::{Requests, Workload};
+
+    /// Returns the steps of an action with files of this size. `fails` is the step that fails,
+    /// if there is one. A listing has three answers with names.
+    fn steps(action: &Action, size: u64, fails: Option<OpKind>) -> Vec<OpKind> {
+        let mix = Mix::new(&Workload {
+            sizes: Vec::new(),
+            requests: Requests::Mix(vec![WeightedAction {
+                action: action.clone(),
+                weight: 100.0,
+            }]),
+            access: Access::Random,
+            files: FileSet {
+                scope: Scope::Private,
+                count: 1,
+                size,
+            },
+        });
+        let mut steps = Vec::new();
+        let mut next = mix.operation(action.first(), 0, 0, 0);
+        while let Some(operation) = next {
+            let carries = operation.kind.transfers().map_or(0, |_| size as u32);
+            assert_eq!(operation.length, carries);
+            steps.push(operation.kind);
+            let went = match operation.kind {
+                kind if fails == Some(kind) => RequestResult::Wrong,
+                OpKind::ListNext if steps.len() > 3 => RequestResult::Exhausted,
+                _ => RequestResult::Well,
+            };
+            next = mix.after(&operation, went);
+        }
+        steps
+    }
+
+    #[test]
+    fn steps_follow_one_another_and_what_is_open_is_closed() {
+        let list = Action::List {
+            class: smbench_protocol::command::query_directory::DirectoryClass::Names,
+            pattern: "*".to_owned(),
+            buffer: 65_536,
+        };
+        let next = OpKind::ListNext;
+        let listed = [
+            OpKind::ListOpen,
+            OpKind::ListFirst,
+            next,
+            next,
+            OpKind::ListClose,
+        ];
+        assert_eq!(steps(&list, 1, None), listed);
+        assert_eq!(steps(&list, 1, Some(OpKind::ListOpen)), listed[..1]);
+        let first = [listed[0], listed[1], listed[4]];
+        assert_eq!(steps(&list, 1, Some(OpKind::ListFirst)), first);
+        for action in [Action::CopyIn, Action::CopyOut, Action::SaveOffice] {
+            let kinds = action.kinds();
+            assert_eq!(steps(&action, 4096, None), kinds);
+            assert_eq!(steps(&action, 4096, Some(kinds[0])), kinds[..1]);
+        }
+    }
+
+    #[test]
+    fn a_file_without_bytes_is_not_carried() {
+        let made = [OpKind::CopyInCreate, OpKind::CopyInTimes, OpKind::CopyInClose];
+        assert_eq!(steps(&Action::CopyIn, 0, None), made);
+        let read = [OpKind::CopyOutOpen, OpKind::CopyOutClose];
+        assert_eq!(steps(&Action::CopyOut, 0, None), read);
+    }
+
+    #[test]
+    fn a_save_that_fails_early_changes_no_names_and_later_brings_the_document_back() {
+        let save = Action::SaveOffice;
+        let all = save.kinds();
+        let unwritten = [OpKind::SaveCreate, OpKind::SaveWrite, OpKind::SaveClose];
+        assert_eq!(steps(&save, 1, Some(OpKind::SaveWrite)), unwritten);
+        assert_eq!(steps(&save, 1, Some(OpKind::SaveClose)), all[..4]);
+        for name in [OpKind::SaveBackup, OpKind::SaveRename] {
+            assert_eq!(steps(&save, 1, Some(name)), all);
+        }
+    }
+}

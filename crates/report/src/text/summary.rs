@@ -8,6 +8,7 @@ use smbench_model::setting::SERVER_METRICS;
 use super::cautions::brief_cautions;
 use super::cpu::busy_percent;
 use super::header::{flushes, names, outcome, session, split, writes};
+use super::jobs;
 use super::machines;
 use super::points::{load_points_in_brief, overall, peak_words, setup_words};
 use super::rate::{missed_rate, rate_remarks};
@@ -92,6 +93,10 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
     } else {
         all.extend(table(doc, &curve));
         all.push(Passage::blank());
+        if let Some(jobs) = jobs(doc) {
+            all.push(Passage::new(Tone::Plain, jobs.to_text()));
+            all.push(Passage::blank());
+        }
     }
     all.extend(verdict(doc));
     all
@@ -112,6 +117,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.push(Block::Table(probes(find)));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
+        blocks.extend(jobs(doc).map(Block::Table));
     }
     blocks.push(facts(verdict_facts(doc)));
     let lines = footnotes(&curve) + &remarks_with("", doc);

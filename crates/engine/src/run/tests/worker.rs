@@ -14,7 +14,7 @@ use smbench_model::Nanos;
 use smbench_model::load::SetupFailures;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
-use smbench_model::record::{Recorder, SeriesDetail, Tally};
+use smbench_model::record::{Recorder, SeriesDetail, SplitSizes, Tally};
 use tokio::runtime::LocalRuntime;
 
 use crate::drivers::cifs::{self, CifsEncode};
@@ -110,6 +110,11 @@ pub(super) fn allocations_with<T: OperationSource>(
         allocations_of(plan, mix, |site| WorkerParts {
             connector: cifs::CifsConnect(site, T::CifsEncoder::new),
             supplies: Indirect::new(supplies),
+        })
+    } else if plan.only().workload.has_steps() {
+        allocations_of(plan, mix, |site| WorkerParts {
+            connector: native::NativeConnect(site, T::Encoder::new),
+            supplies: supplies.split(SplitSizes::default()),
         })
     } else {
         allocations_of(plan, mix, |site| WorkerParts {
