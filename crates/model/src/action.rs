@@ -8,6 +8,7 @@ mod class;
 mod dialect;
 mod opening;
 mod table;
+mod uses;
 
 use std::collections::BTreeMap;
 
@@ -336,68 +337,6 @@ impl Action {
             Self::CopyIn | Self::LookupMissing => Range::NewFile,
             Self::List { .. } => Range::Directory,
             _ => Range::None,
-        }
-    }
-
-    /// Whether the action works on a file that the client holds open.
-    #[must_use]
-    pub const fn holds_file(&self) -> bool {
-        match self {
-            Self::Read { .. }
-            | Self::Write { .. }
-            | Self::Flush
-            | Self::WriteFlush
-            | Self::FinalFlush
-            | Self::Lock { .. }
-            | Self::QueryInfo { .. }
-            | Self::CopyChunk => true,
-            Self::SetInfo { class } => !class.is_chain(),
-            _ => false,
-        }
-    }
-
-    /// Whether the action opens one of the client's files by name.
-    #[must_use]
-    pub const fn opens_file(&self) -> bool {
-        match self {
-            Self::Create(opening) => matches!(opening.subject, CreateSubject::WorkFile),
-            Self::CreateReadClose | Self::CreateQueryClose { .. } | Self::CreateSetClose { .. } => {
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the action works on the run's directory, which the client then holds
-    /// open.
-    #[must_use]
-    pub const fn holds_directory(&self) -> bool {
-        matches!(
-            self,
-            Self::QueryDirectory { .. } | Self::ChangeNotify { .. }
-        )
-    }
-
-    /// Whether the action works on files that must exist, or lists them.
-    #[must_use]
-    pub const fn uses_files(&self) -> bool {
-        self.holds_file()
-            || self.opens_file()
-            || self.holds_directory()
-            || matches!(
-                self,
-                Self::Stat { .. } | Self::CopyOut | Self::List { .. } | Self::LookupMissing
-            )
-    }
-
-    /// Whether the action makes or opens scratch names of its slot.
-    #[must_use]
-    pub const fn uses_scratch(&self) -> bool {
-        match self {
-            Self::Create(opening) => !matches!(opening.subject, CreateSubject::WorkFile),
-            Self::SetInfo { class } => class.is_chain(),
-            Self::CopyChunk | Self::SaveOffice => true,
-            _ => false,
         }
     }
 }

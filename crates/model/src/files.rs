@@ -243,7 +243,9 @@ impl FileSet {
     /// Whether [`FileSet::append_copy_name`] makes names like this one.
     #[must_use]
     pub fn is_copy_name(name: &str) -> bool {
-        let digits = name.strip_suffix(".dat").and_then(|stem| stem.split_once("-f1"));
+        let digits = name
+            .strip_suffix(".dat")
+            .and_then(|stem| stem.split_once("-f1"));
         Self::is_work_file_name(name) && digits.is_some_and(|(_, copy)| copy.len() == 10)
     }
 

@@ -167,6 +167,17 @@ impl Plan {
         self.bytes_of(clients.end) - self.bytes_of(clients.start)
     }
 
+    /// Returns the bytes that the clients of the only population copy to the share at the
+    /// largest load point, as far as their number of actions tells.
+    #[must_use]
+    pub fn bytes_copied(&self) -> u64 {
+        let population = self.only();
+        let copies = population.workload.actions().contains(&Action::CopyIn);
+        let count = population.count.filter(|_| copies).unwrap_or(0);
+        let per_client = count.saturating_mul(population.workload.files.size);
+        per_client.saturating_mul(u64::from(self.max_clients()))
+    }
+
     /// Returns the clients whose files this process makes, at a load point of `clients`
     /// clients. Of the hosts of one run, the first makes all files. A part that is a run of
     /// its own has shared files of its own.

@@ -261,9 +261,9 @@ impl Work {
         for clients in &mut clients {
             *clients = clients.saturating_mul(per_copy);
         }
-        let per_loop = workload.actions_per_loop();
         let population = Population {
             name: None,
+            count: written.loops.and_then(|loops| workload.actions_of(loops)),
             clients,
             outstanding: written.outstanding.unwrap_or(in_flight),
             workload,
@@ -271,9 +271,6 @@ impl Work {
             rates,
             ramp: written.ramp.unwrap_or_default(),
             verify: written.verify.unwrap_or_default(),
-            count: written
-                .loops
-                .and_then(|loops| Some(per_loop? * u64::from(loops))),
         };
         Self {
             profile,

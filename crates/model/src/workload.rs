@@ -206,7 +206,9 @@ impl Workload {
         let sizes = self.sizes.iter().map(|size| size.size);
         let of_files = [Direction::Read, Direction::Write].map(|to| self.whole_file(to));
         let of_files = of_files.into_iter().flatten();
-        sizes.chain(of_lines.filter(|&size| size > 0)).chain(of_files)
+        sizes
+            .chain(of_lines.filter(|&size| size > 0))
+            .chain(of_files)
     }
 
     /// Returns the bytes of a file, if actions carry whole files in this direction.
@@ -235,20 +237,20 @@ impl Workload {
         sizes.chain(of_lines).chain(self.whole_file(direction))
     }
 
-    /// Returns the actions of each client that work through its files once; `None` where that
-    /// has no meaning, because not every action works on a file as a whole. A listing works
-    /// through a directory.
+    /// Returns the actions of each client that work through its files so often; `None` where
+    /// that has no meaning, because not every action works on a file as a whole. A listing
+    /// works through a directory.
     #[must_use]
-    pub fn actions_per_loop(&self) -> Option<u64> {
+    pub fn actions_of(&self, loops: u32) -> Option<u64> {
         let Requests::Mix(_) = &self.requests else {
             return None;
         };
         let ranges: Vec<_> = self.actions().iter().map(Action::range).collect();
         let are_all = |is: fn(&Range) -> bool| ranges.iter().all(is);
         if are_all(|range| *range == Range::Directory) {
-            Some(1)
+            Some(loops.into())
         } else if are_all(|range| matches!(range, Range::WholeFile | Range::NewFile)) {
-            Some(self.files.count.into())
+            Some(u64::from(self.files.count) * u64::from(loops))
         } else {
             None
         }

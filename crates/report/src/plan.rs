@@ -12,7 +12,7 @@ use smbench_model::contents::Verify;
 use smbench_model::files::Scope;
 use smbench_model::load::{RateScope, Spacing};
 
-use crate::doc::{ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc};
+use crate::doc::{ArrivalsDoc, DriverDoc, FindKind, LoopDoc, Named, PlanDoc, WorkloadDoc};
 use crate::units::{self, bytes, counted, plain, seconds};
 
 /// Working set below which the data fits in the memory of any file server.
@@ -212,6 +212,9 @@ fn data(plan: &PlanDoc) -> String {
     let on_share = bytes(plan.bytes_on_share);
     match (workload.replay.is_some(), plan.bytes_on_share) {
         (true, 0) => "files that the replay makes".to_owned(),
+        (false, 0) if let Some(makes) = made(workload) => {
+            format!("{makes} of {}", bytes(workload.file_bytes))
+        }
         (false, 0) => "no files on the share".to_owned(),
         (true, _) => format!(
             "{files} per client at first, {on_share} on the share{hint}, and files that the \
@@ -231,6 +234,16 @@ fn data(plan: &PlanDoc) -> String {
             let size = bytes(workload.file_bytes);
             format!("{files} of {size} {scope}, {on_share} on the share{hint}")
         }
+    }
+}
+
+/// Names the files that the operations of a mix make and remove themselves.
+fn made(workload: &WorkloadDoc) -> Option<&'static str> {
+    let has = |name: &str| workload.operations.iter().any(|entry| entry.op == name);
+    match (has("copy_in"), has("save_office")) {
+        (true, _) => Some("files that clients copy to the share, each"),
+        (false, true) => Some("documents that clients save, each"),
+        (false, false) => None,
     }
 }
 

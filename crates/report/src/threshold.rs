@@ -180,7 +180,7 @@ impl Threshold {
         let kinds = workload.kinds();
         let is_there = |name: &str| match OpKind::ALL.into_iter().find(|kind| kind.name() == name) {
             None => false,
-            Some(kind) if !kind.is_asked_for() => true,
+            Some(kind) if !kind.is_asked_for() && !kind.is_step() => true,
             Some(kind) => {
                 let is_flush = kind == OpKind::Flush && workload.flush_every_writes().is_some();
                 kinds.contains(&kind) || is_flush

@@ -11,14 +11,14 @@ use super::site::Site;
 use crate::smb::session::SessionError;
 
 /// Makes paths, one at a time. It allocates nothing after the first ones.
-pub(super) struct Folder {
+pub(super) struct NumberedPaths {
     root: String,
     files: FileSet,
     path: String,
     name: WireName,
 }
 
-impl Folder {
+impl NumberedPaths {
     /// Makes the paths of a run.
     pub(super) fn of(site: &Site) -> Result<Self, SessionError> {
         let mut new = Self {

@@ -231,7 +231,8 @@ async fn connect(
     if prepared_files(plan).is_none() && !has_tree {
         let needed = if whole.work.populations.len() == 1 {
             let clients = plan.clients_with_files(clients);
-            plan.bytes_of(clients.end) - plan.bytes_of(clients.start)
+            let made = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
+            made.saturating_add(plan.bytes_copied())
         } else {
             let bytes = whole.alone().map(|plan| plan.bytes_on_share());
             bytes.fold(0, u64::saturating_add)

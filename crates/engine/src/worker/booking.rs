@@ -284,7 +284,9 @@ impl<S: Supply> Clients<S> {
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
             let failure = record(member, slot, answer, (now, in_window), recorder)?;
-            if S::splits() && let Some(failure) = failure {
+            if S::splits()
+                && let Some(failure) = failure
+            {
                 self.wholes[answer.slot as usize].fail(failure);
             }
         }

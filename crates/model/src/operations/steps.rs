@@ -116,7 +116,11 @@ mod tests {
 
     #[test]
     fn a_file_without_bytes_is_not_carried() {
-        let made = [OpKind::CopyInCreate, OpKind::CopyInTimes, OpKind::CopyInClose];
+        let made = [
+            OpKind::CopyInCreate,
+            OpKind::CopyInTimes,
+            OpKind::CopyInClose,
+        ];
         assert_eq!(steps(&Action::CopyIn, 0, None), made);
         let read = [OpKind::CopyOutOpen, OpKind::CopyOutClose];
         assert_eq!(steps(&Action::CopyOut, 0, None), read);

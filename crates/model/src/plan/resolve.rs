@@ -172,7 +172,7 @@ impl PlanSources<'_> {
         let workload = self.other_workload(merged)?;
         match merged.loops {
             Some(0) => Err(self.in_option("loops", Problem::LoopsZero)),
-            Some(_) if workload.actions_per_loop().is_none() => {
+            Some(loops) if workload.actions_of(loops).is_none() => {
                 let what = "something to replay, or files to work through";
                 Err(self.in_option("loops", Problem::Without("loops", what)))
             }

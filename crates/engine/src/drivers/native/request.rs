@@ -24,7 +24,7 @@ use super::open;
 use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::folder::Folder;
+use crate::drivers::folder::NumberedPaths;
 use crate::drivers::links::Links;
 use crate::drivers::prepare;
 use crate::drivers::requests::create::{self, Name};
@@ -48,7 +48,7 @@ pub(crate) struct MixEncoder {
     /// directory.
     pub(super) patterns: Box<[WireName]>,
     /// Paths by number.
-    pub(super) folder: Folder,
+    pub(super) folder: NumberedPaths,
     /// Name of the share, for further tree connects.
     share: WireName,
     /// Size of each file in bytes.
@@ -75,7 +75,7 @@ impl Encode for MixEncoder {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
-            folder: Folder::of(site)?,
+            folder: NumberedPaths::of(site)?,
             share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
             file_size: site.plan.only().workload.files.size,
             unique: Unique {

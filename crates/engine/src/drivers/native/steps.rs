@@ -103,7 +103,9 @@ impl GroupState<MixEncoder> {
             OpKind::SaveBackup => to.rename(document, backup)?,
             OpKind::SaveRename => to.rename(temporary, document)?,
             _ => {
-                to.frame(&create::of_step(StepCreate::Deletion, backup), |chain| chain)?;
+                to.frame(&create::of_step(StepCreate::Deletion, backup), |chain| {
+                    chain
+                })?;
                 2
             }
         };

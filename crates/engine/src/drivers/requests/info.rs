@@ -102,7 +102,12 @@ pub(in crate::drivers) fn list<'a>(
 ) -> QueryDirectoryRequest<'a> {
     QueryDirectoryRequest {
         flags: query_directory_flags::RESTART_SCANS,
-        ..names(class, directory, pattern, negotiated.output_len(LISTING_LEN))
+        ..names(
+            class,
+            directory,
+            pattern,
+            negotiated.output_len(LISTING_LEN),
+        )
     }
 }
 

@@ -34,7 +34,13 @@ impl PopulationShare {
     /// Deletes what the clients of earlier load points copied to the share, so that each load
     /// point begins with the same files.
     async fn remove_copies(&mut self, cancel: &Cancel) -> Result<(), SessionError> {
-        if self.plan.only().workload.actions().contains(&Action::CopyIn) {
+        if self
+            .plan
+            .only()
+            .workload
+            .actions()
+            .contains(&Action::CopyIn)
+        {
             unless(cancel, self.workspace.remove_copies()).await
         } else {
             Ok(())
