@@ -72,14 +72,16 @@ mod tests {
                 size,
             },
         });
-        let mut steps = Vec::new();
+        let (mut steps, mut has_failed) = (Vec::new(), false);
         let mut next = mix.operation(action.first(), 0, 0, 0);
         while let Some(operation) = next {
             let carries = operation.kind.transfers().map_or(0, |_| size as u32);
             assert_eq!(operation.length, carries);
             steps.push(operation.kind);
+            // The loop keeps in mind that a step has failed.
+            has_failed |= fails == Some(operation.kind);
             let went = match operation.kind {
-                kind if fails == Some(kind) => RequestResult::Wrong,
+                _ if has_failed => RequestResult::Wrong,
                 OpKind::ListNext if steps.len() > 3 => RequestResult::Exhausted,
                 _ => RequestResult::Well,
             };

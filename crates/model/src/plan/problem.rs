@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::access::PATTERN_LINES_MAX;
 use crate::bounds::{
     FILES_MAX, HELD_FILES_MAX, OPERATION_BYTES_MAX, OPERATIONS_MAX, REQUEST_BYTES_MAX, SIZES_MAX,
-    SPEED_MAX,
-    VERIFY_MEMORY_MAX,
+    SPEED_MAX, VERIFY_MEMORY_MAX,
 };
 use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
