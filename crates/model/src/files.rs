@@ -1,6 +1,6 @@
 //! The files of a run: their number, sizes and names.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::sync::Arc;
 

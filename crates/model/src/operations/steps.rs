@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::access::Access;
     use crate::action::{Action, WeightedAction};
-    use crate::files::{FileSet, Scope};
+    use crate::files::{FileSet, Layout, Scope};
     use crate::workload::{Requests, Workload};
 
     /// Returns the steps of an action with files of this size. `fails` is the step that fails,
@@ -70,6 +70,7 @@ mod tests {
                 scope: Scope::Private,
                 count: 1,
                 size,
+                layout: Layout::Flat,
             },
         });
         let (mut steps, mut has_failed) = (Vec::new(), false);

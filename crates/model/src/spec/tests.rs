@@ -101,6 +101,7 @@ fn a_full_profile_is_read() {
                 think_time: Some(Duration::from_millis(10)),
                 think_distribution: Some(Spacing::Fixed),
                 timing: Some(Timing::Recorded),
+                speed: Some(2.0),
                 loops: Some(5),
                 ramp: Some(Ramp::Linear),
                 duration: Some(Duration::from_secs(3)),

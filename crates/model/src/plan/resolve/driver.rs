@@ -354,6 +354,7 @@ mod tests {
             Step::SetFile {
                 handle,
                 level: InfoLevel::of_class(13),
+                size: 0,
             },
             Step::Sleep(Duration::from_millis(1)),
             Step::Close(handle),
