@@ -21,8 +21,10 @@ use smbench_protocol::command::FileTime;
 use smbench_protocol::directory::Entry;
 
 use super::recorded::is_marker;
-use crate::smb::calls::LISTING_NAMES_MAX;
 use crate::smb::share::names::{MANIFEST, MARKER, own_name};
+
+/// Number of files whose names are kept. More are judged by their contents.
+const SEEN_MAX: usize = 100_000;
 
 /// Whether smbench made a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl RemovedNames {
         if entry.name == MARKER {
             self.since = Some(self.since.map_or(created, |since| since.min(created)));
         }
-        if self.files.len() < LISTING_NAMES_MAX {
+        if self.files.len() < SEEN_MAX {
             self.files.insert(SeenFile {
                 name: entry.name.clone(),
                 bytes: entry.end_of_file,
@@ -94,7 +96,7 @@ impl RemovedNames {
     pub(in crate::smb::share) fn recorded(&mut self, entry: &Entry) {
         self.has_replay = true;
         self.file(entry);
-        if !entry.is_directory && self.recorded.len() < LISTING_NAMES_MAX {
+        if !entry.is_directory && self.recorded.len() < SEEN_MAX {
             self.recorded.insert(entry.name.clone());
         }
     }
