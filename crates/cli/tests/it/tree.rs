@@ -180,7 +180,7 @@ fn runs_use_a_prepared_tree_or_make_their_own() {
         place.run(&url, samba.password(), &args).succeeded();
         let doc = place.document();
         let of = &doc["load_points"][0]["ops"]["create_query_close"];
-        assert!(of["count"].as_u64().unwrap() > 100, "{of}");
+        assert!(of["count"].as_u64().unwrap() > 0, "{of}");
         assert_eq!(of["errors"].as_u64().unwrap_or(0), 0, "{of}");
         fs::remove_dir_all(place.path("results")).unwrap();
     };
