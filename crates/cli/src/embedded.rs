@@ -5,10 +5,12 @@
 //! server's standard input is a pipe that only this process holds, and the server
 //! ends when the pipe closes.
 
-use std::io::{BufRead as _, BufReader};
+use std::env;
+use std::io::{self, BufRead as _, BufReader};
 use std::iter;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -65,7 +67,7 @@ impl Helper {
     /// lines that it writes within [`START_LIMIT`].
     fn start(args: &[&str]) -> Result<(Self, impl Iterator<Item = String> + use<>), Failure> {
         let failed = || Failure::io("start the embedded server");
-        let mut process = Command::new(std::env::current_exe().map_err(failed())?)
+        let mut process = Command::new(this_program().map_err(failed())?)
             .arg("lab")
             .args(args)
             .stdin(Stdio::piped())
@@ -91,6 +93,12 @@ impl Drop for Helper {
         drop(self.stop.take());
         end_within(&mut self.process, STOP_LIMIT);
     }
+}
+
+/// Returns the file of this program. Without /proc, as in an empty root, it is what the program
+/// was called as.
+fn this_program() -> io::Result<PathBuf> {
+    env::current_exe().or_else(|reason| env::args_os().next().map(PathBuf::from).ok_or(reason))
 }
 
 /// Returns the lines of an output as they arrive, until the time limit.
