@@ -69,6 +69,8 @@ set_flags() {
   flags+="$us--remap-path-prefix=$built=/target"
   flags+="$us--remap-path-prefix=$cargo_home=/cargo"
   flags+="$us--remap-path-prefix=$sysroot=/rust"
+  # Addresses that the loader changes take a bit each. glibc 2.36 and musl 1.2.4 read them.
+  flags+="$us-Clink-arg=-Wl,-z,pack-relative-relocs"
   # Runs without /dev: random numbers come from the kernel's call.
   flags+="$us--cfg$us"'getrandom_backend="linux_getrandom"'
   export CARGO_ENCODED_RUSTFLAGS=$flags
