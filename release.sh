@@ -116,14 +116,14 @@ END
 # The dependencies of the commands, and what their licences require. The tool writes a list
 # into the folder of each crate, with the paths of this machine.
 make_lists() {
-  local entry package
-  PATH="$tools/bin:$PATH" cargo cyclonedx --quiet --format json --spec-version 1.5 \
-    --no-build-deps --target "$dynamic" --override-filename release-sbom
-  for entry in smbench:cli smbench-mpi:mpi; do
-    package=${entry%%:*}
-    sed "s#file://$root#file:///smbench#g" "crates/${entry##*:}/release-sbom.json" \
+  local entry package folder target
+  for entry in "smbench:cli:$static" "smbench-mpi:mpi:$dynamic"; do
+    IFS=: read -r package folder target <<<"$entry"
+    PATH="$tools/bin:$PATH" cargo cyclonedx --quiet --format json --spec-version 1.5 \
+      --no-build-deps --target "$target" --override-filename release-sbom
+    sed "s#file://$root#file:///smbench#g" "crates/$folder/release-sbom.json" \
       >"$files/$package-$version.cdx.json"
-    python3 packaging/notice.py "$package" "$dynamic" >"$parts/NOTICE.$package"
+    python3 packaging/notice.py "$package" "$target" >"$parts/NOTICE.$package"
     cp "$parts/NOTICE.$package" "$files/$package-$version.NOTICE"
   done
   find . -path ./target -prune -o -name release-sbom.json -exec rm {} +
