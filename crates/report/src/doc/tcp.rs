@@ -152,18 +152,16 @@ impl TcpCountersDoc {
 impl TcpDoc {
     /// Joins what several machines measured over the same window; the reason of the first that
     /// did not measure it, if one did not. `None` if none was asked to.
-    pub(crate) fn joined<'a>(
-        parts: impl Iterator<Item = Option<&'a Self>> + Clone,
-    ) -> Option<Self> {
-        let asked = parts.clone().flatten();
-        let mut missing = asked.clone().filter(|part| part.counters.is_none());
+    pub(crate) fn joined(parts: &[Option<&Self>]) -> Option<Self> {
+        let asked = || parts.iter().copied().flatten();
+        let mut missing = asked().filter(|part| part.counters.is_none());
         if let Some(missing) = missing.next() {
             return Some(missing.clone());
         }
-        let counters = asked
+        let counters = asked()
             .filter_map(|part| part.counters)
             .reduce(TcpCountersDoc::and)?;
-        if parts.clone().any(|part| part.is_none()) {
+        if parts.iter().any(Option::is_none) {
             return Some(Self {
                 not_measured: Some("not all machines measured it".to_owned()),
                 counters: None,

@@ -159,9 +159,6 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let generator = generator(parts, &waits);
     let window = duration(parts, window_s)?;
     let series = series::merged(parts, duration(parts, parts[0].series.interval_s)?);
-    // The time in flight is that of the part's own window.
-    let in_flight_s = |part: &PartPoint<'_>| part.concurrency.in_flight_mean * part.point.window_s;
-    let in_flight_s: f64 = parts.iter().map(in_flight_s).sum();
     Ok(LoadPointDoc {
         clients,
         rate: rate(parts),
@@ -191,7 +188,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         client: client(parts, service.len()),
         server_cpu: server_cpu(parts, mbps, ops_per_s, window_s),
         server_counters: None,
-        tcp: TcpDoc::joined(parts.iter().map(|part| part.point.tcp.as_ref())),
+        tcp: tcp(parts),
         generator_limited: Some(generator.limited),
         latency_noise_ns: latency_noise(parts),
         generator: Some(generator),
@@ -202,7 +199,7 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         drain_s: longest(parts, |point| point.drain_s),
         final_flush_s: longest(parts, |point| point.final_flush_s),
         fairness: fairness(parts),
-        concurrency: Some(concurrency(in_flight_s, &service, window_s)),
+        concurrency: Some(concurrency(in_flight_s(parts), &service, window_s)),
         offered: offered(parts, &service, window_s),
         unanswered_ns_max: unanswered_ns_max(parts),
         caching: caching(parts),
@@ -210,6 +207,18 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
     })
+}
+
+/// Adds up the time in flight. That of a part is within its own window.
+fn in_flight_s(parts: &[PartPoint<'_>]) -> f64 {
+    let of_part = |part: &PartPoint<'_>| part.concurrency.in_flight_mean * part.point.window_s;
+    parts.iter().map(of_part).sum()
+}
+
+/// Joins what TCP did on the connections of all parts.
+fn tcp(parts: &[PartPoint<'_>]) -> Option<TcpDoc> {
+    let of_parts: Vec<_> = parts.iter().map(|part| part.point.tcp.as_ref()).collect();
+    TcpDoc::joined(&of_parts)
 }
 
 fn unanswered_ns_max(parts: &[PartPoint<'_>]) -> Option<u64> {
