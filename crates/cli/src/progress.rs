@@ -2,7 +2,7 @@
 //! cover the line with a full screen.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use smbench_engine::run::{Live, MeasuredInterval, PointNumber, Progress, Stage};
+use smbench_engine::run::{Live, MeasuredInterval, Pause, PointNumber, Progress, Stage};
 use smbench_report::{RunDoc, render, units};
 
 use crate::advice::cleanup_command;
@@ -216,7 +216,7 @@ fn share(progress: &Progress) -> f64 {
         }
     };
     match progress {
-        Progress::Connecting => 0.0,
+        Progress::Connecting | Progress::Pausing { .. } => 0.0,
         Progress::Preparing { done, total } => ratio(*done as f64, *total as f64),
         Progress::SettingUp { point, ready, .. } => ratio((*ready).into(), point.clients.into()),
         Progress::Running { elapsed, total, .. } => {
@@ -265,6 +265,18 @@ fn describe(progress: &Progress) -> String {
                 height(live),
                 units::latency(live.p99.as_nanos() as f64)
             )
+        }
+        Progress::Pausing {
+            point,
+            pause,
+            elapsed,
+        } => {
+            let what = match pause {
+                Pause::Before => "command before it",
+                Pause::Quiet => "waiting for a quiet server",
+                Pause::After => "command after it",
+            };
+            format!("{}, {what} {:.0} s", which(point), elapsed.as_secs_f64())
         }
         Progress::CleaningUp => "removing files from the share".to_owned(),
     }

@@ -12,6 +12,7 @@ pub(crate) mod route;
 pub(crate) mod runtime;
 mod sample;
 pub(crate) mod server_cpu;
+pub(crate) mod shell;
 pub(crate) mod socket;
 pub mod storage;
 pub(crate) mod tasks;

@@ -20,6 +20,7 @@ mod door;
 pub(crate) mod error;
 mod events;
 mod health;
+mod hooks;
 mod observe;
 mod point;
 mod reserve;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
 use smbench_model::plan::Plan;
-pub use smbench_model::progress::{Live, MeasuredInterval, PointNumber, Progress, Stage};
+pub use smbench_model::progress::{Live, MeasuredInterval, Pause, PointNumber, Progress, Stage};
 use smbench_model::record::{Origin, RunRecord};
 
 use crate::hosts::FirstHost;

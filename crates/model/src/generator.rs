@@ -1,14 +1,15 @@
 //! The load generator: its options, its threads and its driver.
 
 use std::fmt;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::bounds::{SETUP_RATE_MAX, THREADS_MAX};
 use crate::cpu::{CounterSource, CpuSource};
-use crate::options::{from_text, options};
+use crate::hooks::PointHooks;
+use crate::options::{duration, from_text, options};
 use crate::part::{ClientPart, ClientRange, PartRecords};
 
 options! {
@@ -29,8 +30,18 @@ options! {
         #[serde(deserialize_with = "from_text::<DriverKind, _>")]
         #[written(String)]
         driver: DriverKind,
+        /// How long each load point waits at most until the server's CPU and disks are quiet.
+        #[serde(deserialize_with = "duration")]
+        #[written(String)]
+        until_quiet: Duration,
     }
     never in a file {
+        /// Shell command before each load point. Files are passed on, so they have none.
+        before_point: String,
+        /// Shell command after each load point.
+        after_point: String,
+        /// Limit of each of these commands.
+        hook_limit: Duration,
         /// Source of the server's CPU time. It depends on the server.
         server_cpu: CpuSource,
         /// Whether TCP's counters are read at both ends of a window.
@@ -78,6 +89,8 @@ pub struct Generator {
     /// When the load of the only load point begins. With `None` it begins when the sessions
     /// are set up.
     pub begin_at: Option<SystemTime>,
+    /// What is done around each load point. On several hosts, the first one does it.
+    pub hooks: PointHooks,
 }
 
 /// A number of the generator that is out of bounds.
@@ -110,6 +123,12 @@ impl Generator {
                 None => PartRecords::Merged,
             },
             begin_at: written.begin_at,
+            hooks: PointHooks {
+                before: written.before_point,
+                after: written.after_point,
+                limit: written.hook_limit.unwrap_or(PointHooks::default().limit),
+                until_quiet: written.until_quiet,
+            },
         }
     }
 

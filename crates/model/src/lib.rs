@@ -20,6 +20,7 @@ mod digest;
 pub mod fileio;
 pub mod files;
 pub mod generator;
+pub mod hooks;
 pub mod kind;
 pub mod limits;
 pub mod lists;

@@ -33,6 +33,15 @@ pub enum Progress {
         /// Bytes in total.
         total: u64,
     },
+    /// Running a command around a load point, or waiting before it.
+    Pausing {
+        /// The load point.
+        point: PointNumber,
+        /// What the run waits for.
+        pause: Pause,
+        /// Time since it began.
+        elapsed: Duration,
+    },
     /// Setting up the sessions of a load point.
     SettingUp {
         /// The load point.
@@ -72,6 +81,17 @@ pub struct PointNumber {
     pub clients: u32,
     /// The rate, where it is not the plan's.
     pub rate: Option<Rate>,
+}
+
+/// What a run waits for between load points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The command before the load point.
+    Before,
+    /// A quiet server.
+    Quiet,
+    /// The command after the load point.
+    After,
 }
 
 /// Part of a load point.

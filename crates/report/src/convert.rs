@@ -24,7 +24,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::work::WorkProblem;
 
 use crate::doc::{
-    CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
+    BuildDoc, CalibrationDoc, ClientDoc, DriverDoc, EventDoc, FairnessDoc, FlushDoc, GeneratorDoc,
     LoadPointDoc, MachineDoc, Named, OutcomeDoc, PlanDoc, ReplayedDoc, RunDoc, SCHEMA_VERSION,
     STALL_NS_MIN, SeriesDoc, ServerCountersDoc, ServerCpuDoc, ServerDoc, ServerLocation,
     StorageDoc, TcpDoc, ToolDoc, WriteDoc,
@@ -69,6 +69,8 @@ pub struct Disclosure {
     pub command: Vec<String>,
     /// The server's program and its version, if they are known.
     pub software: Option<String>,
+    /// The build of that program, where it is not the installed one.
+    pub build: Option<BuildDoc>,
     /// The storage of the share, if it is known.
     pub storage: Option<StorageDoc>,
 }
@@ -197,6 +199,7 @@ fn server(facts: &ServerFacts, disclosure: Disclosure) -> ServerDoc {
         flush: Some(disclosure.flush),
         write: disclosure.write,
         software: disclosure.software,
+        build: disclosure.build,
         storage: disclosure.storage,
         otherwise: Vec::new(),
         place: disclosure.place,
@@ -268,6 +271,9 @@ fn load_point(record: &LoadPointRecord) -> LoadPointDoc {
         )),
         credit_starved_s: record.credit_starved.as_secs_f64(),
         held_back_s: record.held_back.as_secs_f64(),
+        before_point: record.hooks.before.clone(),
+        after_point: record.hooks.after.clone(),
+        quiet: record.hooks.quiet.clone(),
     }
 }
 

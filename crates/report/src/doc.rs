@@ -62,7 +62,9 @@ pub use point::{CachingDoc, ClientDoc, LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;
-pub use server::{BUILT_IN_NOTE, FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc};
+pub use server::{
+    BUILT_IN_NOTE, BuildDoc, FlushDoc, GroundDoc, ServerDoc, ServerLocation, StorageDoc,
+};
 pub use server_cpu::ServerCpuDoc;
 pub use setup::{AttemptsAtDoc, AttemptsDoc, SetupDoc, SetupFailureDoc};
 pub use statistics::{ColumnsDoc, ConcurrencyDoc, FairnessDoc, SeriesDoc};

@@ -77,6 +77,11 @@ impl Results {
         })
     }
 
+    /// Returns the folder of the document.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns the document's path once it was saved.
     pub fn path(&self) -> Option<&Path> {
         self.document.as_deref()

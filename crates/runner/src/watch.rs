@@ -1,9 +1,10 @@
 //! Observer of a run. It tells the progress, saves each load point at once, and
 //! writes the interval log.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use smbench_engine::run::{MeasuredInterval, Observer, Progress};
 use smbench_model::plan::Plan;
@@ -19,16 +20,28 @@ use crate::searching::Searching;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 
+/// Variable with the folder of the results, for commands around a load point.
+const RESULTS: &str = "SMBENCH_POINT_RESULTS";
+
 /// Saves results during a run.
 pub trait SaveResults {
     /// Notes that the run uses this directory of the share from now on.
     fn directory_claimed(&mut self, _directory: &str) {}
+
+    /// Returns the folder of the document.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
 
     /// Saves the document of an unfinished run.
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure>;
 }
 
 impl SaveResults for &mut Results {
+    fn folder(&self) -> Option<&Path> {
+        Some(Results::folder(self))
+    }
+
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
         Results::save(self, &doc)
     }
@@ -221,10 +234,15 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
             // the load points that are left.
             Progress::SettingUp { .. } => self.part.left.begin(),
             Progress::Running { elapsed, .. } => self.part.left.running(*elapsed),
-            Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {}
+            Progress::Connecting
+            | Progress::Preparing { .. }
+            | Progress::Pausing { .. }
+            | Progress::CleaningUp => {}
         }
         match progress {
             Progress::SettingUp { .. } | Progress::Running { .. } => self.unsaved.begin(),
+            // The command after a load point runs before it is saved.
+            Progress::Pausing { .. } => {}
             Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => {
                 self.unsaved.end();
             }
@@ -234,6 +252,15 @@ impl<K: SaveResults> Observer for Watch<'_, K> {
 
     fn directory_claimed(&mut self, directory: &str) {
         self.keep.directory_claimed(directory);
+    }
+
+    fn hook_environment(&self) -> Vec<(String, OsString)> {
+        let folder = self
+            .keep
+            .folder()
+            .and_then(|folder| path::absolute(folder).ok());
+        let folder = folder.map(|folder| (RESULTS.to_owned(), folder.into()));
+        folder.into_iter().collect()
     }
 
     fn interval_ended(&mut self, interval: &MeasuredInterval<'_>) {

@@ -43,6 +43,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) part: PartArgs,
     #[command(flatten)]
+    pub(crate) hooks: HookArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Fail (exit code 1) if a value meets this condition, for example 'p95 > 5ms', 'errors > 0' or
     /// 'throughput < 800'; can be repeated
@@ -74,7 +76,10 @@ impl RunArgs {
         RunOptions {
             work: load.work.or(self.workload.options()),
             sessions: load.sessions.or(self.connections.options()),
-            generator: load.generator.or(self.part.options()),
+            generator: load
+                .generator
+                .or(self.part.options())
+                .or(self.hooks.options()),
         }
     }
 }
@@ -103,6 +108,39 @@ impl PartArgs {
         GeneratorSpec {
             client_range: self.client_range,
             begin_at: self.begin_at,
+            ..GeneratorSpec::default()
+        }
+    }
+}
+
+/// What is done around each load point, while no load runs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Around load points")]
+pub(crate) struct HookArgs {
+    /// Run this shell command before each load point; SMBENCH_POINT_CLIENTS and other variables tell
+    /// which. If it fails, the load point is not valid
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
+    pub(crate) before_point: Option<String>,
+    /// Run this shell command after each load point, when its sessions are logged off
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
+    pub(crate) after_point: Option<String>,
+    /// Limit of each of these commands; one that takes longer is killed with all that it has started
+    /// [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) hook_limit: Option<Duration>,
+    /// Begin each load point when the server's CPU and disks are quiet, at the latest after this
+    /// time, for example 60s [default: the profile's, else at once]
+    #[arg(long, value_name = "MAX", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) until_quiet: Option<Duration>,
+}
+
+impl HookArgs {
+    pub(crate) fn options(&self) -> GeneratorSpec {
+        GeneratorSpec {
+            before_point: self.before_point.clone(),
+            after_point: self.after_point.clone(),
+            hook_limit: self.hook_limit,
+            until_quiet: self.until_quiet,
             ..GeneratorSpec::default()
         }
     }

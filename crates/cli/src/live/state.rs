@@ -192,7 +192,9 @@ impl LiveFigures {
         self.view.phase = phase;
         self.view.remaining = remaining;
         self.view.present = match progress {
-            Progress::SettingUp { point, .. } | Progress::Running { point, .. } => Some(*point),
+            Progress::Pausing { point, .. }
+            | Progress::SettingUp { point, .. }
+            | Progress::Running { point, .. } => Some(*point),
             Progress::Connecting | Progress::Preparing { .. } | Progress::CleaningUp => None,
         };
         let Progress::Running {

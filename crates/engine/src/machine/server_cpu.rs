@@ -15,9 +15,11 @@
 //! its own counters, so network delay does not affect it. Counters that run much
 //! faster or slower than time are refused.
 
+mod disks;
 mod exposition;
 mod family;
 pub(crate) mod processes;
+mod quiet;
 
 use std::net::SocketAddr;
 use std::time::Duration;

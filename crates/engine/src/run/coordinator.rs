@@ -4,11 +4,12 @@ use smbench_model::load::PointLoad;
 use smbench_model::progress::PointNumber;
 use smbench_model::record::{LoadPointRecord, Outcome, RunRecord};
 
+use crate::run::Observer;
 use crate::run::context::{Context, RunRole};
 use crate::run::course::Course;
 use crate::run::error::RunError;
+use crate::run::hooks::measured_between;
 use crate::run::site::RunShare;
-use crate::run::{Observer, point};
 use crate::smb::session::SessionError;
 
 /// Returns the record of a run with its outcome, or the error if nothing was
@@ -60,7 +61,7 @@ pub(super) async fn measure(
         if let Some(share) = &mut share {
             share.prepare(ready, observer).await?;
         }
-        let measured = point::measure(context, point, load, observer).await;
+        let measured = measured_between(context, point, load, observer).await;
         let lost_host = match context.role {
             RunRole::First(first) => first.lost(),
             RunRole::Alone | RunRole::Other(_) => None,
@@ -69,6 +70,10 @@ pub(super) async fn measure(
             (Err(_), Some(lost)) => return Err(RunError::HostLost(lost.clone())),
             (measured, _) => measured?,
         };
+        if let Some(failure) = measured.hooks.failure().filter(|_| course.is_search()) {
+            // A probe that is void would count as one that broke.
+            return Err(RunError::Hook(failure));
+        }
         record.own_part.extend(own);
         let lost = lost(context, &measured);
         let is_doubtful = course.is_search() && (lost.is_some() || measured.invalid.is_some());

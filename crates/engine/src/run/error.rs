@@ -55,6 +55,12 @@ pub enum RunError {
         /// How long ago that was.
         late: Duration,
     },
+    /// Load points were to wait for a quiet server, which cannot be seen.
+    #[error("failed to wait for a quiet server: {0}")]
+    Quiet(String),
+    /// A command around a load point of a search failed.
+    #[error("{0}")]
+    Hook(String),
     /// Another host cannot carry out the run.
     #[error(transparent)]
     Hosts(#[from] HostsError),

@@ -1,6 +1,8 @@
 //! Progress reports of a run. Measuring code never prints; a caller may supply an
 //! observer.
 
+use std::ffi::OsString;
+
 use smbench_model::Nanos;
 use smbench_model::progress::{MeasuredInterval, Progress};
 use smbench_model::record::RunRecord;
@@ -18,6 +20,12 @@ pub trait Observer {
     /// from the share's root. If this process is killed, the directory stays;
     /// [`crate::probe::remove_remains`] removes it.
     fn directory_claimed(&mut self, _directory: &str) {}
+
+    /// Returns variables for the commands before and after a load point, in addition to those
+    /// of the load point.
+    fn hook_environment(&self) -> Vec<(String, OsString)> {
+        Vec::new()
+    }
 
     /// Called for each interval of a measured window, in order, up to a second
     /// after its end, from the same thread. An observer that blocks the run for

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smbench_model::Nanos;
+use smbench_model::hooks::HooksRecord;
 use smbench_model::load::{PointLoad, SetupFailures};
 use smbench_model::part::PartRecords;
 use smbench_model::progress::PointNumber;
@@ -231,6 +232,7 @@ impl PointMeasurements<'_> {
             credit_starved: figures.starved.into(),
             held_back: figures.held_back.into(),
             unsent: figures.unsent,
+            hooks: HooksRecord::default(),
         }
     }
 

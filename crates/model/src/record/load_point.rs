@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::ServerCpuRecord;
+use crate::hooks::HooksRecord;
 use crate::load::Rate;
 use crate::record::{
     CountersRecord, Fairness, GeneratorRecord, HostRecord, Punctuality, Series, Tally, TcpRecord,
@@ -203,4 +204,6 @@ pub struct LoadPointRecord {
     /// Operations that were next but could not be sent before the load ended, at
     /// most one per client. They are not counted as operations.
     pub unsent: u32,
+    /// What was done around the load point.
+    pub hooks: HooksRecord,
 }

@@ -63,6 +63,7 @@ fn a_full_profile_is_read() {
         credits = 64
         source_ip = "127.0.0.1-127.0.0.4"
         verify = true
+        until_quiet = "1m"
         "#,
     )
     .unwrap();
@@ -123,6 +124,10 @@ fn a_full_profile_is_read() {
                 server_counters: None,
                 client_range: None,
                 begin_at: None,
+                until_quiet: Some(Duration::from_secs(60)),
+                before_point: None,
+                after_point: None,
+                hook_limit: None,
             },
             sessions: SessionsSpec {
                 oplock: Some("lease-rh".parse().unwrap()),
@@ -192,7 +197,7 @@ fn mistakes_are_placed_and_fit_a_line() {
         (
             "[run]\nfile_size = 1",
             "line 2, column 1: unknown field `file_size`, expected one of `clients`, `outstanding`, `rate`, `arrivals`, `think_time`, \
-             `think_distribution`, `timing`, `loops`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`",
+             `think_distribution`, `timing`, `loops`, `ramp`, `duration`, `until_steady`, `ramp_up`, `ramp_down`, `repeat`, `seed`, `verify`, `threads`, `pin_threads`, `setup_rate`, `driver`, `until_quiet`, `oplock`, `dialect`, `sign`, `signing_algorithm`, `encrypt`, `cipher`, `sessions_per_connection`, `connections_per_session`, `credits`, `source_ip`",
         ),
     ] {
         let error = Spec::parse(text).unwrap_err();

@@ -112,6 +112,15 @@ pub struct PlanGeneratorDoc {
     /// without the choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Named<DriverDoc>>,
+    /// The shell command before each load point. Absent, like the next keys, without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_point: Option<String>,
+    /// The shell command after each load point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_point: Option<String>,
+    /// How long each load point waited at most for a quiet server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_quiet_s: Option<f64>,
 }
 
 /// The sessions of a plan. They do not change the work.
@@ -266,6 +275,9 @@ impl From<&Generator> for PlanGeneratorDoc {
             setup_rate: generator.setup_rate,
             client_range: generator.part.range().map(|range| range.to_string()),
             driver: Some(Named::from(generator.driver.name().to_owned())),
+            before_point: generator.hooks.before.clone(),
+            after_point: generator.hooks.after.clone(),
+            until_quiet_s: generator.hooks.until_quiet.map(|most| most.as_secs_f64()),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smbench_model::hooks::{HookRecord, QuietRecord};
 use smbench_model::record::{Dropout, OpTotals, Verification};
 
 use super::counters::ServerCountersDoc;
@@ -183,6 +184,15 @@ pub struct LoadPointDoc {
     /// Seconds of the window, summed over clients, in which a request was due but
     /// earlier ones still waited for the socket.
     pub held_back_s: f64,
+    /// The command that was run before the load point. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_point: Option<HookRecord>,
+    /// The command that was run after the load point. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_point: Option<HookRecord>,
+    /// The wait for a quiet server before the load point. Absent if it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<QuietRecord>,
 }
 
 /// Operations that were due in the window by the clock, no matter when they were

@@ -79,6 +79,9 @@ pub struct ServerDoc {
     /// a server that smbench started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<String>,
+    /// The build of that program, where it is not the installed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildDoc>,
     /// The storage of the share, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageDoc>,
@@ -100,6 +103,27 @@ pub struct GroundDoc {
     pub software: Option<String>,
     /// The storage of the share; see [`ServerDoc::storage`].
     pub storage: Option<StorageDoc>,
+}
+
+/// The build of a server that smbench started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildDoc {
+    /// Path of the program. It may be a wrapper that runs the server.
+    pub program: String,
+    /// Options of the build that matter to a measurement, as `smbd -b` names them:
+    /// `WITH_PROFILE`, `HAVE_LIBURING`, `CLUSTER_SUPPORT`, `ENABLE_SELFTEST`, `DEVELOPER`.
+    pub options: Vec<String>,
+}
+
+impl BuildDoc {
+    /// Returns a text: `/opt/samba/sbin/smbd (WITH_PROFILE)`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.options[..] {
+            [] => self.program.clone(),
+            options => format!("{} ({})", self.program, options.join(", ")),
+        }
+    }
 }
 
 /// The storage of a share.

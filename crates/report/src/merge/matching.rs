@@ -64,6 +64,9 @@ fn common_plan(plan: &PlanDoc) -> PlanDoc {
     plan.generator.pin_threads = None;
     plan.generator.setup_rate = None;
     plan.generator.client_range = None;
+    plan.generator.before_point = None;
+    plan.generator.after_point = None;
+    plan.generator.until_quiet_s = None;
     plan.sessions.source_ip = None;
     plan.bytes_on_share = 0;
     if let Some(replay) = &mut plan.workload.replay {

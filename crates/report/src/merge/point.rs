@@ -141,10 +141,8 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
     let service = pool(asked_for().map(|op| &op.hdr));
     let window_s = longest(parts, |point| Some(point.window_s)).unwrap_or(0.0);
     let clients = count(parts, |point| Some(point.clients)).unwrap_or(0);
-    let (bytes_read, bytes_written) = (
-        sum(|point| point.bytes_read),
-        sum(|point| point.bytes_written),
-    );
+    let bytes_read = sum(|point| point.bytes_read);
+    let bytes_written = sum(|point| point.bytes_written);
     let mbps = throughput_mbps(bytes_read.saturating_add(bytes_written), window_s);
     let ops_per_s = per(service.len() as f64, window_s);
     let took_ns = parts.iter().filter_map(|part| part.point.stalled_ns).max();
@@ -206,6 +204,10 @@ pub(super) fn merged(parts: &[PartPoint<'_>]) -> Result<LoadPointDoc, MergeError
         verification: verification(parts),
         credit_starved_s: waits.credit_starved_s,
         held_back_s: waits.held_back_s,
+        // Each part has its own, and its own document.
+        before_point: None,
+        after_point: None,
+        quiet: None,
     })
 }
 

@@ -21,7 +21,7 @@ const LINES_MAX: usize = 3;
 type Kind = (&'static str, fn(&LoadPointDoc, &RunDoc) -> Option<Finding>);
 
 /// All kinds, the most serious first.
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     ("client-limited", |point, _| client_limited(point)),
     ("client-limited", busy_generator),
     ("stalled", |point, _| stalled(point)),
@@ -31,6 +31,7 @@ const KINDS: [Kind; 13] = [
     ("shared CPUs", |point, _| shared_cpus(point)),
     ("held back", |point, _| held_back(point)),
     ("starved of credits", starved),
+    ("not quiet", |point, _| loud(point)),
     ("not steady", |point, _| unsteady(point)),
     ("uneven", |point, _| uneven(point)),
     ("in flight", |point, _| imbalance(point)),
@@ -135,6 +136,13 @@ pub(super) fn places(points: &[&LoadPointDoc], all: &[LoadPointDoc]) -> String {
         (_, ..=RUNS_MAX) => format!("at {} clients", runs.join(", ")),
         _ => format!("at {} of {} points", these.len(), all.len()),
     }
+}
+
+/// Finds a server that was not quiet when the load point began.
+fn loud(point: &LoadPointDoc) -> Option<Finding> {
+    let quiet = point.quiet.as_ref().filter(|quiet| !quiet.is_quiet)?;
+    let (weight, text) = (quiet.waited_s, plain(&quiet.in_words()));
+    Some(Finding { weight, text })
 }
 
 /// Highest number of runs of load points that are named.

@@ -24,6 +24,8 @@ pub fn facts(doc: &RunDoc) -> Vec<(&'static str, String)> {
     facts.extend(split(doc).map(|words| ("split", words)));
     let software = doc.server.software.iter();
     facts.extend(software.map(|software| ("software", plain(software))));
+    let build = doc.server.build.iter();
+    facts.extend(build.map(|build| ("build", plain(&build.text()))));
     let mixed = doc.server.mixed_passes();
     facts.extend(mixed.map(|words| ("warning", plain(&words))));
     facts.extend(flushes(doc).map(|words| ("flushes", words)));

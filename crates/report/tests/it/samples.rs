@@ -107,6 +107,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
             part: smbench_model::part::ClientPart::All,
             parts: smbench_model::part::PartRecords::Merged,
             begin_at: None,
+            hooks: Default::default(),
         },
         limits: Limits::default(),
     }
@@ -275,6 +276,7 @@ pub(crate) fn point(clients: u32, repeat: u32, reads: u64) -> LoadPointRecord {
         credit_starved: Duration::from_millis(1),
         held_back: Duration::from_millis(2),
         unsent: 0,
+        hooks: Default::default(),
     }
 }
 

@@ -116,6 +116,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Returns the path of the study.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads the measured load points of a pass.
     pub(super) fn load(&mut self, pass: PassId, suite: &Suite) -> Result<(), Failure> {
         let path = self.run_path(pass);

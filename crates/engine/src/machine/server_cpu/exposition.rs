@@ -51,18 +51,17 @@ impl CpuSeconds {
             let Some((_, cpu_label)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
                 continue;
             };
-            let sample = Sample::labelled(rest)
+            let (labels, value) = Sample::labelled(rest)
                 .and_then(|sample| {
-                    Some((
-                        (sample.label(cpu_label)?, sample.label("mode")?),
-                        sample.value,
-                    ))
+                    let labels = [sample.label(cpu_label)?, sample.label("mode")?];
+                    Some((labels, sample.value))
                 })
                 .ok_or_else(|| format!("its answer has a line of {family} that makes no sense"))?;
-            if family == WINDOWS && PARTS.contains(&sample.0.1.as_str()) {
+            let [cpu, mode] = labels;
+            if family == WINDOWS && PARTS.contains(&mode.as_str()) {
                 continue;
             }
-            if seconds.insert(sample.0, sample.1).is_some() {
+            if seconds.insert((cpu, mode), value).is_some() {
                 return Err(format!("its answer has a line of {family} twice"));
             }
             if seconds.len() > SERIES_MAX {

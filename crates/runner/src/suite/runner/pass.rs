@@ -1,6 +1,8 @@
 //! One pass: the server is started, the remaining load points are measured and
 //! saved, and what stays behind is noted.
 
+use std::path::Path;
+
 use smbench_engine::run::SessionError;
 use smbench_engine::run::{self, RunError};
 use smbench_model::generator::Generator;
@@ -306,6 +308,10 @@ impl SaveResults for PassKeeper<'_> {
         // If noting fails, the directory stays on the share if the suite is killed.
         // That is not a reason to stop measuring.
         let _ = self.folder.add_remains(remains);
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(self.folder.path())
     }
 
     fn save(&mut self, doc: RunDoc) -> Result<(), Failure> {
