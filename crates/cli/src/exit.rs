@@ -7,6 +7,8 @@ pub(crate) const fn code(exit: Exit) -> u8 {
     match exit {
         Exit::Done => 0,
         Exit::Failed => 1,
+        // What `git bisect run` passes over.
+        Exit::CannotTell => 125,
         Exit::Usage => 2,
         Exit::Setup => 3,
         Exit::Invalid => 4,

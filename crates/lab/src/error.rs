@@ -18,6 +18,14 @@ pub enum LabError {
         /// Debian package of the program.
         package: &'static str,
     },
+    /// A program that was given as smbd is none.
+    #[error("{} is no smbd: {reason}", path.display())]
+    NoSmbd {
+        /// The program.
+        path: std::path::PathBuf,
+        /// Why not, as a clause.
+        reason: String,
+    },
     /// A user or share name would need escaping.
     #[error(
         "{what} name {name:?} must be ASCII letters, digits, '.', '_' and '-', \

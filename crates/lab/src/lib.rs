@@ -33,5 +33,5 @@ pub use kdc::{KdcOptions, ScratchKdc};
 pub use memory::{Fault, MemoryCounts, MemoryShare};
 pub use options::{ServicePace, ShareAccess, Signing};
 pub use password::Password;
-pub use samba::{PreparedSamba, SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
+pub use samba::{PreparedSamba, SambaBuild, SambaKerberos, SambaOptions, SambaShare, ScratchSamba};
 pub use tools::{Skip, Tool, require};

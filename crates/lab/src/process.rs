@@ -91,8 +91,8 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Runs a program until it ends, with `input` as its standard input. Kills it
-/// after [`OUTPUT_LIMIT`].
+/// Runs a program until it ends, with `input` as its standard input. Kills it and what it
+/// has started after [`OUTPUT_LIMIT`].
 pub(crate) fn output(command: &mut Command, input: &str) -> io::Result<Output> {
     output_within(command, input, OUTPUT_LIMIT)
 }
@@ -103,7 +103,9 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        .process_group(0)
         .spawn()?;
+    let group = Pid::from_raw(child.id().cast_signed());
     let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     if let Some(mut stdin) = child.stdin.take() {
         // The input fits into a pipe. If the program has already ended, its
@@ -122,7 +124,7 @@ fn output_within(command: &mut Command, input: &str, limit: Duration) -> io::Res
             Some(status) => break status,
             None if Instant::now() >= deadline => {
                 // These calls fail only if the program has just ended.
-                let _ = child.kill();
+                let _ = killpg(group, Signal::SIGKILL);
                 let _ = child.wait();
                 return Err(late());
             }

@@ -10,6 +10,7 @@
 //! Invariant: dropping a [`ScratchSamba`] leaves no process, no folder and no
 //! bound port.
 
+mod build;
 mod config;
 mod judge;
 mod launch;
@@ -22,22 +23,23 @@ use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, TempDir};
 use tokio::net::TcpSocket;
 
+pub use self::build::SambaBuild;
+use self::build::SambaPrograms;
 use self::config::SmbConf;
-use self::judge::check;
+use self::judge::{check, check_log};
 use self::launch::{
     add_account, data_dir, guest_for, invoking_account, launch, log_tail, make_folders,
 };
 use self::options::with_main_share;
 pub use self::options::{SambaKerberos, SambaOptions, SambaShare};
 use crate::port::reserve_port;
-use crate::process::{ProcessGroup, output};
+use crate::process::ProcessGroup;
 use crate::{LabError, Password, Tool, require};
 
 /// Name of the share that every instance has.
@@ -61,6 +63,7 @@ pub struct ScratchSamba {
     account: String,
     password: Password,
     address: SocketAddr,
+    programs: SambaPrograms,
     // Fields are dropped in this order: the processes end before their folder
     // is deleted, and the port is released last.
     processes: ProcessGroup,
@@ -72,6 +75,7 @@ pub struct ScratchSamba {
 #[derive(Debug)]
 pub struct PreparedSamba {
     options: SambaOptions,
+    programs: SambaPrograms,
     root: TempDir,
 }
 
@@ -87,7 +91,7 @@ impl PreparedSamba {
     /// # Errors
     /// The errors of [`ScratchSamba::start`].
     pub fn start(self) -> Result<ScratchSamba, LabError> {
-        ScratchSamba::start_in(self.root, self.options)
+        ScratchSamba::start_in(self)
     }
 }
 
@@ -101,13 +105,13 @@ impl ScratchSamba {
     /// # Errors
     /// [`LabError::MissingTool`] with the first missing program and its package.
     pub fn available() -> Result<(), LabError> {
-        Tool::SMBD.find()?;
-        Tool::PDBEDIT.find()?;
-        Ok(())
+        SambaPrograms::of(None).map(|_| ())
     }
 
     /// Checks that Samba accepts a line of the global section of `smb.conf`:
-    /// that it knows the parameter and can read the value.
+    /// that it knows the parameter and can read the value. It is the installed Samba, or
+    /// that of a given smbd; without a testparm beside it, the line is checked when the
+    /// server starts.
     ///
     /// Parameters with a colon in their names belong to modules. They cannot be
     /// checked, because only the module knows them.
@@ -116,8 +120,10 @@ impl ScratchSamba {
     /// [`LabError::Configuration`] if Samba does not accept the line,
     /// [`LabError::MissingTool`] if testparm is not installed, and
     /// [`LabError::Io`] otherwise.
-    pub fn check_line(line: &str) -> Result<(), LabError> {
-        let testparm = Tool::TESTPARM.find()?;
+    pub fn check_line(line: &str, smbd: Option<&Path>) -> Result<(), LabError> {
+        let Some(testparm) = SambaPrograms::of(smbd)?.testparm()? else {
+            return Ok(());
+        };
         let failed = || LabError::io("write a temporary smb.conf");
         let mut file = NamedTempFile::with_prefix(ROOT_PREFIX).map_err(failed())?;
         writeln!(file, "[global]\n{line}").map_err(failed())?;
@@ -128,6 +134,7 @@ impl ScratchSamba {
     ///
     /// # Errors
     /// - [`LabError::MissingTool`] if Samba is not installed.
+    /// - [`LabError::NoSmbd`] if the smbd of the options is none.
     /// - [`LabError::Name`] and [`LabError::ShareTaken`] for unusable share names.
     /// - [`LabError::Configuration`] for additional lines that Samba would ignore.
     /// - [`LabError::Listen`] if the address does not belong to this machine.
@@ -162,19 +169,27 @@ impl ScratchSamba {
     /// is killed later.
     ///
     /// # Errors
-    /// [`LabError::MissingTool`] and [`LabError::Io`], as for
+    /// [`LabError::MissingTool`], [`LabError::NoSmbd`] and [`LabError::Io`], as for
     /// [`ScratchSamba::start`].
     pub fn prepare(options: SambaOptions) -> Result<PreparedSamba, LabError> {
-        Self::available()?;
+        let programs = SambaPrograms::of(options.smbd.as_deref())?;
         let root =
             TempDir::with_prefix(ROOT_PREFIX).map_err(LabError::io("make a temporary folder"))?;
-        Ok(PreparedSamba { options, root })
+        Ok(PreparedSamba {
+            options,
+            programs,
+            root,
+        })
     }
 
-    fn start_in(root: TempDir, options: SambaOptions) -> Result<Self, LabError> {
-        let smbd = Tool::SMBD.find()?;
-        let pdbedit = Tool::PDBEDIT.find()?;
+    fn start_in(prepared: PreparedSamba) -> Result<Self, LabError> {
+        let PreparedSamba {
+            options,
+            programs,
+            root,
+        } = prepared;
         let SambaOptions {
+            smbd: _,
             password,
             signing,
             listen,
@@ -209,21 +224,26 @@ impl ScratchSamba {
         }
         .write()?;
         let is_ours = extra_global.is_empty() && shares.iter().all(|share| share.lines.is_empty());
-        if !is_ours {
-            check(&Tool::TESTPARM.find()?, &configuration)?;
+        let testparm = if is_ours { None } else { programs.testparm()? };
+        if let Some(testparm) = &testparm {
+            check(testparm, &configuration)?;
         }
-        add_account(&pdbedit, root.path(), &configuration, &account, &password)?;
+        add_account(&programs, root.path(), &configuration, &account, &password)?;
         let krb5_conf = kerberos.map(|kerberos| kerberos.configuration);
-        let processes = launch(&smbd, root.path(), &configuration, krb5_conf.as_deref())?;
+        let processes = launch(&programs, root.path(), &configuration, krb5_conf.as_deref())?;
         let samba = Self {
             account,
             password,
             address: SocketAddr::new(listen, port),
+            programs,
             processes,
             root,
             _reservation: reservation,
         };
         samba.wait_until_ready()?;
+        if !is_ours && testparm.is_none() {
+            check_log(&samba.log_tail())?;
+        }
         Ok(samba)
     }
 
@@ -268,16 +288,6 @@ impl ScratchSamba {
     #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
-    }
-
-    /// Returns the program and its version, such as `Samba 4.17.12-Debian`.
-    /// Returns `None` if smbd does not print it.
-    #[must_use]
-    pub fn version(&self) -> Option<String> {
-        let smbd = Tool::SMBD.find().ok()?;
-        let said = output(Command::new(smbd).arg("--version"), "").ok()?;
-        let said = String::from_utf8(said.stdout).ok()?;
-        Some(format!("Samba {}", said.trim().strip_prefix("Version ")?))
     }
 
     /// Returns the folder of the share `bench`.

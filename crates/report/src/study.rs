@@ -337,6 +337,7 @@ impl Study {
             url: Some(run.server.url.clone()),
             notes: run.server.notes.clone(),
             settings: Vec::new(),
+            smbd: None,
             client: Vec::new(),
         });
         self.results.push(StudyResult {

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use smbench_engine::hosts::SendPassword;
 use smbench_model::login::KdcAddress;
@@ -19,11 +20,11 @@ pub trait PasswordSource: fmt::Debug {
 }
 
 /// An existing server, and the account to use.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GivenServer {
     /// The target without its password, unless the password is known already.
     pub target: Target,
-    source: Option<Box<dyn PasswordSource>>,
+    source: Option<Rc<dyn PasswordSource>>,
 }
 
 impl GivenServer {
@@ -41,7 +42,7 @@ impl GivenServer {
     pub fn asking(target: Target, source: Box<dyn PasswordSource>) -> Self {
         Self {
             target,
-            source: Some(source),
+            source: Some(Rc::from(source)),
         }
     }
 

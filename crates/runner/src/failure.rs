@@ -27,6 +27,8 @@ pub enum Exit {
     Done,
     /// A condition of a run or of a comparison failed.
     Failed,
+    /// A gate can neither pass nor fail.
+    CannotTell,
     /// The command line, or a file that the user gave, is wrong, or the command
     /// would overwrite a file.
     Usage,
@@ -170,7 +172,7 @@ impl Failure {
             | Self::Compare(_)
             | Self::Merge(_)
             | Self::Report(WriteError::Foreign { .. })
-            | Self::Lab(LabError::Configuration { .. }) => Exit::Usage,
+            | Self::Lab(LabError::Configuration { .. } | LabError::NoSmbd { .. }) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             // Interrupted, with files left on the share.
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {

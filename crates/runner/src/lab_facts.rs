@@ -2,13 +2,14 @@
 //! before it answers a FLUSH or a WRITE. `lab` passes them on to the command that uses the
 //! server. Not here: facts that the server itself reports.
 
+use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use serde::{Deserialize, Serialize};
 use smbench_engine::storage::Storage;
 use smbench_lab::ScratchSamba;
 use smbench_model::target::Target;
-use smbench_report::doc::{BUILT_IN_NOTE, StorageDoc};
+use smbench_report::doc::{BUILT_IN_NOTE, BuildDoc, StorageDoc};
 use smbench_report::{Disclosure, FactSource, FlushDoc, WriteDoc, WritePolicyDoc};
 
 /// The variable by which `lab` describes its server to a command.
@@ -65,6 +66,8 @@ pub struct LabFacts {
     #[serde(flatten)]
     durability: Durability,
     software: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    build: Option<BuildDoc>,
     storage: Option<StorageDoc>,
     /// Describes the server for readers.
     note: String,
@@ -78,6 +81,10 @@ impl LabFacts {
             url: samba.url(),
             durability: samba_policies(lines),
             software: samba.version(),
+            build: samba.build().map(|build| BuildDoc {
+                program: build.program.display().to_string(),
+                options: build.options,
+            }),
             note: scratch_note(lines, storage.as_ref()),
             storage: storage.map(|storage| StorageDoc {
                 in_memory: storage.is_memory(),
@@ -93,6 +100,7 @@ impl LabFacts {
             url,
             durability: Durability::EMBEDDED,
             software: None,
+            build: None,
             storage: None,
             note: BUILT_IN_NOTE.to_owned(),
         }
@@ -126,6 +134,7 @@ impl LabFacts {
         let known = Durability { flush, write }.or(self.durability);
         (disclosure.flush, disclosure.write) = (known.flush, known.write);
         disclosure.software = self.software;
+        disclosure.build = self.build;
         disclosure.storage = self.storage;
         disclosure.notes.push(self.note);
     }
@@ -192,6 +201,16 @@ fn boolean(value: &str) -> Option<bool> {
         "yes" | "true" | "1" | "on" => Some(true),
         "no" | "false" | "0" | "off" => Some(false),
         _ => None,
+    }
+}
+
+/// Returns a path that was written with `~/` for the home folder, which a shell does not
+/// replace within a word.
+pub fn smbd_path(written: &Path) -> PathBuf {
+    let home = env::var_os("HOME");
+    match (written.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => written.to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -12,7 +13,7 @@ use smbench_model::units::{Size, parse_duration};
 
 use smbench_runner::lab_facts::parse_option;
 
-use super::value::whole_within;
+use super::value::{paths, whole_within};
 
 /// Default address of lab servers.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -68,6 +69,10 @@ pub(crate) struct SambaArgs {
     /// Address of this machine to listen on, on a free port
     #[arg(long, value_name = "ADDRESS", default_value_t = LOOPBACK, value_parser = parse_own_address)]
     pub(crate) listen: IpAddr,
+    /// The smbd to start instead of the installed one, or a program that runs one with the arguments
+    /// that it gets
+    #[arg(long, value_name = "PATH", value_parser = paths())]
+    pub(crate) smbd: Option<PathBuf>,
     /// Line for the global section of smb.conf, for example 'strict sync = no'; can be repeated
     #[arg(long = "option", value_name = "LINE", value_parser = parse_option)]
     pub(crate) options: Vec<String>,

@@ -8,6 +8,7 @@ use smbench_report::{FlushDoc, WritePolicyDoc};
 use smbench_runner::calibration::CalibrationSource;
 
 use super::load::WindowArgs;
+use super::run::HookArgs;
 use super::server::{ConnectArgs, SessionArgs};
 use super::value::{parse_profile, paths, whole};
 use crate::suite::options::{NamedPolicy, NamedServers, PointChoice, SuiteLoad, SuiteOptions};
@@ -49,6 +50,8 @@ pub(crate) struct SuiteArgs {
     pub(crate) servers: NamedServerArgs,
     #[command(flatten)]
     pub(crate) load: SuiteLoadArgs,
+    #[command(flatten)]
+    pub(crate) hooks: HookArgs,
     #[command(flatten, next_help_heading = "Sessions")]
     pub(crate) session: SessionArgs,
     #[command(flatten, next_help_heading = "Sessions")]
@@ -77,7 +80,8 @@ pub(crate) struct NamedServerArgs {
     #[arg(
         long = "server",
         value_name = "NAME=URL",
-        help = "Server to measure too, for example nas=smb://ann@nas/bench; can be repeated"
+        help = "Server to measure too, for example nas=smb://ann@nas/bench, or \
+            new=lab:/opt/samba/sbin/smbd for a temporary Samba of that build; can be repeated"
     )]
     pub(crate) servers: Vec<String>,
     /// Whether this server writes to stable storage on FLUSH, for example nas=honours or nas=ignores;
@@ -136,6 +140,7 @@ impl SuiteArgs {
     /// Returns the options of the suite.
     pub(crate) fn options(&self) -> SuiteOptions {
         let (servers, load) = (&self.servers, &self.load);
+        let window = load.window.options();
         SuiteOptions {
             servers: NamedServers {
                 servers: servers.servers.clone(),
@@ -153,7 +158,8 @@ impl SuiteArgs {
             },
             run: RunOptions {
                 sessions: self.session.options(),
-                ..load.window.options()
+                generator: window.generator.or(self.hooks.options()),
+                ..window
             },
             limits: self.connect.limits(),
         }

@@ -125,6 +125,7 @@ fn samba(args: &SambaArgs, stopped: &Receiver<()>) -> Result<CommandStatus, Fail
     let cifs = args.cifs.then(|| ScratchSamba::CIFS.to_owned());
     let lines: Vec<_> = args.options.iter().cloned().chain(cifs).collect();
     let server = ScratchSamba::start(SambaOptions {
+        smbd: args.smbd.clone(),
         signing: args.signing,
         listen: args.listen,
         extra_global: lines.clone(),

@@ -92,6 +92,13 @@ impl SmbConf<'_> {
     }
 }
 
+/// Returns whether the template sets a parameter.
+pub(super) fn is_of_template(parameter: &str) -> bool {
+    let lines = TEMPLATE.lines();
+    let mut names = lines.filter_map(|line| Some(line.split_once('=')?.0.trim()));
+    names.any(|name| name == parameter)
+}
+
 /// Returns the text of a path that needs no escaping in `smb.conf`. There `%`
 /// starts a substitution, and a line end, a quote or a trailing backslash ends
 /// the value.

@@ -8,6 +8,7 @@ use std::process::Command;
 use nix::unistd::{User, geteuid};
 
 use super::SambaShare;
+use super::build::SambaPrograms;
 use super::config::{FOLDERS, ShareSection};
 use crate::options::check_name;
 use crate::process::{ProcessGroup, output};
@@ -74,13 +75,13 @@ pub(super) fn data_dir(root: &Path, share: &str) -> PathBuf {
 ///
 /// This uses `pdbedit`, because `smbpasswd` adds accounts only for root.
 pub(super) fn add_account(
-    pdbedit: &Path,
+    programs: &SambaPrograms,
     root: &Path,
     configuration: &Path,
     account: &str,
     password: &Password,
 ) -> Result<(), LabError> {
-    let mut command = Command::new(pdbedit);
+    let mut command = Command::new(&programs.pdbedit);
     command
         .arg("--configfile")
         .arg(configuration)
@@ -102,14 +103,14 @@ pub(super) fn add_account(
 }
 
 pub(super) fn launch(
-    smbd: &Path,
+    programs: &SambaPrograms,
     root: &Path,
     configuration: &Path,
     krb5_conf: Option<&Path>,
 ) -> Result<ProcessGroup, LabError> {
     let failed = || LabError::io("start smbd");
     let startup = File::create(root.join(STARTUP_LOG)).map_err(failed())?;
-    let mut command = Command::new(smbd);
+    let mut command = Command::new(&programs.smbd);
     command
         .args(["--foreground", "--no-process-group"])
         .arg("--configfile")

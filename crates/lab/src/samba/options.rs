@@ -13,6 +13,8 @@ const SPECIAL_SECTIONS: [&str; 4] = [MAIN_SHARE, "global", "homes", "printers"];
 /// Options of a [`ScratchSamba`](super::ScratchSamba).
 #[derive(Debug, Clone)]
 pub struct SambaOptions {
+    /// The smbd to start, or a program that runs one; `None` for the installed one.
+    pub smbd: Option<PathBuf>,
     /// Password of the account; `None` for a random one.
     pub password: Option<Password>,
     /// Whether sessions must sign.
@@ -32,6 +34,7 @@ pub struct SambaOptions {
 impl Default for SambaOptions {
     fn default() -> Self {
         Self {
+            smbd: None,
             password: None,
             signing: Signing::Optional,
             listen: Ipv4Addr::LOCALHOST.into(),

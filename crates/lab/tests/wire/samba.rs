@@ -189,9 +189,9 @@ fn a_line_that_samba_would_pass_over_is_refused() {
         assert!(said.contains(named), "{said}");
     }
     for line in ["strict sync = no", "aio_pthread:aio open = yes"] {
-        ScratchSamba::check_line(line).unwrap();
+        ScratchSamba::check_line(line, None).unwrap();
     }
-    let error = ScratchSamba::check_line("strict snyc = no").unwrap_err();
+    let error = ScratchSamba::check_line("strict snyc = no", None).unwrap_err();
     assert!(matches!(error, LabError::Configuration { .. }), "{error}");
 }
 

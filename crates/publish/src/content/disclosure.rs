@@ -98,6 +98,9 @@ fn of_server(
     part.add(Block::facts(facts));
     let own = |note: &&String| !common_notes.contains(note);
     part.list(server.notes.iter().filter(own).cloned().collect());
+    if let Some(smbd) = &server.smbd {
+        part.text(format!("Its smbd is {smbd}."));
+    }
     if !server.settings.is_empty() {
         part.text("Configured with:");
         part.add(Block::Verbatim(server.settings.clone()));

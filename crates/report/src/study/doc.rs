@@ -64,6 +64,10 @@ pub struct StudyServerDoc {
     /// Lines of the server's configuration that the study set: those of `smb.conf`.
     #[serde(default)]
     pub settings: Vec<String>,
+    /// The smbd that the study started, or the program that ran it. Absent if it was the
+    /// installed one, and for an existing server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smbd: Option<String>,
     /// Options of its clients that differ from those of other servers, as the suite
     /// words them: `oplock = batch`. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

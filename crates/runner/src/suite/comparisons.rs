@@ -5,6 +5,7 @@ use smbench_formats::named::suggestion;
 use smbench_report::study::{ComparisonDoc, ComparisonKind};
 
 use super::host::Host;
+use super::source::Source;
 use super::spec::{ComparisonEntry, NAMED, twice};
 
 /// Checks a comparison; `None` if it has fewer than two servers left.
@@ -60,6 +61,22 @@ pub(super) fn comparison(
     }))
 }
 
+/// Returns a comparison of each server under its settings, unless the suite has its own.
+pub(super) fn between_settings(source: &Source, hosts: &[Host]) -> Vec<ComparisonEntry> {
+    let settings = source.spec.settings.len();
+    if settings < 2 || !source.spec.comparisons.is_empty() {
+        return Vec::new();
+    }
+    let of_server = |hosts: &[Host]| ComparisonEntry {
+        title: format!("change from {}", hosts[0].name),
+        kind: ComparisonKind::Change,
+        baseline: None,
+        servers: Some(hosts.iter().map(|host| host.name.clone()).collect()),
+        flush: None,
+    };
+    hosts.chunks(settings).map(of_server).collect()
+}
+
 /// Returns the chosen servers by name, in the order of the suite. The error is a
 /// name that no server has.
 fn chosen<'a>(entry: &'a ComparisonEntry, hosts: &[Host]) -> Result<Vec<String>, &'a str> {
@@ -113,7 +130,6 @@ mod tests {
     use super::*;
     use crate::lab_facts::Durability;
     use crate::suite::host::HostKind;
-    use crate::suite::source::Source;
     use crate::suite::spec::SuiteSpec;
 
     fn host(name: &str, flush: FlushDoc) -> Host {
@@ -121,7 +137,10 @@ mod tests {
             name: name.to_owned(),
             durability: Durability::given(Some(flush), None),
             notes: Vec::new(),
-            kind: HostKind::Samba { lines: Vec::new() },
+            kind: HostKind::Samba {
+                lines: Vec::new(),
+                smbd: None,
+            },
             cpu: CpuSource::default(),
             run: SessionsSpec::default(),
             named: name == "Windows",

@@ -16,11 +16,12 @@ pub(super) fn between_studies(old: &StudyDoc, new: &StudyDoc) -> Option<String> 
     let points = |study: &StudyDoc| list(&mut study.load_points.iter().map(u32::to_string));
     let servers = |study: &StudyDoc| {
         list(&mut study.servers.iter().map(|server| {
+            let smbd = server.smbd.iter().map(|smbd| format!("smbd {smbd}"));
             let place = match &server.url {
-                Some(url) => std::slice::from_ref(url),
-                None => &server.settings,
+                Some(url) => vec![url.clone()],
+                None => smbd.chain(server.settings.iter().cloned()).collect(),
             };
-            let details = [place, &server.client].concat();
+            let details = [&place[..], &server.client].concat();
             format!("`{}` ({})", server.name, details.join("; "))
         }))
     };
@@ -157,6 +158,7 @@ mod tests {
             flush: None,
             write: None,
             software: was.software.clone(),
+            build: None,
             storage: was.storage.clone(),
             otherwise: Vec::new(),
             place: was.place,

@@ -8,7 +8,7 @@
 //! release of Samba has changed since the study began, nothing more is measured for
 //! that server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use smbench_lab::{SambaOptions, ScratchSamba};
 use smbench_model::cpu::CpuSource;
@@ -23,7 +23,7 @@ use crate::lab_facts::{Durability, LabFacts};
 use crate::request;
 
 /// A server of a suite.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) name: String,
     pub(super) durability: Durability,
@@ -39,13 +39,17 @@ pub(super) struct Host {
 }
 
 /// Origin of a server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum HostKind {
     /// An existing server.
     Given(Box<GivenServer>),
     /// A scratch Samba that is started for each pass, with these lines in
     /// `smb.conf`.
-    Samba { lines: Vec<String> },
+    Samba {
+        lines: Vec<String>,
+        /// The smbd to start; `None` for the installed one.
+        smbd: Option<PathBuf>,
+    },
 }
 
 impl HostKind {
@@ -77,7 +81,7 @@ impl Host {
 
     /// Makes a scratch Samba serve CIFS, unless the suite sets its protocols.
     pub(super) fn serve_cifs(&mut self) {
-        if let HostKind::Samba { lines } = &mut self.kind
+        if let HostKind::Samba { lines, .. } = &mut self.kind
             && !lines.iter().any(|line| line.contains("min protocol"))
         {
             lines.push(ScratchSamba::CIFS.to_owned());
@@ -86,15 +90,16 @@ impl Host {
 
     /// Returns the server's entry in the study.
     pub(super) fn doc(&self) -> StudyServerDoc {
-        let (url, settings) = match &self.kind {
-            HostKind::Given(account) => (Some(account.target.redacted()), Vec::new()),
-            HostKind::Samba { lines } => (None, lines.clone()),
+        let (url, settings, smbd) = match &self.kind {
+            HostKind::Given(account) => (Some(account.target.redacted()), Vec::new(), None),
+            HostKind::Samba { lines, smbd } => (None, lines.clone(), smbd.as_ref()),
         };
         StudyServerDoc {
             name: self.name.clone(),
             url,
             notes: self.notes.clone(),
             settings,
+            smbd: smbd.map(|smbd| smbd.display().to_string()),
             client: self.run.lines(),
         }
     }
@@ -121,8 +126,9 @@ impl Host {
                     samba: None,
                 })
             }
-            HostKind::Samba { lines } => {
+            HostKind::Samba { lines, smbd } => {
                 let samba = ScratchSamba::prepare(SambaOptions {
+                    smbd: smbd.clone(),
                     extra_global: lines.clone(),
                     ..SambaOptions::default()
                 })?;

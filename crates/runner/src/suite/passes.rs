@@ -39,6 +39,7 @@ mod tests {
                 url: None,
                 notes: Vec::new(),
                 settings: Vec::new(),
+                smbd: None,
                 client: Vec::new(),
             };
             let study = StudyDoc {

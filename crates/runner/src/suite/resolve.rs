@@ -9,13 +9,14 @@ use smbench_model::lists::clients::ClientList;
 use smbench_model::plan::{Place, Plan, PlanError};
 use smbench_model::setting::{self, Advice};
 use smbench_model::spec::{RunOptions, WorkSpec};
+use smbench_model::target::{Secret, Target};
 use smbench_report::doc::{SCHEMA_VERSION, ToolDoc};
 use smbench_report::study::StudyDoc;
 use smbench_report::units::counted;
 
 use super::chosen::{Chosen, check_skipping, chosen};
 use super::client;
-use super::comparisons::comparison;
+use super::comparisons::{between_settings, comparison};
 use super::given::quick;
 use super::host::{Host, HostKind};
 use super::options::{SuiteLoad, SuiteOptions};
@@ -74,7 +75,22 @@ impl Suite {
 
     /// Finds the passwords of all servers.
     pub fn ask(&mut self) -> Result<(), Failure> {
-        self.hosts.iter_mut().try_for_each(Host::ask)
+        // One account may have several settings.
+        let mut known: Vec<(String, Secret)> = Vec::new();
+        for host in &mut self.hosts {
+            let url = host.given().map(Target::redacted);
+            let found = known.iter().find(|(of, _)| Some(of) == url.as_ref());
+            match (&mut host.kind, found) {
+                (HostKind::Given(server), Some((_, password))) => {
+                    server.target.password = password.clone();
+                }
+                _ => host.ask()?,
+            }
+            if let (Some(url), Some(target)) = (url, host.given()) {
+                known.push((url, target.password.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Returns all plans with their servers, for a host that follows another one.
@@ -159,7 +175,8 @@ impl Suite {
         let plans = plans.iter().zip(&chosen).map(of_hosts);
         let plans = plans.collect::<Result<Vec<_>, _>>()?;
         serve_cifs(&mut hosts, &plans);
-        let comparisons = spec.comparisons.iter();
+        let between_settings = between_settings(source, &hosts);
+        let comparisons = spec.comparisons.iter().chain(&between_settings);
         let comparisons = comparisons
             .map(|entry| comparison(entry, &hosts).map_err(refuse))
             .filter_map(Result::transpose)

@@ -1,6 +1,6 @@
 //! The servers of a suite, from its tables and the command line.
 
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 
 use smbench_lab::{LabError, ScratchSamba};
 use smbench_model::cpu::CpuSource;
@@ -15,9 +15,12 @@ use super::source::Source;
 use super::spec::{NAMED, ServerEntry, twice};
 use crate::account::{Accounts, SuiteCredentials, kerberos_file};
 use crate::failure::Failure;
-use crate::lab_facts::{Durability, parse_option, samba_policies};
+use crate::lab_facts::{Durability, parse_option, samba_policies, smbd_path};
 use crate::mounts::parse_target;
 use crate::request;
+
+/// What stands for the URL of a server that smbench starts: `lab:/opt/samba/sbin/smbd`.
+const LAB: &str = "lab:";
 
 /// Returns the servers of the command line, then those of the suite.
 pub(super) fn hosts(
@@ -57,6 +60,7 @@ pub(super) fn hosts(
             Advice("@server")
         )));
     }
+    let hosts = with_settings(source, hosts)?;
     let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
     match twice(&names) {
         Some(name) => Err(Failure::Usage(format!(
@@ -66,17 +70,61 @@ pub(super) fn hosts(
     }
 }
 
+/// Returns each server with each setting of the suite, if it has any.
+fn with_settings(source: &Source, hosts: Vec<Host>) -> Result<Vec<Host>, Failure> {
+    let settings = &source.spec.settings;
+    let is_alone = hosts.len() == 1;
+    let mut all = Vec::new();
+    for host in &hosts {
+        for setting in settings {
+            let refuse = |what: String| {
+                Failure::Usage(format!(
+                    "suite {}, setting `{}`: {what}",
+                    source.origin, setting.name
+                ))
+            };
+            check_name(&setting.name).map_err(refuse)?;
+            let run = client::sessions(&setting.run).map_err(refuse)?;
+            if let Some(key) = client::clash(&run, &host.run) {
+                return Err(refuse(format!(
+                    "server `{}` has {key} too: drop one",
+                    host.name
+                )));
+            }
+            all.push(Host {
+                name: match is_alone {
+                    true => setting.name.clone(),
+                    false => format!("{} {}", host.name, setting.name),
+                },
+                run: run.or(host.run.clone()),
+                ..host.clone()
+            });
+        }
+    }
+    Ok(if settings.is_empty() { hosts } else { all })
+}
+
 /// Parses a server of the command line.
 fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Host, Failure> {
     let split = text.split_once('=');
     let Some((name, url)) = split.filter(|(name, _)| !name.contains("://")) else {
         return Err(Failure::Usage(format!(
-            "{}: expected NAME=URL, such as nas=smb://ann@nas/bench",
+            "{}: expected NAME=URL, such as nas=smb://ann@nas/bench, or NAME=lab:SMBD",
             Advice("@server")
         )));
     };
     let refuse = |what: String| Failure::Usage(format!("{} {name}: {what}", Advice("@server")));
     check_name(name).map_err(refuse)?;
+    if let Some(smbd) = url.strip_prefix(LAB) {
+        let has_policy = args.flush.iter().any(|of| of.server == name)
+            || args.write.iter().any(|of| of.server == name);
+        if has_policy {
+            return Err(refuse(
+                "its policies are known, because smbench starts it: drop them".to_owned(),
+            ));
+        }
+        return of_lab(name, smbd).map_err(refuse);
+    }
     let credentials = SuiteCredentials {
         password_file: args.password_file.clone(),
         authentication_file: args.authentication_file.clone(),
@@ -99,6 +147,32 @@ fn named(text: &str, args: &NamedServers, accounts: &dyn Accounts) -> Result<Hos
     })
 }
 
+/// Makes a scratch Samba of the command line with this smbd, or with the installed one if
+/// the path is empty.
+fn of_lab(name: &str, smbd: &str) -> Result<Host, String> {
+    let smbd = (!smbd.is_empty()).then(|| smbd_path(Path::new(smbd)));
+    let smbd = smbd.as_deref().map(checked_smbd).transpose()?;
+    Ok(Host {
+        name: name.to_owned(),
+        durability: samba_policies(&[]),
+        notes: Vec::new(),
+        kind: HostKind::Samba {
+            lines: Vec::new(),
+            smbd,
+        },
+        cpu: CpuSource::default(),
+        run: SessionsSpec::default(),
+        named: true,
+    })
+}
+
+/// Returns the absolute path of an smbd, so that a study names the same one wherever it is
+/// continued. Checks that it is one.
+fn checked_smbd(smbd: &Path) -> Result<PathBuf, String> {
+    ScratchSamba::check_smbd(smbd).map_err(|error| error.to_string())?;
+    path::absolute(smbd).map_err(|error| format!("{}: {error}", smbd.display()))
+}
+
 /// Checks a server of the suite.
 fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Result<Host, Failure> {
     let refuse = |what: String| {
@@ -109,7 +183,17 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
     };
     check_name(&entry.name).map_err(refuse)?;
     let run = client::sessions(&entry.run).map_err(refuse)?;
-    let (durability, kind) = match (&entry.url, &entry.samba) {
+    let smbd = entry.smbd.as_ref().map(|smbd| {
+        let written = source.path(&smbd_path(smbd));
+        checked_smbd(&written).map_err(|why| refuse(format!("smbd: {why}")))
+    });
+    let smbd = smbd.transpose()?;
+    // An smbd needs no lines.
+    let lines = entry
+        .samba
+        .clone()
+        .or_else(|| smbd.as_ref().map(|_| Vec::new()));
+    let (durability, kind) = match (&entry.url, lines) {
         (Some(url), None) => {
             check_url(url).map_err(refuse)?;
             let credentials = credentials(source, entry).map_err(refuse)?;
@@ -123,17 +207,18 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
                     "{key} goes with url, not with samba: drop it"
                 )));
             }
-            for line in lines {
-                check_line(line).map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
+            for line in &lines {
+                check_line(line, smbd.as_deref())
+                    .map_err(|why| refuse(format!("samba line {line:?}: {why}")))?;
             }
-            let lines = lines.clone();
-            (samba_policies(&lines), HostKind::Samba { lines })
+            (samba_policies(&lines), HostKind::Samba { lines, smbd })
         }
         (None, None) => return Err(refuse("give url, or samba for a scratch Samba".to_owned())),
         (Some(_), Some(_)) => {
-            return Err(refuse(
-                "url and samba are both given: drop one of them".to_owned(),
-            ));
+            let key = if smbd.is_some() { "smbd" } else { "samba" };
+            return Err(refuse(format!(
+                "url and {key} are both given: drop one of them"
+            )));
         }
     };
     let cpu = entry.server_metrics.as_deref().map(request::cpu_source);
@@ -152,9 +237,9 @@ fn written(source: &Source, entry: &ServerEntry, accounts: &dyn Accounts) -> Res
 }
 
 /// Checks a line for `smb.conf`, because a report will state that it was in force.
-fn check_line(line: &str) -> Result<(), String> {
+fn check_line(line: &str, smbd: Option<&Path>) -> Result<(), String> {
     parse_option(line)?;
-    match ScratchSamba::check_line(line) {
+    match ScratchSamba::check_line(line, smbd) {
         // If Samba is missing, an error appears when it is to be started.
         Ok(()) | Err(LabError::MissingTool { .. }) => Ok(()),
         Err(error) => Err(error.to_string()),

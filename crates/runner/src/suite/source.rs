@@ -17,9 +17,13 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 4] = [
+pub const BUILTIN: [(&str, &str); 5] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
+    (
+        "signing-cost",
+        include_str!("../../suites/signing-cost.toml"),
+    ),
     (
         "veritest-2003",
         include_str!("../../suites/veritest-2003.toml"),
@@ -213,7 +217,7 @@ mod tests {
             for profile in &source.spec.profiles {
                 source.profile(&profile.profile, Unknown::Refuse).unwrap();
             }
-            if ["adapter", "limits-2005"].contains(&name) {
+            if ["adapter", "limits-2005", "signing-cost"].contains(&name) {
                 continue;
             }
             let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();

@@ -25,6 +25,7 @@
 //! [[servers]]
 //! name = "Samba"
 //! samba = ["strict sync = no"] # a scratch Samba with these lines in smb.conf
+//! smbd = "/opt/samba/sbin/smbd" # the smbd to start; the installed one when absent
 //! [[comparisons]]
 //! title = "NAS over Samba"
 //! kind = "change"              # the default; or "scaling"
@@ -81,8 +82,22 @@ pub struct SuiteSpec {
     pub(super) run: RunOptions,
     /// Servers to measure.
     pub(super) servers: Vec<ServerEntry>,
+    /// Settings of sessions. Each server is measured with each, and compared with itself
+    /// under the first.
+    pub(super) settings: Vec<SettingEntry>,
     /// Comparisons that the study asks for.
     pub(super) comparisons: Vec<ComparisonEntry>,
+}
+
+/// One `[[settings]]` table.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SettingEntry {
+    /// Name in tables.
+    pub(super) name: String,
+    /// Options of sessions.
+    #[serde(default)]
+    pub(super) run: RunOptions,
 }
 
 /// A profile by its name or path, and its options in this suite.
@@ -160,7 +175,7 @@ pub(super) struct TransfersEntry {
     pub(super) file_size: Option<Size>,
 }
 
-/// One `[[servers]]` table: `url` or `samba`, and the keys that belong to it.
+/// One `[[servers]]` table: `url`, or `samba` or `smbd`, and the keys that belong to it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ServerEntry {
@@ -170,6 +185,8 @@ pub(super) struct ServerEntry {
     pub(super) url: Option<String>,
     /// Lines for the global section of a scratch Samba's `smb.conf`.
     pub(super) samba: Option<Vec<String>>,
+    /// The smbd of a scratch Samba, or a program that runs one.
+    pub(super) smbd: Option<PathBuf>,
     /// Notes for readers, one sentence each.
     pub(super) notes: Vec<String>,
     /// Flush policy. For a scratch Samba it is known.

@@ -24,6 +24,29 @@ fn resolved(name_or_path: &str, options: &[&str]) -> Result<Suite, Failure> {
     )
 }
 
+/// Each server has each setting, and is compared with itself.
+#[test]
+fn settings_multiply_the_servers_of_a_suite() {
+    let names = |options: &[&str]| {
+        let study = resolved("signing-cost", options).unwrap().study;
+        let names = study.servers.iter().map(|server| server.name.clone());
+        (names.collect::<Vec<_>>(), study)
+    };
+    let (alone, study) = names(&[]);
+    assert_eq!((alone.len(), &*alone[0]), (8, "off"));
+    assert_eq!(
+        study.servers[3].client,
+        ["sign = required", "signing_algorithm = aes-128-gmac"]
+    );
+    assert_eq!(study.comparisons.len(), 1);
+    assert_eq!(study.comparisons[0].baseline(), Some("off"));
+    let two = ["--server", "a=lab:", "--server", "b=smb://ann@b/s"];
+    let (both, study) = names(&two);
+    assert_eq!((both.len(), &*both[0], &*both[8]), (16, "a off", "b off"));
+    let baselines = study.comparisons.iter().map(|of| of.baseline().unwrap());
+    assert_eq!(baselines.collect::<Vec<_>>(), ["a off", "b off"]);
+}
+
 /// A scratch Samba serves CIFS where its clients speak it.
 #[test]
 fn samba_serves_cifs_where_it_is_asked_for() {

@@ -12,6 +12,7 @@ pub(crate) fn server(name: &str) -> StudyServerDoc {
         url: None,
         notes: vec!["the note of the study".to_owned()],
         settings: vec!["strict sync = yes".to_owned()],
+        smbd: None,
         client: Vec::new(),
     }
 }
