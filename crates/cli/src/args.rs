@@ -19,6 +19,7 @@ mod compare;
 mod examples;
 mod fileio;
 mod find;
+mod gate;
 mod headings;
 mod import;
 mod lab;
@@ -43,6 +44,7 @@ pub(crate) use checkup::CheckupArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use fileio::{FileioArgs, FileioCommand, RandType, RandomArgs, TestArgs};
 pub(crate) use find::{FindArgs, FindCommand, FindLogonsArgs, FindSessionsArgs};
+pub(crate) use gate::{Candidate, GateArgs};
 pub(crate) use import::{ImportArgs, ImportCommand, PcapArgs};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs};
 pub(crate) use merge::MergeArgs;
@@ -144,6 +146,9 @@ pub(crate) enum CliCommand {
     /// Compare results with a baseline
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Judge a build or a server by a baseline, for example in git bisect run
+    #[command(after_help = gate::EXAMPLES)]
+    Gate(Box<GateArgs>),
     /// Join the results of the parts of one run
     #[command(after_help = merge::EXAMPLES)]
     Merge(MergeArgs),

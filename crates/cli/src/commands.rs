@@ -5,6 +5,7 @@ mod cleanup;
 mod compare;
 mod fileio;
 mod find;
+mod gate;
 mod import;
 mod lab;
 mod merge;
@@ -54,6 +55,7 @@ pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failur
         CliCommand::Probe(args) => probe::probe(&args),
         CliCommand::Show(args) => show::show(&args),
         CliCommand::Compare(args) => compare::compare_results(&args),
+        CliCommand::Gate(args) => gate::gate(&args),
         CliCommand::Merge(args) => merge::merge_parts(&args),
         CliCommand::Report(args) => report::report(&args),
         CliCommand::Cleanup(args) => cleanup::cleanup(&args),

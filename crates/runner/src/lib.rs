@@ -21,6 +21,7 @@ pub mod checkup;
 pub mod command_line;
 pub mod conditions;
 pub mod failure;
+pub mod gate;
 pub mod hosts;
 pub mod junit;
 pub mod lab_facts;

@@ -55,6 +55,18 @@ pub(crate) struct ServerArgs {
     pub(crate) operation_timeout: Option<Duration>,
 }
 
+impl ServerArgs {
+    /// Forgets the server and its account, but not what is asked of its sessions.
+    pub(crate) fn forget(&mut self) {
+        self.target = TargetArgs {
+            url: None,
+            target: None,
+        };
+        self.secrets = SecretArgs::default();
+        (self.server_flush, self.server_write) = (None, None);
+    }
+}
+
 /// Group of the options that name a server.
 const SERVER: &str = "server";
 

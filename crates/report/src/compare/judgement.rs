@@ -29,10 +29,11 @@ use smbench_model::setting::REPEAT;
 use super::condition::{At, Condition, LimitSide};
 use super::error::CompareError;
 use super::pair::Pair;
-use super::points::{ComparedPoint, MetricChange, PointComparison, as_fall};
-use crate::change::Noise;
+use super::points::{ComparedPoint, MetricChange, PointComparison, Verdict, as_fall};
+use crate::change::{CONFIDENCE, Noise};
 use crate::load::loads;
 use crate::metric::Metric;
+use crate::statistics::student_t;
 use crate::units::{self, change, changes, counted, plain};
 
 /// The outcome of a condition, and the change it was judged on.
@@ -64,6 +65,9 @@ pub struct Judgement {
     /// Smallest change in the condition's direction that the data shows in four of
     /// five cases. A fall is negative. `null` with one pass.
     pub detectable_percent: Option<f64>,
+    /// The limit of the condition.
+    #[serde(skip)]
+    limit_percent: f64,
     /// Why a value may be wrong, a few words for each result: `p99 of B may be too
     /// high`, `throughput of A is client-limited`. Empty without a doubt.
     pub doubts: Vec<String>,
@@ -82,6 +86,60 @@ impl Judgement {
     #[must_use]
     pub const fn passed(&self) -> bool {
         matches!(self.outcome(), JudgementOutcome::Passed)
+    }
+
+    /// Returns whether the change is more than noise even if this rule may be wrong with the
+    /// probability `error` only. For several looks at growing data. `passes` is the smaller
+    /// number of passes of both sides.
+    #[must_use]
+    pub fn is_sure_at(&self, error: f64, passes: u32) -> bool {
+        let change = self.change.pooled;
+        let (Some(percent), Some((low, high))) = (
+            change.change_percent,
+            change.low_percent.zip(change.high_percent),
+        ) else {
+            return false;
+        };
+        let log = |percent: f64| (percent / 100.0).ln_1p();
+        // The interval has as many degrees of freedom at least. With fewer, the ratio of the
+        // two quantiles is larger, so this errs on the side of noise.
+        let degrees = f64::from(passes.max(2) - 1);
+        let wider = student_t(1.0 - error, degrees) / student_t(0.5 + CONFIDENCE / 2.0, degrees);
+        log(percent).abs() > (log(high) - log(low)) / 2.0 * wider
+    }
+
+    /// Returns whether the value must not be trusted, because a side was client-limited.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.change.verdict == Verdict::CannotTell
+    }
+
+    /// Describes the change and its interval: `+12 % at 4 clients, B against A (95 % interval
+    /// +9 to +15 %)`.
+    #[must_use]
+    pub fn found(&self) -> String {
+        let shown = self.change.pooled;
+        let percent = change(shown.change_percent.unwrap_or_default());
+        let (place, one, other) = (&self.place, &self.baseline, &self.other);
+        // A study may have several pairs with the labels A and B, so name the server.
+        let server = self.server.as_ref();
+        let server = server.map(|server| format!(", {server} with {}", self.profile));
+        let interval = shown.low_percent.zip(shown.high_percent);
+        let interval = interval.filter(|_| self.change.noise == Some(Noise::Passes));
+        let interval =
+            interval.map(|(low, high)| format!(" (95 % interval {})", changes(low, high)));
+        let [server, interval] = [server, interval].map(Option::unwrap_or_default);
+        format!("{percent} {place}, {other} against {one}{server}{interval}")
+    }
+
+    /// Returns how many passes of each side may show a change of the limit, by the noise of
+    /// these; `None` if the noise is not known, or the limit is no change.
+    #[must_use]
+    pub fn passes_needed(&self, passes: u32) -> Option<u32> {
+        let log = |percent: f64| (percent / 100.0).ln_1p();
+        let times = (log(self.detectable_percent?) / log(self.limit_percent)).powi(2);
+        let needed = (f64::from(passes) * times).ceil();
+        (needed.is_finite() && needed <= 1e6).then_some(needed as u32)
     }
 
     const fn outcome(&self) -> JudgementOutcome {
@@ -185,6 +243,7 @@ impl Condition {
                 && self.side.is_beyond(percent, self.limit_percent),
             conclusive: outcome != JudgementOutcome::Inconclusive,
             detectable_percent: evidence.map(|evidence| evidence.detectable),
+            limit_percent: self.limit_percent,
             doubts: doubts(change.metric, pair, held),
         })
     }
@@ -299,19 +358,7 @@ impl fmt::Display for Judgement {
                 write!(f, "these passes can only show changes beyond {least}; ")?;
             }
         }
-        let change_shown = self.change.pooled;
-        let percent = change_shown.change_percent.unwrap_or_default();
-        let (place, one, other) = (&self.place, &self.baseline, &self.other);
-        write!(f, "{} {place}, {other} against {one}", change(percent))?;
-        // A study may have several pairs with the labels A and B, so name the
-        // server.
-        if let Some(server) = &self.server {
-            write!(f, ", {server} with {}", self.profile)?;
-        }
-        let interval = change_shown.low_percent.zip(change_shown.high_percent);
-        if let Some((low, high)) = interval.filter(|_| self.change.noise == Some(Noise::Passes)) {
-            write!(f, " (95 % interval {})", changes(low, high))?;
-        }
+        f.write_str(&self.found())?;
         self.doubts
             .iter()
             .try_for_each(|doubt| write!(f, "; {doubt}"))

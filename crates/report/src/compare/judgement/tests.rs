@@ -31,11 +31,57 @@ fn judged(
         of_passes: figures,
         noise: interval.map(|interval| interval.noise),
         pooled: figures,
-        verdict: crate::compare::Verdict::CannotTell,
+        verdict: Verdict::CannotTell,
     };
     let percent = change.pooled.change_percent.unwrap();
     let evidence = Evidence::of(&change, side);
     (side.outcome(percent, evidence, limit), change)
+}
+
+/// Returns the judgement of `> limit` for passes with these values.
+fn judgement(limit_percent: f64, before: &[f64], after: &[f64]) -> Judgement {
+    let (outcome, change) = judged(LimitSide::Above, limit_percent, before, after);
+    let evidence = Evidence::of(&change, LimitSide::Above);
+    Judgement {
+        condition: String::new(),
+        baseline: "A".to_owned(),
+        other: "B".to_owned(),
+        server: None,
+        profile: String::new(),
+        place: String::new(),
+        change,
+        failed: outcome == JudgementOutcome::Failed,
+        within_noise: false,
+        conclusive: outcome != JudgementOutcome::Inconclusive,
+        detectable_percent: evidence.map(|evidence| evidence.detectable),
+        limit_percent,
+        doubts: Vec::new(),
+    }
+}
+
+#[test]
+fn a_change_is_surer_the_further_it_is_from_noise() {
+    let passes = [1000.0, 1040.0, 960.0, 1020.0, 980.0];
+    let slower = |factor: f64| judgement(10.0, &passes, &passes.map(|value| value * factor));
+    let (some, much) = (slower(1.12), slower(2.0));
+    assert!(some.failed && much.failed);
+    // 12 % with a noise of 3 % is beyond 95 %, and not beyond one error in a million.
+    assert!(some.is_sure_at(0.025, 5) && !some.is_sure_at(1e-6, 5));
+    assert!(much.is_sure_at(1e-4, 5));
+    // Fewer passes tell less.
+    assert!(!much.is_sure_at(1e-6, 2));
+    assert!(!slower(1.0).is_sure_at(0.025, 5));
+}
+
+#[test]
+fn the_passes_needed_grow_with_the_square_of_the_noise() {
+    let of = |noise: f64| {
+        let passes = [1.0, 1.0 + noise, 1.0 - noise, 1.0 + noise, 1.0 - noise];
+        judgement(10.0, &passes, &passes).passes_needed(5).unwrap()
+    };
+    let (little, much) = (of(0.02), of(0.04));
+    assert!((little * 3..=little * 6).contains(&much), "{little} {much}");
+    assert_eq!(judgement(0.0, &STEADY, &STEADY).passes_needed(3), None);
 }
 
 const STEADY: [f64; 3] = [1000.0, 1004.0, 996.0];
