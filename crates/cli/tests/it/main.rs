@@ -5,6 +5,7 @@
 
 mod adapter;
 mod bad_input;
+mod builders;
 mod calibrate;
 mod captures;
 mod commands;

@@ -33,7 +33,7 @@ const VALUES: [(&str, &str); 13] = [
 const WINDOW: &str = "150ms";
 const RAMP: &str = "20ms";
 /// Options that commands have in addition, unless they have others of that name.
-const ADDITIONS: [(&str, &[(&str, &str)]); 7] = [
+const ADDITIONS: [(&str, &[(&str, &str)]); 8] = [
     (
         "run",
         &[
@@ -61,6 +61,7 @@ const ADDITIONS: [(&str, &[(&str, &str)]); 7] = [
             ("--calibration", "off"),
         ],
     ),
+    ("gate", &[("--passes", "3")]),
     ("suite adapter", &[("-p", "transmit-4KiB")]),
 ];
 /// What searches of rates and clients have in addition.
