@@ -87,12 +87,11 @@ fn point(more: &[&str], code: i32) -> Value {
 #[test]
 fn commands_around_a_load_point_are_kept_without_the_password() {
     let before = "echo $SMBENCH_POINT_WHEN $SMBENCH_POINT_CLIENTS $SMBENCH_PASSWORD";
-    let after = "echo $SMBENCH_POINT_WHEN; ls $SMBENCH_POINT_RESULTS | wc -l";
+    let after = "echo $SMBENCH_POINT_WHEN; basename $SMBENCH_POINT_RESULTS";
     let point = point(&["--before-point", before, "--after-point", after], 0);
     let (before, after) = (&point["before_point"], &point["after_point"]);
     assert_eq!(before["output"], "before 1 ********\n");
-    // The result is saved after the command.
-    assert_eq!(after["output"], "after\n0\n");
+    assert_eq!(after["output"], "after\nresults\n");
     assert_eq!((&before["exit"], &after["exit"]), (&0.into(), &0.into()));
     assert!(before["failure"].is_null() && point["valid"].as_bool().unwrap());
 }
