@@ -3,16 +3,19 @@
 //! Not here: the meaning of the content ([`smbench_model::spec`]), and whether it can run
 //! ([`Plan::resolve`](smbench_model::plan::Plan::resolve)).
 
+mod foreign;
+
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use smbench_capture::RecordingError;
+use smbench_capture::{RecordingError, read_recording};
 pub use smbench_model::profile::{BUILTIN, DEFAULT, MalformedProfile, Profile, builtin};
 use smbench_model::spec::Spec;
 use smbench_model::trace::Recording;
 
+use self::foreign::foreign;
 use crate::loadfile::{self, LoadfileError, Unknown};
 use crate::named::{path_suggestion, unreadable};
 use crate::netbench;
@@ -74,8 +77,7 @@ pub enum ProfileError {
 /// Loads the built-in profile of this name, or else the file at this path.
 ///
 /// A text that contains a `/` or a `.` is a path. The file is a profile, or a loadfile
-/// to replay. After the prefix `loadfile:` the text is always the path of a loadfile, and after
-/// `trace:` that of the folder of an imported capture.
+/// to replay. `loadfile:` precedes the path of a loadfile, `trace:` the folder of a capture.
 ///
 /// # Errors
 /// When there is no such profile, or its file cannot be read or is larger than 1
@@ -94,7 +96,7 @@ pub fn load_with(name_or_path: &str, unknown: Unknown) -> Result<Profile, Profil
         return replay(name_or_path, path, unknown);
     }
     if let Some(folder) = name_or_path.strip_prefix(TRACE) {
-        let recording = smbench_capture::read_recording(folder)?;
+        let recording = read_recording(folder)?;
         return Ok(of_recording(name_or_path, ("trace", folder), recording));
     }
     if let Some(text) = builtin(name_or_path) {
@@ -145,33 +147,6 @@ pub fn is_path(text: &str) -> bool {
 #[must_use]
 pub fn may_be_loadfile(name: &str) -> bool {
     name.starts_with(LOADFILE) || is_path(name) && !name.ends_with(".toml")
-}
-
-/// Returns what a file of another program is, and how to use it.
-fn foreign(path: &str, text: &str) -> Option<(&'static str, String)> {
-    /// Options of fio that no profile has.
-    const FIO: [&str; 8] = [
-        "rw",
-        "readwrite",
-        "rwmixread",
-        "bs",
-        "bssplit",
-        "ioengine",
-        "iodepth",
-        "numjobs",
-    ];
-    let keys = text
-        .lines()
-        .map(|line| line.split('=').next().unwrap_or(line));
-    if keys.map(str::trim).any(|key| FIO.contains(&key)) {
-        let advice = "docs/from/fio.md shows how to write it as one";
-        return Some(("a job of fio", advice.to_owned()));
-    }
-    let is_iometer = text.lines().any(|line| line.starts_with("'TEST SETUP"));
-    is_iometer.then(|| {
-        let advice = format!("convert it with `smbench import iometer {path}`");
-        ("a configuration of Iometer", advice)
-    })
 }
 
 /// Returns whether a text is a loadfile. The first line of a profile that is no

@@ -36,8 +36,7 @@ options! {
         clients: ClientList,
         /// Requests that each client keeps in flight, 1 to
         /// [`OUTSTANDING_MAX`](crate::bounds::OUTSTANDING_MAX); 1 when
-        /// absent. With a rate or a think time it is a maximum. In a replay it is
-        /// always 1.
+        /// absent. With a rate or a think time it is a maximum. A loadfile has always 1.
         outstanding: u32,
         /// Operations per second, such as `5000` or `50/client`, from
         /// [`RATE_MIN`](crate::load::RATE_MIN) to [`RATE_MAX`](crate::load::RATE_MAX).
@@ -55,8 +54,7 @@ options! {
         think_distribution: Spacing,
         /// When operations of a replay begin: `fast` (when absent) or `recorded`.
         timing: Timing,
-        /// How many times as fast as recorded a replay with `recorded` timing is, more
-        /// than 0 and at most 1000; 1 when absent.
+        /// How many times as fast as recorded a replay is, at most 1000; 1 when absent.
         speed: f64,
         /// How often each client replays the recording, or works through its files in a mix
         /// of nothing but `stat`, `copy_in`, `copy_out`, `lookup_missing` or `list`; at least
@@ -250,22 +248,15 @@ impl Work {
                     Duration::from_millis(500),
                 )
             };
-        let recording = workload.replay().map(|replay| &replay.recording);
-        let per_copy = recording.map_or(1, |recording| recording.clients_per_copy());
-        let in_flight = recording.map_or(1, |recording| recording.in_flight());
-        let mut clients: Vec<u32> = match written.clients {
-            Some(list) => list.into(),
-            None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
-            None => vec![1, 4, 8, 16],
-        };
-        for clients in &mut clients {
-            *clients = clients.saturating_mul(per_copy);
-        }
         let population = Population {
             name: None,
             count: written.loops.and_then(|loops| workload.actions_of(loops)),
-            clients,
-            outstanding: written.outstanding.unwrap_or(in_flight),
+            clients: workload.clients(match written.clients {
+                Some(list) => list.into(),
+                None if !rates.is_empty() => vec![CLIENTS_AT_RATES],
+                None => vec![1, 4, 8, 16],
+            }),
+            outstanding: written.outstanding.unwrap_or_else(|| workload.in_flight()),
             workload,
             load,
             rates,

@@ -190,6 +190,23 @@ impl Workload {
         }
     }
 
+    /// Returns the clients that these numbers stand for: in a replay of a capture they are
+    /// copies of all recorded clients.
+    pub(crate) fn clients(&self, mut written: Vec<u32>) -> Vec<u32> {
+        let replay = self.replay();
+        let per_copy = replay.map_or(1, |replay| replay.recording.clients_per_copy());
+        for clients in &mut written {
+            *clients = clients.saturating_mul(per_copy);
+        }
+        written
+    }
+
+    /// Returns the requests that a client has in flight if nothing else is asked for.
+    pub(crate) fn in_flight(&self) -> u32 {
+        let replay = self.replay();
+        replay.map_or(1, |replay| replay.recording.in_flight())
+    }
+
     /// Returns the lines of the access pattern, if the workload is one.
     #[must_use]
     pub fn pattern(&self) -> Option<&[AccessLine]> {

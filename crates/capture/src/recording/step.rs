@@ -107,6 +107,9 @@ pub(super) fn of_command<'a>(
 
 fn lock<'a>(line: &TraceLine, handle: Handle, length: u64) -> Result<Step<'a>, String> {
     const UNLOCK: u32 = 4;
+    if let Some(ranges) = line.value.filter(|&ranges| ranges > 1) {
+        return Err(format!("lock of {ranges} ranges"));
+    }
     let flags = line.flags.unwrap_or(0);
     let offset = line.offset.unwrap_or(0);
     let Ok(length) = u32::try_from(length) else {

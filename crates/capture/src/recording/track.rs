@@ -85,6 +85,13 @@ impl Track {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
             };
+            if matches!(
+                status,
+                NtStatus::USER_SESSION_DELETED | NtStatus::NETWORK_NAME_DELETED
+            ) {
+                self.skip("requests of a session or a tree that had ended");
+                continue;
+            }
             let names = names_of(line, tree, status);
             let step = match step::step(line, &names, status) {
                 Ok(step) => step,

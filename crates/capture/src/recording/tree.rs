@@ -33,9 +33,6 @@ pub(super) struct TreeNode {
     /// Index among the prepared names.
     #[serde(skip)]
     made: Option<usize>,
-    /// The name that a directory had before the capture.
-    #[serde(skip)]
-    origin: Option<u32>,
 }
 
 /// Whether a name exists.
@@ -84,10 +81,10 @@ impl RecordedTree {
 
     /// Returns the name of the share that a path is in.
     pub(super) fn share(&self, number: u32) -> Option<&str> {
-        let mut node = self.node(number)?;
+        let (mut at, mut node) = (number, self.node(number)?);
         // A parent has a lower number.
-        while let Some(above) = node.parent.filter(|&above| above < number) {
-            node = self.node(above)?;
+        while let Some(above) = node.parent.filter(|&above| above < at) {
+            (at, node) = (above, self.node(above)?);
         }
         Some(&node.name)
     }
@@ -264,11 +261,10 @@ impl RecordedTree {
     /// Returns where a directory was before the capture, if it was there.
     fn place_before(&self, path: u32) -> Option<String> {
         let node = self.node(path)?;
-        match (node.parent, node.made, node.origin) {
-            (None, ..) => self.path(path),
-            (_, Some(place), _) => Some(self.prepared[place].0.clone()),
-            (_, None, Some(origin)) => self.place_before(origin),
-            (_, None, None) => None,
+        match (node.parent, node.made) {
+            (None, _) => self.path(path),
+            // A renamed directory was there under its first name.
+            (_, made) => made.map(|place| self.prepared[place].0.clone()),
         }
     }
 
@@ -282,7 +278,7 @@ impl RecordedTree {
     fn created(&mut self, path: u32) {
         self.parent_found(path);
         if let Some(node) = self.node_mut(path) {
-            (node.state, node.made, node.origin) = (NodeState::There, None, None);
+            (node.state, node.made) = (NodeState::There, None);
         }
     }
 
@@ -297,20 +293,19 @@ impl RecordedTree {
 
     fn vanished(&mut self, path: u32) {
         if let Some(node) = self.node_mut(path) {
-            (node.state, node.made, node.origin) = (NodeState::Gone, None, None);
+            (node.state, node.made) = (NodeState::Gone, None);
         }
     }
 
     fn renamed(&mut self, from: u32, to: u32) {
-        let Some(node) = self.node(from) else { return };
         if from == to {
             return;
         }
-        let (made, origin) = (node.made, node.origin.unwrap_or(from));
+        let made = self.node(from).and_then(|node| node.made);
         self.parent_found(to);
         self.set(from, NodeState::Gone);
         if let Some(node) = self.node_mut(to) {
-            (node.state, node.made, node.origin) = (NodeState::There, made, Some(origin));
+            (node.state, node.made) = (NodeState::There, made);
         }
     }
 

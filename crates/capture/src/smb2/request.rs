@@ -89,6 +89,7 @@ pub(crate) fn request(command: u16, message: &[u8]) -> RequestFields {
             asked.offset = fields.u64(88);
             asked.length = fields.u64(96);
             asked.flags = fields.u32(104);
+            asked.value = fields.u16(66).map(u64::from);
         }
         code::IOCTL => {
             asked.target = file(72);

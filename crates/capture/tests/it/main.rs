@@ -5,5 +5,6 @@
 mod damage;
 mod encrypted;
 mod packets;
+mod recording;
 mod slices;
 mod tshark;

@@ -4,6 +4,7 @@
 //! needs only as many entries as it has files open, and no look-up. Each name is
 //! stored once.
 
+mod captured;
 mod handles;
 mod paths;
 mod record;

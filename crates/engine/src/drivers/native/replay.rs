@@ -4,9 +4,11 @@
 //! around them. All three are sent in one frame, and its first status that is not a
 //! success is the status of the operation.
 
+mod captured;
+
 use smbench_model::action::SetClass;
 use smbench_model::sessions::Caching;
-use smbench_model::trace::{InfoLevel, QueriedInfo, Record};
+use smbench_model::trace::{InfoLevel, Record};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
 use smbench_protocol::command::lease::LeaseState;
@@ -20,6 +22,7 @@ use smbench_protocol::connection::{EMPTY_BODY, Negotiated, NoCredit};
 use smbench_protocol::header::Command;
 use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, directory};
 
+use self::captured::directory_class;
 use super::encode::{Encode, To};
 use super::state::{ClientSession, GroupState, SlotObjects};
 use crate::drivers::deltree::DeltreeRequest;
@@ -30,7 +33,7 @@ use crate::drivers::prepare::open_directory;
 use crate::drivers::replaying::{
     DeletionRequest, Following, RecordNames, Replaying, places, root_of,
 };
-use crate::drivers::requests::info::{self, ANSWER_LEN, LISTING_LEN, SECURITY_PARTS};
+use crate::drivers::requests::info::{self, ANSWER_LEN};
 use crate::drivers::requests::recorded::{existing, is_file, recorded, set};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
@@ -266,69 +269,6 @@ impl To<'_> {
         self.query(&request)
     }
 
-    /// Sends a query of a capture about an open file.
-    fn query_captured(
-        self,
-        info: QueriedInfo,
-        class: u8,
-        length: u32,
-        file_id: FileId,
-    ) -> Result<(), NoCredit> {
-        let (info_type, additional) = match info {
-            QueriedInfo::File => (InfoType::File, 0),
-            QueriedInfo::FileSystem => (InfoType::FileSystem, 0),
-            QueriedInfo::Security => (InfoType::Security, SECURITY_PARTS),
-        };
-        let request = QueryInfoRequest {
-            info_type,
-            class,
-            output_length: self.answer_len(length),
-            additional,
-            file_id,
-        };
-        self.query(&request)
-    }
-
-    /// Sends a request of a capture with an open file and a name.
-    fn with_names(self, record: &Record, file: FileId, name: &WireName) -> Result<(), NoCredit> {
-        match *record {
-            Record::RenameOpen { replaces, .. } => self.set(&SetInfoRequest {
-                file_id: file,
-                info: SetInfo::Rename {
-                    to: name,
-                    existing: if replaces {
-                        Existing::Replace
-                    } else {
-                        Existing::Keep
-                    },
-                },
-            }),
-            Record::List {
-                class,
-                flags,
-                length,
-                ..
-            } => {
-                let request = QueryDirectoryRequest {
-                    directory: file,
-                    class: directory_class(class),
-                    flags,
-                    pattern: name,
-                    output_length: self.answer_len(length),
-                };
-                self.list(&request)
-            }
-            other => unreachable!("{} has no name and no open file", other.verb()),
-        }
-    }
-
-    /// Returns how long an answer may be: as recorded, but not longer than the server
-    /// allows and one credit pays for.
-    fn answer_len(&self, recorded: u32) -> u32 {
-        let most = self.connection.negotiated().output_len(LISTING_LEN);
-        recorded.min(most)
-    }
-
     /// Sends CREATE, another request and CLOSE.
     fn frame_of(
         self,
@@ -421,16 +361,4 @@ fn listing<'a>(
         request.flags |= query_directory_flags::RETURN_SINGLE_ENTRY;
     }
     request
-}
-
-/// Returns the class of a listing; that of most clients for one without a number here.
-const fn directory_class(class: u8) -> DirectoryClass {
-    match class {
-        1 => DirectoryClass::Directory,
-        2 => DirectoryClass::FullDirectory,
-        12 => DirectoryClass::Names,
-        37 => DirectoryClass::IdBothDirectory,
-        38 => DirectoryClass::IdFullDirectory,
-        _ => DirectoryClass::BothDirectory,
-    }
 }

@@ -99,7 +99,7 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
     for encryption in [Mode::Off, Mode::Required] {
         let options = RunOptions {
             sessions: SessionsSpec {
-                encryption: Some(encryption),
+                encrypt: Some(encryption),
                 dialect: Some(Dialect::Smb311.into()),
                 ..SessionsSpec::default()
             },
