@@ -36,7 +36,7 @@ pub(super) struct PlacedRecord<'a> {
 
 /// An earlier operation on a name.
 #[derive(Clone, Copy, Debug)]
-struct Earlier {
+struct EarlierUse {
     record: u32,
     done: u64,
 }
@@ -44,9 +44,9 @@ struct Earlier {
 /// The last operations on a name.
 #[derive(Default)]
 struct NameHistory {
-    changed: Option<(u32, Earlier)>,
+    changed: Option<(u32, EarlierUse)>,
     /// The last looks since then, by track.
-    looked: HashMap<u32, Earlier>,
+    looked: HashMap<u32, EarlierUse>,
     /// Where the file ends.
     end: u64,
 }
@@ -144,11 +144,11 @@ impl OrderFinder {
     fn touch(&mut self, record: &PlacedRecord<'_>, name: u32, effect: Effect) {
         let history = self.names.entry(name).or_default();
         let own = record.track;
-        let answered = |(track, earlier): (u32, Earlier)| {
+        let answered = |(track, earlier): (u32, EarlierUse)| {
             (track != own && earlier.done <= record.done).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
-        let this = Earlier {
+        let this = EarlierUse {
             record: record.record,
             done: record.done,
         };

@@ -59,7 +59,7 @@ pub(super) fn of_command<'a>(
             let Some(create) = &line.create else {
                 return Err("create whose end is cut off".to_owned());
             };
-            if line.path.is_none() {
+            if names.path.is_empty() {
                 return Err("create without a name".to_owned());
             }
             Step::Create {

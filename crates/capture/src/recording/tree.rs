@@ -9,6 +9,8 @@ use crate::trace::{TraceCreate, TraceLine};
 
 /// Bytes of a file that are made even if nobody reads them.
 const UNREAD_BYTES_MAX: u64 = 1 << 20;
+/// Directories above a name, at most.
+const DEPTH_MAX: u32 = 512;
 /// The directory of a copy. The number of the copy takes the place of the 1.
 pub(super) const COPY: &str = "client1";
 /// FILE_DIRECTORY_FILE and FILE_DELETE_ON_CLOSE (MS-SMB2 2.2.13).
@@ -29,7 +31,7 @@ pub(super) struct TreeNode {
     directory: Option<bool>,
     listed: bool,
     #[serde(skip)]
-    state: NodeState,
+    state: NamePresence,
     /// Index among the prepared names.
     #[serde(skip)]
     made: Option<usize>,
@@ -37,7 +39,7 @@ pub(super) struct TreeNode {
 
 /// Whether a name exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum NodeState {
+enum NamePresence {
     #[default]
     Unknown,
     There,
@@ -58,7 +60,23 @@ pub(super) struct RecordedTree {
 }
 
 impl RecordedTree {
-    pub(super) fn new(nodes: Vec<TreeNode>) -> Self {
+    /// Takes the names of a folder. One that is too deep has no path.
+    pub(super) fn new(mut nodes: Vec<TreeNode>) -> Self {
+        let mut depths = vec![0; nodes.len()];
+        for at in 0..nodes.len() {
+            let above = nodes[at]
+                .parent
+                .map(|parent| (parent as usize).wrapping_sub(1));
+            // A parent has a lower number.
+            depths[at] = match above {
+                None => 1,
+                Some(above) if above < at => depths[above] + 1,
+                Some(_) => DEPTH_MAX + 1,
+            };
+            if depths[at] > DEPTH_MAX {
+                nodes[at].parent = Some(u32::MAX);
+            }
+        }
         Self {
             nodes,
             prepared: Vec::new(),
@@ -235,15 +253,15 @@ impl RecordedTree {
             self.prepared[place].1 = PreparedName::Directory;
         }
         let Some(node) = self.node(path) else { return };
-        if node.state != NodeState::Unknown {
+        if node.state != NamePresence::Unknown {
             return;
         }
         let name = node.name.clone();
         let Some(above) = node.parent else {
-            return self.set(path, NodeState::There);
+            return self.set(path, NamePresence::There);
         };
         let above = self.place_before(above);
-        self.set(path, NodeState::There);
+        self.set(path, NamePresence::There);
         if let Some(above) = above {
             let made = if is_directory {
                 PreparedName::Directory
@@ -278,22 +296,22 @@ impl RecordedTree {
     fn created(&mut self, path: u32) {
         self.parent_found(path);
         if let Some(node) = self.node_mut(path) {
-            (node.state, node.made) = (NodeState::There, None);
+            (node.state, node.made) = (NamePresence::There, None);
         }
     }
 
     fn absent(&mut self, path: u32) {
         if self
             .node(path)
-            .is_some_and(|node| node.state == NodeState::Unknown)
+            .is_some_and(|node| node.state == NamePresence::Unknown)
         {
-            self.set(path, NodeState::Gone);
+            self.set(path, NamePresence::Gone);
         }
     }
 
     fn vanished(&mut self, path: u32) {
         if let Some(node) = self.node_mut(path) {
-            (node.state, node.made) = (NodeState::Gone, None);
+            (node.state, node.made) = (NamePresence::Gone, None);
         }
     }
 
@@ -303,13 +321,13 @@ impl RecordedTree {
         }
         let made = self.node(from).and_then(|node| node.made);
         self.parent_found(to);
-        self.set(from, NodeState::Gone);
+        self.set(from, NamePresence::Gone);
         if let Some(node) = self.node_mut(to) {
-            (node.state, node.made) = (NodeState::There, made);
+            (node.state, node.made) = (NamePresence::There, made);
         }
     }
 
-    fn set(&mut self, path: u32, state: NodeState) {
+    fn set(&mut self, path: u32, state: NamePresence) {
         if let Some(node) = self.node_mut(path) {
             node.state = state;
         }
@@ -328,7 +346,7 @@ impl RecordedTree {
     pub(super) fn finish(&mut self) -> Vec<(String, PreparedName)> {
         for number in 1..=self.nodes.len() as u32 {
             let Some(node) = self.node(number) else { break };
-            if node.listed && node.state == NodeState::Unknown {
+            if node.listed && node.state == NamePresence::Unknown {
                 let is_directory = node.directory == Some(true);
                 let size = node.size.unwrap_or(0).min(UNREAD_BYTES_MAX);
                 self.found(number, is_directory, size);
