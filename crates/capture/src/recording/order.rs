@@ -39,6 +39,9 @@ pub(super) struct PlacedRecord<'a> {
 struct EarlierUse {
     record: u32,
     done: u64,
+    /// It did not find the name, so it came before the name was made, whenever it was
+    /// answered.
+    is_missed: bool,
 }
 
 /// The last operations on a name.
@@ -145,12 +148,14 @@ impl OrderFinder {
         let history = self.names.entry(name).or_default();
         let own = record.track;
         let answered = |(track, earlier): (u32, EarlierUse)| {
-            (track != own && earlier.done <= record.done).then_some((track, earlier.record))
+            let is_before = earlier.done <= record.done || earlier.is_missed;
+            (track != own && is_before).then_some((track, earlier.record))
         };
         let mut found: Vec<_> = history.changed.and_then(answered).into_iter().collect();
         let this = EarlierUse {
             record: record.record,
             done: record.done,
+            is_missed: record.lines.iter().any(is_missed),
         };
         if effect == Effect::Change {
             let looked = history.looked.drain();
@@ -174,6 +179,14 @@ impl OrderFinder {
             });
         }
     }
+}
+
+/// Returns whether an operation did not find its name.
+fn is_missed(line: &TraceLine) -> bool {
+    matches!(
+        line.status.as_deref(),
+        Some("STATUS_OBJECT_NAME_NOT_FOUND" | "STATUS_OBJECT_PATH_NOT_FOUND")
+    )
 }
 
 #[cfg(test)]
