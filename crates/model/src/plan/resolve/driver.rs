@@ -354,7 +354,7 @@ mod tests {
             Step::SetFile {
                 handle,
                 level: InfoLevel::of_class(13),
-                size: 0,
+                size: None,
             },
             Step::Sleep(Duration::from_millis(1)),
             Step::Close(handle),
