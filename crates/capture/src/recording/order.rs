@@ -5,6 +5,7 @@
 //! Sessions that work on different names run independently of each other. Within a
 //! session, the recorded order holds anyway.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use smbench_model::trace::Awaited;
@@ -164,7 +165,8 @@ impl OrderFinder {
         } else {
             history.looked.insert(own, this);
         }
-        found.sort_unstable();
+        // Who waits for a record need not wait for those before it.
+        found.sort_unstable_by_key(|&found| Reverse(found));
         for (track, on) in found {
             let known = self.known.entry((own, track)).or_insert(0);
             // Zero stands for nothing: the number is one more.
@@ -253,6 +255,6 @@ mod tests {
         let of = |track: u32| found.get(&track).cloned().unwrap_or_default();
         assert_eq!(of(0), []);
         assert_eq!(of(1), [awaited(1, 0, 0), awaited(2, 2, 1)]);
-        assert_eq!(of(2), [awaited(0, 0, 1), awaited(0, 1, 1)]);
+        assert_eq!(of(2), [awaited(0, 1, 1), awaited(0, 0, 1)]);
     }
 }

@@ -3,7 +3,6 @@
 use smbench_model::trace::{CreateDetail, Handle, InfoLevel, QueriedInfo, Step};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::OplockLevel;
-use smbench_protocol::command::create_context::CreateContext;
 
 use super::cifs_step;
 use crate::trace::{TraceCreate, TraceLine};
@@ -189,20 +188,13 @@ fn change<'a>(line: &TraceLine, handle: Handle, names: &'a StepNames) -> Result<
 
 /// Returns what a CREATE has beside its step, and the contexts that are not sent.
 pub(super) fn detail(create: &TraceCreate) -> (CreateDetail, Vec<&str>) {
-    let (mut contexts, mut unsent) = (Vec::new(), Vec::new());
-    for name in &create.contexts {
-        match name.as_str() {
-            "MxAc" => contexts.push(CreateContext::MaximalAccess { since: None }),
-            "QFid" => contexts.push(CreateContext::QueryOnDiskId),
-            // The oplock level says that there is a lease.
-            "RqLs" => {}
-            other => unsent.push(other),
-        }
-    }
+    // The oplock level says that there is a lease.
+    let unsent = create.contexts.iter().map(String::as_str);
+    let unsent = unsent.filter(|&name| name != "RqLs").collect();
     let detail = CreateDetail {
         desired_access: create.access,
         share_access: create.share,
-        contexts: contexts.into_boxed_slice(),
+        contexts: Box::default(),
         oplock: Some(OplockLevel::from_wire(create.oplock).unwrap_or(OplockLevel::None)),
     };
     (detail, unsent)
