@@ -21,10 +21,15 @@ fn two_clients() -> Replaying<u8> {
         name: WireName::default(),
         other: WireName::default(),
     };
-    for client in [4, 5] {
-        replaying
-            .add(client, &trace, vec![0; places(&trace)])
-            .unwrap();
+    for number in ["5", "6"] {
+        replaying.clients.push(ReplayedClient {
+            trace: Arc::clone(&trace),
+            number: wire_name(number).unwrap(),
+            handles: vec![0; places(&trace)].into_boxed_slice(),
+            place: None,
+        });
+        let slots = replaying.clients.len() * 2;
+        replaying.slots.resize_with(slots, ReplayedSlot::default);
     }
     replaying
 }
