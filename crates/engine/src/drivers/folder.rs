@@ -4,6 +4,8 @@
 //! Not here: paths that are encoded before the load, which are those of a client's own files
 //! ([`super::prepare::file_paths`]) and of scratch names.
 
+use std::fmt;
+
 use smbench_model::files::FileSet;
 use smbench_protocol::command::WireName;
 
@@ -12,7 +14,10 @@ use crate::smb::session::SessionError;
 
 /// Makes paths, one at a time. It allocates nothing after the first ones.
 pub(super) struct NumberedPaths {
-    root: String,
+    /// Directory of what this run makes.
+    own: String,
+    /// Directory of the files of the set.
+    files_in: String,
     files: FileSet,
     path: String,
     name: WireName,
@@ -22,13 +27,14 @@ impl NumberedPaths {
     /// Makes the paths of a run.
     pub(super) fn of(site: &Site) -> Result<Self, SessionError> {
         let mut new = Self {
-            root: site.directory.clone(),
-            files: site.plan.only().workload.files,
+            own: site.directory.clone(),
+            files_in: site.files_in.clone(),
+            files: site.plan.only().workload.files.clone(),
             path: String::new(),
             name: WireName::every(),
         };
         // The longest of all names.
-        new.write(|files, path| files.append_copy_name(u32::MAX, u32::MAX, path));
+        new.write_own(|files, path| files.append_copy_name(u32::MAX, u32::MAX, path));
         match new.name.set(&new.path) {
             Ok(()) => Ok(new),
             Err(_) => Err(SessionError::Path {
@@ -37,36 +43,42 @@ impl NumberedPaths {
         }
     }
 
-    /// Returns the path of directory `number`. A set of files has one.
-    pub(super) fn directory(&mut self, _number: u32) -> &WireName {
-        self.path.clear();
-        self.path.push_str(&self.root);
+    /// Returns the path of directory `number` of the set.
+    pub(super) fn directory(&mut self, number: u32) -> &WireName {
+        self.write_in_set(|files, path| files.append_directory(number, path));
+        if self.path.ends_with('\\') {
+            self.path.pop();
+        }
         self.encoded()
     }
 
     /// Returns the path of a file of the set.
     pub(super) fn file(&mut self, client: u32, number: u32) -> &WireName {
-        self.write(|files, path| files.append_name(client, number, path));
+        self.write_in_set(|files, path| files.append_name(client, number, path));
         self.encoded()
     }
 
     /// Returns the path of a file that a client copies to the server.
     pub(super) fn copy(&mut self, client: u32, number: u32) -> &WireName {
-        self.write(|files, path| files.append_copy_name(client, number, path));
+        self.write_own(|files, path| files.append_copy_name(client, number, path));
         self.encoded()
     }
 
     /// Returns a path that never exists.
     pub(super) fn missing(&mut self, client: u32, number: u32) -> &WireName {
-        self.write(|files, path| files.append_missing_name(client, number, path));
+        self.write_own(|files, path| files.append_missing_name(client, number, path));
         self.encoded()
     }
 
-    fn write(&mut self, append: impl FnOnce(&FileSet, &mut String)) {
-        self.path.clear();
-        self.path.push_str(&self.root);
-        self.path.push('\\');
+    fn write_own(&mut self, append: impl FnOnce(&FileSet, &mut String)) {
+        begin(&mut self.path, &self.own);
         append(&self.files, &mut self.path);
+    }
+
+    fn write_in_set(&mut self, append: impl FnOnce(&FileSet, &mut String) -> fmt::Result) {
+        begin(&mut self.path, &self.files_in);
+        append(&self.files, &mut self.path)
+            .unwrap_or_else(|_| unreachable!("a string takes any text"));
     }
 
     fn encoded(&mut self) -> &WireName {
@@ -75,4 +87,11 @@ impl NumberedPaths {
         };
         &self.name
     }
+}
+
+/// Begins a path below a directory.
+fn begin(path: &mut String, directory: &str) {
+    path.clear();
+    path.push_str(directory);
+    path.push('\\');
 }

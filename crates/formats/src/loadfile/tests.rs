@@ -227,6 +227,7 @@ fn replays(trace: Trace, loops: Option<u32>) -> Replays {
     let replay = Replay {
         recording: Arc::new(trace.into()),
         timing: Timing::Fast,
+        speed: 1.0,
         loops,
     };
     Replays::new(replay, 1)

@@ -101,15 +101,22 @@ const fn requests(kind: OpKind) -> SentRequests {
     use OpKind as K;
     use SentRequests::{Any, Each};
     match kind {
-        K::Read => Each(&["read"]),
-        K::Write => Each(&["write"]),
-        K::Flush | K::FinalFlush => Each(&["flush"]),
-        K::Create => Each(&["create"]),
-        K::Close => Each(&["close"]),
+        K::Read | K::CopyOutRead => Each(&["read"]),
+        K::Write | K::CopyInWrite | K::SaveWrite => Each(&["write"]),
+        K::Flush | K::FinalFlush | K::SaveFlush => Each(&["flush"]),
+        K::Create
+        | K::LookupMissing
+        | K::ListOpen
+        | K::CopyInCreate
+        | K::CopyOutOpen
+        | K::SaveCreate => Each(&["create"]),
+        K::Close | K::ListClose | K::CopyInClose | K::CopyOutClose | K::SaveClose => {
+            Each(&["close"])
+        }
         K::Lock | K::Unlock => Each(&["lock"]),
         K::QueryFile | K::QueryFs | K::QuerySecurity => Each(&["query_info"]),
-        K::SetFile | K::Rename | K::Delete | K::SetSecurity => Each(&["set_info"]),
-        K::QueryDirectory => Each(&["query_directory"]),
+        K::SetFile | K::Rename | K::Delete | K::SetSecurity | K::CopyInTimes => Each(&["set_info"]),
+        K::QueryDirectory | K::ListFirst | K::ListNext => Each(&["query_directory"]),
         K::ChangeNotify => Each(&["change_notify"]),
         K::Cancel => Each(&["cancel"]),
         K::CopyChunk | K::QueryInterfaces | K::ValidateNegotiate => Each(&["ioctl"]),
@@ -118,15 +125,19 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::TreeDisconnect => Each(&["tree_disconnect"]),
         K::LogOff | K::SessionEnd => Each(&["logoff"]),
         K::CreateReadClose => Each(&["create", "read", "close"]),
-        K::CreateQueryClose | K::QueryPath => Each(&["create", "query_info", "close"]),
-        K::CreateSetClose | K::RenamePath => Each(&["create", "set_info", "close"]),
+        K::CreateQueryClose | K::QueryPath | K::Stat => Each(&["create", "query_info", "close"]),
+        K::CreateSetClose | K::RenamePath | K::SaveBackup | K::SaveRename => {
+            Each(&["create", "set_info", "close"])
+        }
         K::FindFirst => Each(&["create", "query_directory", "close"]),
-        K::Unlink | K::Mkdir | K::Rmdir => Each(&["create", "close"]),
+        K::Unlink | K::Mkdir | K::Rmdir | K::SaveDelete => Each(&["create", "close"]),
         K::OplockBreak => Each(&["oplock_break"]),
         K::Deltree => Any(&["create", "query_directory", "set_info", "close"]),
         K::LogOn => Any(&["session_setup", "tree_connect"]),
         K::Session => Any(&["negotiate", "session_setup", "tree_connect"]),
         K::Reauthentication => Any(&["session_setup"]),
+        // Their steps are counted.
+        K::List | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
         // Parts of a session.
         K::SessionConnect | K::SessionNegotiate | K::SessionLogOn | K::SessionTreeConnect => {
             Each(&[])
