@@ -103,7 +103,8 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
                 dialect: Some(Dialect::Smb311.into()),
                 ..SessionsSpec::default()
             },
-            ..options("3", 2)
+            // Clients that make the same directory at the same time would be a race.
+            ..options("1", 2)
         };
         let file = place.path().join(format!("{encryption}.pcap"));
         let capture = Capture::start(samba.port(), &file);
