@@ -49,13 +49,13 @@ pub enum ShapeError {
 
 /// A tree that is being measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredTree {
     levels: Vec<LevelShape>,
     names: BTreeMap<usize, u32>,
     sizes: BTreeMap<u64, u32>,
 }
 
-impl Measured {
+impl MeasuredTree {
     fn level(&mut self, level: usize) -> &mut LevelShape {
         if self.levels.len() <= level {
             self.levels.resize(level + 1, LevelShape::default());
@@ -168,7 +168,7 @@ pub fn write(shape: &TreeShape) -> String {
 /// # Errors
 /// When a line is not understood, or the shape is not that of a tree.
 pub fn read(bytes: &[u8]) -> Result<TreeShape, ShapeError> {
-    let mut measured = Measured::default();
+    let mut measured = MeasuredTree::default();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let text = String::from_utf8_lossy(line);
         let text = text.trim();
@@ -183,7 +183,7 @@ pub fn read(bytes: &[u8]) -> Result<TreeShape, ShapeError> {
     measured.shape()
 }
 
-impl Measured {
+impl MeasuredTree {
     /// Adds a line of a shape.
     fn line(&mut self, text: &str) -> Option<()> {
         let fields: Vec<_> = text.split_whitespace().collect();
@@ -218,8 +218,8 @@ impl Measured {
 mod tests {
     use super::*;
 
-    fn measured() -> Measured {
-        let mut measured = Measured::default();
+    fn measured() -> MeasuredTree {
+        let mut measured = MeasuredTree::default();
         for (level, directories, files) in [(0, 1, 2), (1, 3, 40), (2, 5, 0)] {
             (0..directories).for_each(|_| measured.directory(level));
             (0..files).for_each(|file| measured.file(level, file * 100));

@@ -25,10 +25,10 @@ use crate::random::{draw, finalise};
 pub use find::TreeEntry;
 pub use levels::LevelShape;
 use levels::Levels;
-use names::Kind;
+use names::NameKind;
 pub use names::{NameCase, NameLengths, TreeNames};
+use popularity::FileRanks;
 pub use popularity::Popularity;
-use popularity::Ranks;
 pub use prepared::{CheckedTree, PreparedTree, TreeDifference, TreeError, TreeProgress, TreeStage};
 #[doc(hidden)]
 pub use prepared::{TREE_MANIFEST_BYTES_MAX, TreeManifest};
@@ -145,7 +145,7 @@ pub struct Tree {
     shape: TreeShape,
     levels: Levels,
     sizes: SizeDraws,
-    ranks: Ranks,
+    ranks: FileRanks,
     /// Key of the names.
     names_key: u64,
 }
@@ -186,7 +186,7 @@ impl Tree {
         let key = |purpose: u64| finalise(draw(shape.seed, purpose));
         let tree = Self {
             sizes: SizeDraws::new(&shape.sizes, key(0)),
-            ranks: Ranks::new(shape.popularity, levels.files()),
+            ranks: FileRanks::new(shape.popularity, levels.files()),
             names_key: key(1),
             levels,
             shape,
@@ -316,7 +316,7 @@ impl Tree {
     pub fn append_file_name(&self, file: u32, out: &mut impl fmt::Write) -> fmt::Result {
         let all = self.children(self.directory_of(file));
         let index = file - all.files.start;
-        self.append_name(Kind::File, file, (index, all.len()), out)
+        self.append_name(NameKind::File, file, (index, all.len()), out)
     }
 
     /// Appends the name of a directory below the root, without its path.
@@ -329,7 +329,7 @@ impl Tree {
         };
         let all = self.children(parent);
         let index = all.files.len() as u32 + directory - all.directories.start;
-        self.append_name(Kind::Directory, directory, (index, all.len()), out)
+        self.append_name(NameKind::Directory, directory, (index, all.len()), out)
     }
 }
 

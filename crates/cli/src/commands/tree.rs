@@ -73,7 +73,7 @@ fn prepare(args: &TreePrepareArgs) -> Result<Exit, Failure> {
     let remedy = "; what was written stays, and the same command continues".to_owned();
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let begin = Instant::now();
-    let mut shown = Shown::new(&line);
+    let mut shown = StageLine::new(&line);
     let prepared = prepared::prepare_tree(
         &access.target,
         args.server.session.options().session(),
@@ -138,7 +138,7 @@ fn check(args: &TreeArgs) -> Result<Exit, Failure> {
     let access = ServerAccess::resolve(&args.server.url)?;
     let (line, cancel) = (line(args), Cancel::default());
     signals::stop_on_interrupt(&cancel, &line, String::new())?;
-    let mut shown = Shown::new(&line);
+    let mut shown = StageLine::new(&line);
     let checked = prepared::check_tree(
         &access.target,
         args.server.session.options().session(),
@@ -179,7 +179,7 @@ fn cleanup(args: &TreeArgs) -> Result<Exit, Failure> {
     let (line, cancel) = (line(args), Cancel::default());
     let remedy = "; the same command continues".to_owned();
     signals::stop_on_interrupt(&cancel, &line, remedy)?;
-    let mut shown = Shown::new(&line);
+    let mut shown = StageLine::new(&line);
     let removed = prepared::remove_tree(
         &access.target,
         args.server.session.options().session(),
@@ -210,13 +210,13 @@ fn line(args: &TreeArgs) -> ProgressLine {
 }
 
 /// The progress on the line, with the rate and the time left of the current stage.
-struct Shown<'a> {
+struct StageLine<'a> {
     line: &'a ProgressLine,
     /// The stage, its beginning, and what was done then.
     stage: Option<(TreeStage, Instant, u64)>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> StageLine<'a> {
     const fn new(line: &'a ProgressLine) -> Self {
         Self { line, stage: None }
     }

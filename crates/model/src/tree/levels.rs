@@ -24,14 +24,14 @@ pub struct LevelShape {
 
 /// A level: a range of directories, and the range of files in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Level {
+pub(super) struct TreeLevel {
     directories: Range<u32>,
     files: Range<u32>,
 }
 
 /// The levels, from the root. Each has a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Levels(Box<[Level]>);
+pub(super) struct Levels(Box<[TreeLevel]>);
 
 impl Levels {
     pub(super) fn of(shape: &TreeShape) -> Result<Self, TreeProblem> {
@@ -47,7 +47,7 @@ impl Levels {
             let first = (directories, files);
             directories += level.directories;
             files += level.files;
-            Level {
+            TreeLevel {
                 directories: first.0..directories,
                 files: first.1..files,
             }
@@ -63,7 +63,7 @@ impl Levels {
         self.last().files.end
     }
 
-    fn last(&self) -> &Level {
+    fn last(&self) -> &TreeLevel {
         &self.0[self.0.len() - 1]
     }
 

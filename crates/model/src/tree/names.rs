@@ -211,7 +211,7 @@ impl TreeNames {
 
 /// The two kinds of entries of a directory, and their place among the draws.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     File = 0,
     Directory = 1,
 }
@@ -238,7 +238,7 @@ impl Tree {
     /// Appends the name of entry `index` of `count` of a directory.
     pub(super) fn append_name(
         &self,
-        kind: Kind,
+        kind: NameKind,
         number: u32,
         (index, count): (u32, usize),
         out: &mut impl fmt::Write,
@@ -249,7 +249,7 @@ impl Tree {
         let width = width(count);
         let letters = length.draw(&mut draws).saturating_sub(width);
         let extension = match kind {
-            Kind::File if letters > EXTENSION_LEN => {
+            NameKind::File if letters > EXTENSION_LEN => {
                 EXTENSIONS[below(draws.next(), EXTENSIONS.len() as u64) as usize]
             }
             _ => "",

@@ -75,7 +75,7 @@ impl From<Popularity> for String {
 
 /// The files by popularity, prepared for drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ranks {
+pub(super) struct FileRanks {
     files: u64,
     zipf: Option<Zipf>,
     /// A number of files without a common divisor with all of them. The files of
@@ -83,7 +83,7 @@ pub(super) struct Ranks {
     step: u64,
 }
 
-impl Ranks {
+impl FileRanks {
     pub(super) fn new(popularity: Popularity, files: u32) -> Self {
         let files = u64::from(files.max(1));
         let zipf = match popularity {
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn every_file_has_one_rank() {
         for files in [1, 2, 3, 10, 64, 1000, 9_999] {
-            let ranks = Ranks::new(Popularity::Zipf(1.0), files);
+            let ranks = FileRanks::new(Popularity::Zipf(1.0), files);
             let mut seen = vec![false; files as usize];
             for rank in 0..u64::from(files) {
                 assert!(!std::mem::replace(
@@ -160,7 +160,7 @@ mod tests {
                 Popularity::Zipf(exponent) => exponent,
                 Popularity::Uniform => 0.0,
             };
-            let ranks = Ranks::new(popularity, FILES);
+            let ranks = FileRanks::new(popularity, FILES);
             let mut counts = vec![0_u64; FILES as usize];
             for number in 0..DRAWS {
                 counts[ranks.pick(crate::random::draw(3, number)) as usize] += 1;

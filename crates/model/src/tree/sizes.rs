@@ -159,11 +159,11 @@ impl From<TreeSizes> for String {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SizeDraws {
     key: u64,
-    drawn: Drawn,
+    drawn: SizeRule,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Drawn {
+enum SizeRule {
     Weights {
         /// Upper bounds of draws. A draw below the n-th bound has the n-th size or an
         /// earlier one.
@@ -182,12 +182,12 @@ impl SizeDraws {
             TreeSizes::Weights(sizes) => {
                 let sizes = || sizes.iter().filter(|(_, weight)| *weight > 0.0);
                 let total = sizes().map(|(_, weight)| weight).sum();
-                Drawn::Weights {
+                SizeRule::Weights {
                     below: thresholds(sizes().map(|(_, weight)| *weight), total).into(),
                     sizes: sizes().map(|(size, _)| size.0).collect(),
                 }
             }
-            &TreeSizes::Lognormal { median, sigma } => Drawn::Lognormal { median, sigma },
+            &TreeSizes::Lognormal { median, sigma } => SizeRule::Lognormal { median, sigma },
         };
         Self { key, drawn }
     }
@@ -196,11 +196,11 @@ impl SizeDraws {
     pub(super) fn size(&self, file: u32) -> u64 {
         let random = draw(self.key, file.into());
         match &self.drawn {
-            Drawn::Weights { below, sizes } => {
+            SizeRule::Weights { below, sizes } => {
                 let share = random % CERTAIN;
                 sizes[below.partition_point(|below| *below <= share)]
             }
-            Drawn::Lognormal { median, sigma } => {
+            SizeRule::Lognormal { median, sigma } => {
                 // Box and Muller: a normal number of two uniform ones.
                 let mut draws = Draws::new(random);
                 let distance = (-2.0 * (1.0 - draws.unit()).ln()).sqrt();
@@ -213,8 +213,8 @@ impl SizeDraws {
     /// Returns the bytes of the largest file that can be drawn.
     pub(super) fn largest(&self) -> u64 {
         match &self.drawn {
-            Drawn::Weights { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
-            Drawn::Lognormal { median, sigma } => largest(*median, *sigma),
+            SizeRule::Weights { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
+            SizeRule::Lognormal { median, sigma } => largest(*median, *sigma),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use smbench_formats::shape::{self, Measured};
+use smbench_formats::shape::{self, MeasuredTree};
 use smbench_model::tree::{TREE_DEPTH_MAX, TreeShape};
 
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Failure {
 /// Measures a local directory. Links and other entries that are neither files nor directories
 /// are left out, and so are directories deeper than a tree can be.
 pub(super) fn measure(folder: &Path) -> Result<TreeShape, Failure> {
-    let mut measured = Measured::default();
+    let mut measured = MeasuredTree::default();
     let mut waiting: Vec<(PathBuf, usize)> = vec![(folder.to_owned(), 0)];
     while let Some((path, level)) = waiting.pop() {
         measured.directory(level);

@@ -18,7 +18,7 @@ const STAYING_MAX: usize = 10_000;
 /// A directory whose entries are listed and deleted part by part. After the deletion of a part,
 /// the beginning of the next listing has the next one.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct ListingParts {
     /// Names of the last part.
     tried: HashSet<String>,
     /// Names that were listed again after their deletion.
@@ -27,7 +27,7 @@ pub(super) struct Parts {
     is_over: bool,
 }
 
-impl Parts {
+impl ListingParts {
     /// Returns the next entries that `wanted` accepts; none at the end. The caller has deleted
     /// those of the last part, or they stay.
     pub(super) async fn next(
@@ -68,18 +68,18 @@ impl Parts {
 }
 
 /// A directory on the way from the root of the tree to the current one.
-struct Visit {
+struct DirectoryVisit {
     path: String,
-    parts: Parts,
+    parts: ListingParts,
     /// Directories of the last part that are still to be visited.
     below: Vec<String>,
 }
 
-impl Visit {
+impl DirectoryVisit {
     fn of(path: String) -> Self {
         Self {
             path,
-            parts: Parts::default(),
+            parts: ListingParts::default(),
             below: Vec::new(),
         }
     }
@@ -93,10 +93,10 @@ pub(super) async fn delete_tree(
     path: &str,
     found: &mut impl FnMut(&Entry) -> ControlFlow<()>,
 ) -> Result<(), SessionError> {
-    let mut way = vec![Visit::of(path.to_owned())];
+    let mut way = vec![DirectoryVisit::of(path.to_owned())];
     while let Some(visit) = way.last_mut() {
         if let Some(below) = visit.below.pop() {
-            way.push(Visit::of(below));
+            way.push(DirectoryVisit::of(below));
             continue;
         }
         let listed = visit.parts.next(session, &visit.path, |_| true).await;

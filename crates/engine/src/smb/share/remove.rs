@@ -12,7 +12,7 @@ use smbench_protocol::{FileId, NtStatus};
 use super::files::{delete, join, list, respell};
 use super::hold_marker;
 use super::names::{MARKER, Own, is_kept_directory, is_run_directory, own};
-use super::parts::{Parts, delete_tree};
+use super::parts::{ListingParts, delete_tree};
 use super::recycle::{Removed, RemovedNames, empty_bins, recorded_in};
 use super::survey::survey;
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -230,7 +230,7 @@ async fn try_remove(
         Ok(found) => found,
         Err(error) => return gone_or(error),
     };
-    let mut parts = Parts::default();
+    let mut parts = ListingParts::default();
     loop {
         let is_own = |entry: &Entry| {
             let name = found.spelled(&entry.name);

@@ -8,7 +8,7 @@ use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, access, share};
 
 use super::scan::TreeOnShare;
-use super::tree::{Found, TreeWork, directory_of, look, make_tree};
+use super::tree::{PreparedFound, TreeWork, directory_of, look, make_tree};
 use crate::machine::cancel::Cancel;
 use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
@@ -31,7 +31,7 @@ pub(crate) async fn has_tree(
     let directory = directory_of(endpoint);
     let at = session.share();
     match look(session, &directory).await? {
-        Found::Tree(manifest) if manifest.fits(tree.shape()) => {
+        PreparedFound::Tree(manifest) if manifest.fits(tree.shape()) => {
             if manifest.complete {
                 Ok(true)
             } else {
@@ -39,10 +39,12 @@ pub(crate) async fn has_tree(
             }
         }
         _ if tree.files() <= OWN_FILES_MAX => Ok(false),
-        Found::Tree(manifest) => {
+        PreparedFound::Tree(manifest) => {
             Err(TreeError::other(&directory, at, &manifest.tree, tree.shape()).into())
         }
-        Found::Nothing | Found::Empty => Err(TreeError::NotPrepared { directory, at }.into()),
+        PreparedFound::Nothing | PreparedFound::Empty => {
+            Err(TreeError::NotPrepared { directory, at }.into())
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use super::crew::Crew;
 use super::manifest::write_text;
 use super::scan::TreeOnShare;
 use super::tree::{
-    DIRECTORIES_AT_ONCE, FILES_AT_ONCE, Found, TreeWork, described, directory_of, look, teller,
+    DIRECTORIES_AT_ONCE, FILES_AT_ONCE, PreparedFound, TreeWork, described, directory_of, look,
+    teller,
 };
 use super::{Missing, claim};
 use crate::smb::calls::{EntryKind, FileCalls};
@@ -32,15 +33,15 @@ pub(crate) async fn remove_tree(
     let directory = directory_of(endpoint);
     let mut seen = RemovedNames::default();
     let on_share = match look(&mut session, &directory).await? {
-        Found::Nothing => {
+        PreparedFound::Nothing => {
             let removed = Removed::One(&directory);
             let bins = empty_bins(&mut session, endpoint, &seen, removed).await;
             session.log_off().await;
             let directory = None;
             return Ok(RemovedFiles { directory, bins });
         }
-        Found::Empty => None,
-        Found::Tree(manifest) => {
+        PreparedFound::Empty => None,
+        PreparedFound::Tree(manifest) => {
             let (on_share, _) = described(endpoint, &mut session).await?;
             Some((on_share, manifest))
         }

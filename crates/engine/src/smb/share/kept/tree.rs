@@ -48,7 +48,7 @@ pub(super) fn directory_of(endpoint: &Endpoint) -> String {
 }
 
 /// What the directory of a prepared tree has.
-pub(super) enum Found {
+pub(super) enum PreparedFound {
     /// There is no directory.
     Nothing,
     /// There is a directory without a tree.
@@ -61,11 +61,11 @@ pub(super) enum Found {
 pub(super) async fn look(
     session: &mut ShareSession,
     directory: &str,
-) -> Result<Found, SessionError> {
+) -> Result<PreparedFound, SessionError> {
     let entries = match list_inside(session, directory).await {
         Ok(entries) => entries,
         Err(error) if error.status() == Some(NtStatus::OBJECT_NAME_NOT_FOUND) => {
-            return Ok(Found::Nothing);
+            return Ok(PreparedFound::Nothing);
         }
         Err(error) => return Err(error),
     };
@@ -81,14 +81,14 @@ pub(super) async fn look(
     if !has(TREE_MANIFEST) {
         return match has(TREE_ROOT) {
             true => Err(TreeError::Manifest { path, at }.into()),
-            false => Ok(Found::Empty),
+            false => Ok(PreparedFound::Empty),
         };
     }
     let json = read_start(session, &path, TREE_MANIFEST_BYTES_MAX).await?;
     match TreeManifest::parse(&json) {
-        Some(manifest) => Ok(Found::Tree(manifest)),
+        Some(manifest) => Ok(PreparedFound::Tree(manifest)),
         // It is written before anything else, so it may be cut only if there is no tree yet.
-        None if !has(TREE_ROOT) => Ok(Found::Empty),
+        None if !has(TREE_ROOT) => Ok(PreparedFound::Empty),
         None => Err(TreeError::Manifest { path, at }.into()),
     }
 }
@@ -104,13 +104,13 @@ pub(crate) async fn prepare_tree(
     let directory = directory_of(endpoint);
     let found = look(&mut session, &directory).await?;
     let known = match found {
-        Found::Tree(manifest) if !manifest.fits(tree.shape()) => {
+        PreparedFound::Tree(manifest) if !manifest.fits(tree.shape()) => {
             let at = session.share();
             let error = TreeError::other(&directory, at, &manifest.tree, tree.shape());
             return Err(error.into());
         }
-        Found::Tree(manifest) => Some(Salt(manifest.salt)),
-        Found::Nothing | Found::Empty => None,
+        PreparedFound::Tree(manifest) => Some(Salt(manifest.salt)),
+        PreparedFound::Nothing | PreparedFound::Empty => None,
     };
     if known.is_none() {
         check_room(endpoint, &mut session, tree.bytes()).await?;
@@ -270,7 +270,7 @@ pub(super) async fn described(
     session: &mut ShareSession,
 ) -> Result<(TreeOnShare, TreeShape), SessionError> {
     let directory = directory_of(endpoint);
-    let Found::Tree(manifest) = look(session, &directory).await? else {
+    let PreparedFound::Tree(manifest) = look(session, &directory).await? else {
         let at = session.share();
         return Err(TreeError::NotPrepared { directory, at }.into());
     };

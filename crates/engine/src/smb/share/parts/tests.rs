@@ -12,7 +12,7 @@ use crate::smb::session::StepFailure;
 
 /// A share, whose directories have their names in the order of the alphabet.
 #[derive(Default)]
-struct Disk {
+struct CleanedShare {
     /// Entries by their paths, and whether each is a directory.
     entries: BTreeMap<String, bool>,
     /// Paths that are never deleted, although the server accepts it.
@@ -22,7 +22,7 @@ struct Disk {
     most: usize,
 }
 
-impl Disk {
+impl CleanedShare {
     fn with(files: usize, directories: usize) -> Self {
         let mut disk = Self::default();
         disk.entries.insert("top".to_owned(), true);
@@ -49,7 +49,7 @@ impl Disk {
     }
 }
 
-impl FileCalls for Disk {
+impl FileCalls for CleanedShare {
     async fn open_file(&mut self, _: &str, _: &CreateRequest<'_>) -> Result<FileId, SessionError> {
         unreachable!("a clean-up opens nothing")
     }
@@ -132,7 +132,7 @@ impl FileCalls for Disk {
     }
 }
 
-async fn delete_top(disk: &mut Disk) -> usize {
+async fn delete_top(disk: &mut CleanedShare) -> usize {
     let mut found = 0;
     let mut count = |_: &Entry| {
         found += 1;
@@ -144,7 +144,7 @@ async fn delete_top(disk: &mut Disk) -> usize {
 
 #[tokio::test]
 async fn a_large_directory_goes_part_by_part() {
-    let mut disk = Disk::with(3 * PART_NAMES, 5);
+    let mut disk = CleanedShare::with(3 * PART_NAMES, 5);
     assert_eq!(delete_top(&mut disk).await, 3 * PART_NAMES + 15);
     assert_eq!(disk.entries, BTreeMap::new());
     assert_eq!(disk.most, PART_NAMES + 1);
@@ -152,7 +152,7 @@ async fn a_large_directory_goes_part_by_part() {
 
 #[tokio::test]
 async fn a_small_tree_takes_one_listing_of_each_directory() {
-    let mut disk = Disk::with(3, 2);
+    let mut disk = CleanedShare::with(3, 2);
     assert_eq!(delete_top(&mut disk).await, 9);
     assert_eq!(disk.entries, BTreeMap::new());
     assert_eq!(disk.listings, 5);
@@ -160,7 +160,7 @@ async fn a_small_tree_takes_one_listing_of_each_directory() {
 
 #[tokio::test]
 async fn what_stays_is_tried_once_and_the_rest_goes() {
-    let mut disk = Disk::with(2 * PART_NAMES, 3);
+    let mut disk = CleanedShare::with(2 * PART_NAMES, 3);
     let held = [r"top\d000001\inner\file", r"top\f000000", r"top\f000007"];
     disk.held.extend(held.map(str::to_owned));
     delete_top(&mut disk).await;
@@ -174,7 +174,7 @@ async fn what_stays_is_tried_once_and_the_rest_goes() {
 
 #[tokio::test]
 async fn a_directory_whose_entries_all_stay_ends_the_walk() {
-    let mut disk = Disk::with(3 * PART_NAMES, 0);
+    let mut disk = CleanedShare::with(3 * PART_NAMES, 0);
     disk.held = disk.entries.keys().cloned().collect();
     delete_top(&mut disk).await;
     assert_eq!(disk.entries.len(), 3 * PART_NAMES + 1);
