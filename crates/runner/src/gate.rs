@@ -264,14 +264,14 @@ impl BuildGate<'_> {
         if self.cancel.is_cancelled() {
             return Ok(Err(NoPass::Interrupted));
         }
-        let record = match record.record {
-            Ok(record) => record,
+        let finished = |record| finished(&record, disclosure, None);
+        let mut doc = match record.record.and_then(finished) {
+            Ok(doc) => doc,
             Err(error) => {
                 let failure = Failure::from(error);
                 return Ok(Err(NoPass::Because(failure.to_string())));
             }
         };
-        let mut doc = finished(&record, disclosure, None);
         results.save(&doc)?;
         if let Some((_, reason)) = judge(&doc) {
             let reason = reason.unwrap_or_else(|| "it is not valid".to_owned());

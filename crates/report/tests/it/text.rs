@@ -301,6 +301,7 @@ fn what_a_replay_saw_otherwise_is_reported_and_is_no_failure() {
     record.plan.only_mut().workload.requests = Requests::Replay(Replay {
         recording: Arc::new(trace.into()),
         timing: Timing::Fast,
+        speed: 1.0,
         loops: Some(1),
     });
     let doc = document(&record);

@@ -40,6 +40,7 @@ fn replay(differ: &[(OpKind, OperationFailure, u32)]) -> RunRecord {
     record.plan.only_mut().workload.requests = Requests::Replay(Replay {
         recording: Arc::new(trace.into()),
         timing: Timing::Fast,
+        speed: 1.0,
         loops: None,
     });
     record
