@@ -167,7 +167,7 @@ fn judged(checked: &CheckedTree) -> Result<Exit, Failure> {
         ))?;
         return Ok(Exit::Done);
     };
-    complain(&format!(
+    complain(format!(
         "{}; smbench tree prepare makes what is missing",
         plain(&difference.to_string())
     ));

@@ -322,12 +322,6 @@ impl From<FileioError> for SessionError {
     }
 }
 
-impl From<TreeError> for SessionError {
-    fn from(error: TreeError) -> Self {
-        Self::Tree(Box::new(error))
-    }
-}
-
 impl SessionError {
     /// Returns the status that the server answered with, if that is the reason.
     #[must_use]

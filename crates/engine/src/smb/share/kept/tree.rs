@@ -43,6 +43,12 @@ pub(crate) struct TreeWork<'a> {
     pub(crate) progress: &'a mut dyn FnMut(TreeProgress),
 }
 
+impl From<TreeError> for SessionError {
+    fn from(error: TreeError) -> Self {
+        Self::Tree(Box::new(error))
+    }
+}
+
 pub(super) fn directory_of(endpoint: &Endpoint) -> String {
     join(&endpoint.target.path, TREE_DIRECTORY)
 }
