@@ -220,14 +220,12 @@ impl FileSet {
 
     /// Appends the name of the file that `client` copies to the server as number `copy`:
     /// `c00001-f10000000000.dat`. No work file has as many digits.
-    #[expect(clippy::unused_self, reason = "the set decides on all names")]
     pub fn append_copy_name(&self, client: u32, copy: u32, out: &mut String) {
         let written = write!(out, "c{client:05}-f1{copy:010}.dat");
         written.unwrap_or_else(|_| unreachable!("a string takes any text"));
     }
 
     /// Appends a name that no file has: `c00001-f20000000000.dat`.
-    #[expect(clippy::unused_self, reason = "the set decides on all names")]
     pub fn append_missing_name(&self, client: u32, number: u32, out: &mut String) {
         let written = write!(out, "c{client:05}-f2{number:010}.dat");
         written.unwrap_or_else(|_| unreachable!("a string takes any text"));
