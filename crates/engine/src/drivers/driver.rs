@@ -159,6 +159,12 @@ pub enum Extent {
 }
 
 impl Extent {
+    /// Returns whether it is an answer to the call, or a part of one.
+    #[inline]
+    pub(crate) const fn is_answer(self) -> bool {
+        matches!(self, Self::Part | Self::Final)
+    }
+
     /// Returns whether the call itself has no answer.
     #[inline]
     pub(crate) const fn is_without_answer(self) -> bool {

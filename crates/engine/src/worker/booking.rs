@@ -7,6 +7,7 @@
 
 mod lost;
 mod pieces;
+mod unusual;
 mod whole;
 
 use std::hint;
@@ -249,38 +250,14 @@ impl<S: Supply> Clients<S> {
             }
             return Err(Dropped::Unasked(answer.slot));
         };
+        if slot.state != SlotState::InFlight || !answer.extent.is_answer() {
+            hint::cold_path();
+            if let Some(booked) = self.book_unusual(answer, now, in_window, recorder) {
+                return booked;
+            }
+        }
+        let slot = &mut self.slots[answer.slot as usize];
         let member = &mut self.members[slot.member];
-        // An interim answer normally means that the final answer follows. For a
-        // CHANGE_NOTIFY the interim answer completes the server's work.
-        if answer.extent == Extent::Interim && slot.operation.kind != OpKind::ChangeNotify {
-            hint::cold_path();
-            return Ok(());
-        }
-        if slot.state == SlotState::Free {
-            hint::cold_path();
-            return Err(Dropped::Unasked(answer.slot));
-        }
-        if slot.state == SlotState::Continuing {
-            hint::cold_path();
-            // This CHANGE_NOTIFY fired before it could be cancelled.
-            member.continuing.retain(|&other| other != answer.slot);
-            slot.state = SlotState::Free;
-            member.release(answer.slot, now);
-            return Ok(());
-        }
-        if answer.extent.is_without_answer() {
-            hint::cold_path();
-            let is_again =
-                answer.extent != Extent::Lost && slot.expire(member.ledger.as_deref_mut());
-            if is_again {
-                member.continuing.push_back(answer.slot);
-                return Ok(());
-            }
-            if answer.extent != Extent::Expired {
-                self.book_lost(answer.slot, now, in_window, recorder);
-                return Ok(());
-            }
-        }
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
             let failure = record(member, slot, answer, (now, in_window), recorder)?;

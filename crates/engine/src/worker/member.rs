@@ -226,6 +226,7 @@ impl<S: Supply> Member<S> {
 
     /// Ends the action of a slot. The load model decides when the slot becomes
     /// free.
+    #[inline]
     pub(super) fn release(&mut self, slot: u32, now: Nanos) {
         if self.is_paced {
             self.punctuality.answered += u64::from(self.is_counted(now));
@@ -233,19 +234,28 @@ impl<S: Supply> Member<S> {
         if self.is_retired {
             return;
         }
-        match &mut self.pace {
+        match self.pace {
             Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => self.free.push(slot),
+            Pace::Bursts(_) | Pace::Pausing(_) | Pace::Thinking(_) => self.rest(slot, now),
+        }
+    }
+
+    /// Ends the action of a slot that the load model may let rest.
+    #[inline(never)]
+    fn rest(&mut self, slot: u32, now: Nanos) {
+        let pause = match &mut self.pace {
+            Pace::Closed | Pace::Rate(_) | Pace::Recorded(_) => Nanos(0),
             Pace::Bursts(bursts) => {
                 bursts.can_send(now);
-                self.free.push(slot);
+                Nanos(0)
             }
-            Pace::Pausing(pauses) => match pauses.next_pause() {
-                Nanos(0) => self.free.push(slot),
-                pause => self.resting.push(Reverse((now + pause, slot))),
-            },
-            Pace::Thinking(gaps) => {
-                self.resting.push(Reverse((now + gaps.next_gap(), slot)));
-            }
+            Pace::Pausing(pauses) => pauses.next_pause(),
+            Pace::Thinking(gaps) => gaps.next_gap(),
+        };
+        if pause == Nanos(0) {
+            self.free.push(slot);
+        } else {
+            self.resting.push(Reverse((now + pause, slot)));
         }
     }
 

@@ -1,0 +1,57 @@
+//! Answers that are not those of a request in flight: interim ones, late ones, and the end of
+//! a request without an answer.
+
+use smbench_model::Nanos;
+use smbench_model::kind::OpKind;
+use smbench_model::record::Recorder;
+
+use super::Clients;
+use crate::drivers::driver::{Answer, Extent};
+use crate::drivers::dropped::Dropped;
+use crate::worker::slot::SlotState;
+use crate::worker::supply::Supply;
+
+impl<S: Supply> Clients<S> {
+    /// Books what is not the answer to a request in flight. Returns `None` if the rest goes as
+    /// with other answers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn book_unusual(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) -> Option<Result<(), Dropped>> {
+        let slot = &mut self.slots[answer.slot as usize];
+        let member = &mut self.members[slot.member];
+        // An interim answer normally means that the final answer follows. For a
+        // CHANGE_NOTIFY the interim answer completes the server's work.
+        if answer.extent == Extent::Interim && slot.operation.kind != OpKind::ChangeNotify {
+            return Some(Ok(()));
+        }
+        if slot.state == SlotState::Free {
+            return Some(Err(Dropped::Unasked(answer.slot)));
+        }
+        if slot.state == SlotState::Continuing {
+            // This CHANGE_NOTIFY fired before it could be cancelled.
+            member.continuing.retain(|&other| other != answer.slot);
+            slot.state = SlotState::Free;
+            member.release(answer.slot, now);
+            return Some(Ok(()));
+        }
+        if answer.extent.is_without_answer() {
+            let is_again =
+                answer.extent != Extent::Lost && slot.expire(member.ledger.as_deref_mut());
+            if is_again {
+                member.continuing.push_back(answer.slot);
+                return Some(Ok(()));
+            }
+            if answer.extent != Extent::Expired {
+                self.book_lost(answer.slot, now, in_window, recorder);
+                return Some(Ok(()));
+            }
+        }
+        None
+    }
+}
