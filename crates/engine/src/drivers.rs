@@ -12,6 +12,7 @@ pub(crate) mod logons;
 pub mod loopback;
 pub(crate) mod native;
 pub(crate) mod null;
+mod opened;
 mod prepare;
 pub(crate) mod reconnecting;
 mod renewals;

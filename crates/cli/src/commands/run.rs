@@ -321,7 +321,7 @@ fn run_one(
     conclude(
         request,
         &record,
-        ended_by,
+        &ended_by,
         searching.as_ref(),
         &mut results,
         context,

@@ -41,7 +41,7 @@ enum CounterKind {
 
 /// One reading of the counters.
 #[derive(Clone, Debug)]
-pub(crate) struct CounterReading {
+pub(crate) struct ServerCounterReading {
     counters: Result<ServerCounters, String>,
     memory: Option<(CpuScope, u64)>,
 }
@@ -95,23 +95,23 @@ impl CounterMeter {
     }
 
     /// Reads the counters, blocking the thread for some seconds at most.
-    pub(crate) fn read(&self) -> CounterReading {
+    pub(crate) fn read(&self) -> ServerCounterReading {
         let own = self.processes.as_ref().and_then(Listeners::memory);
         let own = own.map(|bytes| (CpuScope::Processes, bytes));
         match &self.kind {
-            Ok(CounterKind::Samba(smbstatus, subject)) => CounterReading {
+            Ok(CounterKind::Samba(smbstatus, subject)) => ServerCounterReading {
                 counters: smbstatus.read(*subject),
                 memory: own,
             },
             Ok(CounterKind::Exporter(url)) => {
                 let text = exporter::scrape(url);
                 let of_machine = text.as_ref().ok().and_then(|text| metrics::memory(text));
-                CounterReading {
+                ServerCounterReading {
                     counters: text.and_then(|text| metrics::counters(&text)),
                     memory: own.or(of_machine.map(|bytes| (CpuScope::Machine, bytes))),
                 }
             }
-            Err(reason) => CounterReading {
+            Err(reason) => ServerCounterReading {
                 counters: Err(reason.clone()),
                 memory: own,
             },
@@ -121,8 +121,8 @@ impl CounterMeter {
     /// Returns what was counted between two readings.
     pub(crate) fn between(
         &self,
-        before: Option<CounterReading>,
-        after: Option<CounterReading>,
+        before: Option<ServerCounterReading>,
+        after: Option<ServerCounterReading>,
     ) -> CountersRecord {
         let Some((before, after)) = before.zip(after) else {
             return CountersRecord {

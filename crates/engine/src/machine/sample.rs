@@ -3,13 +3,13 @@
 
 /// The labels and the value of a metric.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct MetricSample {
     labels: Vec<(String, String)>,
     /// 0 or more, and finite.
     pub(super) value: f64,
 }
 
-impl Sample {
+impl MetricSample {
     /// Reads what follows the name of a metric and its brace:
     /// `cpu="0",mode="idle"} 12.5`, with or without a time stamp at the end.
     pub(super) fn labelled(rest: &str) -> Option<Self> {
@@ -92,11 +92,12 @@ mod tests {
 
     #[test]
     fn a_line_is_a_name_with_labels_and_a_value() {
-        let (name, sample) = Sample::of_line(r#"a_total { x="1", y="\"b\"", } 2.5 17"#).unwrap();
+        let (name, sample) =
+            MetricSample::of_line(r#"a_total { x="1", y="\"b\"", } 2.5 17"#).unwrap();
         assert_eq!((name, sample.value), ("a_total", 2.5));
         assert_eq!(sample.label("y").as_deref(), Some("\"b\""));
         assert_eq!(sample.label("z"), None);
-        let (name, sample) = Sample::of_line("sessions 7").unwrap();
+        let (name, sample) = MetricSample::of_line("sessions 7").unwrap();
         assert_eq!((name, sample.value), ("sessions", 7.0));
         for wrong in [
             "# TYPE a counter",
@@ -107,7 +108,7 @@ mod tests {
             "a{x=1} 2",
             "a{x=\"1\" 2",
         ] {
-            assert_eq!(Sample::of_line(wrong), None, "{wrong}");
+            assert_eq!(MetricSample::of_line(wrong), None, "{wrong}");
         }
     }
 }

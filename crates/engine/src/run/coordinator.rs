@@ -61,7 +61,8 @@ pub(super) async fn measure(
         if let Some(share) = &mut share {
             share.prepare(ready, observer).await?;
         }
-        let measured = measured_between(context, point, load, observer).await;
+        // On the heap: without optimisation, a load point takes much of a thread's stack.
+        let measured = Box::pin(measured_between(context, point, load, observer)).await;
         let lost_host = match context.role {
             RunRole::First(first) => first.lost(),
             RunRole::Alone | RunRole::Other(_) => None,

@@ -27,7 +27,7 @@ pub(super) async fn measured_between(
 ) -> Result<(LoadPointRecord, Option<LoadPointRecord>), RunError> {
     let hooks = &context.plan.generator.hooks;
     if matches!(context.role, RunRole::Other(_)) {
-        return point::measure(context, point, load, observer).await;
+        return Box::pin(point::measure(context, point, load, observer)).await;
     }
     let mut done = HooksRecord::default();
     if let Some(command) = &hooks.before {
@@ -37,7 +37,7 @@ pub(super) async fn measured_between(
     if hooks.until_quiet.is_some() && !context.cancel.is_cancelled() {
         done.quiet = Some(quiet(context, point, observer).await?);
     }
-    let measured = point::measure(context, point, load, observer).await;
+    let measured = Box::pin(point::measure(context, point, load, observer)).await;
     if let Some(command) = &hooks.after {
         let valid = measured.as_ref().is_ok_and(|(of, _)| of.invalid.is_none());
         let hook = run(

@@ -121,7 +121,7 @@ fn a_stream_that_waits_for_the_network_is_found_with_the_delay() {
     let far = server(|of, record| match of {
         CheckupStep::Echo => replaced(record, &[(OpKind::Echo, 90, 0, 20.0)]),
         CheckupStep::Read if record.clients == 1 => {
-            replaced(record, &[(OpKind::Read, 300, MIB, 31.0)])
+            replaced(record, &[(OpKind::Read, 300, MIB, 31.0)]);
         }
         _ => {}
     });

@@ -22,7 +22,7 @@ use smbench_runner::run::finished;
 pub(super) fn conclude(
     request: &RunRequest,
     record: &RunRecord,
-    ended_by: EndedBy,
+    ended_by: &EndedBy,
     search: Option<&Searching>,
     results: &mut Results,
     context: &RunContext<'_>,
@@ -38,7 +38,7 @@ pub(super) fn conclude(
     if matches!(ended_by, EndedBy::Gate(_)) {
         exit = Exit::Failed;
     }
-    doc.conditions = gate.outcomes(&doc, &ended_by);
+    doc.conditions = gate.outcomes(&doc, ended_by);
     context.unsaved.begin();
     let saved = results.save(&doc);
     context.unsaved.end();

@@ -15,7 +15,7 @@ pub(super) struct Laboratory {
 }
 
 /// Values that take the place of others.
-const VALUES: [(&str, &str); 13] = [
+const VALUES: [(&str, &str); 16] = [
     ("-d", WINDOW),
     ("--ramp-up", RAMP),
     ("--repeat", "2"),
@@ -29,6 +29,9 @@ const VALUES: [(&str, &str); 13] = [
     ("--outstanding", "2"),
     ("--loops", "1"),
     ("--note", "'firmware 4.2'"),
+    ("--passes", "2"),
+    ("--directories", "10"),
+    ("--files", "100"),
 ];
 const WINDOW: &str = "150ms";
 const RAMP: &str = "20ms";

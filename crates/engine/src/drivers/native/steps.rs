@@ -23,7 +23,7 @@ impl GroupState<MixEncoder> {
     pub(super) fn step(
         &mut self,
         call: &Call,
-        to: To<'_>,
+        mut to: To<'_>,
         data: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), NoCredit> {
         let operation = &call.operation;
@@ -31,7 +31,7 @@ impl GroupState<MixEncoder> {
         match operation.kind {
             OpKind::CopyInWrite | OpKind::SaveWrite => to.write(open, operation, 0, data),
             OpKind::CopyOutRead => to.read(open, operation, 0),
-            OpKind::ListFirst | OpKind::ListNext => self.list(call, to),
+            OpKind::ListFirst | OpKind::ListNext => self.list(call, &mut to),
             OpKind::SaveFlush => to.flush(open),
             OpKind::CopyInTimes => {
                 let size = self.encoder.file_size;
@@ -71,7 +71,7 @@ impl GroupState<MixEncoder> {
     }
 
     /// Encodes QUERY_DIRECTORY for the next names.
-    fn list(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+    fn list(&mut self, call: &Call, to: &mut To<'_>) -> Result<(), NoCredit> {
         let place = &mut self.places[call.slot as usize];
         let Action::List { class, buffer, .. } = self.encoder.mix.action(&call.operation) else {
             unreachable!("only a listing lists");

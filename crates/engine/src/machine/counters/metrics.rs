@@ -6,7 +6,7 @@ use std::time::Duration;
 use smbench_model::record::{ServerCalls, ServerCounters};
 
 use super::{CallsByName, command, if_counting};
-use crate::machine::sample::Sample;
+use crate::machine::sample::MetricSample;
 
 /// Prefixes of the metric families that are read.
 const SAMBA_TIMES: &str = "smb_smb2_request_duration_microseconds_";
@@ -16,7 +16,7 @@ const WINDOWS: &str = "windows_smb_server_shares_";
 pub(super) fn counters(text: &str) -> Result<ServerCounters, String> {
     let mut found = ServerCounters::default();
     let mut is_known = false;
-    for (name, sample) in text.lines().filter_map(Sample::of_line) {
+    for (name, sample) in text.lines().filter_map(MetricSample::of_line) {
         is_known |= name.starts_with(SAMBA_TIMES) || name.starts_with(WINDOWS);
         if let Some(kind) = name.strip_prefix(SAMBA_TIMES) {
             of_samba(&mut found.commands, kind, &sample);
@@ -40,7 +40,7 @@ pub(super) fn counters(text: &str) -> Result<ServerCounters, String> {
     if_counting(found, "its counters of requests are all 0")
 }
 
-fn of_samba(commands: &mut CallsByName, kind: &str, sample: &Sample) {
+fn of_samba(commands: &mut CallsByName, kind: &str, sample: &MetricSample) {
     let operation = sample.label("operation");
     let Some(name) = operation.as_deref().and_then(command) else {
         return;
@@ -75,7 +75,7 @@ fn of_windows(found: &mut ServerCounters, kind: &str, value: u64) {
 
 /// Returns the memory in use of the server's machine, if an exporter tells it.
 pub(super) fn memory(text: &str) -> Option<u64> {
-    let samples = || text.lines().filter_map(Sample::of_line);
+    let samples = || text.lines().filter_map(MetricSample::of_line);
     let value = |wanted: &str| {
         let mut all = samples().filter(|(name, _)| *name == wanted);
         all.next().map(|(_, sample)| sample.value as u64)

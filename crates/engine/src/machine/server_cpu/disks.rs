@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use procfs::{Current as _, Meminfo};
 
-use crate::machine::sample::Sample;
+use crate::machine::sample::MetricSample;
 
 /// Beginnings of the names of devices that are no disks.
 const NO_DISKS: [&str; 6] = ["loop", "ram", "zram", "fd", "sr", "nbd"];
@@ -94,7 +94,7 @@ impl DiskTimes {
 /// lines that make no sense.
 fn samples(text: &str, family: &str, label: Option<&str>) -> BTreeMap<String, f64> {
     let of_line = |line| {
-        let (name, sample) = Sample::of_line(line)?;
+        let (name, sample) = MetricSample::of_line(line)?;
         let of = match label {
             _ if name != family => return None,
             Some(label) => sample.label(label)?,

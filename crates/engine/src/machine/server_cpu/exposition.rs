@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::machine::sample::Sample;
+use crate::machine::sample::MetricSample;
 
 /// Maximum number of pairs of CPU and mode in one text; no machine has that many.
 const SERIES_MAX: usize = 65_536;
@@ -51,7 +51,7 @@ impl CpuSeconds {
             let Some((_, cpu_label)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
                 continue;
             };
-            let (labels, value) = Sample::labelled(rest)
+            let (labels, value) = MetricSample::labelled(rest)
                 .and_then(|sample| {
                     let labels = [sample.label(cpu_label)?, sample.label("mode")?];
                     Some((labels, sample.value))

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::machine::cancel::Cancel;
-use crate::machine::counters::{CounterMeter, CounterReading};
+use crate::machine::counters::{CounterMeter, ServerCounterReading};
 use crate::machine::process::{CpuTime, Usage};
 use crate::machine::server_cpu::{Meter, Reading};
 use crate::machine::tcp::{TcpReading, TcpWatch};
@@ -31,7 +31,7 @@ pub(super) struct Meters {
     pub(super) tcp: Option<TcpWatch>,
     /// The meter of the server's counters with the reading before the load, if that was
     /// asked for.
-    pub(super) counters: Option<(CounterMeter, Option<CounterReading>)>,
+    pub(super) counters: Option<(CounterMeter, Option<ServerCounterReading>)>,
 }
 
 impl Meters {
@@ -51,7 +51,7 @@ impl Meters {
 }
 
 /// Reads the server's counters when they are complete; `None` if the reading panicked.
-async fn read_counters(meter: &CounterMeter) -> Option<CounterReading> {
+async fn read_counters(meter: &CounterMeter) -> Option<ServerCounterReading> {
     tokio::time::sleep(meter.delay()).await;
     let meter = meter.clone();
     tokio::task::spawn_blocking(move || meter.read()).await.ok()
@@ -165,7 +165,7 @@ async fn watch(
 
 /// Waits for the end of the load, and returns what the server counted under it.
 async fn counted(
-    counters: Option<(CounterMeter, Option<CounterReading>)>,
+    counters: Option<(CounterMeter, Option<ServerCounterReading>)>,
     load: &mut LoadGone,
 ) -> Option<CountersRecord> {
     let (meter, before) = counters?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smbench_protocol::{Dialect, DialectRange, NtStatus};
 
 use super::*;
+use crate::contents::Verify;
 #[cfg(feature = "smb-rs")]
 use crate::generator::DriverKind;
 use crate::kind::{Direction, OpKind};
