@@ -43,8 +43,9 @@ static NOTHING: LazyLock<OpRecord> = LazyLock::new(OpRecord::default);
 /// The operations of a load point, over all its intervals and workers.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    window: ByKind<Option<OpRecord>>,
-    whole: ByKind<OpTotals>,
+    /// On the heap, because records of load points are passed on by value.
+    window: Box<ByKind<Option<OpRecord>>>,
+    whole: Box<ByKind<OpTotals>>,
     /// Operations of the workload that succeeded before the window.
     before: u64,
     incidents: Incidents,
