@@ -341,13 +341,14 @@ fn parse_with_target(
         // Other options may need a server.
         Err(error) => error.kind() == ErrorKind::MissingRequiredArgument,
     };
-    // After the command, which `fileio` has two words of.
+    // After the command, which `fileio`, `find` and `tree` have two words of.
     let command = words.get(1).and_then(|word| word.to_str());
     let (place, option) = match command {
         Some("run" | "plan") => (2, "--target="),
         Some("fileio" | "find") => (3, "--target="),
         // They have the URL as an argument only.
         Some("probe" | "cleanup" | "checkup") => (2, ""),
+        Some("tree") => (3, ""),
         _ => return parsed,
     };
     if !lacks_server || words.len() < place {

@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 8] = [
+const PROFILES: [(&str, &str); 13] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -27,6 +27,26 @@ const PROFILES: [(&str, &str); 8] = [
     (
         "metadata",
         "26ccf73f23e688187541810736d183951ce5a1a2c5d00d2d7d990c3753ca58f5",
+    ),
+    (
+        "list",
+        "0b9bba113bbb9e7e4e6da7aa4b9bec34a88d032c9d6fc7b603e3463ee72e7112",
+    ),
+    (
+        "stat",
+        "61d4ccf1bdf3e97bf699cb32259afa057a991ee756500689cba2ccde4f7632a9",
+    ),
+    (
+        "browse",
+        "b1956528ad1de2274bfb0cded57984761a77d4e7220e0796278999888412a5e0",
+    ),
+    (
+        "untar",
+        "2deb854a8e1aaab67814a1bc4c3660c8511121a49a4826d699a44f48331f3a4a",
+    ),
+    (
+        "office-save",
+        "66ff1e227ef316c1da77febc61dd88e2d4dd489cf58f01fa3f4de0c03079ac8b",
     ),
     (
         "logons",
