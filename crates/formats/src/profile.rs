@@ -366,7 +366,7 @@ mod tests {
                 .to_string(),
             "profile my.toml, line 2, column 1: unknown field `read`, expected one of `name`, \
              `description`, `read_percent`, `split`, `access`, `flush_every_writes`, `files`, \
-             `sizes`, `operations`, `pattern`, `netbench`, `run`"
+             `tree`, `sizes`, `operations`, `pattern`, `netbench`, `run`"
         );
     }
 

@@ -18,7 +18,7 @@ use smbench_model::record::{CountersRecord, ServerCalls, ServerCounters, ServerM
 
 use super::exporter;
 use super::server_cpu::processes::Listeners;
-use smbstatus::{Smbstatus, Subject};
+use smbstatus::{Smbstatus, SmbstatusTopic};
 
 /// Time after the last request until all processes of smbd have added to the profile: one
 /// second, and some more for a busy machine.
@@ -35,7 +35,7 @@ pub(crate) struct CounterMeter {
 
 #[derive(Clone, Debug)]
 enum CounterKind {
-    Samba(Smbstatus, Subject),
+    Samba(Smbstatus, SmbstatusTopic),
     Exporter(MetricsUrl),
 }
 
@@ -64,15 +64,15 @@ impl CounterMeter {
                     processes: listeners().ok(),
                 });
             }
-            CounterSource::Auto | CounterSource::Profile => (Subject::Profile, listeners()),
-            CounterSource::Status => (Subject::Open, listeners()),
+            CounterSource::Auto | CounterSource::Profile => (SmbstatusTopic::Profile, listeners()),
+            CounterSource::Status => (SmbstatusTopic::Open, listeners()),
         };
         let smbstatus = found
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|found| Smbstatus::of(found.first_pid()));
         let subject = match (source, &smbstatus) {
-            (CounterSource::Auto, Ok(smbstatus)) if !has_profile(smbstatus) => Subject::Open,
+            (CounterSource::Auto, Ok(smbstatus)) if !has_profile(smbstatus) => SmbstatusTopic::Open,
             _ => subject,
         };
         Some(Self {
@@ -87,7 +87,7 @@ impl CounterMeter {
     /// Returns how long after a request its counters are complete.
     pub(crate) const fn delay(&self) -> Duration {
         match self.kind {
-            Ok(CounterKind::Samba(_, Subject::Profile)) => PROFILE_DELAY,
+            Ok(CounterKind::Samba(_, SmbstatusTopic::Profile)) => PROFILE_DELAY,
             // It may have the profile of smbd.
             Ok(CounterKind::Exporter(_)) => PROFILE_DELAY,
             _ => Duration::ZERO,
@@ -146,9 +146,9 @@ impl CounterMeter {
 
 /// Returns whether smbd has a profile. One that was started just now has counted nothing yet.
 fn has_profile(smbstatus: &Smbstatus) -> bool {
-    smbstatus.read(Subject::Profile).is_ok() || {
+    smbstatus.read(SmbstatusTopic::Profile).is_ok() || {
         thread::sleep(PROFILE_DELAY);
-        smbstatus.read(Subject::Profile).is_ok()
+        smbstatus.read(SmbstatusTopic::Profile).is_ok()
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) trait FileCalls {
 
     /// Returns the entries of a directory that `wanted` accepts, without `.` and `..`.
     /// The empty path is the share's root. Stops after an answer with which there are
-    /// more than `most` of them.
+    /// more than `most` of them. More than [`LISTING_NAMES_MAX`] others are an error.
     async fn list_some(
         &mut self,
         doing: &str,

@@ -18,7 +18,7 @@ const STATUS_LIMIT: Duration = Duration::from_secs(5);
 
 /// The part of what smbstatus knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum SmbstatusTopic {
     /// Calls and their times.
     Profile,
     /// Sessions, connected shares and files.
@@ -86,21 +86,21 @@ impl Smbstatus {
     }
 
     /// Describes the source.
-    pub(super) fn name(&self, subject: Subject) -> String {
+    pub(super) fn name(&self, subject: SmbstatusTopic) -> String {
         let what = match subject {
-            Subject::Profile => "the profile of smbd",
-            Subject::Open => "what smbd has open",
+            SmbstatusTopic::Profile => "the profile of smbd",
+            SmbstatusTopic::Open => "what smbd has open",
         };
         format!("{what}, by {}", self.program.display())
     }
 
     /// Asks smbstatus. The error text goes into results.
-    pub(super) fn read(&self, subject: Subject) -> Result<ServerCounters, String> {
+    pub(super) fn read(&self, subject: SmbstatusTopic) -> Result<ServerCounters, String> {
         let mut command = Command::new(&self.program);
         if let Some(configuration) = &self.configuration {
             command.arg("--configfile").arg(configuration);
         }
-        if subject == Subject::Profile {
+        if subject == SmbstatusTopic::Profile {
             command.arg("--profile");
         }
         command.arg("--json");
@@ -129,7 +129,7 @@ fn configuration(arguments: &[u8]) -> Option<PathBuf> {
     None
 }
 
-fn parse(text: &[u8], subject: Subject) -> Result<ServerCounters, String> {
+fn parse(text: &[u8], subject: SmbstatusTopic) -> Result<ServerCounters, String> {
     let status: Status = serde_json::from_slice(text)
         .map_err(|error| format!("the answer of smbstatus is not understood: {error}"))?;
     let count = |section: Option<BTreeMap<String, _>>| section.map(|all| all.len() as u64);
@@ -147,17 +147,17 @@ fn parse(text: &[u8], subject: Subject) -> Result<ServerCounters, String> {
         },
     };
     match subject {
-        Subject::Profile if counters.commands.is_empty() => {
+        SmbstatusTopic::Profile if counters.commands.is_empty() => {
             Err("this build of smbd has no profile".to_owned())
         }
-        Subject::Profile => if_counting(
+        SmbstatusTopic::Profile => if_counting(
             counters,
             "smbd counts nothing; smb.conf needs `smbd profiling level = on`",
         ),
-        Subject::Open if counters.open == ServerOpen::default() => {
+        SmbstatusTopic::Open if counters.open == ServerOpen::default() => {
             Err("smbstatus lists nothing that is open".to_owned())
         }
-        Subject::Open => Ok(counters),
+        SmbstatusTopic::Open => Ok(counters),
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         let text = br#"{"version": "4.17.12", "SMBD loop": {"connect": {"count": 2}},
             "System Calls": {"syscall_pread": {"count": 4, "time": 61, "idle": 0, "bytes": 9}},
             "SMB2 Calls": {"smb2_find": {"count": 3, "time": 597}, "smb2_new": {"count": 1}}}"#;
-        let found = parse(text, Subject::Profile).unwrap();
+        let found = parse(text, SmbstatusTopic::Profile).unwrap();
         assert_eq!(found.commands.len(), 1);
         assert_eq!(found.commands["query_directory"].count, 3);
         let pread = found.calls["pread"];
@@ -199,13 +199,13 @@ mod tests {
             ),
             ("", "not understood"),
         ] {
-            let error = parse(text.as_bytes(), Subject::Profile).unwrap_err();
+            let error = parse(text.as_bytes(), SmbstatusTopic::Profile).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
         let open = br#"{"sessions": {"1": {}, "2": {}}, "tcons": {}, "open_files": {"a": 1}}"#;
-        let open = parse(open, Subject::Open).unwrap().open;
+        let open = parse(open, SmbstatusTopic::Open).unwrap().open;
         assert_eq!((open.sessions, open.files), (Some(2), Some(1)));
-        assert!(parse(b"{}", Subject::Open).is_err());
+        assert!(parse(b"{}", SmbstatusTopic::Open).is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The calls on files and directories in SMB2.
 
+use std::cell::Cell;
+
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::query_info::{
@@ -13,7 +15,9 @@ use smbench_protocol::header::Command;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
-use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd};
+use crate::smb::calls::{
+    EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX, Listing, ListingEnd,
+};
 
 const LISTING_LEN: u32 = 64 * 1024;
 const ASKING: &str = "ask how much space is free";
@@ -125,7 +129,12 @@ impl FileCalls for Session {
         };
         let id = self.open_file(doing, &request).await?;
         let len = self.connection.negotiated().output_len(LISTING_LEN);
-        let mut entries = Vec::new();
+        let (mut entries, refused) = (Vec::new(), Cell::new(0));
+        let mut is_wanted = |entry: &Entry| {
+            let is_wanted = wanted(entry);
+            refused.update(|count| count + usize::from(!is_wanted));
+            is_wanted
+        };
         for _ in 0..LISTING_ANSWERS_MAX {
             let reply = self
                 .call(doing, Command::QueryDirectory, len, |out| {
@@ -136,7 +145,7 @@ impl FileCalls for Session {
                 NtStatus::SUCCESS => {
                     let some = directory::decode_response(&reply.message)
                         .map_err(|error| self.malformed(doing, error))?;
-                    entries.extend(some.into_iter().filter(&mut wanted));
+                    entries.extend(some.into_iter().filter(&mut is_wanted));
                     (entries.len() > most).then_some(ListingEnd::Cut)
                 }
                 NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => Some(ListingEnd::Whole),
@@ -145,6 +154,9 @@ impl FileCalls for Session {
             if let Some(end) = end {
                 self.close(doing, id).await?;
                 return Ok(Listing { entries, end });
+            }
+            if refused.get() > LISTING_NAMES_MAX {
+                break;
             }
         }
         Err(self.failed_on_share(doing, StepFailure::EndlessListing))

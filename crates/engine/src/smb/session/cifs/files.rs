@@ -1,5 +1,7 @@
 //! The calls on files and directories in CIFS.
 
+use std::cell::Cell;
+
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::find::{
@@ -19,7 +21,9 @@ use smbench_protocol::directory::Entry;
 use smbench_protocol::{FileId, NtStatus};
 
 use super::CifsSession;
-use crate::smb::calls::{EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd};
+use crate::smb::calls::{
+    EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX, Listing, ListingEnd,
+};
 use crate::smb::session::{SessionError, StepFailure};
 
 /// Hidden and system files, and directories, are listed as well.
@@ -217,7 +221,13 @@ impl FileCalls for CifsSession {
             answer.map_err(|error| self.stream.malformed(doing, error))?;
         let names = found.names(CLASS);
         let mut entries = names.map_err(|error| self.stream.malformed(doing, error))?;
-        entries.retain(&mut wanted);
+        let refused = Cell::new(0);
+        let mut is_wanted = |entry: &Entry| {
+            let is_wanted = wanted(entry);
+            refused.update(|count| count + usize::from(!is_wanted));
+            is_wanted
+        };
+        entries.retain(&mut is_wanted);
         let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
         for _ in 0..LISTING_ANSWERS_MAX {
             let Some(resume_name) = last.filter(|_| !is_over) else {
@@ -248,8 +258,11 @@ impl FileCalls for CifsSession {
                 .map_err(|error| self.stream.malformed(doing, error))?;
             let names = found.names(CLASS);
             let names = names.map_err(|error| self.stream.malformed(doing, error))?;
-            entries.extend(names.into_iter().filter(&mut wanted));
+            entries.extend(names.into_iter().filter(&mut is_wanted));
             (is_over, last) = (found.end_of_search, last_name(&found));
+            if refused.get() > LISTING_NAMES_MAX {
+                break;
+            }
         }
         self.end_search(doing, sid).await?;
         Err(self.failed_call(doing, StepFailure::EndlessListing))
