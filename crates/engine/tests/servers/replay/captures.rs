@@ -136,18 +136,19 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
             assert!(found <= times, "{encryption}, {copies}: {found}");
             assert_eq!(point.clients, copies * recording.clients_per_copy());
             let sent = commands(&counts(point));
-            let sent: BTreeMap<_, _> = sent
-                .into_iter()
-                .map(|(name, count)| (name.to_owned(), count))
-                .collect();
-            let expected: BTreeMap<_, _> = expected
-                .iter()
-                .map(|(name, count)| {
-                    let more = if name == "close" { found } else { 0 };
-                    (name.clone(), times * count + more)
-                })
-                .collect();
-            assert_eq!(sent, expected, "{encryption}, {copies} copies");
+            assert_eq!(sent.len(), expected.len(), "{encryption}: {sent:?}");
+            for (name, count) in &expected {
+                // The same lookup: its CREATE may be left out, and a CLOSE added.
+                let known = match name.as_str() {
+                    "create" | "close" => times,
+                    _ => 0,
+                };
+                let off = sent[name.as_str()].abs_diff(times * count);
+                assert!(
+                    off <= known,
+                    "{encryption}, {copies} copies, {name}: {sent:?}"
+                );
+            }
             assert!(is_clean(&samba));
         }
     }
