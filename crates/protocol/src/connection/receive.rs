@@ -122,11 +122,10 @@ impl Connection {
             return Err(ProtocolError::NotAResponse);
         }
         match &channel.protection {
-            Protection::Encrypted(_) if secrecy == Secrecy::Plain => match header.status {
-                NtStatus::USER_SESSION_DELETED => Err(ProtocolError::SessionEnded(header.status)),
-                _ if is_bare_echo(header) => Ok(()),
-                _ => Err(ProtocolError::Unencrypted(header.command.name())),
-            },
+            Protection::Encrypted(_) if secrecy == Secrecy::Plain => Err(match header.status {
+                NtStatus::USER_SESSION_DELETED => ProtocolError::SessionEnded(header.status),
+                _ => ProtocolError::Unencrypted(header.command.name()),
+            }),
             Protection::Signed(_)
                 if header.status == NtStatus::USER_SESSION_DELETED
                     && !header.flags.contains(Flags::SIGNED) =>
@@ -139,8 +138,7 @@ impl Connection {
             Protection::Signed(signer)
                 if !is_interim(header)
                     && !is_unsigned_challenge(header)
-                    && !signer.verify(bytes)
-                    && !is_bare_echo(header) =>
+                    && !signer.verify(bytes) =>
             {
                 Err(ProtocolError::Signature(header.command.name()))
             }
@@ -175,16 +173,6 @@ fn is_interim(header: &Header) -> bool {
 fn is_unsigned_challenge(header: &Header) -> bool {
     header.command == Command::SessionSetup
         && header.status == NtStatus::MORE_PROCESSING_REQUIRED
-        && !header.flags.contains(Flags::SIGNED)
-}
-
-/// Returns whether a message is a success of an ECHO that the server did not protect. Some
-/// servers, such as ksmbd, look up no session for an ECHO, and other clients ask for it
-/// outside of sessions. Nobody gains from forging it, because it says nothing.
-#[cold]
-fn is_bare_echo(header: &Header) -> bool {
-    header.command == Command::Echo
-        && header.status == NtStatus::SUCCESS
         && !header.flags.contains(Flags::SIGNED)
 }
 

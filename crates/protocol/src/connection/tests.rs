@@ -60,13 +60,13 @@ fn connection(dialect: Dialect, capabilities: u32, protection: Protection) -> Co
     connection
 }
 
-/// Makes the answer to a FLUSH with message id 0.
+/// Makes the answer to an ECHO with message id 0.
 fn answer(status: NtStatus, flags: Flags) -> Vec<u8> {
     let header = Header {
         status,
         flags: Flags::RESPONSE.union(flags),
         session_id: 0x51,
-        ..Header::request(Command::Flush, 0)
+        ..Header::request(Command::Echo, 0)
     };
     let mut message = Vec::new();
     header.encode(&mut message);
@@ -154,7 +154,7 @@ fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
             let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
             let mut out = Vec::new();
             connection
-                .request(SessionIndex::FIRST, Command::Flush, 1, 0, &mut out, |out| {
+                .request(SessionIndex::FIRST, Command::Echo, 1, 0, &mut out, |out| {
                     out.extend_from_slice(&EMPTY_BODY);
                 })
                 .unwrap();
@@ -167,7 +167,7 @@ fn an_encrypted_session_takes_nothing_in_plain_but_breaks() {
             (NtStatus::PENDING, Flags::ASYNC),
         ] {
             let outcome = receive(&mut encrypted(), &answer(status, flags));
-            assert_eq!(outcome, Err(ProtocolError::Unencrypted("FLUSH")));
+            assert_eq!(outcome, Err(ProtocolError::Unencrypted("ECHO")));
         }
         let ended = NtStatus::USER_SESSION_DELETED;
         let outcome = receive(&mut encrypted(), &answer(ended, Flags(0)));
@@ -209,7 +209,7 @@ fn without_multi_credit_requests_there_is_no_charge() {
             connection
                 .request(
                     SessionIndex::FIRST,
-                    Command::Flush,
+                    Command::Echo,
                     charge.max(1),
                     0,
                     &mut out,
@@ -230,16 +230,9 @@ fn a_request_without_credits_costs_nothing() {
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
     let mut out = vec![1, 2, 3];
     let before = connection.credits;
-    let outcome = connection.request(
-        SessionIndex::FIRST,
-        Command::Flush,
-        101,
-        0,
-        &mut out,
-        |_| {
-            unreachable!("it is not sent");
-        },
-    );
+    let outcome = connection.request(SessionIndex::FIRST, Command::Echo, 101, 0, &mut out, |_| {
+        unreachable!("it is not sent");
+    });
     assert_eq!(outcome, Err(NoCredit));
     assert_eq!((&out[..], connection.in_flight()), (&[1, 2, 3][..], 0));
     assert_eq!(connection.credits, before);
@@ -250,11 +243,11 @@ fn a_signed_session_that_the_server_forgot_is_not_blamed_on_the_signature() {
     let ended = NtStatus::USER_SESSION_DELETED;
     for (status, flags, expected) in [
         (ended, Flags(0), ProtocolError::SessionEnded(ended)),
-        (ended, Flags::SIGNED, ProtocolError::Signature("FLUSH")),
+        (ended, Flags::SIGNED, ProtocolError::Signature("ECHO")),
         (
             NtStatus::SUCCESS,
             Flags(0),
-            ProtocolError::Signature("FLUSH"),
+            ProtocolError::Signature("ECHO"),
         ),
     ] {
         let signer = Signer::new(SigningAlgorithm::AesCmac, &[7; 16]);
@@ -263,7 +256,7 @@ fn a_signed_session_that_the_server_forgot_is_not_blamed_on_the_signature() {
         connection
             .request(
                 SessionIndex::FIRST,
-                Command::Flush,
+                Command::Echo,
                 1,
                 0,
                 &mut Vec::new(),
@@ -272,34 +265,5 @@ fn a_signed_session_that_the_server_forgot_is_not_blamed_on_the_signature() {
             .unwrap();
         let outcome = receive(&mut connection, &answer(status, flags));
         assert_eq!(outcome, Err(expected));
-    }
-}
-
-/// As of ksmbd, which looks up no session for an ECHO.
-#[test]
-fn an_echo_needs_no_protection_and_a_bad_signature_is_still_refused() {
-    let signed = || Protection::Signed(signer());
-    let encrypted = || Protection::Encrypted(transform(Cipher::Aes128Gcm));
-    let refused = Err(ProtocolError::Signature("ECHO"));
-    let in_plain = Err(ProtocolError::Unencrypted("ECHO"));
-    for (protection, status, flags, expected) in [
-        (signed(), NtStatus::SUCCESS, Flags(0), Ok(())),
-        (encrypted(), NtStatus::SUCCESS, Flags(0), Ok(())),
-        (signed(), NtStatus::SUCCESS, Flags::SIGNED, refused.clone()),
-        (signed(), NtStatus::ACCESS_DENIED, Flags(0), refused),
-        (encrypted(), NtStatus::ACCESS_DENIED, Flags(0), in_plain),
-    ] {
-        let mut connection = connection(Dialect::Smb311, LARGE_MTU, protection);
-        let first = SessionIndex::FIRST;
-        connection
-            .request(first, Command::Echo, 1, 0, &mut Vec::new(), |_| {})
-            .unwrap();
-        let request = Header {
-            session_id: 0x51,
-            ..Header::request(Command::Echo, 0)
-        };
-        let outcome = receive(&mut connection, &answer_to(&request, status, flags));
-        assert_eq!(outcome, expected);
-        assert_eq!(connection.in_flight(), usize::from(outcome.is_err()));
     }
 }

@@ -30,10 +30,10 @@ fn join(connection: &mut Connection, protection: Protection, root: Option<Root>)
     })
 }
 
-fn flush(connection: &mut Connection, session: SessionIndex, tag: u32) -> Vec<u8> {
+fn echo(connection: &mut Connection, session: SessionIndex, tag: u32) -> Vec<u8> {
     let mut out = Vec::new();
     connection
-        .request(session, Command::Flush, 1, tag, &mut out, |out| {
+        .request(session, Command::Echo, 1, tag, &mut out, |out| {
             out.extend_from_slice(&EMPTY_BODY);
         })
         .unwrap();
@@ -47,7 +47,7 @@ fn each_session_has_its_own_id_tree_and_protection() {
     assert_ne!(other, SessionIndex::FIRST);
     let requests = [(SessionIndex::FIRST, 0x51, 3), (other, OTHER_ID, 4)].map(
         |(session, session_id, tree_id)| {
-            let out = flush(&mut connection, session, tree_id);
+            let out = echo(&mut connection, session, tree_id);
             let [(header, _)] = &sent(&out, None)[..] else {
                 panic!("one message");
             };
@@ -63,7 +63,7 @@ fn each_session_has_its_own_id_tree_and_protection() {
     // The first session accepts neither an unsigned answer nor one of the other
     // session.
     let outcome = receive(&mut connection, &plain(&requests[0]));
-    assert_eq!(outcome, Err(ProtocolError::Signature("FLUSH")));
+    assert_eq!(outcome, Err(ProtocolError::Signature("ECHO")));
     let as_other = Header {
         session_id: OTHER_ID,
         ..requests[0]
@@ -93,7 +93,7 @@ fn encrypted_frames_are_opened_with_their_sessions_keys() {
         (other, of_other(2).reversed()),
     ] {
         let mut server = server;
-        let out = flush(&mut connection, session, 7);
+        let out = echo(&mut connection, session, 7);
         let [(request, _)] = &sent(&out, Some(&server))[..] else {
             panic!("one message");
         };
@@ -103,7 +103,7 @@ fn encrypted_frames_are_opened_with_their_sessions_keys() {
         assert_eq!(receive(&mut connection, &sealed), Ok(()));
     }
     // An answer that is encrypted with the key of the other session.
-    let out = flush(&mut connection, SessionIndex::FIRST, 7);
+    let out = echo(&mut connection, SessionIndex::FIRST, 7);
     let server = transform(cipher).reversed();
     let request = sent(&out, Some(&server))[0].0;
     let mut sealed = vec![0; TRANSFORM_HEADER_LEN];
@@ -117,7 +117,7 @@ fn encrypted_frames_are_opened_with_their_sessions_keys() {
 fn a_place_is_free_again_once_its_requests_are_answered() {
     let mut connection = connection(Dialect::Smb311, LARGE_MTU, Protection::None);
     let first = join(&mut connection, Protection::None, None);
-    let asked = sent(&flush(&mut connection, first, 1), None)[0].0;
+    let asked = sent(&echo(&mut connection, first, 1), None)[0].0;
     connection.forget(first);
     connection.forget(first);
     let second = join(&mut connection, Protection::None, None);
@@ -164,7 +164,7 @@ fn channels_share_keys_and_no_nonce() {
             nonces.insert(frame[20..36].to_vec());
         };
         for tag in 0..10 {
-            take(&flush(&mut connection, session, tag)[PREFIX_LEN..]);
+            take(&echo(&mut connection, session, tag)[PREFIX_LEN..]);
         }
         let mut channels = 0;
         while let Some(binding) = connection.binding(session) {
