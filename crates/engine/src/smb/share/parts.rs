@@ -3,28 +3,44 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use smbench_model::bounds::FILES_MAX;
 use smbench_protocol::NtStatus;
 use smbench_protocol::directory::Entry;
 
 use super::files::{delete, join};
 use crate::smb::calls::{EntryKind, FileCalls, ListingEnd};
-use crate::smb::session::SessionError;
+use crate::smb::session::{SessionError, StepFailure};
 
 /// Number of names of a part. The last answer of the server may bring some more.
 const PART_NAMES: usize = 10_000;
 /// Number of names in a directory that stay, after which its listing ends.
 const STAYING_MAX: usize = 10_000;
+/// Number of names to delete in a directory or a tree, above which the listing has no end: a
+/// server may invent a name for each that is deleted.
+const NAMES_MAX: usize = 10 * FILES_MAX as usize;
 
 /// A directory whose entries are listed and deleted part by part. After the deletion of a part,
 /// the beginning of the next listing has the next one.
-#[derive(Default)]
 pub(super) struct ListingParts {
+    /// Number of names that may still be listed.
+    names_left: usize,
     /// Names of the last part.
     tried: HashSet<String>,
     /// Names that were listed again after their deletion.
     staying: HashSet<String>,
     /// Whether the last part was the end of the listing.
     is_over: bool,
+}
+
+impl Default for ListingParts {
+    fn default() -> Self {
+        Self {
+            names_left: NAMES_MAX,
+            tried: HashSet::new(),
+            staying: HashSet::new(),
+            is_over: false,
+        }
+    }
 }
 
 impl ListingParts {
@@ -44,6 +60,9 @@ impl ListingParts {
             let is_next = |entry: &Entry| wanted(entry) && !self.staying.contains(&entry.name);
             let listing = session.list_some(&doing, path, PART_NAMES, is_next);
             let mut listing = listing.await?;
+            let left = self.names_left.checked_sub(listing.entries.len());
+            let too_many = || session.failed_call(&doing, StepFailure::EndlessListing);
+            self.names_left = left.ok_or_else(too_many)?;
             self.is_over = listing.end == ListingEnd::Whole;
             let (tried, staying) = (&self.tried, &mut self.staying);
             listing.entries.retain(|entry| {
@@ -93,6 +112,17 @@ pub(super) async fn delete_tree(
     path: &str,
     found: &mut impl FnMut(&Entry) -> ControlFlow<()>,
 ) -> Result<(), SessionError> {
+    delete_tree_of(session, path, NAMES_MAX, found).await
+}
+
+/// Like [`delete_tree`], for a tree of at most so many names.
+async fn delete_tree_of(
+    session: &mut impl FileCalls,
+    path: &str,
+    names_max: usize,
+    found: &mut impl FnMut(&Entry) -> ControlFlow<()>,
+) -> Result<(), SessionError> {
+    let mut left = names_max;
     let mut way = vec![DirectoryVisit::of(path.to_owned())];
     while let Some(visit) = way.last_mut() {
         if let Some(below) = visit.below.pop() {
@@ -124,6 +154,11 @@ pub(super) async fn delete_tree(
             way.pop();
             continue;
         }
+        let Some(rest) = left.checked_sub(entries.len()) else {
+            let doing = format!("list directory '{}'", visit.path);
+            return Err(session.failed_call(&doing, StepFailure::EndlessListing));
+        };
+        left = rest;
         for entry in &entries {
             if found(entry).is_break() {
                 return Ok(());

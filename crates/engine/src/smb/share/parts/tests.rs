@@ -20,6 +20,8 @@ struct CleanedShare {
     listings: usize,
     /// Most entries in one listing.
     most: usize,
+    /// Whether a new file appears for each that is deleted.
+    is_inventive: bool,
 }
 
 impl CleanedShare {
@@ -68,6 +70,9 @@ impl FileCalls for CleanedShare {
         assert_eq!(self.entries.get(path), Some(&is_directory), "{path}");
         if !self.held.contains(path) && self.inside(path).next().is_none() {
             self.entries.remove(path);
+            if self.is_inventive {
+                self.entries.insert(format!("{path}0"), is_directory);
+            }
         }
         Ok(())
     }
@@ -179,4 +184,21 @@ async fn a_directory_whose_entries_all_stay_ends_the_walk() {
     delete_top(&mut disk).await;
     assert_eq!(disk.entries.len(), 3 * PART_NAMES + 1);
     assert!(disk.listings <= 4, "{}", disk.listings);
+}
+
+#[tokio::test]
+async fn a_server_that_invents_names_ends_the_walk() {
+    let mut disk = CleanedShare::with(3, 0);
+    disk.is_inventive = true;
+    let mut count = 0;
+    let mut found = |_: &Entry| {
+        count += 1;
+        ControlFlow::Continue(())
+    };
+    let deleted = delete_tree_of(&mut disk, "top", 1000, &mut found).await;
+    assert!(
+        matches!(deleted, Err(SessionError::Interrupted)),
+        "{deleted:?}"
+    );
+    assert_eq!(count, 999);
 }
