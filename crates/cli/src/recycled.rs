@@ -1,10 +1,11 @@
 //! Describes recycle bins that a clean-up found.
 
+use smbench_engine::prepared::RemovedFiles;
 use smbench_model::record::RecycleBin;
 use smbench_report::units::{bytes, counted, plain};
 
-use crate::failure::Exit;
-use crate::output::complain;
+use crate::failure::{Exit, Failure};
+use crate::output::{complain, print};
 
 /// Returns a line for each bin with removed files, and for each with files that stay.
 pub(crate) fn described(bins: &[RecycleBin]) -> String {
@@ -37,4 +38,17 @@ pub(crate) fn judge(bins: &[RecycleBin]) -> Exit {
     } else {
         Exit::Setup
     }
+}
+
+/// Prints what was removed. Returns the exit code for it.
+pub(crate) fn print_removed(removed: &RemovedFiles) -> Result<Exit, Failure> {
+    let directory = removed.directory.as_deref();
+    let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
+    let text = directory.unwrap_or_default() + &described(&removed.bins);
+    if text.is_empty() {
+        print("nothing to remove\n")?;
+    } else {
+        print(&text)?;
+    }
+    Ok(judge(&removed.bins))
 }

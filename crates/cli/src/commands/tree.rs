@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use smbench_engine::Cancel;
-use smbench_engine::prepared;
+use smbench_engine::prepared::TreeServer;
 use smbench_engine::run::SessionError;
 use smbench_model::tree::{
     CheckedTree, PreparedTree, Tree, TreeNames, TreeProgress, TreeShape, TreeStage,
@@ -17,7 +17,7 @@ use crate::args::{ShapeArgs, TreeArgs, TreeCommand, TreePrepareArgs};
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
-use crate::recycled::{described, judge};
+use crate::recycled::print_removed;
 use crate::requests::ServerAccess;
 use crate::signals;
 
@@ -68,21 +68,9 @@ fn prepare(args: &TreePrepareArgs) -> Result<Exit, Failure> {
     let tree = Tree::new(shape(&args.shape)?);
     let tree = Arc::new(tree.map_err(|problem| Failure::Usage(problem.to_string()))?);
     let args = &args.tree;
-    let access = ServerAccess::resolve(&args.server.url)?;
-    let (line, cancel) = (line(args), Cancel::default());
-    let remedy = "; what was written stays, and the same command continues".to_owned();
-    signals::stop_on_interrupt(&cancel, &line, remedy)?;
     let begin = Instant::now();
-    let mut shown = StageLine::new(&line);
-    let prepared = prepared::prepare_tree(
-        &access.target,
-        args.server.session.options().session(),
-        access.limits,
-        (&tree, args.sessions),
-        &cancel,
-        &mut |progress| shown.show(progress),
-    );
-    line.clear();
+    let remedy = "; what was written stays, and the same command continues";
+    let prepared = work(args, remedy, |server| server.prepare(&tree))?;
     match prepared {
         Ok(prepared) => {
             print(&describe(&tree, &prepared, begin.elapsed()))?;
@@ -134,20 +122,12 @@ fn directories(count: u32) -> String {
     }
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method itself is for one lifetime only"
+)]
 fn check(args: &TreeArgs) -> Result<Exit, Failure> {
-    let access = ServerAccess::resolve(&args.server.url)?;
-    let (line, cancel) = (line(args), Cancel::default());
-    signals::stop_on_interrupt(&cancel, &line, String::new())?;
-    let mut shown = StageLine::new(&line);
-    let checked = prepared::check_tree(
-        &access.target,
-        args.server.session.options().session(),
-        access.limits,
-        args.sessions,
-        &cancel,
-        &mut |progress| shown.show(progress),
-    );
-    line.clear();
+    let checked = work(args, "", |server| server.check())?;
     match checked {
         Ok(checked) => judged(&checked),
         Err(SessionError::Interrupted) => Ok(Exit::Interrupted),
@@ -174,39 +154,41 @@ fn judged(checked: &CheckedTree) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method itself is for one lifetime only"
+)]
 fn cleanup(args: &TreeArgs) -> Result<Exit, Failure> {
-    let access = ServerAccess::resolve(&args.server.url)?;
-    let (line, cancel) = (line(args), Cancel::default());
-    let remedy = "; the same command continues".to_owned();
-    signals::stop_on_interrupt(&cancel, &line, remedy)?;
-    let mut shown = StageLine::new(&line);
-    let removed = prepared::remove_tree(
-        &access.target,
-        args.server.session.options().session(),
-        access.limits,
-        args.sessions,
-        &cancel,
-        &mut |progress| shown.show(progress),
-    );
-    line.clear();
-    let removed = match removed {
-        Ok(removed) => removed,
-        Err(SessionError::Interrupted) => return Ok(Exit::Interrupted),
-        Err(error) => return Err(error.into()),
-    };
-    let directory = removed.directory.as_deref();
-    let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
-    let text = directory.unwrap_or_default() + &described(&removed.bins);
-    if text.is_empty() {
-        print("nothing to remove\n")?;
-    } else {
-        print(&text)?;
+    let remedy = "; the same command continues";
+    match work(args, remedy, |server| server.remove())? {
+        Ok(removed) => print_removed(&removed),
+        Err(SessionError::Interrupted) => Ok(Exit::Interrupted),
+        Err(error) => Err(error.into()),
     }
-    Ok(judge(&removed.bins))
 }
 
-fn line(args: &TreeArgs) -> ProgressLine {
-    ProgressLine::new(Visibility::unless(args.quiet))
+/// Works on the tree of a share until an interrupt, and shows the progress. The remedy tells
+/// a user who interrupts what to do.
+fn work<T>(
+    args: &TreeArgs,
+    remedy: &str,
+    job: impl FnOnce(TreeServer<'_>) -> Result<T, SessionError>,
+) -> Result<Result<T, SessionError>, Failure> {
+    let access = ServerAccess::resolve(&args.server.url)?;
+    let line = ProgressLine::new(Visibility::unless(args.quiet));
+    let cancel = Cancel::default();
+    signals::stop_on_interrupt(&cancel, &line, remedy.to_owned())?;
+    let mut shown = StageLine::new(&line);
+    let done = job(TreeServer {
+        target: &access.target,
+        options: args.server.session.options().session(),
+        limits: access.limits,
+        sessions: args.sessions,
+        cancel: &cancel,
+        progress: &mut |progress| shown.show(progress),
+    });
+    line.clear();
+    Ok(done)
 }
 
 /// The progress on the line, with the rate and the time left of the current stage.
@@ -229,7 +211,7 @@ impl<'a> StageLine<'a> {
             _ => *self.stage.insert((stage, now, done)),
         };
         let elapsed = now.duration_since(begin).as_secs_f64();
-        let text = words(progress, (done.saturating_sub(before), elapsed));
+        let text = words(progress, done.saturating_sub(before), elapsed);
         let share = if total == 0 {
             1.0
         } else {
@@ -240,7 +222,7 @@ impl<'a> StageLine<'a> {
 }
 
 /// Describes a stage in which a number of entries were done in this many seconds.
-fn words(progress: TreeProgress, (done_here, seconds): (u64, f64)) -> String {
+fn words(progress: TreeProgress, done_here: u64, seconds: f64) -> String {
     let (what, unit) = match progress.stage {
         TreeStage::Directories => ("making directories", "directories"),
         TreeStage::Listing => ("listing directories", "directories"),
@@ -274,9 +256,9 @@ mod tests {
             done: 3000,
             total: 10_000,
         };
-        assert_eq!(words(progress, (0, 0.0)), "writing files, 3000 of 10000");
+        assert_eq!(words(progress, 0, 0.0), "writing files, 3000 of 10000");
         assert_eq!(
-            words(progress, (2000, 2.0)),
+            words(progress, 2000, 2.0),
             "writing files, 3000 of 10000, 1000 files/s, 7s left"
         );
     }

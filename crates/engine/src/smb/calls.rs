@@ -33,6 +33,31 @@ impl Listing {
     }
 }
 
+/// Chooses entries of a listing, and counts the others.
+pub(crate) struct NameFilter<F> {
+    wanted: F,
+    refused: usize,
+}
+
+impl<F: FnMut(&Entry) -> bool> NameFilter<F> {
+    pub(crate) const fn new(wanted: F) -> Self {
+        let refused = 0;
+        Self { wanted, refused }
+    }
+
+    /// Returns whether an entry is wanted.
+    pub(crate) fn takes(&mut self, entry: &Entry) -> bool {
+        let is_wanted = (self.wanted)(entry);
+        self.refused += usize::from(!is_wanted);
+        is_wanted
+    }
+
+    /// Returns whether the listing has so many other names that it may have no end.
+    pub(crate) const fn is_exhausted(&self) -> bool {
+        self.refused > LISTING_NAMES_MAX
+    }
+}
+
 /// How a listing ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListingEnd {

@@ -49,76 +49,65 @@ pub fn prepare(
     })
 }
 
-/// Makes a tree on a share with a number of sessions, and blocks the thread. It continues where
-/// an earlier call has stopped. The tree stays until [`remove_tree`] is called.
-///
-/// # Errors
-/// When the server cannot be reached or refuses. When the tree does not fit, or another one was
-/// prepared before; then nothing has been written.
-pub fn prepare_tree(
-    target: &Target,
-    options: SessionOptions,
-    limits: Limits,
-    (tree, sessions): (&Arc<Tree>, u32),
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(TreeProgress),
-) -> Result<PreparedTree, SessionError> {
-    blocking(SessionError::System, async {
-        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
-        let work = TreeWork {
-            sessions,
-            cancel,
-            progress,
-        };
-        share::prepare_tree(&endpoint, tree, work).await
-    })
+/// A server, and how the tree of its share is worked on.
+pub struct TreeServer<'a> {
+    /// The share.
+    pub target: &'a Target,
+    /// How sessions are set up.
+    pub options: SessionOptions,
+    /// How long the server may take.
+    pub limits: Limits,
+    /// Number of sessions that work at the same time.
+    pub sessions: u32,
+    /// Ends the work early.
+    pub cancel: &'a Cancel,
+    /// Is called with the progress of each stage.
+    pub progress: &'a mut dyn FnMut(TreeProgress),
 }
 
-/// Compares the prepared tree with its description, and blocks the thread.
-///
-/// # Errors
-/// When the server cannot be reached or refuses, or no tree is prepared.
-pub fn check_tree(
-    target: &Target,
-    options: SessionOptions,
-    limits: Limits,
-    sessions: u32,
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(TreeProgress),
-) -> Result<CheckedTree, SessionError> {
-    blocking(SessionError::System, async {
-        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
-        let work = TreeWork {
-            sessions,
-            cancel,
-            progress,
-        };
-        share::check_tree(&endpoint, work).await
-    })
-}
+impl TreeServer<'_> {
+    /// Makes a tree, and blocks the thread. It continues where an earlier call has stopped. The
+    /// tree stays until [`Self::remove`] is called.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses. When the tree does not fit, or another one
+    /// was prepared before; then nothing has been written.
+    pub fn prepare(self, tree: &Arc<Tree>) -> Result<PreparedTree, SessionError> {
+        self.work(async |endpoint, work| share::prepare_tree(endpoint, tree, work).await)
+    }
 
-/// Removes the prepared tree, and blocks the thread.
-///
-/// # Errors
-/// When the server cannot be reached or refuses, or the tree is in use or holds entries of
-/// others.
-pub fn remove_tree(
-    target: &Target,
-    options: SessionOptions,
-    limits: Limits,
-    sessions: u32,
-    cancel: &Cancel,
-    progress: &mut dyn FnMut(TreeProgress),
-) -> Result<RemovedFiles, SessionError> {
-    blocking(SessionError::System, async {
-        let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
-        let work = TreeWork {
-            sessions,
-            cancel,
-            progress,
-        };
-        share::remove_tree(&endpoint, work).await
-    })
+    /// Compares the prepared tree with its description, and blocks the thread.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or no tree is prepared.
+    pub fn check(self) -> Result<CheckedTree, SessionError> {
+        self.work(async |endpoint, work| share::check_tree(endpoint, work).await)
+    }
+
+    /// Removes the prepared tree, and blocks the thread.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or the tree is in use or holds entries of
+    /// others.
+    pub fn remove(self) -> Result<RemovedFiles, SessionError> {
+        self.work(async |endpoint, work| share::remove_tree(endpoint, work).await)
+    }
+
+    fn work<T>(
+        self,
+        job: impl AsyncFnOnce(&Endpoint, TreeWork<'_>) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
+        blocking(SessionError::System, async {
+            let (target, options, limits) = (self.target, self.options, self.limits);
+            let endpoint = Endpoint::resolve(target, options, limits, CREDITS).await?;
+            let work = TreeWork {
+                sessions: self.sessions,
+                cancel: self.cancel,
+                progress: self.progress,
+            };
+            job(&endpoint, work).await
+        })
+    }
 }
 
 /// Removes the files that [`prepare`] has made, and blocks the thread.

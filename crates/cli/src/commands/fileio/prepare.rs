@@ -14,7 +14,7 @@ use crate::args::FileioArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{complain, print};
 use crate::progress::{ProgressLine, Visibility};
-use crate::recycled::{described, judge};
+use crate::recycled::print_removed;
 use crate::signals;
 
 /// Interval between two updates of the progress.
@@ -96,14 +96,5 @@ pub(super) fn cleanup(args: &FileioArgs) -> Result<Exit, Failure> {
     line.show(&Progress::CleaningUp);
     let removed = prepared::remove(&target, options, limits);
     line.clear();
-    let removed = removed?;
-    let directory = removed.directory.as_deref();
-    let directory = directory.map(|directory| format!("removed {}\n", plain(directory)));
-    let text = directory.unwrap_or_default() + &described(&removed.bins);
-    if text.is_empty() {
-        print("nothing to remove\n")?;
-    } else {
-        print(&text)?;
-    }
-    Ok(judge(&removed.bins))
+    print_removed(&removed?)
 }

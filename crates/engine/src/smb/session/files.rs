@@ -1,7 +1,5 @@
 //! The calls on files and directories in SMB2.
 
-use std::cell::Cell;
-
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::flush::FlushRequest;
 use smbench_protocol::command::query_info::{
@@ -16,7 +14,7 @@ use smbench_protocol::{FileId, NtStatus};
 
 use super::{Session, SessionError, StepFailure};
 use crate::smb::calls::{
-    EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX, Listing, ListingEnd,
+    EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd, NameFilter,
 };
 
 const LISTING_LEN: u32 = 64 * 1024;
@@ -121,7 +119,7 @@ impl FileCalls for Session {
         doing: &str,
         path: &str,
         most: usize,
-        mut wanted: impl FnMut(&Entry) -> bool,
+        wanted: impl FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let request = CreateRequest {
             options: options::FILE_DIRECTORY_FILE,
@@ -129,12 +127,7 @@ impl FileCalls for Session {
         };
         let id = self.open_file(doing, &request).await?;
         let len = self.connection.negotiated().output_len(LISTING_LEN);
-        let (mut entries, refused) = (Vec::new(), Cell::new(0));
-        let mut is_wanted = |entry: &Entry| {
-            let is_wanted = wanted(entry);
-            refused.update(|count| count + usize::from(!is_wanted));
-            is_wanted
-        };
+        let (mut entries, mut filter) = (Vec::new(), NameFilter::new(wanted));
         for _ in 0..LISTING_ANSWERS_MAX {
             let reply = self
                 .call(doing, Command::QueryDirectory, len, |out| {
@@ -145,7 +138,7 @@ impl FileCalls for Session {
                 NtStatus::SUCCESS => {
                     let some = directory::decode_response(&reply.message)
                         .map_err(|error| self.malformed(doing, error))?;
-                    entries.extend(some.into_iter().filter(&mut is_wanted));
+                    entries.extend(some.into_iter().filter(|entry| filter.takes(entry)));
                     (entries.len() > most).then_some(ListingEnd::Cut)
                 }
                 NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE => Some(ListingEnd::Whole),
@@ -155,7 +148,7 @@ impl FileCalls for Session {
                 self.close(doing, id).await?;
                 return Ok(Listing { entries, end });
             }
-            if refused.get() > LISTING_NAMES_MAX {
+            if filter.is_exhausted() {
                 break;
             }
         }

@@ -1,7 +1,5 @@
 //! The calls on files and directories in CIFS.
 
-use std::cell::Cell;
-
 use smbench_protocol::cifs::command::close::{encode_close, encode_flush};
 use smbench_protocol::cifs::command::create::{CifsCreated, encode_create};
 use smbench_protocol::cifs::command::find::{
@@ -22,7 +20,7 @@ use smbench_protocol::{FileId, NtStatus};
 
 use super::CifsSession;
 use crate::smb::calls::{
-    EntryKind, FileCalls, LISTING_ANSWERS_MAX, LISTING_NAMES_MAX, Listing, ListingEnd,
+    EntryKind, FileCalls, LISTING_ANSWERS_MAX, Listing, ListingEnd, NameFilter,
 };
 use crate::smb::session::{SessionError, StepFailure};
 
@@ -190,7 +188,7 @@ impl FileCalls for CifsSession {
         doing: &str,
         path: &str,
         most: usize,
-        mut wanted: impl FnMut(&Entry) -> bool,
+        wanted: impl FnMut(&Entry) -> bool,
     ) -> Result<Listing, SessionError> {
         let pattern = match path {
             "" => "*".to_owned(),
@@ -221,13 +219,8 @@ impl FileCalls for CifsSession {
             answer.map_err(|error| self.stream.malformed(doing, error))?;
         let names = found.names(CLASS);
         let mut entries = names.map_err(|error| self.stream.malformed(doing, error))?;
-        let refused = Cell::new(0);
-        let mut is_wanted = |entry: &Entry| {
-            let is_wanted = wanted(entry);
-            refused.update(|count| count + usize::from(!is_wanted));
-            is_wanted
-        };
-        entries.retain(&mut is_wanted);
+        let mut filter = NameFilter::new(wanted);
+        entries.retain(|entry| filter.takes(entry));
         let (mut is_over, mut last) = (found.end_of_search, last_name(&found));
         for _ in 0..LISTING_ANSWERS_MAX {
             let Some(resume_name) = last.filter(|_| !is_over) else {
@@ -258,9 +251,9 @@ impl FileCalls for CifsSession {
                 .map_err(|error| self.stream.malformed(doing, error))?;
             let names = found.names(CLASS);
             let names = names.map_err(|error| self.stream.malformed(doing, error))?;
-            entries.extend(names.into_iter().filter(&mut is_wanted));
+            entries.extend(names.into_iter().filter(|entry| filter.takes(entry)));
             (is_over, last) = (found.end_of_search, last_name(&found));
-            if refused.get() > LISTING_NAMES_MAX {
+            if filter.is_exhausted() {
                 break;
             }
         }
