@@ -193,6 +193,7 @@ impl OpKind {
     /// Returns the direction in which this kind carries application data, if it
     /// does. Data that the server itself copies has no direction: throughput is
     /// what clients read and wrote.
+    #[inline]
     #[must_use]
     pub const fn direction(self) -> Option<Direction> {
         match self {
@@ -204,6 +205,7 @@ impl OpKind {
 
     /// Returns the direction in which a request of this kind carries data, if it does. The
     /// data of a step counts as that of its operation, so [`Self::direction`] has none for it.
+    #[inline]
     #[must_use]
     pub const fn transfers(self) -> Option<Direction> {
         match self {
@@ -216,6 +218,7 @@ impl OpKind {
     /// Whether the workload asks for this kind while the load is on. Sums over
     /// operations leave out the other kinds: those that servers demand, those after the
     /// load, the end of a `session`, and the parts of others.
+    #[inline]
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
@@ -225,6 +228,7 @@ impl OpKind {
     }
 
     /// Returns the kind of which this one is a part.
+    #[inline]
     #[must_use]
     pub const fn part_of(self) -> Option<Self> {
         Some(match self {
@@ -249,6 +253,7 @@ impl OpKind {
     }
 
     /// Whether this kind is a part of a `session`.
+    #[inline]
     #[must_use]
     pub const fn is_part_of_session(self) -> bool {
         matches!(self.part_of(), Some(Self::Session))
@@ -256,6 +261,7 @@ impl OpKind {
 
     /// Whether this kind is a request of an operation of several, which is measured as a whole
     /// too.
+    #[inline]
     #[must_use]
     pub const fn is_step(self) -> bool {
         self.part_of().is_some() && !self.is_part_of_session()

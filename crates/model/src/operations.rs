@@ -251,24 +251,7 @@ impl OpStream {
                 };
                 (file, offset, size.bytes)
             }
-            (range, access) => {
-                let file = match (range, access) {
-                    (Range::NewFile, _) => index as u32,
-                    // A set of files has one directory.
-                    (Range::Directory, _) => 0,
-                    (_, Access::Random) => mix.random_file(key, index),
-                    (Range::WholeFile, Access::Sequential) => {
-                        let file = self.cursor.file;
-                        self.cursor.turn_over(&mix.files);
-                        file
-                    }
-                    (_, Access::Sequential) => self.cursor.file,
-                };
-                match range {
-                    Range::PastEnd => (file, mix.past_end(key, index), 1),
-                    _ => (file, 0, 0),
-                }
-            }
+            (range, _) => self.beside_requests(range),
         };
         self.index += 1;
         Operation {
@@ -277,6 +260,29 @@ impl OpStream {
             file,
             offset,
             length,
+        }
+    }
+
+    /// Returns file, offset and length of an action that moves no data of a drawn size. It is
+    /// not inlined, so that drawing a READ or a WRITE stays short.
+    #[inline(never)]
+    fn beside_requests(&mut self, range: Range) -> (u32, u64, u32) {
+        let (mix, key, index) = (&*self.mix, self.key, self.index);
+        let file = match (range, mix.access) {
+            (Range::NewFile, _) => index as u32,
+            // A set of files has one directory.
+            (Range::Directory, _) => 0,
+            (_, Access::Random) => mix.random_file(key, index),
+            (Range::WholeFile, Access::Sequential) => {
+                let file = self.cursor.file;
+                self.cursor.turn_over(&mix.files);
+                file
+            }
+            (_, Access::Sequential) => self.cursor.file,
+        };
+        match range {
+            Range::PastEnd => (file, mix.past_end(key, index), 1),
+            _ => (file, 0, 0),
         }
     }
 }

@@ -260,12 +260,8 @@ impl<S: Supply> Clients<S> {
         let member = &mut self.members[slot.member];
         slot.moved = slot.moved.saturating_add(answer.moved);
         if slot.state == SlotState::InFlight {
-            let failure = record(member, slot, answer, (now, in_window), recorder)?;
-            if S::splits()
-                && let Some(failure) = failure
-            {
-                self.wholes[answer.slot as usize].fail(failure);
-            }
+            let whole = S::splits().then(|| &mut self.wholes[answer.slot as usize]);
+            record(member, slot, whole, answer, now, in_window, recorder)?;
         }
         if answer.extent == Extent::Part {
             return Ok(());
@@ -297,7 +293,7 @@ impl<S: Supply> Clients<S> {
                 slot.state = SlotState::Free;
                 member.release(answer.slot, now);
                 if is_step {
-                    self.end_whole(answer.slot, None, (now, in_window), recorder);
+                    self.end_whole(answer.slot, None, now, in_window, recorder);
                 }
             }
         }
@@ -320,15 +316,17 @@ fn book_missed<S: Supply>(
 }
 
 /// Checks an answer, or a part of one, and records the operation with its last part
-/// or with its first failure, which it returns.
+/// or with its first failure, which the operation of several steps gets, too.
 #[inline]
 fn record<S: Supply>(
     member: &mut Member<S>,
     slot: &mut Slot,
+    whole: Option<&mut WholeOperation>,
     answer: &Answer<'_>,
-    (now, in_window): (Nanos, u64),
+    now: Nanos,
+    in_window: u64,
     recorder: &mut Recorder,
-) -> Result<Option<OperationFailure>, Dropped> {
+) -> Result<(), Dropped> {
     let kind = slot.operation.kind;
     let ledger = member.ledger.as_deref_mut();
     let judged = member.operations.judge(slot, answer, ledger)?;
@@ -354,19 +352,25 @@ fn record<S: Supply>(
         Err(unfit) => {
             hint::cold_path();
             slot.state = SlotState::Failing;
-            match unfit {
+            let failure = match unfit {
                 WrongAnswer::Answer(failure) => {
                     recorder.failure(kind, failure);
-                    return Ok(Some(failure));
+                    failure
                 }
-                WrongAnswer::Recorded(difference) => recorder.difference(difference),
+                WrongAnswer::Recorded(difference) => {
+                    recorder.difference(difference);
+                    return Ok(());
+                }
                 WrongAnswer::Data(mismatch) => {
                     let place = (member.number, slot.operation.file);
                     recorder.wrong_data(kind, place, &mismatch);
-                    return Ok(Some(OperationFailure::WrongData));
+                    OperationFailure::WrongData
                 }
+            };
+            if let Some(whole) = whole {
+                whole.fail(failure);
             }
         }
     }
-    Ok(None)
+    Ok(())
 }

@@ -44,13 +44,13 @@ impl<S: Supply> Clients<S> {
         }
         slot.state = SlotState::Free;
         member.release(at, now);
-        self.end_lost_whole(at, (now, in_window), recorder);
+        self.end_lost_whole(at, now, in_window, recorder);
     }
 
     /// Ends the operation of several steps in a slot, whose next step cannot be sent.
-    fn end_lost_whole(&mut self, at: u32, when: (Nanos, u64), recorder: &mut Recorder) {
+    fn end_lost_whole(&mut self, at: u32, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         if S::splits() && self.slots[at as usize].operation.kind.is_step() {
-            self.end_whole(at, Some(OperationFailure::Lost), when, recorder);
+            self.end_whole(at, Some(OperationFailure::Lost), now, in_window, recorder);
         }
     }
 
@@ -66,7 +66,7 @@ impl<S: Supply> Clients<S> {
                 } else {
                     self.slots[slot as usize].state = SlotState::Free;
                     self.members[at].release(slot, now);
-                    self.end_lost_whole(slot, (now, in_window), recorder);
+                    self.end_lost_whole(slot, now, in_window, recorder);
                 }
             }
         }

@@ -13,7 +13,8 @@ impl<S: Supply> Clients<S> {
         &mut self,
         at: u32,
         failure: Option<OperationFailure>,
-        (now, in_window): (Nanos, u64),
+        now: Nanos,
+        in_window: u64,
         recorder: &mut Recorder,
     ) {
         let slot = &self.slots[at as usize];
