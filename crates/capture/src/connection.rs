@@ -222,7 +222,12 @@ impl Receiver<'_> {
 
     /// Counts an encrypted message without a key.
     fn unopened(&mut self, session: Option<SessionNumber>, at: Moment) {
-        if !self.ledger.slice.has(at, self.state.client()) {
+        // The share is not known without the key.
+        let has_session = {
+            let record = self.ledger.sessions.get(session);
+            self.ledger.slice.has_session(record)
+        };
+        if !has_session || !self.ledger.slice.has(at, self.state.client()) {
             return;
         }
         self.ledger.tally.unreadable.encrypted_messages += 1;

@@ -1,6 +1,6 @@
 //! Reads the files of a capture, packet by packet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -12,9 +12,10 @@ use crate::flows::Flows;
 use crate::foreign::udp_protocol;
 use crate::ip::{Fragments, IpPayload};
 use crate::keys::KeyRing;
-use crate::ledger::{CaptureLedger, CaptureSlice};
+use crate::ledger::CaptureLedger;
 use crate::link::{LinkPayload, ip_of};
-use crate::names::NameTreatment;
+use crate::names::{NameTreatment, PathNode};
+use crate::slice::CaptureSlice;
 use crate::summary::{CaptureSummary, SourceSummary};
 use crate::tcp::Moment;
 use crate::trace::{LineWriter, TreeLine};
@@ -33,7 +34,7 @@ pub enum SliceBegin {
 }
 
 /// What of a capture is read, and how names are written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Only requests that were sent from here on.
     pub from: Option<SliceBegin>,
@@ -41,6 +42,10 @@ pub struct ImportOptions {
     pub length: Option<Duration>,
     /// Only requests of this client.
     pub client: Option<IpAddr>,
+    /// Only requests of this user, with or without the domain, whatever the case.
+    pub user: Option<String>,
+    /// Only requests to this share, whatever the case.
+    pub share: Option<String>,
     /// Whether names are written as recorded.
     pub names: NameTreatment,
 }
@@ -75,8 +80,8 @@ impl CaptureImport {
     #[must_use]
     pub fn new(options: ImportOptions) -> Self {
         Self {
-            options,
             ledger: CaptureLedger::new(options.names),
+            options,
             flows: Flows::default(),
             fragments: Fragments::default(),
             foreign: BTreeMap::new(),
@@ -186,6 +191,9 @@ impl CaptureImport {
             from_ns,
             to_ns: begin.saturating_add(length),
             client: self.options.client,
+            user: self.options.user.clone(),
+            share: self.options.share.clone(),
+            share_nodes: BTreeSet::new(),
         };
     }
 }
@@ -240,7 +248,17 @@ impl CaptureResult {
     /// The first error of the writer.
     pub fn write_tree(&self, out: impl Write + 'static) -> io::Result<()> {
         let mut lines = LineWriter::new(Box::new(out));
+        let is_part = self.ledger.slice.is_part();
         for (number, node) in (1..).zip(&self.ledger.paths.nodes) {
+            // Numbers have no gaps.
+            let outside = PathNode {
+                parent: node.parent,
+                name: format!("outside-{number}").into(),
+                is_made_up: true,
+                ..PathNode::default()
+            };
+            let is_outside = is_part && !node.is_in_slice;
+            let node = if is_outside { &outside } else { node };
             lines.write(&TreeLine {
                 path: number,
                 parent: node.parent,

@@ -10,6 +10,7 @@ use crate::command::CommandKey;
 use crate::keys::KeyRing;
 use crate::names::{NameTreatment, NameWriter, NodeNumber, PathTable};
 use crate::sessions::{SessionNumber, SessionTable};
+use crate::slice::CaptureSlice;
 use crate::status::status_text;
 use crate::tally::CaptureTally;
 use crate::tcp::Moment;
@@ -21,28 +22,6 @@ const OPENS_MAX: usize = 500_000;
 const TREES_MAX: usize = 1 << 16;
 /// Clients that are kept by address.
 const CLIENTS_MAX: usize = 100_000;
-
-/// A part of a capture: requests that were sent in this time, by this client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CaptureSlice {
-    pub(crate) from_ns: u64,
-    /// The first instant that is no part.
-    pub(crate) to_ns: u64,
-    pub(crate) client: Option<IpAddr>,
-}
-
-impl CaptureSlice {
-    pub(crate) const ALL: Self = Self {
-        from_ns: 0,
-        to_ns: u64::MAX,
-        client: None,
-    };
-
-    pub(crate) fn has(&self, at: Moment, client: IpAddr) -> bool {
-        (self.from_ns..self.to_ns).contains(&at.time_ns)
-            && self.client.is_none_or(|wanted| wanted == client)
-    }
-}
 
 /// An open file: the id that the server gave is of a session, in CIFS of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +45,8 @@ pub(crate) struct OpenFile {
 pub(crate) struct OpenRequest {
     pub(crate) key: CommandKey,
     pub(crate) sent: Moment,
+    client: IpAddr,
+    /// Whether it is in the slice. That is known with its details.
     pub(crate) is_in_slice: bool,
     pub(crate) session: Option<SessionNumber>,
     /// The open that it uses.
@@ -133,7 +114,7 @@ impl CaptureLedger {
             sessions: SessionTable::default(),
             names: NameWriter::new(treatment),
             paths: PathTable::default(),
-            slice: CaptureSlice::ALL,
+            slice: CaptureSlice::default(),
             trace: None,
             opens: HashMap::new(),
             trees: HashMap::new(),
@@ -165,7 +146,7 @@ impl CaptureLedger {
         self.connections
     }
 
-    /// Counts a request, and returns it without its details.
+    /// Numbers a request, and returns it without its details.
     pub(crate) fn asked(
         &mut self,
         key: CommandKey,
@@ -173,18 +154,12 @@ impl CaptureLedger {
         client: IpAddr,
         connection: u32,
     ) -> OpenRequest {
-        let is_in_slice = self.slice.has(sent, client);
         self.requests += 1;
-        if is_in_slice {
-            self.tally.command(key).requests += 1;
-            if is_worked_on(key) {
-                self.tally.concurrency.asked(sent);
-            }
-        }
         OpenRequest {
             key,
             sent,
-            is_in_slice,
+            client,
+            is_in_slice: false,
             session: None,
             open: None,
             share: None,
@@ -198,9 +173,12 @@ impl CaptureLedger {
         }
     }
 
-    /// Counts a request of a session for a share and some bytes, once its details are
-    /// known.
-    pub(crate) fn detailed(&mut self, request: &OpenRequest) {
+    /// Counts a request once its details are known, if it is in the slice.
+    pub(crate) fn detailed(&mut self, request: &mut OpenRequest) {
+        let share = request.share.or(request.line.path);
+        request.is_in_slice = self.slice.has(request.sent, request.client)
+            && self.slice.has_session(self.sessions.get(request.session))
+            && self.slice.has_share(share);
         if !request.is_in_slice {
             return;
         }
@@ -210,8 +188,16 @@ impl CaptureLedger {
         if let Some(share) = request.share {
             *self.shares.entry(share).or_default() += 1;
         }
+        for path in [request.share, request.line.path, request.line.to] {
+            self.paths.mark_in_slice(path);
+        }
+        let command = self.tally.command(request.key);
+        command.requests += 1;
         if let Some(length) = request.line.length {
-            self.tally.command(request.key).add_size(length);
+            command.add_size(length);
+        }
+        if is_worked_on(request.key) {
+            self.tally.concurrency.asked(request.sent);
         }
     }
 
@@ -268,6 +254,23 @@ impl CaptureLedger {
             request.line.command = request.key.name();
             request.line.session = request.session.map(|number| number + 1);
             trace.write(&request.line);
+        }
+    }
+
+    /// Returns the node of a share.
+    pub(crate) fn share_named(&mut self, share: &str) -> Option<NodeNumber> {
+        let node = self.paths.child(None, share, &mut self.names);
+        let written = self.names.written(share);
+        self.slice.note_share(share, &written, node);
+        node
+    }
+
+    /// Notes the user of a session, as the log-on names it.
+    pub(crate) fn name_session(&mut self, session: Option<SessionNumber>, user: Option<&str>) {
+        if let (Some(session), Some(user)) = (self.sessions.get(session), user) {
+            let written = self.names.written(user);
+            session.is_of_user = self.slice.is_of_user(user, &written);
+            session.user = Some(written);
         }
     }
 

@@ -35,6 +35,7 @@ mod logon;
 mod names;
 mod recording;
 mod sessions;
+mod slice;
 mod smb2;
 mod status;
 mod summary;
@@ -48,7 +49,8 @@ pub use keys::KeyRing;
 pub use names::NameTreatment;
 pub use recording::{RecordingError, SUMMARY_FILE, TRACE_FILE, TREE_FILE, read_recording};
 pub use summary::{
-    CaptureSummary, CommandSummary, ConcurrencyInterval, ConcurrencySummary, EncryptedSummary,
-    ServiceSummary, SourceSummary, TreeSummary, UnreadableSummary,
+    CaptureDiff, CaptureSummary, CommandDiff, CommandSide, CommandSummary, ConcurrencyInterval,
+    ConcurrencySummary, CountDiff, EncryptedSummary, JUDGED_ANSWERS_MIN, JUDGED_RATIO,
+    ServiceSummary, SourceSummary, TreeSummary, Trend, UnreadableSummary,
 };
 pub use trace::{TraceCreate, TraceLine, TreeLine};

@@ -90,6 +90,8 @@ pub(crate) struct PathNode {
     pub(crate) is_directory: Option<bool>,
     /// The name was not recorded.
     pub(crate) is_made_up: bool,
+    /// A request of the slice uses or lists it, or a name below it.
+    pub(crate) is_in_slice: bool,
     /// What the first listing with this name says.
     pub(crate) listed: Option<ListedName>,
 }
@@ -154,6 +156,17 @@ impl PathTable {
             is_made_up: true,
             ..PathNode::default()
         })
+    }
+
+    /// Marks a name, and the directories above it, as used in the slice.
+    pub(crate) fn mark_in_slice(&mut self, number: Option<NodeNumber>) {
+        let mut next = number;
+        while let Some(node) = next.and_then(|number| self.get(number))
+            && !node.is_in_slice
+        {
+            node.is_in_slice = true;
+            next = node.parent;
+        }
     }
 
     fn add(&mut self, node: PathNode) -> Option<NodeNumber> {

@@ -18,6 +18,9 @@ pub(crate) struct SessionRecord {
     pub(crate) user: Option<String>,
     /// Name of the mechanism: `ntlm`, `kerberos`.
     pub(crate) logon: Option<&'static str>,
+    /// Whether its user is that of the slice.
+    pub(crate) is_of_user: bool,
+    /// Requests in the slice.
     pub(crate) requests: u64,
     /// Messages that could not be decrypted.
     pub(crate) encrypted: u64,

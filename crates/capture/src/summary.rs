@@ -1,5 +1,6 @@
 //! The summary of a capture, as `summary.json` has it.
 
+mod diff;
 mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +9,14 @@ use std::net::IpAddr;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+pub use self::diff::{
+    CaptureDiff, CommandDiff, CommandSide, CountDiff, JUDGED_ANSWERS_MIN, JUDGED_RATIO, Trend,
+};
 use self::unreadable::unreadable;
 pub use self::unreadable::{EncryptedSummary, UnreadableSummary};
 use crate::command::CommandKey;
 use crate::ledger::CaptureLedger;
+use crate::sessions::SessionRecord;
 use crate::status::status_text;
 use crate::tally::{CommandTally, TallyInterval};
 
@@ -219,7 +224,7 @@ impl CaptureSummary {
             schema_version: SCHEMA_VERSION,
             source,
             connections: ledger.connections.into(),
-            sessions: ledger.sessions.all.len() as u64 + ledger.sessions.unkept,
+            sessions: sessions(ledger).count() as u64 + ledger.sessions.unkept,
             clients: ledger.clients.clone(),
             dialects: ledger.dialects.clone(),
             users: BTreeMap::new(),
@@ -240,7 +245,7 @@ impl CaptureSummary {
             unreadable: unreadable(ledger),
             foreign_frames,
         };
-        for session in &ledger.sessions.all {
+        for session in sessions(ledger) {
             let user = session.user.clone().unwrap_or_else(|| "unknown".to_owned());
             *summary.users.entry(user).or_default() += 1;
             let logon = session.logon.unwrap_or("unknown");
@@ -257,10 +262,14 @@ impl CaptureSummary {
     /// Returns the summary as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self);
-        // Maps with texts and numbers as keys cannot fail.
-        json.unwrap_or_else(|error| unreachable!("the summary has only plain values: {error}"))
+        to_json(self)
     }
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(value);
+    // Maps with texts and numbers as keys cannot fail.
+    json.unwrap_or_else(|error| unreachable!("a summary has only plain values: {error}"))
 }
 
 impl CommandSummary {
@@ -279,6 +288,21 @@ impl CommandSummary {
             service_ns: ServiceSummary::of(&counts.service),
         }
     }
+
+    /// Returns the number of answers whose status is an error.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        let fine = [
+            "STATUS_SUCCESS",
+            "STATUS_PENDING",
+            "STATUS_MORE_PROCESSING_REQUIRED",
+        ];
+        let failed = self
+            .statuses
+            .iter()
+            .filter(|(status, _)| !fine.contains(&status.as_str()));
+        failed.map(|(_, count)| count).sum()
+    }
 }
 
 fn by_status(counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
@@ -286,6 +310,13 @@ fn by_status(counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
         .iter()
         .map(|(&status, &count)| (status_text(status), count));
     named.collect()
+}
+
+/// Returns the sessions of the slice: those of the whole capture may have no requests.
+fn sessions(ledger: &CaptureLedger) -> impl Iterator<Item = &SessionRecord> {
+    let is_whole = !ledger.slice.is_part();
+    let all = ledger.sessions.all.iter();
+    all.filter(move |session| is_whole || session.requests + session.encrypted > 0)
 }
 
 const fn interval(counts: &TallyInterval) -> ConcurrencyInterval {
@@ -297,18 +328,18 @@ const fn interval(counts: &TallyInterval) -> ConcurrencyInterval {
 }
 
 fn tree(ledger: &CaptureLedger) -> TreeSummary {
-    let nodes = &ledger.paths.nodes;
+    let is_part = ledger.slice.is_part();
+    let all = ledger.paths.nodes.iter();
+    let nodes = || all.clone().filter(|node| !is_part || node.is_in_slice);
     let count = |wanted: bool| {
-        let found = nodes
-            .iter()
-            .filter(|node| node.is_directory == Some(wanted));
+        let found = nodes().filter(|node| node.is_directory == Some(wanted));
         found.count() as u64
     };
     TreeSummary {
-        names: nodes.len() as u64,
+        names: nodes().count() as u64,
         files: count(false),
         directories: count(true),
-        made_up: nodes.iter().filter(|node| node.is_made_up).count() as u64,
-        bytes: nodes.iter().filter_map(|node| node.size).sum(),
+        made_up: nodes().filter(|node| node.is_made_up).count() as u64,
+        bytes: nodes().filter_map(|node| node.size).sum(),
     }
 }

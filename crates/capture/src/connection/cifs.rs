@@ -77,7 +77,11 @@ impl Receiver<'_> {
 
     /// Counts an oplock break.
     fn notified(&mut self, part: CifsPart, message: CapturedMessage<'_>) {
-        if self.ledger.slice.has(message.end, self.state.client()) {
+        if self
+            .ledger
+            .slice
+            .has_unasked(message.end, self.state.client())
+        {
             let tally = self.ledger.tally.command(CommandKey::Cifs(part.command));
             // A message of the server in the form of a request.
             tally.requests += 1;
@@ -97,10 +101,11 @@ impl Receiver<'_> {
         let key = CommandKey::Cifs(part.command);
         let mut open = self.ledger.asked(key, message.end, client, connection);
         let Some(ids) = header.ids else {
+            self.ledger.detailed(&mut open);
             return self.ledger.needs_no_answer(open);
         };
         self.cifs_detail(&mut open, header, part, ids, message.bytes);
-        self.ledger.detailed(&open);
+        self.ledger.detailed(&mut open);
         let is_answered = !matches!(
             part.command,
             cifs_code::NT_CANCEL
@@ -141,15 +146,16 @@ impl Receiver<'_> {
         open.line.level = asked.level;
         open.line.flags = asked.flags;
         open.line.value = asked.value;
-        let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
         if let Some(name) = asked.name {
             open.line.path = if part.command == cifs_code::TREE_CONNECT_ANDX {
-                let share = name.rsplit('\\').next().unwrap_or_default();
-                paths.child(None, share, names)
+                self.ledger
+                    .share_named(name.rsplit('\\').next().unwrap_or_default())
             } else {
+                let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
                 paths.below(open.share, &name, names)
             };
         }
+        let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
         if let Some(pattern) = asked.pattern {
             open.line.pattern = Some(names.pattern(&pattern));
         }
@@ -200,7 +206,7 @@ impl Receiver<'_> {
         let request = id.and_then(|id| self.state.pending.remove(&id));
         let is_in_slice = match &request {
             Some(request) => request.is_in_slice,
-            None => self.ledger.slice.has(message.end, client),
+            None => self.ledger.slice.has_unasked(message.end, client),
         };
         if is_in_slice {
             self.ledger.counted_answer(key, status);
@@ -294,9 +300,9 @@ impl Receiver<'_> {
                 let sessions = &mut self.ledger.sessions;
                 let user = self.state.cifs.users.entry(ids.user);
                 request.session = *user.or_insert_with(|| sessions.add_of_connection());
-                let name = logon.user.map(|user| self.ledger.names.written(&user));
-                if let Some(session) = sessions.get(request.session) {
-                    session.user = name.or(session.user.take());
+                self.ledger
+                    .name_session(request.session, logon.user.as_deref());
+                if let Some(session) = self.ledger.sessions.get(request.session) {
                     session.logon = logon.mechanism.or(session.logon);
                 }
             }

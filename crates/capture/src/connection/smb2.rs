@@ -109,7 +109,7 @@ impl Receiver<'_> {
         self.state.learn(self.from, true, self.ledger);
         let (at, key) = (message.end, CommandKey::Smb2(header.command));
         let Some(ids) = header.ids.filter(|ids| ids.message != UNSOLICITED) else {
-            if self.ledger.slice.has(at, self.state.client()) {
+            if self.ledger.slice.has_unasked(at, self.state.client()) {
                 self.ledger.counted_answer(key, header.status);
                 let tally = self.ledger.tally.command(key);
                 match header.ids {
@@ -268,10 +268,10 @@ impl Receiver<'_> {
                 request.session = self.ledger.sessions.of(server, ids.session);
                 Self::end_logon(&mut logon, bytes);
                 self.find_keys(request.session, ids.session, &logon);
-                let user = logon.user.map(|user| self.ledger.names.written(&user));
                 let cipher = self.state.smb2.cipher_name();
+                self.ledger
+                    .name_session(request.session, logon.user.as_deref());
                 if let Some(session) = self.ledger.sessions.get(request.session) {
-                    session.user = user.or(session.user.take());
                     session.logon = logon.mechanism.or(session.logon);
                     session.cipher = session.cipher.take().or(cipher);
                 }
@@ -326,7 +326,7 @@ impl SmbState {
     /// Counts an answer whose request is not in the capture.
     pub(super) fn unasked(&self, early: &EarlyAnswer, ledger: &mut CaptureLedger) {
         if let Some(header) = Smb2Header::read(&early.bytes)
-            && ledger.slice.has(early.at, self.client())
+            && ledger.slice.has_unasked(early.at, self.client())
         {
             let key = CommandKey::Smb2(header.command);
             ledger.counted_answer(key, header.status);

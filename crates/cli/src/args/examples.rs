@@ -45,6 +45,7 @@ pub(super) const IMPORT_PCAP: &str = "\
 Examples:
   tcpdump -i eth0 -s 0 -w monday.pcap port 445
   smbench import pcap monday.pcap
+  smbench import pcap monday.pcap --diff tuesday.pcap
   smbench import pcap monday.pcap* --out monday --from 10:15 --for 5m";
 
 pub(super) const PROBE: &str = "\

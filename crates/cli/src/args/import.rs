@@ -10,7 +10,7 @@ use smbench_capture::{NameTreatment, SliceBegin};
 use smbench_model::units::parse_duration;
 
 use super::examples;
-use super::value::{parse_profile, paths};
+use super::value::{Destination, destinations, parse_profile, paths};
 
 /// What is imported.
 #[derive(Debug, Subcommand)]
@@ -49,6 +49,21 @@ pub(crate) struct PcapArgs {
     /// Only requests of the client with this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) client: Option<IpAddr>,
+    /// Only requests of this user, with or without the domain; log-ons are left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Only requests to this share; log-ons are left out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) share: Option<String>,
+    /// Second capture: shows both side by side by command, status, size and service time
+    #[arg(long, value_name = "FILE", value_parser = paths(), conflicts_with = "out")]
+    pub(crate) diff: Option<PathBuf>,
+    /// Write the summary or the comparison as JSON to FILE; - prints it instead of the tables
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) json: Option<Destination>,
+    /// Write the summary or the comparison as a page of plots to FILE; - prints it
+    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
+    pub(crate) html: Option<Destination>,
     /// Keytab of the server: opens sessions that Kerberos set up
     #[arg(long, value_name = "FILE", value_parser = paths())]
     pub(crate) keytab: Option<PathBuf>,

@@ -25,16 +25,18 @@ impl Receiver<'_> {
             if matches!(name.as_str(), "" | "." | "..") {
                 continue;
             }
-            let Some(node) = paths.child(Some(directory), &name, names) else {
+            let number = paths.child(Some(directory), &name, names);
+            let Some(node) = number.and_then(|number| paths.get(number)) else {
                 return;
             };
-            if let Some(node) = paths.get(node) {
-                let details = entry.details;
-                let listed = ListedName {
-                    is_directory: details.map(|has| has.file_attributes & DIRECTORY != 0),
-                    size: details.map(|has| has.end_of_file),
-                };
-                node.listed.get_or_insert(listed);
+            let details = entry.details;
+            let listed = ListedName {
+                is_directory: details.map(|has| has.file_attributes & DIRECTORY != 0),
+                size: details.map(|has| has.end_of_file),
+            };
+            node.listed.get_or_insert(listed);
+            if request.is_in_slice {
+                paths.mark_in_slice(number);
             }
         }
     }

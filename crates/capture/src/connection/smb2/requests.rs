@@ -24,6 +24,7 @@ impl Receiver<'_> {
         let mut open = self.ledger.asked(key, message.end, client, connection);
         open.line.group = chain.group;
         let Some(mut ids) = header.ids else {
+            self.ledger.detailed(&mut open);
             return self.ledger.needs_no_answer(open);
         };
         if header.is_related()
@@ -55,7 +56,7 @@ impl Receiver<'_> {
             self.hash_logon_request(&mut logon, bytes);
             open.logon = Some(Box::new(logon));
         }
-        self.ledger.detailed(&open);
+        self.ledger.detailed(&mut open);
         if header.command == code::CANCEL {
             return self.ledger.needs_no_answer(open);
         }
@@ -82,8 +83,7 @@ impl Receiver<'_> {
         match asked.target {
             RequestTarget::Name(name) if open.key == CommandKey::Smb2(code::TREE_CONNECT) => {
                 let share = name.rsplit('\\').next().unwrap_or_default();
-                let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);
-                open.line.path = paths.child(None, share, names);
+                open.line.path = self.ledger.share_named(share);
             }
             RequestTarget::Name(name) => {
                 let (paths, names) = (&mut self.ledger.paths, &mut self.ledger.names);

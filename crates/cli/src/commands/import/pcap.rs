@@ -1,17 +1,25 @@
 //! `smbench import pcap`: a summary of the SMB of a capture, and its trace.
 
+mod diff;
+mod page;
 mod summary;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use smbench_capture::{CaptureError, CaptureImport, ImportOptions, KeyRing, first_time_ns};
+use smbench_capture::{
+    CaptureDiff, CaptureError, CaptureImport, CaptureResult, CaptureSummary, ImportOptions,
+    KeyRing, first_time_ns,
+};
 use smbench_report::block;
 
+use self::diff::DiffNames;
+
 use super::{WrittenFiles, exists};
-use crate::args::PcapArgs;
+use crate::args::{PcapArgs, is_stdout_taken};
 use crate::failure::{Exit, Failure};
+use crate::files::write;
 use crate::output::print;
 use crate::results::MadeFolders;
 
@@ -24,20 +32,19 @@ const TRACE: &str = "trace.jsonl.gz";
 const TREE: &str = "tree.jsonl.gz";
 
 pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
-    let mut capture = CaptureImport::new(ImportOptions {
-        from: args.from,
-        length: args.length,
-        client: args.client,
-        names: args.names,
-    });
-    capture.open_with(keys(args)?);
-    let files = in_order(&args.files)?;
+    is_stdout_taken(&[("--json", &args.json), ("--html", &args.html)])?;
     let Some(folder) = &args.out else {
-        read_all(&mut capture, &files)?;
-        let summary = capture.finish()?.summary;
-        print(&block::to_text(&summary::blocks(&summary)))?;
+        let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
+        let summary = summary_of(args, &files)?;
+        match &args.diff {
+            None => show(args, &summary, "")?,
+            Some(other) => show_diff(args, summary, other)?,
+        }
         return Ok(Exit::Done);
     };
+    let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
+    let files = in_order(&files)?;
+    let mut capture = begin(args)?;
     let [summary_path, trace_path, tree_path] =
         [SUMMARY, TRACE, TREE].map(|name| folder.join(name));
     for path in [&summary_path, &trace_path, &tree_path] {
@@ -54,7 +61,7 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     made.files.push(&trace_path);
     capture.trace_to(trace);
     read_all(&mut capture, &files)?;
-    let mut result = capture.finish()?;
+    let mut result = finish(capture, args)?;
     result.finish_trace().map_err(Failure::write(&trace_path))?;
     let tree = create(&tree_path)?;
     made.files.push(&tree_path);
@@ -67,12 +74,100 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     json.write_all(text.as_bytes())
         .map_err(Failure::write(&summary_path))?;
     made.files.clear();
-    let mut text = block::to_text(&summary::blocks(&result.summary));
+    let mut wrote = String::new();
     for path in [&summary_path, &trace_path, &tree_path] {
-        text += &format!("wrote {}\n", path.display());
+        wrote += &format!("wrote {}\n", path.display());
     }
-    print(&text)?;
+    show(args, &result.summary, &wrote)?;
     Ok(Exit::Done)
+}
+
+fn begin(args: &PcapArgs) -> Result<CaptureImport, Failure> {
+    let mut capture = CaptureImport::new(ImportOptions {
+        from: args.from,
+        length: args.length,
+        client: args.client,
+        user: args.user.clone(),
+        share: args.share.clone(),
+        names: args.names,
+    });
+    capture.open_with(keys(args)?);
+    Ok(capture)
+}
+
+/// Ends a capture. A user or a share without a request is most likely misspelt.
+fn finish(capture: CaptureImport, args: &PcapArgs) -> Result<CaptureResult, Failure> {
+    let result = capture.finish()?;
+    let is_empty = result.summary.commands.is_empty();
+    let named = [("user", &args.user), ("share", &args.share)];
+    let mut named = named
+        .iter()
+        .filter_map(|(what, name)| Some(format!("{what} {}", name.as_deref()?)));
+    match named.next() {
+        Some(first) if is_empty => {
+            let all: Vec<_> = [first].into_iter().chain(named).collect();
+            Err(Failure::Usage(format!(
+                "the slice has no request of {}: --names keep without a slice lists users and \
+                 shares",
+                all.join(" to ")
+            )))
+        }
+        _ => Ok(result),
+    }
+}
+
+/// Reads files as one capture.
+fn summary_of(args: &PcapArgs, files: &[&Path]) -> Result<CaptureSummary, Failure> {
+    let mut capture = begin(args)?;
+    read_all(&mut capture, &in_order(files)?)?;
+    Ok(finish(capture, args)?.summary)
+}
+
+/// Shows a summary in all formats that are asked for. `wrote` names files.
+fn show(args: &PcapArgs, summary: &CaptureSummary, wrote: &str) -> Result<(), Failure> {
+    let name = name_of(&args.files);
+    let blocks = summary::blocks(summary);
+    let text = block::to_text(&blocks) + wrote;
+    let page = || page::page(&[(&name, summary)], blocks);
+    write_all(args, &text, || summary.to_json(), page)
+}
+
+fn show_diff(args: &PcapArgs, first: CaptureSummary, other: &Path) -> Result<(), Failure> {
+    let diff = CaptureDiff::new(first, summary_of(args, &[other])?);
+    let (first, second) = (name_of(&args.files), other.display().to_string());
+    let names = DiffNames {
+        first: &first,
+        second: &second,
+    };
+    let blocks = diff::blocks(&diff, names);
+    let text = block::to_text(&blocks);
+    let page = || page::page(&[(&first, &diff.first), (&second, &diff.second)], blocks);
+    write_all(args, &text, || diff.to_json(), page)
+}
+
+fn name_of(files: &[PathBuf]) -> String {
+    let first = files.first().map(|file| file.display().to_string());
+    let first = first.unwrap_or_default();
+    match files.len() {
+        0 | 1 => first,
+        several => format!("{first} and {} more", several - 1),
+    }
+}
+
+fn write_all(
+    args: &PcapArgs,
+    text: &str,
+    json: impl FnOnce() -> String,
+    page: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    if let Some(to) = &args.json {
+        write(to, &(json() + "\n"))?;
+    }
+    if let Some(to) = &args.html {
+        write(to, &page()?)?;
+    }
+    let is_taken = is_stdout_taken(&[("--json", &args.json), ("--html", &args.html)])?;
+    if is_taken { Ok(()) } else { print(text) }
 }
 
 /// Reads the keys of encrypted sessions.
@@ -125,19 +220,19 @@ fn create(path: &Path) -> Result<File, Failure> {
 
 /// Returns the files in the order of their first frames: `monday.pcap10` comes after
 /// `monday.pcap2`.
-fn in_order(files: &[PathBuf]) -> Result<Vec<&Path>, Failure> {
+fn in_order<'a>(files: &[&'a Path]) -> Result<Vec<&'a Path>, Failure> {
     let [_, _, ..] = files else {
-        return Ok(files.iter().map(PathBuf::as_path).collect());
+        return Ok(files.to_vec());
     };
     let mut timed = Vec::new();
-    for file in files {
+    for &file in files {
         if file.as_os_str() == STDIN {
             return Err(Failure::Usage(
                 "standard input is one capture: give no file beside it".to_owned(),
             ));
         }
         let name = file.display().to_string();
-        timed.push((first_time_ns(&name, open(file)?)?, file.as_path()));
+        timed.push((first_time_ns(&name, open(file)?)?, file));
     }
     timed.sort();
     Ok(timed.into_iter().map(|(_, file)| file).collect())

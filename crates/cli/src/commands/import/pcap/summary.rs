@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use smbench_capture::{CaptureSummary, CommandSummary};
+use smbench_capture::CaptureSummary;
 use smbench_report::block::Block;
 use smbench_report::table::{Cell, Column, Table};
 use smbench_report::units::{bytes, counted, rate, seconds};
@@ -11,6 +11,8 @@ use smbench_report::units::{bytes, counted, rate, seconds};
 /// Rows of a table of names.
 const ROWS_MAX: usize = 10;
 const SECOND_NS: f64 = 1e9;
+/// Commands whose requests have a size.
+pub(super) const SIZED: [&str; 4] = ["read", "write", "cifs_read_andx", "cifs_write_andx"];
 
 /// Returns the summary as tables.
 pub(super) fn blocks(summary: &CaptureSummary) -> Vec<Block> {
@@ -131,7 +133,7 @@ fn commands(summary: &CaptureSummary) -> Table {
             name.as_str().into(),
             Cell::count(command.requests),
             Cell::count(command.responses),
-            Cell::count(errors(command)),
+            Cell::count(command.errors()),
             Cell::number(command.bytes as f64, bytes(command.bytes)),
             time(|times| times.mean),
             time(|times| times.p50 as f64),
@@ -165,20 +167,6 @@ fn said_of(count: u64, what: &str) -> String {
     }
 }
 
-/// Returns the number of answers whose status is an error.
-fn errors(command: &CommandSummary) -> u64 {
-    let fine = [
-        "STATUS_SUCCESS",
-        "STATUS_PENDING",
-        "STATUS_MORE_PROCESSING_REQUIRED",
-    ];
-    let failed = command
-        .statuses
-        .iter()
-        .filter(|(status, _)| !fine.contains(&status.as_str()));
-    failed.map(|(_, count)| count).sum()
-}
-
 fn statuses(summary: &CaptureSummary) -> Table {
     let mut rows = Vec::new();
     for (name, command) in &summary.commands {
@@ -205,7 +193,7 @@ fn statuses(summary: &CaptureSummary) -> Table {
 /// Returns the sizes of reads and writes, the most frequent first.
 fn sizes(summary: &CaptureSummary) -> Option<Table> {
     let mut rows = Vec::new();
-    for name in ["read", "write", "cifs_read_andx", "cifs_write_andx"] {
+    for name in SIZED {
         let Some(command) = summary.commands.get(name) else {
             continue;
         };
