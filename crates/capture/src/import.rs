@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use crate::distil::{Distillation, Distiller};
 use crate::error::CaptureError;
 use crate::file::{CapturedPacket, read_packets};
 use crate::flows::Flows;
@@ -93,6 +94,11 @@ impl CaptureImport {
     /// Writes a [`TraceLine`](crate::TraceLine) for each request, compressed by gzip.
     pub fn trace_to(&mut self, out: impl Write + 'static) {
         self.ledger.trace = Some(LineWriter::new(Box::new(out)));
+    }
+
+    /// Counts for profiles what each session does.
+    pub fn distil(&mut self) {
+        self.ledger.distiller = Some(Distiller::default());
     }
 
     /// Opens encrypted messages with these keys.
@@ -240,6 +246,12 @@ impl CaptureResult {
     /// The first error of the writer.
     pub fn finish_trace(&mut self) -> io::Result<()> {
         self.ledger.trace.take().map_or(Ok(()), LineWriter::finish)
+    }
+
+    /// Returns the profiles that [`CaptureImport::distil`] asked for.
+    pub fn distilled(&mut self) -> Distillation {
+        let distiller = self.ledger.distiller.take();
+        distiller.map(Distiller::finish).unwrap_or_default()
     }
 
     /// Writes a [`TreeLine`] for each name that the capture shows, compressed by gzip.

@@ -7,6 +7,7 @@ use smbench_protocol::crypto::PreauthHash;
 use smbench_protocol::kerberos::RecordedLogon;
 
 use crate::command::CommandKey;
+use crate::distil::Distiller;
 use crate::keys::KeyRing;
 use crate::names::{NameTreatment, NameWriter, NodeNumber, PathTable};
 use crate::sessions::{SessionNumber, SessionTable};
@@ -88,6 +89,7 @@ pub(crate) struct CaptureLedger {
     pub(crate) paths: PathTable,
     pub(crate) slice: CaptureSlice,
     pub(crate) trace: Option<LineWriter>,
+    pub(crate) distiller: Option<Distiller>,
     pub(crate) opens: HashMap<OpenKey, OpenFile>,
     /// Shares of SMB2 by their trees: those of a session are the same on all its
     /// connections.
@@ -116,6 +118,7 @@ impl CaptureLedger {
             paths: PathTable::default(),
             slice: CaptureSlice::default(),
             trace: None,
+            distiller: None,
             opens: HashMap::new(),
             trees: HashMap::new(),
             keys: KeyRing::default(),
@@ -248,12 +251,17 @@ impl CaptureLedger {
     }
 
     fn write(&mut self, mut request: OpenRequest) {
-        if let Some(trace) = &mut self.trace
-            && request.is_in_slice
-        {
-            request.line.command = request.key.name();
-            request.line.session = request.session.map(|number| number + 1);
+        let is_wanted = self.trace.is_some() || self.distiller.is_some();
+        if !request.is_in_slice || !is_wanted {
+            return;
+        }
+        request.line.command = request.key.name();
+        request.line.session = request.session.map(|number| number + 1);
+        if let Some(trace) = &mut self.trace {
             trace.write(&request.line);
+        }
+        if let Some(distiller) = &mut self.distiller {
+            distiller.add(&request.line);
         }
     }
 

@@ -19,6 +19,7 @@ mod cifs;
 mod command;
 mod connection;
 mod cutter;
+mod distil;
 mod error;
 mod fields;
 mod file;
@@ -43,6 +44,9 @@ mod tally;
 mod tcp;
 mod trace;
 
+pub use distil::{
+    DISTILLED_ACTIONS_MIN, Distillation, DistilledCounts, DistilledGroup, distance, issued,
+};
 pub use error::CaptureError;
 pub use import::{CaptureImport, CaptureResult, ImportOptions, SliceBegin, first_time_ns};
 pub use keys::KeyRing;

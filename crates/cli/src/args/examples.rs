@@ -46,7 +46,8 @@ Examples:
   tcpdump -i eth0 -s 0 -w monday.pcap port 445
   smbench import pcap monday.pcap
   smbench import pcap monday.pcap --diff tuesday.pcap
-  smbench import pcap monday.pcap* --out monday --from 10:15 --for 5m";
+  smbench import pcap monday.pcap* --out monday --from 10:15 --for 5m
+  smbench import pcap monday.pcap --distil --out monday.toml";
 
 pub(super) const PROBE: &str = "\
 Examples:

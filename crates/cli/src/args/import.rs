@@ -37,8 +37,8 @@ pub(crate) struct PcapArgs {
     /// Files of tcpdump, dumpcap or Wireshark, also compressed by gzip; `-` for standard input
     #[arg(value_name = "FILE", required = true, value_parser = paths())]
     pub(crate) files: Vec<PathBuf>,
-    /// Folder for summary.json, trace.jsonl.gz and tree.jsonl.gz
-    #[arg(long, value_name = "DIR", value_parser = paths())]
+    /// Folder for summary.json, trace.jsonl.gz and tree.jsonl.gz; with --distil the profile
+    #[arg(long, value_name = "DIR|FILE.toml", value_parser = paths())]
     pub(crate) out: Option<PathBuf>,
     /// Only requests from this time on, in UTC: 10:15, 10:15:30 or 2026-11-23T10:15:00Z
     #[arg(long, value_name = "TIME", value_parser = parse_begin)]
@@ -55,6 +55,9 @@ pub(crate) struct PcapArgs {
     /// Only requests to this share; log-ons are left out
     #[arg(long, value_name = "NAME")]
     pub(crate) share: Option<String>,
+    /// Make profiles of the statistics in place of a trace: one for each group of alike sessions
+    #[arg(long, requires = "out", conflicts_with_all = ["json", "html"])]
+    pub(crate) distil: bool,
     /// Second capture: shows both side by side by command, status, size and service time
     #[arg(long, value_name = "FILE", value_parser = paths(), conflicts_with = "out")]
     pub(crate) diff: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! `smbench import pcap`: a summary of the SMB of a capture, and its trace.
 
 mod diff;
+mod distil;
 mod page;
 mod summary;
 
@@ -42,6 +43,9 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Done);
     };
+    if args.distil {
+        return distil::distil(args, folder);
+    }
     let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
     let files = in_order(&files)?;
     let mut capture = begin(args)?;

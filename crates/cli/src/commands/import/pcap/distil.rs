@@ -1,0 +1,197 @@
+//! `smbench import pcap --distil`: profiles of a capture, and how far they are from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use smbench_capture::{
+    DISTILLED_ACTIONS_MIN, Distillation, DistilledCounts, DistilledGroup, distance, issued,
+};
+use smbench_formats::profile::ProfileError;
+use smbench_model::plan::Plan;
+use smbench_model::profile::Profile;
+use smbench_report::block::{self, Block};
+use smbench_report::table::{Cell, Column, Table};
+use smbench_report::units::{bytes, counted, latency, percent};
+
+use super::super::write_all_new;
+use super::{begin, finish, in_order, read_all};
+use crate::args::PcapArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::print;
+use crate::request;
+
+/// Profiles of a capture. The groups with most requests have one.
+const PROFILES_MAX: usize = 16;
+/// Actions that are drawn of each profile for the comparison.
+const DRAWN: u64 = 100_000;
+/// Rows of the table of sizes.
+const SIZES_MAX: usize = 10;
+
+/// A group of sessions with its profile.
+struct MadeProfile<'a> {
+    path: PathBuf,
+    toml: String,
+    group: &'a DistilledGroup,
+    issued: DistilledCounts,
+}
+
+pub(super) fn distil(args: &PcapArgs, out: &Path) -> Result<Exit, Failure> {
+    if out.extension() != Some(OsStr::new("toml")) {
+        return Err(Failure::Usage(format!(
+            "--distil writes profiles: give --out a file that ends with .toml, not {}",
+            out.display()
+        )));
+    }
+    let mut capture = begin(args)?;
+    capture.distil();
+    let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
+    read_all(&mut capture, &in_order(&files)?)?;
+    let made = finish(capture, args)?.distilled();
+    if made.groups.is_empty() {
+        return Err(Failure::Usage(format!(
+            "the capture makes no profile: no session has {DISTILLED_ACTIONS_MIN} operations that \
+             a profile can have"
+        )));
+    }
+    let count = made.groups.len().min(PROFILES_MAX);
+    let groups = made.groups.iter().take(PROFILES_MAX).enumerate();
+    let profiles = groups.map(|(at, group)| profile(file_of(out, at, count), group));
+    let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+    let files = profiles.iter();
+    let files: Vec<_> = files
+        .map(|one| (one.path.clone(), one.toml.clone()))
+        .collect();
+    write_all_new(&files)?;
+    let blocks: Vec<_> = profiles.iter().flat_map(blocks).collect();
+    let mut text = block::to_text(&blocks);
+    text += &left_out(&made);
+    for (path, _) in &files {
+        text += &format!("wrote {}\n", path.display());
+    }
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Returns the file of a group. A number tells several apart.
+fn file_of(out: &Path, at: usize, count: usize) -> PathBuf {
+    if count == 1 {
+        return out.to_owned();
+    }
+    let stem = out.file_stem().unwrap_or_default().to_string_lossy();
+    out.with_file_name(format!("{stem}-{}.toml", at + 1))
+}
+
+fn profile(path: PathBuf, group: &DistilledGroup) -> Result<MadeProfile<'_>, Failure> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let toml = group.to_toml(&name);
+    let origin = path.display().to_string();
+    let parsed = Profile::parse(&origin, &toml).map_err(ProfileError::from)?;
+    let plan = Plan::of(&parsed, request::embedded())?;
+    Ok(MadeProfile {
+        issued: issued(&plan, DRAWN),
+        path,
+        toml,
+        group,
+    })
+}
+
+fn left_out(made: &Distillation) -> String {
+    let groups = made.groups.len().saturating_sub(PROFILES_MAX);
+    let mut lines = String::new();
+    if made.left_out > 0 {
+        let requests = counted(made.left_out, "request");
+        let sessions = counted(made.small_sessions, "session");
+        lines += &format!(
+            "left out: {requests} without a session, or of {sessions} with fewer than \
+             {DISTILLED_ACTIONS_MIN} operations\n"
+        );
+    }
+    if groups > 0 {
+        let groups = counted(groups as u64, "group");
+        lines += &format!("left out: {groups} with fewer requests than the {PROFILES_MAX} above\n");
+    }
+    lines
+}
+
+/// Compares a profile with its sessions.
+fn blocks(profile: &MadeProfile<'_>) -> Vec<Block> {
+    let (recorded, drawn) = (profile.group.recorded(), &profile.issued);
+    let sessions = counted(profile.group.sessions, "session");
+    let requests = counted(profile.group.requests(), "request");
+    let of = |found: Option<f64>| found.map_or_else(|| "-".to_owned(), |d| format!("{d:.3}"));
+    let think = |time: f64| latency(time);
+    let facts = Block::facts([
+        ("profile", profile.path.display().to_string()),
+        ("made of", format!("{sessions}, {requests}")),
+        (
+            "distance",
+            format!(
+                "{} by command, {} by size of READs and WRITEs",
+                of(distance(&recorded.commands, &drawn.commands)),
+                of(distance(&recorded.sizes, &drawn.sizes)),
+            ),
+        ),
+        (
+            "think time",
+            format!(
+                "mean {} recorded, {} issued",
+                think(recorded.think_ns),
+                think(drawn.think_ns)
+            ),
+        ),
+    ]);
+    let mut commands = shares("Commands", &recorded.commands, &drawn.commands);
+    commands.notes.push(
+        "distance: total variation, half of the sum of all differences of shares; 0 for equal \
+         shares, 1 for nothing in common"
+            .to_owned(),
+    );
+    let named = |counts: &BTreeMap<(String, u64), u64>| {
+        let counts = counts.iter();
+        let counts = counts.map(|((command, size), &n)| (format!("{command} {}", bytes(*size)), n));
+        counts.fold(BTreeMap::new(), |mut all, (name, count)| {
+            *all.entry(name).or_default() += count;
+            all
+        })
+    };
+    let mut sizes = shares("Sizes", &named(&recorded.sizes), &named(&drawn.sizes));
+    if let more @ 1.. = sizes.rows.len().saturating_sub(SIZES_MAX) {
+        sizes.rows.truncate(SIZES_MAX);
+        sizes.notes.push(format!("and {more} more"));
+    }
+    let mut blocks = vec![facts, Block::Table(commands)];
+    if !sizes.rows.is_empty() {
+        blocks.push(Block::Table(sizes));
+    }
+    blocks
+}
+
+/// Returns the shares of both, the largest recorded ones first.
+fn shares(title: &str, recorded: &BTreeMap<String, u64>, drawn: &BTreeMap<String, u64>) -> Table {
+    let [of_recorded, of_drawn] = [recorded, drawn].map(|counts| counts.values().sum::<u64>());
+    let names: BTreeSet<_> = recorded.keys().chain(drawn.keys()).collect();
+    let count = |counts: &BTreeMap<String, u64>, name| counts.get(name).copied().unwrap_or(0);
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_by_key(|&name| std::cmp::Reverse(count(recorded, name)));
+    let share = |count: u64, of: u64| {
+        let share = (of > 0).then(|| 100.0 * count as f64 / of as f64);
+        Cell::of(share, percent)
+    };
+    let rows = names.into_iter().map(|name| {
+        let of = count(recorded, name);
+        vec![
+            name.as_str().into(),
+            Cell::count(of),
+            share(of, of_recorded),
+            share(count(drawn, name), of_drawn),
+        ]
+    });
+    let columns = vec![
+        Column::text(title.trim_end_matches('s').to_lowercase()),
+        Column::number("recorded"),
+        Column::number("share"),
+        Column::number("issued"),
+    ];
+    Table::of(title, columns, rows.collect())
+}
