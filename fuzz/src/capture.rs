@@ -1,5 +1,5 @@
 //! Targets for captures: a file, packets without a file, streams with holes, the messages
-//! of a connection, and key files.
+//! of a connection, imported folders, and key files.
 
 use smbench_capture::{CaptureImport, ImportOptions, KeyRing, fuzzing};
 
@@ -12,6 +12,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ("capture_stream", capture_stream),
     ("capture_segments", capture_segments),
     ("capture_messages", capture_messages),
+    ("capture_recording", capture_recording),
     ("session_keys", session_keys),
 ];
 
@@ -43,6 +44,11 @@ pub fn capture_segments(data: &[u8]) {
 /// Takes messages of a client and a server, each with its length before it.
 pub fn capture_messages(data: &[u8]) {
     fuzzing::messages(data);
+}
+
+/// Reads the lines of an imported folder. An error is one line.
+pub fn capture_recording(data: &[u8]) {
+    fuzzing::recording(data).expect("a folder for files");
 }
 
 /// Reads a file of session keys.

@@ -2,12 +2,19 @@
 //!
 //! The module is compiled with the feature `fuzzing` only.
 
+use std::fs::File;
+use std::io::{self, Write as _};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::connection::{End, Receiver, SmbState};
 use crate::cutter::{CapturedMessage, MessageCutter, MessageSink, Sealed};
 use crate::file::CapturedPacket;
 use crate::import::{CaptureImport, ImportOptions};
 use crate::ledger::CaptureLedger;
 use crate::names::NameTreatment;
+use crate::recording::{TRACE_FILE, TREE_FILE, read_recording};
 use crate::tcp::{HalfStream, Moment, StreamPiece, StreamSegment, StreamSink, WaitingBytes};
 
 /// Splits the input into records: a byte of kind, and two of length before each.
@@ -127,6 +134,32 @@ pub fn segments(data: &[u8]) {
         pieces.bytes,
         pieces.lost
     );
+}
+
+/// Reads the folder of an import: lines of its tree, an empty line, lines of its trace.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn recording(data: &[u8]) -> io::Result<()> {
+    let folder = std::env::temp_dir().join(format!("smbench-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let behind = data.windows(2).position(|pair| pair == b"\n\n");
+    let (tree, trace) = match behind {
+        Some(at) => (&data[..=at], &data[at + 2..]),
+        None => (data, &[][..]),
+    };
+    for (name, lines) in [(TREE_FILE, tree), (TRACE_FILE, trace)] {
+        let mut file = GzEncoder::new(File::create(folder.join(name))?, Compression::none());
+        file.write_all(lines)?;
+        file.finish()?;
+    }
+    let read = read_recording(&folder.to_string_lossy());
+    std::fs::remove_dir_all(&folder)?;
+    match read {
+        Ok(recording) => assert!(recording.clients_per_copy() > 0),
+        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+    }
+    Ok(())
 }
 
 /// Takes records as messages of both ends of a connection.

@@ -85,6 +85,11 @@ pub(crate) fn seeds() {
         "answers",
         &messages.collect::<Vec<_>>().concat(),
     );
+    seed(
+        "capture_recording",
+        "sessions",
+        include_bytes!("recording.txt"),
+    );
     let keys = fs::read(fixtures().join("captures/smbclient-3.1.1-encrypted.keys"));
     seed("session_keys", "smbclient", &keys.expect("the keys"));
 }

@@ -142,12 +142,12 @@ impl DistilledGroup {
         let (scope, count) = if is_shared {
             ("shared", distinct)
         } else {
-            let per_session = if work.held_files > 0 {
-                work.held_files
-            } else {
+            let files = if distinct > 0 {
                 distinct
+            } else {
+                work.held_files
             };
-            ("private", per_session.div_ceil(self.sessions))
+            ("private", files.div_ceil(self.sessions))
         };
         let count = count.clamp(1, FILES_MAX);
         let bytes = mean.max(largest).max(4096).next_multiple_of(4096);

@@ -158,7 +158,13 @@ impl SessionWork {
                 .map(|class| format!("op = \"create_set_close\"\nclass = \"{class}\"")),
             _ => None,
         };
+        let is_missing =
+            |line: &&TraceLine| line.status.as_deref() == Some("STATUS_OBJECT_NAME_NOT_FOUND");
         match action {
+            // The rest of the compound fails with its CREATE.
+            Some(_) if parts.first().filter(is_missing).is_some() => {
+                self.did("op = \"lookup_missing\"");
+            }
             Some(action) if is_done(&parts[0]) => {
                 if let [_, read, _] = &parts[..]
                     && command_of(read) == "read"

@@ -92,6 +92,50 @@ fn on_ports_of_servers(path: &Path) -> Vec<String> {
     decode.collect()
 }
 
+#[test]
+fn slices_by_user_and_share_have_the_requests_that_tshark_shows() {
+    if let Err(skip) = require(&[Tool::TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let path = captures().into_iter();
+    let mut paths = path.filter(|path| path.ends_with("smbclient-3.1.1-unsigned.pcap"));
+    let path = paths.next().unwrap();
+    let requests = |filter: &str| {
+        let mut options = on_ports_of_servers(&path);
+        options.extend([
+            "-Y".to_owned(),
+            format!("smb2.flags.response == 0 && {filter}"),
+        ]);
+        let lines = tshark(&path, &options, &["smb2.cmd"]);
+        lines
+            .iter()
+            .map(|line| line[0].split(',').count() as u64)
+            .sum::<u64>()
+    };
+    let of = |user: Option<&str>, share: Option<&str>| {
+        let mut import = CaptureImport::new(ImportOptions {
+            user: user.map(str::to_owned),
+            share: share.map(str::to_owned),
+            ..ImportOptions::default()
+        });
+        import.read("capture", File::open(&path).unwrap()).unwrap();
+        let summary = import.finish().unwrap().summary;
+        let commands = summary.commands.values();
+        commands.map(|command| command.requests).sum::<u64>()
+    };
+    let of_share = |share: &str| format!("smb2.tree contains \"{share}\"");
+    for share in ["bench", "IPC$"] {
+        let expected = requests(&of_share(share));
+        assert!(expected > 0);
+        assert_eq!(of(None, Some(share)), expected, "{share}");
+        assert_eq!(of(Some("LAB\\daemon"), Some(share)), expected, "{share}");
+    }
+    let expected = requests("smb2.acct == \"daemon\" && smb2.cmd != 1");
+    assert!(expected > 0);
+    assert_eq!(of(Some("DAEMON"), None), expected);
+    assert_eq!(of(Some("other"), None), 0);
+}
+
 /// Counts what tshark sees of SMB2, and the number of commands of CIFS. A field of a
 /// compound has a value for each message.
 fn counts_of_tshark(path: &Path) -> (Counts, u64) {

@@ -156,6 +156,139 @@ fn encrypted_sessions_are_counted_or_opened() {
 }
 
 #[test]
+fn two_captures_are_shown_side_by_side() {
+    let place = Place::new();
+    let (first, second) = (
+        fixture("smbclient-3.1.1-unsigned.pcap"),
+        fixture("smbclient-2.1-signed.pcap"),
+    );
+    let shown = place.smbench(&["import", "pcap", &first, "--diff", &second]);
+    shown.succeeded();
+    for part in [
+        "no command is clearly slower or faster\n",
+        "new: STATUS_SUCCESS of ioctl, 2 of 4 answers\n",
+        "Service times\n",
+        "Sizes\n",
+    ] {
+        assert!(shown.stdout.contains(part), "{part} in {}", shown.stdout);
+    }
+    let with_files = ["--json", "diff.json", "--html", "diff.html"];
+    let arguments = [
+        &["import", "pcap", &first, "--diff", &second],
+        &with_files[..],
+    ]
+    .concat();
+    let written = place.smbench(&arguments);
+    written.succeeded();
+    assert_eq!(written.stdout, shown.stdout);
+    let doc = json(&fs::read_to_string(place.path("diff.json")).unwrap());
+    // Each side is the summary of the capture alone.
+    for (side, file) in [("first", &first), ("second", &second)] {
+        let alone = place.smbench(&["import", "pcap", file, "--json", "-"]);
+        let alone = json(&alone.stdout);
+        assert_eq!(doc[side], alone, "{side}");
+        for one in doc["commands"].as_array().unwrap() {
+            let counts = &alone["commands"][one["command"].as_str().unwrap()];
+            for key in ["requests", "answered", "bytes"] {
+                assert_eq!(one[side][key], counts[key], "{side} {one}");
+            }
+            assert_eq!(one["trend"], "too_few");
+        }
+    }
+    let page = fs::read_to_string(place.path("diff.html")).unwrap();
+    for part in [
+        "data-plot=\"service-times\"",
+        "data-plot=\"sizes\"",
+        "Statuses",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // A capture has changed in nothing from itself.
+    let same = place.smbench(&["import", "pcap", &first, "--diff", &first]);
+    assert!(!same.stdout.contains("new: "), "{}", same.stdout);
+    place
+        .smbench(&["import", "pcap", &first, "--diff", &second, "--out", "made"])
+        .failed_with(2, &["--diff <FILE>", "--out <DIR|FILE.toml>"]);
+}
+
+#[test]
+fn a_summary_is_a_page_of_plots() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let page = place.smbench(&["import", "pcap", &file, "--html", "-"]);
+    page.succeeded();
+    for plot in ["requests", "in-flight", "service-times", "sizes"] {
+        let part = format!("data-plot=\"{plot}\"");
+        assert!(page.stdout.contains(&part), "{part}");
+    }
+    assert!(
+        page.stdout.starts_with("<!DOCTYPE html>"),
+        "{}",
+        page.stdout
+    );
+    place
+        .smbench(&["import", "pcap", &file, "--html", "-", "--json", "-"])
+        .failed_with(
+            2,
+            &["--json - and --html - cannot both have standard output"],
+        );
+}
+
+#[test]
+fn a_slice_that_names_no_user_of_the_capture_is_one_line() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let out = ["--out", "made"];
+    for (slice, said) in [
+        (&["--user", "nobody"][..], "user nobody"),
+        (&["--share", "other"], "share other"),
+        (
+            &["--user", "daemon", "--share", "other"],
+            "user daemon to share other",
+        ),
+    ] {
+        let arguments = [&["import", "pcap", &file], slice, &out].concat();
+        place
+            .smbench(&arguments)
+            .failed_with(2, &[&format!("the slice has no request of {said}: ")]);
+        assert!(!place.path("made").exists(), "{said}");
+    }
+    // The hash of a summary selects, too.
+    let all = place.smbench(&["import", "pcap", &file, "--json", "-"]);
+    let users = json(&all.stdout)["users"].clone();
+    let hash = users.as_object().unwrap().keys().next().unwrap().clone();
+    let by_hash = place.smbench(&["import", "pcap", &file, "--user", &hash]);
+    let by_name = place.smbench(&["import", "pcap", &file, "--user", "Daemon"]);
+    by_hash.succeeded();
+    assert_eq!(by_hash.stdout, by_name.stdout);
+}
+
+#[test]
+fn a_capture_becomes_a_profile_that_runs() {
+    let place = Place::new();
+    let file = fixture("smbclient-3.1.1-unsigned.pcap");
+    let made = place.smbench(&["import", "pcap", &file, "--distil", "--out", "mine.toml"]);
+    made.succeeded();
+    for part in ["distance", "by command", "think", "wrote mine.toml\n"] {
+        assert!(made.stdout.contains(part), "{part} in {}", made.stdout);
+    }
+    place.smbench(&["plan", "-p", "./mine.toml"]).succeeded();
+    let text = fs::read_to_string(place.path("mine.toml")).unwrap();
+    for name in ["fox", "bench", "daemon", "missing"] {
+        assert!(!text.contains(&format!("{name}\"")), "{text}");
+    }
+    place
+        .smbench(&["import", "pcap", &file, "--distil", "--out", "mine.toml"])
+        .failed_with(2, &["mine.toml exists already: use another --out"]);
+    place
+        .smbench(&["import", "pcap", &file, "--distil", "--out", "folder"])
+        .failed_with(
+            2,
+            &["--distil writes profiles: give --out a file that ends with .toml, not folder"],
+        );
+}
+
+#[test]
 fn what_is_no_capture_gets_one_line_and_leaves_nothing() {
     let place = Place::new();
     fs::write(place.path("empty"), "").unwrap();

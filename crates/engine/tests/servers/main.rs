@@ -8,6 +8,7 @@ mod channels;
 mod cifs;
 mod connections;
 mod counters;
+mod distil;
 mod embedding;
 mod fileio;
 mod folded;

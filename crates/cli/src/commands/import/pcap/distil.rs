@@ -133,7 +133,7 @@ fn blocks(profile: &MadeProfile<'_>) -> Vec<Block> {
             ),
         ),
         (
-            "think time",
+            "think",
             format!(
                 "mean {} recorded, {} issued",
                 think(recorded.think_ns),
