@@ -86,7 +86,7 @@ impl DistilledGroup {
         };
         let sizes = self.sizes();
         let mut toml = format!(
-            "# Made from the statistics of a capture by `smbench import pcap --distil`.\n\
+            "# Made from the statistics of a capture.\n\
              name = {}\n\
              description = \"{} of a capture, {} requests\"\n\
              access = \"{access}\"\n",

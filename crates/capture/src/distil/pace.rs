@@ -6,16 +6,16 @@ const OPEN_PAUSES_MAX: usize = 256;
 
 /// A time without a request in flight.
 #[derive(Clone, Copy, Debug)]
-struct Pause {
+struct IdleTime {
     begin_ns: u64,
     end_ns: u64,
 }
 
 /// The pace of a session, or of several.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct SessionPace {
     /// The latest pauses. An answer that comes later may show that a request was in flight.
-    open: Vec<Pause>,
+    open: Vec<IdleTime>,
     /// When the last request in flight was answered.
     idle_ns: Option<u64>,
     pauses: u64,
@@ -25,7 +25,7 @@ pub(super) struct Pace {
     busy_ns: f64,
 }
 
-impl Pace {
+impl SessionPace {
     /// Adds a request. They come in the order of their answers.
     pub(super) fn add(&mut self, sent_ns: u64, done_ns: u64) {
         self.took_ns += (done_ns - sent_ns) as f64;
@@ -35,7 +35,7 @@ impl Pace {
             return;
         };
         if sent_ns >= idle_ns {
-            self.open.push(Pause {
+            self.open.push(IdleTime {
                 begin_ns: idle_ns,
                 end_ns: sent_ns,
             });
@@ -66,7 +66,7 @@ impl Pace {
         }
     }
 
-    fn count(&mut self, pause: Pause) {
+    fn count(&mut self, pause: IdleTime) {
         let length = (pause.end_ns - pause.begin_ns) as f64;
         self.pauses += 1;
         self.sum_ns += length;
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn pauses_are_times_without_a_request_in_flight() {
-        let mut pace = Pace::default();
+        let mut pace = SessionPace::default();
         for (sent, done) in [(0, 10), (20, 30), (50, 60)] {
             pace.add(sent, done);
         }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_late_answer_shows_that_a_request_was_in_flight() {
-        let mut pace = Pace::default();
+        let mut pace = SessionPace::default();
         for (sent, done) in [(0, 10), (20, 30), (40, 50), (25, 60)] {
             pace.add(sent, done);
         }

@@ -7,7 +7,7 @@ use smbench_model::kind::OpKind;
 
 use super::issued::DistilledCounts;
 use super::opens::{DistilledOpen, DistilledOpens, create_action};
-use super::pace::Pace;
+use super::pace::SessionPace;
 use crate::trace::TraceLine;
 
 /// Files of a session, and different sizes, that are kept.
@@ -33,7 +33,7 @@ pub(super) struct SessionWork {
     pub(super) files: HashMap<u32, u64>,
     /// Files that were open for most of the session.
     pub(super) held_files: u64,
-    pub(super) pace: Pace,
+    pub(super) pace: SessionPace,
     opens: DistilledOpens,
     /// Opens with requests of their own that have ended.
     closed: Vec<(DistilledOpen, Option<u64>)>,

@@ -126,7 +126,7 @@ fn a_capture_of_known_weights_gives_them_back() {
     assert_eq!(sizes.keys().copied().collect::<Vec<_>>(), [4096, 65_536]);
     assert_drawn("4 KiB", sizes[&4096], 70.0, actions * 0.6);
     assert_eq!(made.spec.files.count, Some(2));
-    // What the profile issues is what was recorded.
+    // The profile issues the recorded requests.
     let found = distance(&group.recorded().commands, &issued(&plan, 100_000).commands);
     assert!(found.unwrap() < 0.02, "{found:?}");
 }
