@@ -19,7 +19,7 @@ pub(crate) enum ImportCommand {
     Iometer(ImportArgs),
     /// Read a network capture: a summary of its SMB, and with --out a trace
     #[command(after_help = examples::IMPORT_PCAP)]
-    Pcap(PcapArgs),
+    Pcap(Box<PcapArgs>),
 }
 
 #[derive(Debug, Args)]

@@ -106,7 +106,8 @@ fn judged(word: &str, one: &CommandDiff) -> String {
 }
 
 fn service_times(diff: &CaptureDiff) -> Table {
-    const TIMES: [(&str, fn(&ServiceSummary) -> f64); 3] = [
+    type TimeOf = fn(&ServiceSummary) -> f64;
+    const TIMES: [(&str, TimeOf); 3] = [
         ("p50", |times| times.p50 as f64),
         ("p95", |times| times.p95 as f64),
         ("mean", |times| times.mean),
