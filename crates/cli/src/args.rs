@@ -16,6 +16,7 @@ use clap_complete::Shell;
 mod calibrate;
 mod checkup;
 mod compare;
+mod document;
 mod examples;
 mod fileio;
 mod find;
@@ -77,6 +78,7 @@ Exit codes:
   2    invalid command line, profile or result file, or import would overwrite a file
   3    setup failed (server, login, share, free space or output folder)
   4    the run was aborted, a load point is not valid, or the rate was not reached
+  125  gate: it can neither pass nor fail
   130  interrupted";
 
 const EXAMPLES: &str = "\

@@ -88,22 +88,22 @@ const fn clients_per_thread(extent: TargetSet) -> u32 {
 /// Measures all ceilings, then prints and saves them.
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<Exit, Failure> {
     let path = args.out.join(CALIBRATION_FILE);
-    if let Some(Destination::File(path)) = &args.json {
+    if let Some(Destination::File(path)) = &args.document.json {
         check_writable(path)?;
     }
     make_folder(&args.out).map_err(Failure::write_results(&args.out))?;
     check_writable(&path)?;
-    let line = ProgressLine::new(Visibility::unless(args.quiet));
+    let line = ProgressLine::new(Visibility::unless(args.document.quiet));
     let cancel = Cancel::default();
     signals::stop_on_interrupt(&cancel, &line, String::new())?;
     let doc = measured(args.duration, &line, &cancel)?;
     line.clear();
-    let is_text = args.json != Some(Destination::Stdout);
+    let is_text = args.document.json != Some(Destination::Stdout);
     // Do both even if one fails, so that neither result is lost.
     let saved = doc.save(&path);
     print(&if is_text { text(&doc) } else { doc.to_json() })?;
     saved?;
-    if let Some(Destination::File(path)) = &args.json {
+    if let Some(Destination::File(path)) = &args.document.json {
         std::fs::write(path, doc.to_json()).map_err(Failure::write(path))?;
     }
     if is_text {

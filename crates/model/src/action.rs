@@ -126,7 +126,11 @@ pub enum Action {
         class: QueryClass,
     },
     /// CREATE of a name that does not exist.
-    LookupMissing,
+    LookupMissing {
+        /// Whether the name is beside the run's directory, and not in it.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        beside: bool,
+    },
     /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
     List {
         /// The information returned for each name.
@@ -214,7 +218,7 @@ impl Action {
             Self::CreateQueryClose { .. } => "create_query_close",
             Self::CreateSetClose { .. } => "create_set_close",
             Self::Stat { .. } => "stat",
-            Self::LookupMissing => "lookup_missing",
+            Self::LookupMissing { .. } => "lookup_missing",
             Self::List { .. } => "list",
             Self::CopyIn => "copy_in",
             Self::CopyOut => "copy_out",
@@ -272,7 +276,7 @@ impl Action {
             Self::CreateQueryClose { .. } => &[K::CreateQueryClose],
             Self::CreateSetClose { .. } => &[K::CreateSetClose],
             Self::Stat { .. } => &[K::Stat],
-            Self::LookupMissing => &[K::LookupMissing],
+            Self::LookupMissing { .. } => &[K::LookupMissing],
             Self::List { .. } => &[K::ListOpen, K::ListFirst, K::ListNext, K::ListClose],
             Self::CopyIn => &[
                 K::CopyInCreate,
@@ -334,7 +338,7 @@ impl Action {
                 }
             }
             Self::Stat { .. } | Self::CopyOut => Range::WholeFile,
-            Self::CopyIn | Self::LookupMissing => Range::NewFile,
+            Self::CopyIn | Self::LookupMissing { .. } => Range::NewFile,
             Self::List { .. } => Range::Directory,
             _ => Range::None,
         }

@@ -278,7 +278,9 @@ impl Workload {
     #[must_use]
     pub fn has_steps(&self) -> bool {
         let mut actions = self.actions().into_iter();
-        actions.any(|action| action.whole().is_some() || action == Action::LookupMissing)
+        actions.any(|action| {
+            action.whole().is_some() || matches!(action, Action::LookupMissing { .. })
+        })
     }
 
     /// Returns the `fileio` test, if the workload is one.

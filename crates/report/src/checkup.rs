@@ -70,7 +70,7 @@ pub struct CheckupCell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckupFinding {
     /// Name of the kind: `latency_bound`, `signing_cost`, `encryption_cost`, `slow_flush`,
-    /// `log_on_waits`, `link_full`, `server_cpu_full` or `client_limited`.
+    /// `log_on_waits`, `link_full`, `missing_names`, `server_cpu_full` or `client_limited`.
     pub name: String,
     /// What was found, its evidence, and what to try next.
     pub text: String,

@@ -19,11 +19,9 @@ use smbench_report::checkup::{CheckupDoc, CheckupStep, MeasuredStep, blocks};
 
 use crate::account::GivenServer;
 use crate::failure::Failure;
-use crate::hosts::Hosts;
 use crate::observer::RunObserver;
 use crate::request::{RunRequest, RunServer};
 use crate::run::{JobOutcome, RunJob, finished};
-use crate::searching::ProbeLines;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::watch::{PointLines, RunPart, SaveResults};
@@ -34,11 +32,18 @@ const FIRST_BYTES: u64 = 16 << 20;
 const LEAST_BYTES: u64 = 16 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_BYTES_LONG: u64 = 1 << 30;
+/// Measured time of a load point, and the load before it; the same of a long check-up.
+const WINDOW: Duration = Duration::from_millis(2500);
+const RAMP_UP: Duration = Duration::from_millis(400);
+const WINDOW_LONG: Duration = Duration::from_secs(20);
+const RAMP_UP_LONG: Duration = Duration::from_secs(1);
+/// The load after a load point.
+const RAMP_DOWN: Duration = Duration::from_millis(100);
 /// Time that making the file should take.
 const MAKING: Duration = Duration::from_secs(1);
 
 /// The steps in their order. Runs that are compared with each other alternate.
-const STEPS: [CheckupStep; 19] = [
+const STEPS: [CheckupStep; 21] = [
     CheckupStep::WriteBehind,
     CheckupStep::Echo,
     CheckupStep::LogOns,
@@ -58,6 +63,8 @@ const STEPS: [CheckupStep; 19] = [
     CheckupStep::SmallFiles,
     CheckupStep::Listings,
     CheckupStep::Flush,
+    CheckupStep::MissingNames,
+    CheckupStep::MissingNamesBeside,
 ];
 
 /// A check-up that is to be carried out.
@@ -70,6 +77,8 @@ pub struct Checkup<'a> {
     pub limits: Limits,
     /// Whether it takes ten minutes instead of two.
     pub long: bool,
+    /// Measured time of each load point, if not the usual one.
+    pub window: Option<Duration>,
     /// Gets progress and messages.
     pub observer: &'a dyn RunObserver,
     /// Marks results that are not on disk yet.
@@ -148,24 +157,14 @@ impl Checkup<'_> {
     fn run(&self, request: &RunRequest, left: &mut TimeLeft) -> Result<RunDoc, Failure> {
         let plan: Plan = request.plan(self.target.clone());
         let disclosure = request.disclosure();
-        let job = RunJob {
+        let part = RunPart {
+            left,
             plan: &plan,
-            disclosure: disclosure.clone(),
-            part: RunPart {
-                left,
-                plan: &plan,
-                place: Some("check-up"),
-                points: PointLines::Hidden,
-            },
-            search: None,
-            probes: ProbeLines::Hidden,
-            log: None,
-            reports: Vec::new(),
-            hosts: &Hosts::Alone,
-            observer: self.observer,
-            unsaved: self.unsaved,
-            cancel: self.cancel,
+            place: Some("check-up"),
+            points: PointLines::Hidden,
         };
+        let known = disclosure.clone();
+        let job = RunJob::simple(part, known, self.observer, self.unsaved, self.cancel);
         let JobOutcome { record, .. } = job.measure(NotSaved);
         Ok(finished(&record?, disclosure, None)?)
     }
@@ -181,11 +180,12 @@ impl Checkup<'_> {
         };
         let profile =
             profile::parse("checkup", &text).map_err(|error| Failure::Usage(error.to_string()))?;
-        let (duration, ramp_up) = if self.long {
-            (20_000, 1_000)
+        let (window, ramp_up) = if self.long {
+            (WINDOW_LONG, RAMP_UP_LONG)
         } else {
-            (2_500, 400)
+            (WINDOW, RAMP_UP)
         };
+        let window = self.window.unwrap_or(window);
         let mut options = self.options.clone();
         options.work = WorkSpec {
             clients: Some(
@@ -194,9 +194,9 @@ impl Checkup<'_> {
                     .map_err(|_| Failure::Usage("clients".to_owned()))?,
             ),
             outstanding: Some(outstanding),
-            duration: Some(Duration::from_millis(duration)),
-            ramp_up: Some(Duration::from_millis(ramp_up)),
-            ramp_down: Some(Duration::from_millis(100)),
+            duration: Some(window),
+            ramp_up: Some(ramp_up.min(window)),
+            ramp_down: Some(RAMP_DOWN.min(window)),
             ..WorkSpec::default()
         };
         options.generator.tcp = Some(TcpCounters::Read);
@@ -256,6 +256,8 @@ const fn load(step: CheckupStep) -> (StepLoad, &'static str, u32) {
     const FILES: &str = "operations = [{ op = \"create\", disposition = \"create\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
     const SMALL: &str = "operations = [{ op = \"create_read_close\", weight = 100 }]\nsizes = [{ size = \"16KiB\", weight = 100 }]\naccess = \"random\"\n[files]\nscope = \"private\"\ncount = 20\nsize = \"16KiB\"\n";
     const LISTINGS: &str = "operations = [{ op = \"query_directory\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 20\nsize = \"4KiB\"\n";
+    const MISSING: &str = "operations = [{ op = \"lookup_missing\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
+    const MISSING_BESIDE: &str = "operations = [{ op = \"lookup_missing\", beside = true, weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
     match step {
         CheckupStep::Echo => (Mix(ECHO), "1", 1),
         CheckupStep::LogOns => (Mix(LOG_ONS), "1,4", 1),
@@ -273,6 +275,8 @@ const fn load(step: CheckupStep) -> (StepLoad, &'static str, u32) {
         CheckupStep::SmallFiles => (Mix(SMALL), "4", 1),
         CheckupStep::Listings => (Mix(LISTINGS), "4", 1),
         CheckupStep::Flush => (Data(FLUSH), "1", 1),
+        CheckupStep::MissingNames => (Mix(MISSING), "1", 1),
+        CheckupStep::MissingNamesBeside => (Mix(MISSING_BESIDE), "1", 1),
     }
 }
 
@@ -289,6 +293,7 @@ mod tests {
             options: RunOptions::default(),
             limits: Limits::default(),
             long: false,
+            window: None,
             observer: &(),
             unsaved: &unsaved,
             cancel: &cancel,

@@ -21,13 +21,11 @@ use smbench_report::{Disclosure, RunDoc};
 
 use crate::account::GivenServer;
 use crate::failure::Failure;
-use crate::hosts::Hosts;
 use crate::lab_facts::{LabFacts, samba_policies};
 use crate::observer::RunObserver;
 use crate::request::{RunRequest, disclosure};
 use crate::results::{ResultFiles, Results};
 use crate::run::{JobOutcome, RunJob, finished};
-use crate::searching::ProbeLines;
 use crate::time_left::TimeLeft;
 use crate::unsaved::Unsaved;
 use crate::verdict::judge;
@@ -291,24 +289,13 @@ impl BuildGate<'_> {
         results: &mut Results,
     ) -> JobOutcome {
         let mut left = TimeLeft::of_plans(std::iter::once(plan));
-        let job = RunJob {
+        let part = RunPart {
+            left: &mut left,
             plan,
-            disclosure,
-            part: RunPart {
-                left: &mut left,
-                plan,
-                place: Some(place),
-                points: PointLines::Hidden,
-            },
-            search: None,
-            probes: ProbeLines::Hidden,
-            log: None,
-            reports: Vec::new(),
-            hosts: &Hosts::Alone,
-            observer: self.observer,
-            unsaved: self.unsaved,
-            cancel: self.cancel,
+            place: Some(place),
+            points: PointLines::Hidden,
         };
+        let job = RunJob::simple(part, disclosure, self.observer, self.unsaved, self.cancel);
         job.measure(results)
     }
 }

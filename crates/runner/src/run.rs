@@ -50,7 +50,30 @@ pub struct JobOutcome {
     pub logged: Result<(), Failure>,
 }
 
-impl RunJob<'_> {
+impl<'a> RunJob<'a> {
+    /// Returns a run of this machine alone, without a search, a log or lines of load points.
+    pub fn simple(
+        part: RunPart<'a>,
+        disclosure: Disclosure,
+        observer: &'a dyn RunObserver,
+        unsaved: &'a Unsaved,
+        cancel: &'a Cancel,
+    ) -> Self {
+        Self {
+            plan: part.plan,
+            disclosure,
+            part,
+            search: None,
+            probes: ProbeLines::Hidden,
+            log: None,
+            reports: Vec::new(),
+            hosts: &Hosts::Alone,
+            observer,
+            unsaved,
+            cancel,
+        }
+    }
+
     /// Measures, and saves each load point to `keep` when it has ended. The document of the
     /// whole run is [`finished`], and the caller saves it. A plan with several populations is
     /// refused, because it has no document.

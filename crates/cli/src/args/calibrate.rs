@@ -9,7 +9,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use smbench_model::units::parse_duration;
 use smbench_runner::calibration::CalibrationSource;
 
-use super::value::{Destination, destinations, not_a_server, paths};
+use super::document::DocumentArgs;
+use super::value::{not_a_server, paths};
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
@@ -19,12 +20,8 @@ pub(crate) struct CalibrateArgs {
     /// Folder for calibration.json; runs with the same folder compare their peak with it
     #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
     pub(crate) out: PathBuf,
-    /// Also write the document to FILE; - prints it instead of the table
-    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
-    pub(crate) json: Option<Destination>,
-    /// Do not show progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
 }
 
 /// Longest measured time for each figure.

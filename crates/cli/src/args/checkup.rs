@@ -1,12 +1,15 @@
 //! The options of `checkup`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use smbench_model::units::parse_duration;
 
+use super::document::DocumentArgs;
 use super::headings::COMMON;
 use super::server::{SessionArgs, UrlArgs};
-use super::value::{Destination, destinations, files};
+use super::value::files;
 
 /// Examples of the command.
 pub(super) const EXAMPLES: &str = "\
@@ -24,9 +27,12 @@ pub(crate) struct CheckupArgs {
     /// Take ten minutes instead of two: longer load points, larger files
     #[arg(long, help_heading = COMMON)]
     pub(crate) long: bool,
-    /// Also write the check-up as JSON to FILE, replacing it; - prints it instead of the text
-    #[arg(long, value_name = "FILE|-", value_parser = destinations(), help_heading = COMMON)]
-    pub(crate) json: Option<Destination>,
+    /// Measured time per load point, instead of 2.5s, or of 20s with --long
+    #[arg(long, short, value_name = "DURATION", value_parser = parse_duration,
+        help_heading = COMMON)]
+    pub(crate) duration: Option<Duration>,
+    #[command(flatten, next_help_heading = COMMON)]
+    pub(crate) document: DocumentArgs,
     /// Also write the check-up as a page to FILE, replacing it
     #[arg(long, value_name = "FILE", value_parser = files(), help_heading = COMMON)]
     pub(crate) html: Option<PathBuf>,

@@ -8,8 +8,9 @@ use smbench_model::units::parse_duration;
 use smbench_report::compare::Condition;
 use smbench_runner::lab_facts::parse_option;
 
+use super::document::DocumentArgs;
 use super::server::SecretArgs;
-use super::value::{Destination, destinations, paths, whole_within};
+use super::value::{paths, whole_within};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -63,13 +64,8 @@ pub(crate) struct GateArgs {
     /// Folder for the result documents; each pass adds one
     #[arg(long, value_name = "DIR", default_value = "smbench-results", value_parser = paths())]
     pub(crate) out: PathBuf,
-    /// Also write the answer, the comparison and the conditions to FILE; - prints them instead of
-    /// the text
-    #[arg(long, value_name = "FILE|-", value_parser = destinations())]
-    pub(crate) json: Option<Destination>,
-    /// Do not show progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
 }
 
 /// The server to judge, in one of two ways.

@@ -31,7 +31,7 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
     };
     let access = ServerAccess::resolve(&args.url)?;
     let cancel = Cancel::default();
-    let line = ProgressLine::new(Visibility::Terminal);
+    let line = ProgressLine::new(Visibility::unless(args.document.quiet));
     let dialects = args.session.options().session().dialects;
     let remedy = left_behind(&access.target.redacted(), dialects);
     let unsaved = signals::stop_on_interrupt(&cancel, &line, remedy)?;
@@ -40,6 +40,7 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
         options,
         limits: access.limits,
         long: args.long,
+        window: args.duration,
         observer: &line,
         unsaved: &unsaved,
         cancel: &cancel,
@@ -51,17 +52,17 @@ pub(super) fn checkup(args: &CheckupArgs) -> Result<Exit, Failure> {
         let page = page(&doc)?;
         fs::write(path, page).map_err(Failure::write(path))?;
     }
-    if let Some(to) = &args.json {
+    if let Some(to) = &args.document.json {
         write(to, &doc.to_json())?;
     }
-    if !matches!(args.json, Some(Destination::Stdout)) {
+    if !matches!(args.document.json, Some(Destination::Stdout)) {
         print(&render(&doc))?;
     }
     Ok(Exit::Done)
 }
 
 fn json_file(args: &CheckupArgs) -> Option<&std::path::PathBuf> {
-    match &args.json {
+    match &args.document.json {
         Some(Destination::File(path)) => Some(path),
         Some(Destination::Stdout) | None => None,
     }

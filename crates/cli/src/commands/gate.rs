@@ -59,7 +59,7 @@ pub(super) fn gate(args: &GateArgs) -> Result<Exit, Failure> {
         }
         None => GateBaseline::Document(Box::new(doc)),
     };
-    let line = ProgressLine::new(Visibility::unless(args.quiet));
+    let line = ProgressLine::new(Visibility::unless(args.document.quiet));
     let cancel = Cancel::default();
     let unsaved = signals::stop_on_interrupt(&cancel, &line, String::new())?;
     let files = ResultFiles {
@@ -130,7 +130,7 @@ fn conclude(args: &GateArgs, outcome: &GateOutcome) -> Result<Exit, Failure> {
         GateAnswer::Failed => ("failed", None, Exit::Failed),
         GateAnswer::CannotTell(reason) => ("cannot_tell", Some(reason.as_str()), Exit::CannotTell),
     };
-    if let Some(to) = &args.json {
+    if let Some(to) = &args.document.json {
         let document = GateDocument {
             answer: name,
             reason,
@@ -143,7 +143,7 @@ fn conclude(args: &GateArgs, outcome: &GateOutcome) -> Result<Exit, Failure> {
         });
         write(to, &(json + "\n"))?;
     }
-    let is_taken = matches!(args.json, Some(crate::args::Destination::Stdout));
+    let is_taken = matches!(args.document.json, Some(crate::args::Destination::Stdout));
     let mut text = String::new();
     for judged in &outcome.judgements {
         text += &format!("{judged}\n");

@@ -70,6 +70,17 @@ impl NumberedPaths {
         self.encoded()
     }
 
+    /// Returns a path beside the run's directory that never exists.
+    pub(super) fn missing_beside(&mut self, client: u32, number: u32) -> &WireName {
+        self.path.clear();
+        self.path.push_str(&self.own);
+        // It begins with the name of the directory, so no other file has it.
+        self.path.push('-');
+        let files = &self.files;
+        files.append_missing_name(client, number, &mut self.path);
+        self.encoded()
+    }
+
     fn write_own(&mut self, append: impl FnOnce(&FileSet, &mut String)) {
         begin(&mut self.path, &self.own);
         append(&self.files, &mut self.path);

@@ -105,7 +105,11 @@ const OPERATIONS: [(&str, Make); 25] = [
             class: class.unwrap_or(QueryClass::NetworkOpen),
         })
     }),
-    ("lookup_missing", |_| Ok(Action::LookupMissing)),
+    ("lookup_missing", |given| {
+        Ok(Action::LookupMissing {
+            beside: given.flag("beside")?,
+        })
+    }),
     ("list", |given| {
         let class = given.optional("class")?;
         Ok(Action::List {

@@ -50,7 +50,7 @@ impl Action {
             || self.holds_directory()
             || matches!(
                 self,
-                Self::Stat { .. } | Self::CopyOut | Self::List { .. } | Self::LookupMissing
+                Self::Stat { .. } | Self::CopyOut | Self::List { .. } | Self::LookupMissing { .. }
             )
     }
 

@@ -13,7 +13,7 @@ const OPS_PER_S: &str = "ops/s";
 const MS: &str = "ms";
 
 /// The cells: name, unit, step, clients, value.
-const CELLS: [(&str, &str, CheckupStep, u32, CellValue); 24] = [
+const CELLS: [(&str, &str, CheckupStep, u32, CellValue); 26] = [
     ("connect", MS, CheckupStep::LogOns, 1, |of| {
         median_ms(of, "session_connect")
     }),
@@ -144,6 +144,16 @@ const CELLS: [(&str, &str, CheckupStep, u32, CellValue); 24] = [
     ("flush", MS, CheckupStep::Flush, 1, |of| {
         median_ms(of, "flush")
     }),
+    ("missing_name", MS, CheckupStep::MissingNames, 1, |of| {
+        median_ms(of, "lookup_missing")
+    }),
+    (
+        "missing_name_in_folder",
+        MS,
+        CheckupStep::MissingNamesBeside,
+        1,
+        |of| median_ms(of, "lookup_missing"),
+    ),
 ];
 
 fn per_s(point: &LoadPointDoc, kind: &str) -> Option<f64> {

@@ -17,6 +17,10 @@ const COST_MIN: f64 = 10.0;
 /// Least time of a flush in milliseconds, and how many times that of the write before it.
 const FLUSH_MS_MIN: f64 = 5.0;
 const FLUSH_TO_WRITE_MIN: f64 = 4.0;
+/// How much longer in milliseconds a lookup of a missing name must take in the folder of the URL
+/// than in an empty one, and how many times as long, without the round trip.
+const LOOKUP_MS_MORE_MIN: f64 = 1.0;
+const LOOKUP_TO_EMPTY_MIN: f64 = 3.0;
 /// Waits of a resolver that gets no answer: multiples of this, and how far beyond them.
 const RESOLVER_S: f64 = 5.0;
 const RESOLVER_S_BEYOND: f64 = 0.6;
@@ -39,6 +43,7 @@ pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupFinding> {
         link_full(measured),
         latency_bound(measured),
         slow_flush(measured),
+        missing_names(measured),
         cost(
             measured,
             CheckupStep::ReadEncrypted,
@@ -163,6 +168,27 @@ fn slow_flush(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
             ms(write)
         );
         finding("slow_flush", (flush, "ms"), text)
+    })
+}
+
+fn missing_names(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
+    let lookup = |step| mean(measured, (step, 1), |of| median_ms(of, "lookup_missing"));
+    let (empty, here) = (
+        lookup(CheckupStep::MissingNames)?,
+        lookup(CheckupStep::MissingNamesBeside)?,
+    );
+    let trip = round_trip_ms(measured).unwrap_or(0.0);
+    let grows =
+        here - empty >= LOOKUP_MS_MORE_MIN && here - trip >= (empty - trip) * LOOKUP_TO_EMPTY_MIN;
+    grows.then(|| {
+        let text = format!(
+            "Lookups of missing names grow with the folder: one takes {} here, and {} in an empty \
+             folder. The server compares the name with each one that is there, to ignore case. \
+             Next: fewer files in a folder, or a share that heeds case.",
+            ms(here),
+            ms(empty)
+        );
+        finding("missing_names", (here, "ms"), text)
     })
 }
 

@@ -38,6 +38,10 @@ pub enum CheckupStep {
     Listings,
     /// Writes of 4 KiB, each with a flush.
     Flush,
+    /// Lookups of names that do not exist, in an empty folder.
+    MissingNames,
+    /// The same, in the folder of the URL.
+    MissingNamesBeside,
 }
 
 /// A step that was carried out, or the reason why it was not.

@@ -20,7 +20,7 @@ const TRANSFERS: [(&str, &str, &str); 6] = [
 ];
 
 /// Rows of two other cells each: label and name.
-const OTHERS: [[(&str, &str); 2]; 5] = [
+const OTHERS: [[(&str, &str); 2]; 6] = [
     [("TCP connect", "connect"), ("log-on", "log_on")],
     [
         ("round trip (ECHO)", "echo"),
@@ -34,6 +34,10 @@ const OTHERS: [[(&str, &str); 2]; 5] = [
     [
         ("1 MiB read, signed", "sequential_read_signed"),
         ("1 MiB read, encrypted", "sequential_read_encrypted"),
+    ],
+    [
+        ("missing name", "missing_name"),
+        ("in this folder", "missing_name_in_folder"),
     ],
 ];
 

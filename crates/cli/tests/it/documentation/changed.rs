@@ -36,7 +36,7 @@ const VALUES: [(&str, &str); 16] = [
 const WINDOW: &str = "150ms";
 const RAMP: &str = "20ms";
 /// Options that commands have in addition, unless they have others of that name.
-const ADDITIONS: [(&str, &[(&str, &str)]); 8] = [
+const ADDITIONS: [(&str, &[(&str, &str)]); 9] = [
     (
         "run",
         &[
@@ -64,6 +64,7 @@ const ADDITIONS: [(&str, &[(&str, &str)]); 8] = [
             ("--calibration", "off"),
         ],
     ),
+    ("checkup", &[("-d", WINDOW)]),
     ("gate", &[("--passes", "3")]),
     ("suite adapter", &[("-p", "transmit-4KiB")]),
 ];

@@ -52,7 +52,14 @@ impl GroupState<MixEncoder> {
         let place = self.places.get_mut(call.slot as usize);
         let (name, create) = match call.operation.kind {
             OpKind::ListOpen => (folder.directory(number), StepCreate::Directory),
-            OpKind::LookupMissing => (folder.missing(client, number), StepCreate::Lookup),
+            OpKind::LookupMissing => {
+                let action = self.encoder.mix.action(&call.operation);
+                let missing = match action {
+                    Action::LookupMissing { beside: true } => folder.missing_beside(client, number),
+                    _ => folder.missing(client, number),
+                };
+                (missing, StepCreate::Lookup)
+            }
             OpKind::CopyInCreate => (folder.copy(client, number), StepCreate::New),
             OpKind::CopyOutOpen => (folder.file(client, number), StepCreate::Whole),
             _ => match &place {

@@ -177,7 +177,7 @@ fn not_called(action: &Action) -> Option<String> {
         | Action::CreateQueryClose { .. }
         | Action::CreateSetClose { .. }
         | Action::Stat { .. }
-        | Action::LookupMissing
+        | Action::LookupMissing { .. }
         | Action::List { .. }
         | Action::CopyIn
         | Action::CopyOut
