@@ -48,7 +48,10 @@ pub use event::EventDoc;
 pub use file::{LoadError, SaveError};
 pub(crate) use file::{parse, read, save, to_json};
 pub use fileio::FileioDoc;
-pub use find::{ContradictionDoc, FindDoc, FindEnd, FindKind, FindPassDoc, ProbeDoc, ProbeOutcome};
+pub use find::{
+    ContradictionDoc, FindDoc, FindEnd, FindKind, FindPassDoc, LoadCurveDoc, LoadCurvePointDoc,
+    ProbeDoc, ProbeOutcome,
+};
 pub(crate) use generator::share_of_time;
 pub use generator::{GeneratorDoc, LatenessDoc, WorkerDoc};
 pub use host::{HostClockDoc, HostDoc, HostPointDoc};

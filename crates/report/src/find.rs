@@ -8,6 +8,7 @@
 mod answer;
 mod busy_machine;
 mod contradiction;
+mod curve;
 mod judge;
 mod passes;
 mod sessions;
@@ -17,6 +18,7 @@ use smbench_model::search::{
     ProbeVerdict, SearchBounds, SearchEnd, SearchProbe, SearchSpec, SearchStep,
 };
 
+use self::curve::LoadCurve;
 use self::judge::{ProbeJudgement, achieved};
 use crate::doc::{ContradictionDoc, FindDoc, FindEnd, FindKind, ProbeDoc, ProbeOutcome, RunDoc};
 use crate::threshold::Threshold;
@@ -24,6 +26,7 @@ use crate::units::{counted, rate};
 
 pub(crate) use answer::contradiction;
 pub use answer::{answer, answer_in_brief, probe_outcome, probes};
+pub use curve::curve;
 pub use sessions::{HeldLimit, HeldLimitError, HeldMost, sessions};
 
 /// A search, and its probes so far.
@@ -37,6 +40,7 @@ pub struct Find {
     doubts: Vec<Option<String>>,
     /// What may help if the machine of the last probe was the limit.
     remedy: String,
+    curve: Option<LoadCurve>,
 }
 
 impl Find {
@@ -50,7 +54,21 @@ impl Find {
             probes: Vec::new(),
             doubts: Vec::new(),
             remedy: String::new(),
+            curve: None,
         }
+    }
+
+    /// Measures a curve of so many even points after a search for a rate.
+    #[must_use]
+    pub fn with_curve(mut self, points: Option<u32>) -> Self {
+        self.curve = points.map(LoadCurve::new);
+        self
+    }
+
+    /// Returns the number of points of the curve after the search.
+    #[must_use]
+    pub fn curve_points(&self) -> Option<u32> {
+        self.curve.as_ref().map(|curve| curve.asked)
     }
 
     /// Returns what is searched for.
@@ -77,20 +95,31 @@ impl Find {
         &self.probes
     }
 
-    /// Returns the next load; `None` at the end of the search.
+    /// Returns the next load; `None` at the end of the search and of its curve.
     #[must_use]
     pub fn next_load(&self) -> Option<f64> {
-        match self.spec.step(&self.steps()) {
+        let steps = self.steps();
+        match self.spec.step(&steps) {
             SearchStep::Probe(load) => Some(load),
+            SearchStep::End(SearchEnd::Found | SearchEnd::NeverBroke) => {
+                let answer = self.spec.bounds(&steps).held?;
+                self.curve.as_ref()?.next_load(answer)
+            }
             SearchStep::End(_) => None,
         }
     }
 
-    /// Adds the last load point of `doc` as the probe of `load`.
+    /// Adds the last load point of `doc` as the probe of `load`, or as a point of the curve.
     pub fn judge(&mut self, load: f64, doc: &RunDoc) {
         let Some(point) = doc.load_points.last() else {
             return;
         };
+        if matches!(self.spec.step(&self.steps()), SearchStep::End(_)) {
+            if let Some(curve) = &mut self.curve {
+                curve.add(load, point);
+            }
+            return;
+        }
         let ProbeJudgement {
             outcome,
             reason,
@@ -153,6 +182,7 @@ impl Find {
             probes: self.probes.clone(),
             passes: Vec::new(),
             estimate: None,
+            curve: self.curve.as_ref().map(LoadCurve::to_doc),
         }
     }
 

@@ -43,7 +43,7 @@ pub use wrap::{wrapped, wrapped_to};
 
 use crate::curve::Curve;
 use crate::doc::{LoadPointDoc, RunDoc};
-use crate::find::{answer, probes};
+use crate::find::{answer, curve as curve_of_search, probes};
 use crate::metric::Metric;
 use crate::units::{self, labelled};
 
@@ -55,6 +55,7 @@ pub fn render(doc: &RunDoc) -> String {
     let mut sections = vec![wrapped_lines(&labelled(facts(doc)), 9)];
     if let Some(find) = &doc.find {
         sections.push(probes(find).to_text());
+        sections.extend(curve_of_search(find).map(|curve| curve.to_text()));
         sections.extend(scatter::scatter(doc, find));
         sections.push(wrapped(&format!("found: {}", answer(find).1)));
     }

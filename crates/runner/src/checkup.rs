@@ -39,7 +39,7 @@ const WINDOW_LONG: Duration = Duration::from_secs(20);
 const RAMP_UP_LONG: Duration = Duration::from_secs(1);
 /// The load after a load point.
 const RAMP_DOWN: Duration = Duration::from_millis(100);
-/// Time that making the file should take.
+/// Time that making the file should take, at most the measured time of a load point.
 const MAKING: Duration = Duration::from_secs(1);
 
 /// The steps in their order. Runs that are compared with each other alternate.
@@ -149,7 +149,8 @@ impl Checkup<'_> {
         } else {
             MOST_BYTES
         };
-        let bytes = mbps * 1e6 / 8.0 * MAKING.as_secs_f64();
+        let making = self.window.map_or(MAKING, |window| window.min(MAKING));
+        let bytes = mbps * 1e6 / 8.0 * making.as_secs_f64();
         // Whole requests of 1 MiB.
         (bytes as u64).clamp(LEAST_BYTES, most) >> 20 << 20
     }

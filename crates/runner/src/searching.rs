@@ -42,9 +42,9 @@ pub enum Search {
 
 impl Search {
     /// Returns the largest number of load points.
-    pub const fn probes_max(&self) -> u32 {
+    pub fn probes_max(&self) -> u32 {
         match self {
-            Self::Load(find) => find.spec().probes_max,
+            Self::Load(find) => find.spec().probes_max + find.curve_points().unwrap_or(0),
             Self::Sessions(..) => 1,
         }
     }

@@ -34,7 +34,7 @@ pub(crate) enum FindCommand {
     /// Find the largest number of clients at which conditions hold
     #[command(after_help = super::examples::FIND_CLIENTS,
         mut_arg("clients", |arg| arg.hide(true)), mut_arg("repeat", |arg| arg.hide(true)),
-        mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
+        mut_arg("curve", |arg| arg.hide(true)), mut_arg("profiles", |arg| arg.help(PROFILE)), mut_arg("long", |arg| arg.help(LONG)),
         mut_arg("rate", |arg| arg.help(RATE).value_name("RATE")))]
     Clients(Box<FindArgs>),
     /// Find the highest rate of complete log-ons
@@ -142,6 +142,10 @@ pub(crate) struct FindArgs {
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    /// After a search for a rate, measure so many even rates up to it, and the overall response
+    /// time
+    #[arg(long, value_name = "POINTS", help_heading = "Search", value_parser = whole::<u32>())]
+    pub(crate) curve: Option<u32>,
 }
 
 /// Options that only a search has.

@@ -5,7 +5,6 @@ mod logons;
 mod sessions;
 
 use smbench_model::spec::WorkSpec;
-use smbench_report::Find;
 use smbench_report::doc::FindKind;
 
 use super::run::{self, Detail, Presentation, remedy};
@@ -32,8 +31,13 @@ pub(super) fn find(command: FindCommand, hosts: &Hosts) -> Result<Exit, Failure>
     load.clients = work.clients;
     load.rate = work.rate.or(load.rate.take());
     load.repeat = work.repeat;
-    let FindArgs { run: args, search } = *args;
-    run::search(&args, Find::new(kind, spec, search.slo), hosts)
+    let FindArgs {
+        run: args,
+        search,
+        curve,
+    } = *args;
+    let find = loads::find(kind, spec, search.slo, curve, OptionNames::Settings)?;
+    run::search(&args, find, hosts)
 }
 
 /// Carries out a search that has options of its own.

@@ -8,6 +8,7 @@ mod bad_input;
 mod builders;
 mod calibrate;
 mod captures;
+mod checkup;
 mod commands;
 mod compare;
 mod connections;

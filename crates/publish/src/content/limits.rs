@@ -2,7 +2,7 @@
 
 use itertools::Itertools as _;
 use smbench_report::doc::{FindDoc, FindKind, ProbeDoc, ProbeOutcome};
-use smbench_report::find::{answer, probe_outcome, probes};
+use smbench_report::find::{answer, curve, probe_outcome, probes};
 use smbench_report::metric::Metric;
 use smbench_report::units;
 use smbench_report::{Threshold, TimeLimit};
@@ -28,6 +28,10 @@ pub(super) fn section(profile: &ProfileContent<'_>) -> Section {
         table.title = format!("{}: probes", server.name);
         table.notes.push(format!("found: {}", answer(find).1));
         section.table(table);
+        if let Some(mut table) = curve(find) {
+            table.title = format!("{}: load curve", server.name);
+            section.table(table);
+        }
     }
     section
 }

@@ -53,6 +53,41 @@ pub struct FindDoc {
     /// Mean of the answers of all passes that have one. Absent for a single search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// The load curve that was measured after the search. Absent unless it was asked for, and of
+    /// several passes: each has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<LoadCurveDoc>,
+}
+
+/// Even rates up to the answer of a search, and two figures for all of them. Its load points come
+/// after the probes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadCurveDoc {
+    /// How many points were asked for.
+    pub asked: u32,
+    /// The points in their order.
+    pub points: Vec<LoadCurvePointDoc>,
+    /// Achieved operations per second at the last point; `null` unless all points count.
+    pub ops_per_s: Option<f64>,
+    /// Overall response time in nanoseconds: the area below the mean response times, divided by
+    /// the range of achieved rates; `null` unless all points count.
+    pub ort_ns: Option<f64>,
+    /// The same area, divided by the highest achieved rate.
+    pub ort_by_peak_ns: Option<f64>,
+}
+
+/// A point of a load curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadCurvePointDoc {
+    /// The rate that was asked for, in operations per second.
+    pub rate: f64,
+    /// The rate that was achieved.
+    pub ops_per_s: f64,
+    /// Mean response time in nanoseconds; `null` if no operation completed.
+    pub latency_mean_ns: Option<f64>,
+    /// Why the point does not count. Absent if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_reason: Option<String>,
 }
 
 /// Probes of which one held at a load at which, or below which, another one broke. So the

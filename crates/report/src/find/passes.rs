@@ -127,6 +127,7 @@ impl FindDoc {
         };
         let held = passes.iter().filter_map(|pass| pass.held_at);
         all.held_at = held.max_by(f64::total_cmp);
+        all.curve = None;
         all.passes = passes;
         Some(all)
     }
@@ -224,6 +225,7 @@ mod tests {
             }],
             passes: Vec::new(),
             estimate: None,
+            curve: None,
         }
     }
 

@@ -158,6 +158,7 @@ pub fn sessions(doc: &RunDoc, limit: &HeldLimit, most: &HeldMost) -> FindDoc {
         probes: Vec::new(),
         passes: Vec::new(),
         estimate: None,
+        curve: None,
     };
     let Some(point) = doc.load_points.last() else {
         return found;

@@ -115,6 +115,9 @@ pub struct StudySearchDoc {
     /// Highest number of probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<u32>,
+    /// Points of the load curve after the search. Absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curve: Option<u32>,
 }
 
 /// Direction of data, seen from the server's network adapter.

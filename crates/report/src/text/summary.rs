@@ -21,7 +21,7 @@ use crate::doc::{
     ConditionOutcome, FindDoc, FindKind, LoadPointDoc, LoopDoc, OutcomeDoc, PlanDoc, RunDoc,
     ServerLocation,
 };
-use crate::find::{answer, probes};
+use crate::find::{answer, curve as curve_of_search, probes};
 use crate::plan;
 use crate::published::Efficiency;
 use crate::replayed::Replayed;
@@ -87,8 +87,10 @@ pub fn summary(doc: &RunDoc) -> Vec<Passage> {
         all.push(Passage::new(Tone::Problem, "no load point was measured\n"));
     } else if let Some(find) = &doc.find {
         if find.kind != FindKind::Sessions && !find.probes.is_empty() {
-            all.push(Passage::new(Tone::Plain, probes(find).to_text()));
-            all.push(Passage::blank());
+            for table in [probes(find)].into_iter().chain(curve_of_search(find)) {
+                all.push(Passage::new(Tone::Plain, table.to_text()));
+                all.push(Passage::blank());
+            }
         }
     } else {
         all.extend(table(doc, &curve));
@@ -115,6 +117,7 @@ pub fn to_markdown(doc: &RunDoc, invalid: Option<&str>) -> String {
         blocks.push(Block::Text("no load point was measured".to_owned()));
     } else if let Some(find) = &doc.find {
         blocks.push(Block::Table(probes(find)));
+        blocks.extend(curve_of_search(find).map(Block::Table));
     } else {
         blocks.push(Block::Table(load_points_in_brief(&curve)));
         blocks.extend(jobs(doc).map(Block::Table));

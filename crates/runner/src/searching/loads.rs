@@ -1,13 +1,15 @@
 //! Searches for a rate or for clients: their range, and the work of their probes.
 
+use std::ops::RangeInclusive;
+
 use smbench_model::lists::clients::{CLIENTS_MAX, ClientList};
 use smbench_model::load::{RATE_MAX, RATE_MIN};
 use smbench_model::plan::Plan;
 use smbench_model::search::{Grain, SearchSpec};
 use smbench_model::setting;
 use smbench_model::spec::WorkSpec;
-use smbench_report::Threshold;
 use smbench_report::doc::FindKind;
+use smbench_report::{Find, Threshold};
 
 use super::defaults::SearchRange;
 use super::total;
@@ -84,6 +86,31 @@ pub fn spec(kind: FindKind, args: &SearchRange, names: OptionNames) -> Result<Se
         confirmations: args.confirm,
         probes_max: args.probes,
     })
+}
+
+/// Fewest and most points of a load curve.
+const CURVE_POINTS: RangeInclusive<u32> = 2..=100;
+
+/// Begins a search, with a load curve of so many points after it.
+pub fn find(
+    kind: FindKind,
+    spec: SearchSpec,
+    slo: Vec<Threshold>,
+    curve: Option<u32>,
+    names: OptionNames,
+) -> Result<Find, Failure> {
+    let name = names.of("curve");
+    match curve {
+        Some(_) if kind != FindKind::Rate => Err(Failure::Usage(format!(
+            "{name}: the points of a load curve are rates, so the search must be for a rate"
+        ))),
+        Some(points) if !CURVE_POINTS.contains(&points) => Err(Failure::Usage(format!(
+            "{name} {points}: give {} to {} points",
+            CURVE_POINTS.start(),
+            CURVE_POINTS.end()
+        ))),
+        points => Ok(Find::new(kind, spec, slo).with_curve(points)),
+    }
 }
 
 /// Refuses options that contradict a search for a rate or for clients.

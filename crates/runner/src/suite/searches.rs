@@ -131,7 +131,7 @@ impl SearchJob {
 /// Fails if the search has keys that belong to another kind.
 fn check_keys(entry: &FindEntry) -> Result<(), Failure> {
     use FindKind::{Clients, Logons, Rate, Sessions};
-    let keys: [(&str, bool, &[FindKind]); 9] = [
+    let keys: [(&str, bool, &[FindKind]); 10] = [
         ("until", entry.until.is_some(), &[Sessions, Logons]),
         ("hold", entry.hold.is_some(), &[Sessions, Logons]),
         ("keep_alive", entry.keep_alive.is_some(), &[Sessions]),
@@ -145,6 +145,7 @@ fn check_keys(entry: &FindEntry) -> Result<(), Failure> {
         ),
         ("confirm", entry.confirm.is_some(), &[Rate, Clients, Logons]),
         ("probes", entry.probes.is_some(), &[Rate, Clients, Logons]),
+        ("curve", entry.curve.is_some(), &[Rate]),
     ];
     let kind = entry.kind.key();
     let mut stray = keys.into_iter();
@@ -220,6 +221,7 @@ fn of_sessions(entry: &FindEntry, times: SearchTimes) -> Result<SearchJob, Failu
             confirmations: None,
             confirmations_of: None,
             probes: None,
+            curve: None,
         },
         search: Search::Sessions(until, HeldMost::Asked),
         profile: HeldSearch::profile(),
@@ -260,7 +262,8 @@ fn of_load(source: &Source, entry: &FindEntry) -> Result<SearchJob, Failure> {
     let name = entry.profile.as_deref().unwrap_or(profile::DEFAULT);
     let profile = source.profile(name, Unknown::Refuse)?;
     let fixed = loads::work(entry.kind, &spec, entry.run.work.clients.clone());
-    let find = Find::new(entry.kind, spec, entry.slo.clone());
+    let (slo, names) = (entry.slo.clone(), OptionNames::Keys);
+    let find = loads::find(entry.kind, spec, slo, entry.curve, names)?;
     Ok(of_find(entry, find, profile, fixed))
 }
 
@@ -296,6 +299,7 @@ fn of_find(entry: &FindEntry, find: Find, profile: Profile, fixed: WorkSpec) -> 
             confirmations: Some(spec.confirmations.held),
             confirmations_of: Some(spec.confirmations.of),
             probes: Some(spec.probes_max),
+            curve: find.curve_points(),
         },
         search: Search::Load(find),
         profile,

@@ -17,8 +17,9 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 5] = [
+pub const BUILTIN: [(&str, &str); 6] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
+    ("curve", include_str!("../../suites/curve.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     (
         "signing-cost",
@@ -217,7 +218,7 @@ mod tests {
             for profile in &source.spec.profiles {
                 source.profile(&profile.profile, Unknown::Refuse).unwrap();
             }
-            if ["adapter", "limits-2005", "signing-cost"].contains(&name) {
+            if ["adapter", "curve", "limits-2005", "signing-cost"].contains(&name) {
                 continue;
             }
             let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();

@@ -60,6 +60,8 @@ pub(in crate::suite) struct FindEntry {
     pub(in crate::suite) confirm: Option<Confirmations>,
     /// Highest number of probes, 1 to 1000, except of sessions; 40 when absent.
     pub(in crate::suite) probes: Option<u32>,
+    /// Of a rate: points of the load curve after the search, 2 to 100; no curve when absent.
+    pub(in crate::suite) curve: Option<u32>,
     /// Options of this search.
     #[serde(default)]
     pub(in crate::suite) run: RunOptions,

@@ -1,0 +1,185 @@
+//! Check-ups: each experiment gives a server one fault, which the check-up must find with its
+//! figure. A healthy server has no finding.
+//!
+//! On a busy machine, smbench may truly be the limit of a load point. So a check-up may say that
+//! beside what is expected.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use smbench_lab::{EmbeddedServer, SambaOptions, ScratchSamba, Tool, require};
+
+use crate::support::{Place, embedded, json};
+
+/// Entries of a large folder.
+const ENTRIES: u32 = 20_000;
+
+/// Returns the document of a check-up with short load points.
+#[track_caller]
+fn checkup(url: &str, password: &str, window: &str) -> Value {
+    let place = Place::new();
+    let said = place.smbench_as(password, &["checkup", url, "-qd", window, "--json=-"]);
+    assert_eq!(said.code(), Some(0), "{said:?}");
+    json(&said.stdout)
+}
+
+/// Returns the findings about the server: names and figures.
+fn found(doc: &Value) -> Vec<(String, f64)> {
+    let findings = doc["checkup"]["findings"].as_array().unwrap().iter();
+    let findings = findings.map(|of| {
+        let name = of["name"].as_str().unwrap().to_owned();
+        (name, of["value"].as_f64().unwrap())
+    });
+    findings
+        .filter(|(name, _)| name != "client_limited")
+        .collect()
+}
+
+fn cell(doc: &Value, name: &str) -> f64 {
+    let mut cells = doc["checkup"]["cells"].as_array().unwrap().iter();
+    let cell = cells.find(|cell| cell["name"] == name).unwrap();
+    cell["value"].as_f64().unwrap_or_else(|| panic!("{cell}"))
+}
+
+/// Makes the files of a large folder below a share of the server.
+fn fill(samba: &ScratchSamba, folder: &str) -> String {
+    let path = samba.data_dir().join(folder);
+    fs::create_dir(&path).unwrap();
+    for number in 0..ENTRIES {
+        File::create(path.join(format!("holiday picture {number}.jpeg"))).unwrap();
+    }
+    format!("{}/{folder}", samba.url())
+}
+
+#[test]
+fn lookups_grow_with_a_folder_unless_the_share_heeds_case() {
+    for (line, grows) in [
+        ("case sensitive = no", true),
+        ("case sensitive = yes", false),
+    ] {
+        let samba = ScratchSamba::or_skip(SambaOptions {
+            extra_share: vec![line.to_owned()],
+            ..SambaOptions::default()
+        });
+        let Some(samba) = samba else { return };
+        let url = fill(&samba, "pictures");
+        let doc = checkup(&url, samba.password(), "100ms");
+        let is_found = found(&doc).iter().any(|(name, _)| name == "missing_names");
+        assert_eq!(is_found, grows, "{line}: {doc:#}");
+    }
+}
+
+/// strace delays the system call, as a slow disk does.
+#[test]
+fn slow_flushes_and_a_log_on_that_waits_are_found() {
+    if let Err(skip) = require(&[Tool::SMBD, Tool::new("strace", "strace")]) {
+        return eprintln!("{skip}");
+    }
+    let place = Place::new();
+    let script = format!(
+        "#!/bin/sh\nexec strace -fqq --seccomp-bpf -e trace=fsync,fdatasync \
+         -e inject=fsync,fdatasync:delay_exit=100000 -o /dev/null {} \"$@\"\n",
+        Tool::SMBD.find().unwrap().display()
+    );
+    let smbd = place.write("slow-smbd", &script);
+    fs::set_permissions(&smbd, fs::Permissions::from_mode(0o755)).unwrap();
+    let once = place.path("once");
+    let samba = ScratchSamba::start(SambaOptions {
+        smbd: Some(smbd),
+        extra_share: vec![
+            "strict sync = yes".to_owned(),
+            // The first session waits, and no other.
+            format!("root preexec = mkdir {} && sleep 5", once.display()),
+        ],
+        ..SambaOptions::default()
+    })
+    .unwrap();
+    let doc = checkup(&samba.url(), samba.password(), "400ms");
+    let findings = found(&doc);
+    let value = |name: &str| {
+        let finding = findings.iter().find(|(of, _)| of == name);
+        finding.unwrap_or_else(|| panic!("{name}: {doc:#}")).1
+    };
+    // The disk's time, and a little of the server and of the network.
+    let flush_ms = value("slow_flush");
+    assert!((100.0..120.0).contains(&flush_ms), "{flush_ms} ms");
+    let longest_ms = value("log_on_waits");
+    assert!((5000.0..5600.0).contains(&longest_ms), "{longest_ms} ms");
+    assert_eq!(findings.len(), 2, "{findings:?}");
+}
+
+/// Forwards connections to a server, each direction with a delay.
+fn far(server: SocketAddr, delay: Duration) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let (client, server) = (client.unwrap(), TcpStream::connect(server).unwrap());
+            for stream in [&client, &server] {
+                stream.set_nodelay(true).unwrap();
+            }
+            let (one, other) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            carry(one, server, delay);
+            carry(other, client, delay);
+        }
+    });
+    port
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let (send, receive) = mpsc::channel::<(Instant, Vec<u8>)>();
+    thread::spawn(move || {
+        let mut chunk = vec![0; 256 << 10];
+        while let Ok(len @ 1..) = from.read(&mut chunk) {
+            let due = Instant::now() + delay;
+            if send.send((due, chunk[..len].to_vec())).is_err() {
+                break;
+            }
+        }
+    });
+    thread::spawn(move || {
+        for (due, bytes) in receive {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            if to.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(std::net::Shutdown::Both);
+    });
+}
+
+fn far_url(server: &EmbeddedServer, port: u16) -> String {
+    let near = format!(":{}/", server.address().port());
+    let url = server.url().replace(&near, &format!(":{port}/"));
+    assert!(url.contains(&format!(":{port}/")), "{url}");
+    url
+}
+
+#[test]
+fn a_delay_of_the_network_is_found_with_its_length() {
+    let server = embedded();
+    let port = far(server.address(), Duration::from_millis(10));
+    let doc = checkup(&far_url(&server, port), server.password(), "150ms");
+    let findings = found(&doc);
+    let trip = findings.iter().find(|(name, _)| name == "latency_bound");
+    let trip_ms = trip.unwrap_or_else(|| panic!("{doc:#}")).1;
+    assert!((20.0..22.0).contains(&trip_ms), "{trip_ms} ms");
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let ahead = cell(&doc, "sequential_read_8_in_flight");
+    assert!(ahead > cell(&doc, "sequential_read_1_in_flight") * 1.5);
+}
+
+#[test]
+fn a_healthy_server_has_no_finding() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let doc = checkup(&samba.url(), samba.password(), "300ms");
+    assert_eq!(found(&doc), [], "{doc:#}");
+}
