@@ -50,7 +50,7 @@ pub(crate) use import::{ImportArgs, ImportCommand, PcapArgs};
 pub(crate) use lab::{EmbeddedArgs, LabCommand, SambaArgs};
 pub(crate) use merge::MergeArgs;
 pub(crate) use run::{OutputArgs, RunArgs};
-pub(crate) use server::{Auth, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
+pub(crate) use server::{Auth, CounterArgs, LoginArgs, ProbeArgs, SecretArgs, ServerArgs, UrlArgs};
 pub(crate) use smbench_runner::calibration::CalibrationSource;
 pub(crate) use smbench_runner::command_line::without_urls;
 pub(crate) use suite::{SuiteArgs, SuitesCommand};

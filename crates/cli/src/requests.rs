@@ -14,7 +14,9 @@ use smbench_runner::account::{Accounts, GivenServer, SuiteCredentials};
 use smbench_runner::mounts::parse_target;
 use smbench_runner::request::{RunRequest, RunServer, cpu_source, unknown};
 
-use crate::args::{Auth, LoginArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs};
+use crate::args::{
+    Auth, CounterArgs, LoginArgs, OutputArgs, RunArgs, SecretArgs, ServerArgs, UrlArgs,
+};
 use crate::calibration;
 use crate::failure::Failure;
 use crate::lab_facts::Durability;
@@ -57,9 +59,7 @@ pub(crate) fn of(
     let options = RunOptions {
         generator: GeneratorSpec {
             server_cpu: server_cpu(args.server_metrics.as_deref())?,
-            tcp: args.tcp.then_some(TcpCounters::Read),
-            server_counters: server_counters(args)?,
-            ..options.generator
+            ..counters(&args.counters)?.or(options.generator)
         },
         sessions: args.session.options().or(options.sessions),
         ..options
@@ -128,14 +128,31 @@ impl ServerAccess {
     }
 }
 
-/// Returns the source of the server's counters from the command line.
-fn server_counters(args: &ServerArgs) -> Result<Option<CounterSource>, Failure> {
+/// Returns what is counted beside the operations.
+pub(crate) fn counters(args: &CounterArgs) -> Result<GeneratorSpec, Failure> {
     let source = args.server_counters.as_deref().map(str::parse);
-    source.transpose().map_err(|error: MetricsUrlError| {
+    let source = source.transpose().map_err(|error: MetricsUrlError| {
         Failure::Usage(format!(
             "--server-counters: give auto, smbd, smbstatus, off or a URL; {error}"
         ))
+    })?;
+    Ok(GeneratorSpec {
+        tcp: args.tcp.then_some(TcpCounters::Read),
+        server_counters: source,
+        ..GeneratorSpec::default()
     })
+}
+
+/// Returns the same for all servers of a suite.
+pub(crate) fn counters_of_all(args: &CounterArgs) -> Result<GeneratorSpec, Failure> {
+    let counters = counters(args)?;
+    match &counters.server_counters {
+        Some(CounterSource::Exporter(_)) => Err(Failure::Usage(
+            "--server-counters: a URL has the counters of one server: give auto, smbd or smbstatus"
+                .to_owned(),
+        )),
+        _ => Ok(counters),
+    }
 }
 
 /// Returns the source of the server's CPU time from the command line.

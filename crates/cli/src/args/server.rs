@@ -32,14 +32,8 @@ pub(crate) struct ServerArgs {
     /// http://SERVER:9100/metrics; or off [default: its processes, if it runs on this machine]
     #[arg(long, value_name = "URL|off", hide_short_help = true)]
     pub(crate) server_metrics: Option<String>,
-    /// Read TCP's counters of the connections when a window opens and closes: round-trip times,
-    /// retransmitted segments, what limited the sender
-    #[arg(long, hide_short_help = true)]
-    pub(crate) tcp: bool,
-    /// The server's own counters of its requests: auto, smbd (its profile), smbstatus, or the URL
-    /// of the metrics of smbd or windows_exporter [default: off]
-    #[arg(long, value_name = "SOURCE|URL", hide_short_help = true)]
-    pub(crate) server_counters: Option<String>,
+    #[command(flatten)]
+    pub(crate) counters: CounterArgs,
     /// Whether the server writes to stable storage on FLUSH; recorded in the result [default:
     /// unknown]
     #[arg(long, value_name = "POLICY", requires = SERVER, value_parser = flush_policies(),
@@ -53,6 +47,19 @@ pub(crate) struct ServerArgs {
     /// Timeout for an operation; a client that exceeds it is dropped [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_timeout, hide_short_help = true)]
     pub(crate) operation_timeout: Option<Duration>,
+}
+
+/// What is counted beside the operations: of runs and of suites.
+#[derive(Debug, Args)]
+pub(crate) struct CounterArgs {
+    /// Read TCP's counters of the connections when a window opens and closes: round-trip times,
+    /// retransmitted segments, what limited the sender
+    #[arg(long, hide_short_help = true)]
+    pub(crate) tcp: bool,
+    /// The server's own counters of its requests: auto, smbd (its profile), smbstatus, or the URL
+    /// of the metrics of smbd or windows_exporter [default: off]
+    #[arg(long, value_name = "SOURCE|URL", hide_short_help = true)]
+    pub(crate) server_counters: Option<String>,
 }
 
 impl ServerArgs {

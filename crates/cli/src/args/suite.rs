@@ -9,7 +9,7 @@ use smbench_runner::calibration::CalibrationSource;
 
 use super::load::WindowArgs;
 use super::run::HookArgs;
-use super::server::{ConnectArgs, SessionArgs};
+use super::server::{ConnectArgs, CounterArgs, SessionArgs};
 use super::value::{parse_profile, paths, whole};
 use crate::suite::options::{NamedPolicy, NamedServers, PointChoice, SuiteLoad, SuiteOptions};
 
@@ -52,6 +52,8 @@ pub(crate) struct SuiteArgs {
     pub(crate) load: SuiteLoadArgs,
     #[command(flatten)]
     pub(crate) hooks: HookArgs,
+    #[command(flatten, next_help_heading = "Servers")]
+    pub(crate) counters: CounterArgs,
     #[command(flatten, next_help_heading = "Sessions")]
     pub(crate) session: SessionArgs,
     #[command(flatten, next_help_heading = "Sessions")]

@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::hosts::Hosts;
 use crate::output::{MessageLines, complain, print};
 use crate::progress::{ProgressLine, Visibility};
-use crate::requests::SuiteAccounts;
+use crate::requests::{SuiteAccounts, counters_of_all};
 use crate::signals;
 use crate::study;
 use crate::suite::{self, Control, Folder, Runner, Source, Suite};
@@ -31,7 +31,9 @@ pub(crate) fn suite(args: &SuiteArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         Some(name) => Source::load(name)?,
         None => Source::of_servers(&args.servers.servers),
     };
-    let mut suite = Suite::resolve(&source, &args.options(), &SuiteAccounts)?;
+    let mut options = args.options();
+    options.run.generator = counters_of_all(&args.counters)?.or(options.run.generator);
+    let mut suite = Suite::resolve(&source, &options, &SuiteAccounts)?;
     if !matches!(hosts, Hosts::Alone) {
         suite.check_servers()?;
     }

@@ -1,6 +1,8 @@
 //! What is remarkable about a server. Each finding has the values that show it, and a bound
 //! that a healthy server does not reach.
 
+mod link;
+
 use super::CheckupFinding;
 use super::steps::{CheckupStep, MeasuredStep, mean, median_ms, megabytes, op, points};
 use crate::doc::LoadPointDoc;
@@ -24,14 +26,6 @@ const LOOKUP_TO_EMPTY_MIN: f64 = 3.0;
 /// Waits of a resolver that gets no answer: multiples of this, and how far beyond them.
 const RESOLVER_S: f64 = 5.0;
 const RESOLVER_S_BEYOND: f64 = 0.6;
-/// How close the rates of loads must be that one link limits.
-const SAME_RATE: f64 = 0.07;
-/// How many times the least round trip takes in a queue before a full link.
-const QUEUED_MIN: f64 = 3.0;
-/// Share of segments that a full link loses at least.
-const LOST_MIN: f64 = 0.001;
-/// Share of busy CPUs, from which a limit is no link.
-const BUSY_MAX: f64 = 0.8;
 /// CPU use of a server that has no more, in percent.
 const CPU_FULL: f64 = 92.0;
 
@@ -40,7 +34,7 @@ pub(super) fn all(measured: &[MeasuredStep]) -> Vec<CheckupFinding> {
     let findings = [
         client_limited(measured),
         log_on_waits(measured),
-        link_full(measured),
+        link::full(measured),
         latency_bound(measured),
         slow_flush(measured),
         missing_names(measured),
@@ -218,56 +212,6 @@ fn is_here(measured: &[MeasuredStep]) -> bool {
             .notes
             .iter()
             .any(|note| note.contains("share this machine"))
-    })
-}
-
-/// A link limits if several loads reach one rate, and segments are lost, or wait before it
-/// though CPUs are idle. A server on this machine has no link: with busy CPUs it loses segments
-/// too, and its round trips grow.
-fn link_full(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
-    if is_here(measured) {
-        return None;
-    }
-    let sides = [
-        (
-            "reads",
-            [(CheckupStep::ReadAhead, 1), (CheckupStep::Read, 4)],
-        ),
-        (
-            "writes",
-            [(CheckupStep::WriteBehind, 1), (CheckupStep::Write, 4)],
-        ),
-    ];
-    sides.into_iter().find_map(|(what, steps)| {
-        let [one, other] = steps.map(|at| mean(measured, at, |of| Some(megabytes(of))));
-        let (one, other) = (one?, other?);
-        if (one - other).abs() > one.max(other) * SAME_RATE {
-            return None;
-        }
-        let (step, clients) = steps[1];
-        let point = points(measured, step, clients).next()?;
-        let tcp = point.tcp.as_ref()?.counters?;
-        let rtt = tcp.rtt_ns?;
-        let segments = tcp.segments_sent.saturating_add(tcp.segments_received);
-        let lost = tcp.retransmitted.saturating_add(tcp.out_of_order);
-        let is_lossy = lost as f64 > segments as f64 * LOST_MIN;
-        let is_idle = point.generator.as_ref()?.machine_busy_share? < BUSY_MAX;
-        let is_queued = rtt.max as f64 >= rtt.least as f64 * QUEUED_MIN;
-        (is_lossy || (is_idle && is_queued)).then(|| {
-            let text = format!(
-                "The link is full: {what} get {} with 8 in flight and {} with 4 clients. Under \
-                 this load a round trip takes up to {}, and {} at least. Of {segments} segments, \
-                 {} were sent again and {} came out of order. Next: a faster link, or look for \
-                 a slow port or cable.",
-                rate(one),
-                rate(other),
-                units::latency(rtt.max as f64),
-                units::latency(rtt.least as f64),
-                tcp.retransmitted,
-                tcp.out_of_order
-            );
-            finding("link_full", (one.max(other), "MB/s"), text)
-        })
     })
 }
 

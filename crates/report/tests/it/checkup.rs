@@ -179,37 +179,45 @@ fn slow_flushes_and_log_ons_in_steps_are_found() {
     assert_eq!(waits(6500.0), []);
 }
 
+/// Returns the findings of a server behind a link of 11.8 MB/s; `change` is applied to what TCP
+/// counted.
+fn behind_a_link(change: impl Fn(&mut TcpUse)) -> Vec<(String, f64)> {
+    found(&server(|of, record| {
+        if !matches!(of, CheckupStep::Read | CheckupStep::ReadAhead) {
+            return;
+        }
+        let ms = if record.clients == 4 { 330.0 } else { 85.0 };
+        replaced(record, &[(OpKind::Read, 115, MIB, ms)]);
+        let mut tcp = TcpUse {
+            connections: record.clients,
+            segments_sent: 9000,
+            segments_received: 90_000,
+            bytes_received: 118_000_000,
+            rtt: Some(TcpRtt {
+                least: Duration::from_micros(200),
+                shortest: Duration::from_micros(220),
+                median: Duration::from_micros(230),
+                longest: Duration::from_micros(250),
+            }),
+            ..TcpUse::default()
+        };
+        change(&mut tcp);
+        record.tcp = Some(Ok(tcp));
+    }))
+}
+
 #[test]
 fn a_full_link_loses_segments_at_one_rate() {
-    let link = |retransmitted| {
-        found(&server(|of, record| {
-            if matches!(of, CheckupStep::Read | CheckupStep::ReadAhead) {
-                let (count, ms) = if record.clients == 4 {
-                    (118, 330.0)
-                } else {
-                    (115, 85.0)
-                };
-                replaced(record, &[(OpKind::Read, count, MIB, ms)]);
-            }
-            record.tcp = Some(Ok(TcpUse {
-                connections: record.clients,
-                segments_sent: 9000,
-                segments_received: 90_000,
-                out_of_order: retransmitted,
-                rtt: Some(TcpRtt {
-                    least: Duration::from_micros(200),
-                    shortest: Duration::from_micros(220),
-                    median: Duration::from_micros(230),
-                    longest: Duration::from_micros(250),
-                }),
-                ..TcpUse::default()
-            }));
-        }))
-    };
-    let findings = link(700);
+    let findings = behind_a_link(|tcp| tcp.out_of_order = 700);
     assert_eq!(findings[0].0, "link_full");
-    assert!((findings[0].1 - 12.37).abs() < 0.1, "{findings:?}");
-    assert!(link(0).iter().all(|(name, _)| name != "link_full"));
+    assert!((findings[0].1 - 11.8).abs() < 0.1, "{findings:?}");
+    let is_found = |findings: Vec<(String, f64)>| findings.iter().any(|of| of.0 == "link_full");
+    assert!(!is_found(behind_a_link(|_| {})));
+    let unequal = behind_a_link(|tcp| {
+        tcp.out_of_order = 700;
+        tcp.bytes_received += 20_000_000 * u64::from(tcp.connections);
+    });
+    assert!(!is_found(unequal));
 }
 
 #[test]
