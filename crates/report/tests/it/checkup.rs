@@ -221,6 +221,26 @@ fn a_full_link_loses_segments_at_one_rate() {
 }
 
 #[test]
+fn lookups_grow_with_a_folder_only_if_all_take_longer() {
+    let lookups = |here: &[Booked]| {
+        let mut all = server(|_, _| {});
+        let empty = [(OpKind::LookupMissing, 900, 0, 0.2)];
+        all.push(step(CheckupStep::MissingNames, vec![loaded(1, &empty)]));
+        all.push(step(CheckupStep::MissingNamesBeside, vec![loaded(1, here)]));
+        found(&all)
+    };
+    let findings = lookups(&[(OpKind::LookupMissing, 90, 0, 9.0)]);
+    assert_eq!(findings[0].0, "missing_names");
+    assert!((findings[0].1 - 9.0).abs() < 0.1, "{findings:?}");
+    // A busy machine delayed most of them.
+    let delayed = [
+        (OpKind::LookupMissing, 90, 0, 9.0),
+        (OpKind::LookupMissing, 20, 0, 0.3),
+    ];
+    assert_eq!(lookups(&delayed), []);
+}
+
+#[test]
 fn two_check_ups_are_compared_cell_by_cell() {
     let before = checkup(&server(|_, _| {}));
     let after = checkup(&server(|of, record| {
