@@ -75,10 +75,12 @@ fn objection(load: f64, point: &LoadPointDoc) -> Option<String> {
         return Some("no operation completed".to_owned());
     }
     let reached = achieved(point) / load;
-    if reached < REACHED_MIN {
+    let due = load * point.window_s;
+    // Two operations may be at the edges of the window.
+    if due * (1.0 - reached) > (due * (1.0 - REACHED_MIN)).max(2.0) {
         return Some(format!("{:.0} % of the rate was reached", reached * 100.0));
     }
-    let part = load * point.window_s / f64::from(point.clients.max(1));
+    let part = due / f64::from(point.clients.max(1));
     let fewest = point.fairness.as_ref()?.min as f64;
     // An operation may be at the edge of the window.
     (fewest + 1.0 < part * SLOWEST_MIN).then(|| {
