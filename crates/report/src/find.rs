@@ -58,7 +58,7 @@ impl Find {
         }
     }
 
-    /// Measures a curve of so many even points after a search for a rate.
+    /// Measures a load curve with this number of points after a search for a rate.
     #[must_use]
     pub fn with_curve(mut self, points: Option<u32>) -> Self {
         self.curve = points.map(LoadCurve::new);

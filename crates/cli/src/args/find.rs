@@ -142,8 +142,8 @@ pub(crate) struct FindArgs {
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// After a search for a rate, measure so many even rates up to it, and the overall response
-    /// time
+    /// After a search for a rate, measure this number of even rates up to it, and the overall
+    /// response time
     #[arg(long, value_name = "POINTS", help_heading = "Search", value_parser = whole::<u32>())]
     pub(crate) curve: Option<u32>,
 }

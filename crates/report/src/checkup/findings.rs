@@ -20,7 +20,7 @@ const COST_MIN: f64 = 10.0;
 const FLUSH_MS_MIN: f64 = 5.0;
 const FLUSH_TO_WRITE_MIN: f64 = 4.0;
 /// How much longer in milliseconds a lookup of a missing name must take in the folder of the URL
-/// than in an empty one, and how many times as long, without the round trip.
+/// than in an empty one. Also how many times as long, without the round trip.
 const LOOKUP_MS_MORE_MIN: f64 = 1.0;
 const LOOKUP_TO_EMPTY_MIN: f64 = 3.0;
 /// Waits of a resolver that gets no answer: multiples of this, and how far beyond them.

@@ -91,7 +91,7 @@ pub fn spec(kind: FindKind, args: &SearchRange, names: OptionNames) -> Result<Se
 /// Fewest and most points of a load curve.
 const CURVE_POINTS: RangeInclusive<u32> = 2..=100;
 
-/// Begins a search, with a load curve of so many points after it.
+/// Begins a search. `curve` is the number of points of the load curve after it.
 pub fn find(
     kind: FindKind,
     spec: SearchSpec,
