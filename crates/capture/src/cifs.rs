@@ -20,6 +20,7 @@ pub(crate) mod cifs_code {
     pub(crate) const WRITE_ANDX: u8 = 0x2f;
     pub(crate) const TRANSACTION2: u8 = 0x32;
     pub(crate) const TRANSACTION2_SECONDARY: u8 = 0x33;
+    pub(crate) const TREE_DISCONNECT: u8 = 0x71;
     pub(crate) const NEGOTIATE: u8 = 0x72;
     pub(crate) const SESSION_SETUP_ANDX: u8 = 0x73;
     pub(crate) const LOGOFF_ANDX: u8 = 0x74;

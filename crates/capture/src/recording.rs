@@ -5,6 +5,7 @@
 //! come out as recorded. What is not replayed is counted by its name.
 
 mod cifs_step;
+mod ends;
 mod fold;
 mod folder;
 mod order;
@@ -21,10 +22,11 @@ use smbench_model::kind::OpKind;
 use smbench_model::trace::{Awaited, RecordedTimes, Recording};
 use thiserror::Error;
 
+use ends::SessionEnds;
 use folder::Lines;
 use order::OrderFinder;
 use track::Track;
-use tree::{RecordedTree, TreeNode};
+use tree::{PIPES, RecordedTree, TreeNode};
 
 use crate::trace::TraceLine;
 
@@ -87,18 +89,22 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let lasts = Duration::from_nanos(lasts.max().unwrap_or(0));
     let mut sessions: BTreeMap<u32, Vec<TraceLine>> = BTreeMap::new();
     let mut strays: BTreeMap<String, u64> = BTreeMap::new();
+    let mut ends = SessionEnds::default();
     let mut in_order = lines;
     in_order.sort_unstable_by_key(|line| line.number);
     for line in in_order {
-        let is_pipe = line.path.and_then(|path| tree.share(path)) == Some(track::PIPES);
+        let is_pipe = line.path.is_some_and(|path| tree.is_pipe(path));
         match line.session {
             Some(_) if is_pipe => {
-                let what = format!("{} of {}", line.command, track::PIPES);
+                let what = format!("{} of {PIPES}", line.command);
                 *strays.entry(what).or_default() += 1;
             }
             Some(session) => {
-                tree.follow(&line);
-                sessions.entry(session).or_default().push(line);
+                let closed = ends.follow(session, &line, |path| tree.share(path));
+                for line in closed.into_iter().chain([line]) {
+                    tree.follow(&line);
+                    sessions.entry(session).or_default().push(line);
+                }
             }
             None => *strays.entry(line.command).or_default() += 1,
         }
@@ -121,6 +127,11 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         }
     }
     let mut awaited = awaited(&tracks, &tree);
+    for (number, track) in (0..).zip(&mut tracks) {
+        let on = awaited.values().flatten();
+        let on = on.filter(|awaited| awaited.track == number);
+        track.leave_closes(&on.map(|awaited| awaited.on).collect::<Vec<_>>());
+    }
     let mut took: BTreeMap<OpKind, Vec<u64>> = BTreeMap::new();
     let traces = (0..).zip(tracks).map(|(number, mut track)| {
         track.wait_for(awaited.remove(&number).unwrap_or_default());

@@ -22,6 +22,7 @@ pub(crate) mod code {
     pub(crate) const SESSION_SETUP: u16 = 1;
     pub(crate) const LOGOFF: u16 = 2;
     pub(crate) const TREE_CONNECT: u16 = 3;
+    pub(crate) const TREE_DISCONNECT: u16 = 4;
     pub(crate) const CREATE: u16 = 5;
     pub(crate) const CLOSE: u16 = 6;
     pub(crate) const FLUSH: u16 = 7;

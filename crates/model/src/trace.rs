@@ -100,6 +100,8 @@ pub struct Trace {
     releases: Box<[u32]>,
     /// What records wait for in other tracks, in the order of the records.
     awaited: Box<[Awaited]>,
+    /// CLOSEs at the end that the client of a capture did not send, and nobody waits for.
+    left: u32,
     /// The largest number of requests in flight; 0 if that was not recorded.
     pub(crate) in_flight: u32,
     #[doc(hidden)]
@@ -300,11 +302,10 @@ impl Trace {
                 .is_none_or(|&at| at <= later)
     }
 
-    /// Returns the number of CLOSEs at the end that the last pass leaves to the log-off: the
-    /// client of a capture did not send them.
+    /// Returns the number of CLOSEs at the end that the last pass leaves to the log-off.
     pub(crate) fn closed_by_log_off(&self) -> u32 {
         match self.order {
-            RecordOrder::Recorded => self.summary.closed as u32,
+            RecordOrder::Recorded => self.left,
             RecordOrder::Strict | RecordOrder::ByHandle => 0,
         }
     }

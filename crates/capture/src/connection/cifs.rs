@@ -273,6 +273,7 @@ impl Receiver<'_> {
             cifs_code::TREE_CONNECT_ANDX if status == SUCCESS => {
                 self.state.trees.insert(ids.tree.into(), request.line.path);
             }
+            cifs_code::TREE_DISCONNECT if status == SUCCESS => request.line.path = request.share,
             cifs_code::NT_CREATE_ANDX => {
                 if let (Some(id), Some(connection)) = (file, self.state.number) {
                     let key = OpenKey::Cifs { connection, id };

@@ -200,6 +200,7 @@ impl Receiver<'_> {
                 self.ledger.connect_tree(tree, request.line.path);
                 request.share = request.line.path;
             }
+            code::TREE_DISCONNECT if is_done => request.line.path = request.share,
             code::QUERY_DIRECTORY if is_done => self.listed(&request, bytes),
             code::CREATE => self.opened(&mut request, answered),
             code::CLOSE if is_done => {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use smbench_model::trace::Awaited;
 
+use super::step::CLOSED_BY_END;
 use crate::trace::TraceLine;
 
 /// FILE_DIRECTORY_FILE and FILE_DELETE_ON_CLOSE (MS-SMB2 2.2.13).
@@ -110,7 +111,7 @@ impl OrderFinder {
             return [own(effect), above, None, None];
         }
         match line.command.as_str() {
-            "close" | "cifs_close" => {
+            "close" | "cifs_close" | CLOSED_BY_END => {
                 let handle = line.handle.unwrap_or(0);
                 match self.restricting.remove(&handle) {
                     Some(()) => [own(Effect::Change), above, None, None],

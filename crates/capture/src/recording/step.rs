@@ -10,6 +10,9 @@ use crate::trace::{TraceCreate, TraceLine};
 /// The largest READ or WRITE that is replayed.
 const BYTES_MAX: u64 = smbench_model::trace::TRANSFER_BYTES_MAX;
 
+/// The command of a line that stands for no request: the end of a session closed the file.
+pub(super) const CLOSED_BY_END: &str = "closed by the end of a session";
+
 /// The names of an operation, below the directory of a copy.
 #[derive(Debug, Default)]
 pub(super) struct StepNames {

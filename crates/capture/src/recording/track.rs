@@ -11,14 +11,12 @@ use smbench_protocol::command::create::{OplockLevel, access, share};
 
 use super::fold;
 use super::order::PlacedRecord;
-use super::step::{self, StepNames};
+use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree, is_open_shown};
 use crate::trace::TraceLine;
 
 /// Names that are shown by an operation that is not replayed.
 const NO_ANSWER: &str = "without an answer";
-/// The share of named pipes.
-pub(super) const PIPES: &str = "IPC$";
 /// FILE_DIRECTORY_FILE (MS-SMB2 2.2.13).
 const DIRECTORY_FILE: u32 = 1;
 
@@ -81,6 +79,10 @@ impl Track {
                 continue;
             }
             next += 1;
+            if line.command == CLOSED_BY_END {
+                self.close(at, line);
+                continue;
+            }
             let Some(status) = step::status(line) else {
                 self.skip(&format!("{} {NO_ANSWER}", line.command));
                 continue;
@@ -224,6 +226,31 @@ impl Track {
         true
     }
 
+    /// Adds the CLOSE of a file that the end of the session closed, if it is open.
+    fn close(&mut self, at: usize, line: &TraceLine) {
+        let Some(handle) = line.handle else { return };
+        let sent = Duration::from_nanos(line.at_ns);
+        if self.builder.close_left(handle as Handle, sent) {
+            let done = line.at_ns.saturating_add(line.took_ns.unwrap_or(0));
+            self.times.push((line.at_ns, done));
+            self.groups.push(None);
+            self.of_lines.push((at, 1));
+        }
+    }
+
+    /// Leaves the CLOSEs at the end of the track to the log-off, unless another track waits
+    /// for one.
+    pub(super) fn leave_closes(&mut self, awaited: &[u32]) {
+        let is_close = |(first, count): &&(usize, usize)| {
+            *count == 1 && self.lines[*first].command == CLOSED_BY_END
+        };
+        let closes = self.of_lines.iter().rev().take_while(is_close).count();
+        let first = (self.of_lines.len() - closes) as u32;
+        if awaited.iter().all(|&record| record < first) {
+            self.builder.leave(closes as u32);
+        }
+    }
+
     /// Builds the track.
     pub(super) fn finish(
         mut self,
@@ -239,8 +266,11 @@ impl Track {
         let lines = self.lines.len() as u64;
         let trace = self.builder.finish(source.to_owned(), lines, own);
         let records = (0..).zip(self.times.iter().zip(&self.of_lines));
-        for (record, (&(sent, done), _)) in records.filter(|(_, (_, (_, count)))| *count > 0) {
-            if let Some(kind) = trace.record(record).verb().kind() {
+        for (record, (&(sent, done), &(first, count))) in records {
+            let is_request = count > 0 && self.lines[first].command != CLOSED_BY_END;
+            if let Some(kind) = trace.record(record).verb().kind()
+                && is_request
+            {
                 took.entry(kind).or_default().push(done - sent);
             }
         }

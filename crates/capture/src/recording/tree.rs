@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use smbench_model::trace::PreparedName;
 
+use super::step::CLOSED_BY_END;
 use crate::trace::{TraceCreate, TraceLine};
 
+/// The share of named pipes.
+pub(super) const PIPES: &str = "IPC$";
 /// Bytes of a file that are made even if nobody reads them.
 const UNREAD_BYTES_MAX: u64 = 1 << 20;
 /// Directories above a name, at most.
@@ -97,14 +100,20 @@ impl RecordedTree {
         self.node(number)?.parent
     }
 
-    /// Returns the name of the share that a path is in.
-    pub(super) fn share(&self, number: u32) -> Option<&str> {
+    /// Returns the share that a path is in.
+    pub(super) fn share(&self, number: u32) -> Option<u32> {
         let (mut at, mut node) = (number, self.node(number)?);
         // A parent has a lower number.
         while let Some(above) = node.parent.filter(|&above| above < at) {
             (at, node) = (above, self.node(above)?);
         }
-        Some(&node.name)
+        Some(at)
+    }
+
+    /// Returns whether a path is a named pipe.
+    pub(super) fn is_pipe(&self, number: u32) -> bool {
+        let share = self.share(number).and_then(|share| self.node(share));
+        share.is_some_and(|share| share.name == PIPES)
     }
 
     /// Returns a path below the directory of all copies.
@@ -136,7 +145,7 @@ impl RecordedTree {
         let moved = line.moved.filter(|_| is_done).unwrap_or(0);
         match line.command.as_str() {
             "read" | "cifs_read_andx" => self.read_to(path, line.offset.unwrap_or(0) + moved),
-            "close" | "cifs_close" => {
+            "close" | "cifs_close" | CLOSED_BY_END => {
                 let deletes = line.handle.and_then(|handle| self.deleting.remove(&handle));
                 if deletes == Some(true) && is_done {
                     self.vanished(path);

@@ -48,6 +48,8 @@ pub struct Builder {
     releases: Vec<u32>,
     in_flight: u32,
     awaited: Vec<Awaited>,
+    /// CLOSEs at the end that the log-off may do.
+    left: u32,
     /// The names to prepare, if they do not follow from the records.
     given: Option<Vec<(PathNumber, PreparedName)>>,
     /// The length of a pass, if it is not that of the records.
@@ -148,6 +150,26 @@ impl Builder {
         }
     }
 
+    /// Closes a file at a time, because the end of its session did. Returns whether it was
+    /// open.
+    pub fn close_left(&mut self, handle: Handle, at: Duration) -> bool {
+        let has_room = self.records.len() < RECORDS_MAX;
+        if !has_room || self.handles.get(handle).is_none() || self.pass_to(at).is_err() {
+            return false;
+        }
+        self.names.pass();
+        let is_closed = self.close_stale(handle).is_ok();
+        if let Some(last) = self.times.last_mut() {
+            *last = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        }
+        is_closed
+    }
+
+    /// Leaves the last CLOSEs to the log-off of a client that ends.
+    pub const fn leave(&mut self, closes: u32) {
+        self.left = closes;
+    }
+
     /// Counts a line that is left out.
     pub fn skip(&mut self, what: &str) {
         /// Limit of different texts, because a file could have thousands.
@@ -186,6 +208,7 @@ impl Builder {
             // This cannot fail. The status and the handle are known, and there is
             // room for one more record than a file may have.
             let _ = self.close_stale(handle);
+            self.left += 1;
         }
         let has_times = self.times.len() == self.records.len();
         if self.episodes.is_empty() {
@@ -237,6 +260,7 @@ impl Builder {
             order: self.order,
             releases: self.releases.into_boxed_slice(),
             in_flight: self.in_flight,
+            left: self.left,
             awaited: self.awaited.into_boxed_slice(),
             prepared,
             summary,

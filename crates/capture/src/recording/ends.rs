@@ -1,0 +1,129 @@
+//! The files that the end of a session, or of its connection to a share, closes without a
+//! CLOSE. A replay closes them at the same place: others may delete them afterwards.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::step::CLOSED_BY_END;
+use super::tree::is_open_shown;
+use crate::trace::TraceLine;
+
+/// The files that each session has open, and the shares that it is connected to.
+#[derive(Default)]
+pub(super) struct SessionEnds {
+    /// Paths by handle.
+    open: HashMap<u32, BTreeMap<u64, u32>>,
+    /// Connections to a share that have not ended.
+    connected: HashMap<(u32, u32), u32>,
+}
+
+impl SessionEnds {
+    /// Follows a line of a session. Returns the files that it closes, each as a line.
+    pub(super) fn follow(
+        &mut self,
+        session: u32,
+        line: &TraceLine,
+        share: impl Fn(u32) -> Option<u32>,
+    ) -> Vec<TraceLine> {
+        let is_done = line.status.as_deref() == Some("STATUS_SUCCESS");
+        match (line.command.as_str(), line.path) {
+            ("tree_connect" | "cifs_tree_connect_andx", Some(path)) if is_done => {
+                *self.connected.entry((session, path)).or_default() += 1;
+            }
+            ("tree_disconnect" | "cifs_tree_disconnect", Some(path)) if is_done => {
+                let left = self.connected.entry((session, path)).or_default();
+                *left = left.saturating_sub(1);
+                // With another connection to the share, nothing shows whose files they are.
+                if *left == 0 {
+                    return self.closed(session, line, |file| share(file) == Some(path));
+                }
+            }
+            ("logoff" | "cifs_logoff_andx", _) if is_done => {
+                return self.closed(session, line, |_| true);
+            }
+            ("close" | "cifs_close", _) if is_done => {
+                if let (Some(open), Some(handle)) = (self.open.get_mut(&session), line.handle) {
+                    open.remove(&handle);
+                }
+            }
+            (_, Some(path)) if line.status.as_deref().is_some_and(is_open_shown) => {
+                let renamed = line.to.filter(|_| is_done);
+                if let Some(handle) = line.handle {
+                    let open = self.open.entry(session).or_default();
+                    open.insert(handle, renamed.unwrap_or(path));
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn closed(
+        &mut self,
+        session: u32,
+        end: &TraceLine,
+        is_closed: impl Fn(u32) -> bool,
+    ) -> Vec<TraceLine> {
+        let Some(open) = self.open.get_mut(&session) else {
+            return Vec::new();
+        };
+        let closed = open.extract_if(.., |_, path| is_closed(*path));
+        let lines = closed.map(|(handle, path)| TraceLine {
+            command: CLOSED_BY_END.to_owned(),
+            path: Some(path),
+            handle: Some(handle),
+            ..end.clone()
+        });
+        lines.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(command: &str, path: Option<u32>, handle: Option<u64>) -> TraceLine {
+        TraceLine {
+            command: command.to_owned(),
+            path,
+            handle,
+            status: Some("STATUS_SUCCESS".to_owned()),
+            ..TraceLine::default()
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_session_closes_what_is_open() {
+        let mut ends = SessionEnds::default();
+        // Shares are below 10, and their files have two digits.
+        let mut follow = |line: TraceLine| {
+            let closed = ends.follow(1, &line, |path| Some(path / 10));
+            let closed = closed.into_iter().map(|line| {
+                assert_eq!(line.command, CLOSED_BY_END);
+                (line.path.unwrap(), line.handle.unwrap())
+            });
+            closed.collect::<Vec<_>>()
+        };
+        for share in [1, 2, 2] {
+            assert_eq!(follow(line("tree_connect", Some(share), None)), []);
+        }
+        for (handle, path) in (1..).zip([11, 12, 21, 22]) {
+            assert_eq!(follow(line("create", Some(path), Some(handle))), []);
+        }
+        let renamed = TraceLine {
+            to: Some(13),
+            ..line("set_info", Some(12), Some(2))
+        };
+        follow(renamed);
+        follow(line("close", Some(11), Some(1)));
+        let refused = TraceLine {
+            status: Some("STATUS_NETWORK_NAME_DELETED".to_owned()),
+            ..line("tree_disconnect", None, None)
+        };
+        assert_eq!(follow(refused), []);
+        assert_eq!(follow(line("tree_disconnect", Some(1), None)), [(13, 2)]);
+        // The session is connected to the share once more.
+        assert_eq!(follow(line("tree_disconnect", Some(2), None)), []);
+        assert_eq!(follow(line("logoff", None, None)), [(21, 3), (22, 4)]);
+        assert_eq!(follow(line("logoff", None, None)), []);
+    }
+}
