@@ -90,6 +90,15 @@ pub struct TraceCreate {
     /// Names of the contexts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<String>,
+    /// The state of the lease that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<u32>,
+    /// The size that a new file will have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<u64>,
+    /// The durable handle of SMB 3 that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durable: Option<TraceDurable>,
     /// The oplock level that was granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<u8>,
@@ -99,6 +108,16 @@ pub struct TraceCreate {
     /// Size of the file when it was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+}
+
+/// What a CREATE asked for with `DH2Q`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceDurable {
+    /// How long the server should keep the handle.
+    pub timeout_ms: u32,
+    /// 2 asks for a persistent handle.
+    pub flags: u32,
 }
 
 /// A line of `tree.jsonl.gz`.

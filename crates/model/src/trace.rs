@@ -100,7 +100,7 @@ pub struct Trace {
     releases: Box<[u32]>,
     /// What records wait for in other tracks, in the order of the records.
     awaited: Box<[Awaited]>,
-    /// CLOSEs at the end that the client of a capture did not send, and nobody waits for.
+    /// CLOSEs at the end that the client of a capture did not send, and no other track awaits.
     left: u32,
     /// The largest number of requests in flight; 0 if that was not recorded.
     pub(crate) in_flight: u32,

@@ -1,11 +1,15 @@
 //! A line of a trace as an operation of a replay.
 
+use std::mem::discriminant;
+
 use smbench_model::trace::{CreateDetail, Handle, InfoLevel, QueriedInfo, Step};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::OplockLevel;
+use smbench_protocol::command::create_context::CreateContext;
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 
 use super::cifs_step;
-use crate::trace::{TraceCreate, TraceLine};
+use crate::trace::{TraceCreate, TraceDurable, TraceLine};
 
 /// The largest READ or WRITE that is replayed.
 const BYTES_MAX: u64 = smbench_model::trace::TRANSFER_BYTES_MAX;
@@ -189,16 +193,52 @@ fn change<'a>(line: &TraceLine, handle: Handle, names: &'a StepNames) -> Result<
     })
 }
 
-/// Returns what a CREATE has beside its step, and the contexts that are not sent.
+/// Returns what a CREATE has beside its step, and the contexts that are not sent. Lease keys
+/// and the ids of durable handles are those of the replay.
 pub(super) fn detail(create: &TraceCreate) -> (CreateDetail, Vec<&str>) {
-    // The oplock level says that there is a lease.
-    let unsent = create.contexts.iter().map(String::as_str);
-    let unsent = unsent.filter(|&name| name != "RqLs").collect();
+    let oplock = OplockLevel::from_wire(create.oplock).unwrap_or(OplockLevel::None);
+    let (mut contexts, mut unsent) = (Vec::new(), Vec::new());
+    for name in &create.contexts {
+        let is_new = |context: &CreateContext| {
+            let kind = discriminant(context);
+            contexts.iter().all(|other| discriminant(other) != kind)
+        };
+        match context(name, create).filter(is_new) {
+            Some(context) => contexts.push(context),
+            // Without its state, the oplock level says that there is a lease.
+            None if name == "RqLs" && oplock == OplockLevel::Lease => {}
+            None => unsent.push(name.as_str()),
+        }
+    }
     let detail = CreateDetail {
         desired_access: create.access,
+        attributes: create.attributes,
         share_access: create.share,
-        contexts: Box::default(),
-        oplock: Some(OplockLevel::from_wire(create.oplock).unwrap_or(OplockLevel::None)),
+        contexts: contexts.into(),
+        oplock: Some(oplock),
     };
     (detail, unsent)
+}
+
+/// Returns a context as a replay sends it; `None` if it sends none of this name.
+fn context(name: &str, create: &TraceCreate) -> Option<CreateContext> {
+    Some(match name {
+        "RqLs" => CreateContext::Lease {
+            key: LeaseKey::default(),
+            state: LeaseState(create.lease?),
+        },
+        "MxAc" => CreateContext::MaximalAccess { since: None },
+        "QFid" => CreateContext::QueryOnDiskId,
+        "AlSi" => CreateContext::AllocationSize(create.allocation?),
+        "DHnQ" => CreateContext::Durable,
+        "DH2Q" => {
+            let TraceDurable { timeout_ms, flags } = create.durable?;
+            CreateContext::DurableV2 {
+                timeout_ms,
+                flags,
+                create_guid: [0; 16],
+            }
+        }
+        _ => return None,
+    })
 }

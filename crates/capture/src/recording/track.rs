@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use smbench_model::kind::OpKind;
 use smbench_model::trace::{Awaited, Builder, CreateDetail, Handle, PreparedName, Step, Trace};
 use smbench_protocol::NtStatus;
-use smbench_protocol::command::create::{OplockLevel, access, share};
+use smbench_protocol::command::create::{OplockLevel, access, attributes, share};
 
 use super::fold;
 use super::order::PlacedRecord;
@@ -196,6 +196,7 @@ impl Track {
             };
             self.builder.detail(CreateDetail {
                 desired_access: rights | access::SYNCHRONIZE,
+                attributes: attributes::FILE_ATTRIBUTE_NORMAL,
                 share_access: share::ALL,
                 contexts: Box::default(),
                 oplock: Some(OplockLevel::None),

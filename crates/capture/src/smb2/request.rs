@@ -2,6 +2,7 @@
 
 use super::code;
 use crate::fields::{Fields, utf16};
+use crate::trace::TraceDurable;
 
 /// What a request is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,12 @@ pub(crate) struct CreateFields {
     pub(crate) options: u32,
     /// Names of the contexts that have four letters.
     pub(crate) contexts: Vec<String>,
+    /// The state of the lease that it asks for.
+    pub(crate) lease: Option<u32>,
+    /// The size in its `AlSi`.
+    pub(crate) allocation: Option<u64>,
+    /// Timeout and flags of its `DH2Q`.
+    pub(crate) durable: Option<TraceDurable>,
 }
 
 /// The largest number of contexts of a CREATE that is read.
@@ -162,6 +169,24 @@ fn renamed(fields: Fields<'_>) -> Option<String> {
     buffer.slice(20, len).map(utf16)
 }
 
+impl CreateFields {
+    /// Takes what a context says (2.2.13.2.6, 2.2.13.2.8, 2.2.13.2.11).
+    fn take(&mut self, name: &str, context: Fields<'_>) {
+        let data = context.u16(10).zip(context.u32(12));
+        let data = data.and_then(|(at, len)| context.slice(at.into(), len as usize));
+        let data = Fields(data.unwrap_or_default());
+        match name {
+            "RqLs" => self.lease = data.u32(16),
+            "AlSi" => self.allocation = data.u64(0),
+            "DH2Q" => {
+                let asked = data.u32(0).zip(data.u32(4));
+                self.durable = asked.map(|(timeout_ms, flags)| TraceDurable { timeout_ms, flags });
+            }
+            _ => {}
+        }
+    }
+}
+
 fn create(fields: Fields<'_>) -> Option<CreateFields> {
     let mut create = CreateFields {
         oplock: fields.u8(67)?,
@@ -170,7 +195,7 @@ fn create(fields: Fields<'_>) -> Option<CreateFields> {
         share: fields.u32(96)?,
         disposition: fields.u32(100)?,
         options: fields.u32(104)?,
-        contexts: Vec::new(),
+        ..CreateFields::default()
     };
     let (mut at, end) = (fields.u32(112)? as usize, fields.u32(116)? as usize);
     if end == 0 {
@@ -187,6 +212,7 @@ fn create(fields: Fields<'_>) -> Option<CreateFields> {
         let is_text = name.iter().all(u8::is_ascii_alphanumeric);
         if is_text && let Ok(name) = str::from_utf8(name) {
             create.contexts.push(name.to_owned());
+            create.take(name, context);
         }
         match context.u32(0) {
             Some(next) if next >= 16 => at += next as usize,

@@ -19,10 +19,11 @@ use smbench_protocol::command::WireName;
 use super::copies::CopyPlace;
 use super::deltree::{Deltree, DeltreeRequest, DeltreeStep};
 use super::driver::{Answer, Busy, Call, Extent};
+use super::requests::create::Unique;
 use super::requests::recorded::wire_name;
 use super::site::Site;
 use crate::smb::calls::FileCalls;
-use crate::smb::session::SessionError;
+use crate::smb::session::{SessionError, random_u64};
 use crate::smb::share::{REPLAY_DIRECTORY, join, populate};
 
 /// Maximum length of the directory's name in UTF-16 units. It leaves room for any
@@ -41,6 +42,7 @@ pub(crate) struct Replaying<H> {
     /// Buffers for the names in a request.
     name: WireName,
     other: WireName,
+    unique: Unique,
 }
 
 struct ReplayedClient<H> {
@@ -82,6 +84,8 @@ pub(super) struct RecordNames<'a> {
     pub(super) other: &'a WireName,
     /// What a CREATE has beside its record.
     pub(super) detail: Option<&'a CreateDetail>,
+    /// Names of its durable handles.
+    pub(super) unique: &'a mut Unique,
 }
 
 /// A request of the deletion of a tree.
@@ -118,6 +122,7 @@ impl<H> Replaying<H> {
             outstanding: site.plan.only().outstanding as usize,
             name: WireName::default(),
             other: WireName::default(),
+            unique: Unique::new(random_u64()),
         })
     }
 
@@ -226,6 +231,7 @@ impl<H> Replaying<H> {
             clients,
             name,
             other,
+            unique,
             ..
         } = self;
         let ReplayedClient { trace, number, .. } = &clients[member];
@@ -258,6 +264,7 @@ impl<H> Replaying<H> {
             name,
             other,
             detail: trace.detail(record),
+            unique,
         }
     }
 

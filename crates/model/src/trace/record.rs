@@ -43,7 +43,9 @@ pub struct DetailNumber(pub(super) NonZeroU32);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateDetail {
     pub desired_access: u32,
+    pub attributes: u32,
     pub share_access: u32,
+    /// Each kind at most once. A replay puts keys and ids of its own into them.
     pub contexts: Box<[CreateContext]>,
     /// The oplock that it asks for; `None` leaves that to the options of the run.
     pub oplock: Option<OplockLevel>,

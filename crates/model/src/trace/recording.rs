@@ -261,6 +261,7 @@ mod tests {
         };
         let detail = |desired_access| CreateDetail {
             desired_access,
+            attributes: 0x80,
             share_access: 7,
             contexts: Box::new([CreateContext::QueryOnDiskId]),
             oplock: None,

@@ -108,6 +108,9 @@ impl Receiver<'_> {
                 options: create.options,
                 oplock: create.oplock,
                 contexts: create.contexts,
+                lease: create.lease,
+                allocation: create.allocation,
+                durable: create.durable,
                 ..TraceCreate::default()
             });
         }

@@ -159,6 +159,7 @@ impl CifsGroup<CifsTrace> {
             name,
             other,
             detail,
+            ..
         } = encoder.names(call.member, &record);
         let place = &mut self.places[call.slot as usize];
         match record {

@@ -11,7 +11,6 @@ use smbench_model::sessions::Caching;
 use smbench_model::trace::{InfoLevel, Record};
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, Disposition, OplockLevel, access, options};
-use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::lock::lock_flags;
 use smbench_protocol::command::query_directory::{
     DirectoryClass, QueryDirectoryRequest, query_directory_flags,
@@ -190,6 +189,7 @@ impl GroupState<TraceEncoder> {
             name,
             other,
             detail,
+            unique,
         } = encoder.names(call.member, &record);
         let name = &*name;
         let place = &mut self.places[call.slot as usize];
@@ -206,7 +206,7 @@ impl GroupState<TraceEncoder> {
                 let object = Object::File(path.0);
                 let (oplock, lease) = match asked {
                     Some(OplockLevel::Lease) => {
-                        let asked = Caching::Lease(LeaseState::RWH);
+                        let asked = Caching::Lease(captured::lease(detail));
                         self.cache.request_of(asked, call.member, object)
                     }
                     Some(level) => (level, None),
@@ -216,9 +216,10 @@ impl GroupState<TraceEncoder> {
                     None => (OplockLevel::None, None),
                 };
                 place.asks_to_cache = oplock != OplockLevel::None;
+                let (contexts, len) = captured::contexts(detail, lease, unique);
                 return to.create(&CreateRequest {
                     oplock,
-                    contexts: lease.as_slice(),
+                    contexts: &contexts[..len],
                     ..recorded(name, options, disposition, detail)
                 });
             }

@@ -27,7 +27,7 @@ use crate::drivers::dropped::Dropped;
 use crate::drivers::folder::NumberedPaths;
 use crate::drivers::links::Links;
 use crate::drivers::prepare;
-use crate::drivers::requests::create::{self, Name};
+use crate::drivers::requests::create::{self, Name, Unique};
 use crate::drivers::requests::{copied_chunks, info};
 use crate::drivers::site::Site;
 use crate::smb::session::caching::Object;
@@ -56,20 +56,6 @@ pub(crate) struct MixEncoder {
     unique: Unique,
 }
 
-/// Unique names for durable handles.
-struct Unique {
-    seed: u64,
-    count: u64,
-}
-
-impl Unique {
-    fn next_guid(&mut self) -> [u8; 16] {
-        self.count += 1;
-        let guid = u128::from(self.seed) << 64 | u128::from(self.count);
-        guid.to_le_bytes()
-    }
-}
-
 impl Encode for MixEncoder {
     fn new(site: &Site) -> Result<Self, SessionError> {
         Ok(Self {
@@ -78,10 +64,7 @@ impl Encode for MixEncoder {
             folder: NumberedPaths::of(site)?,
             share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
             file_size: site.plan.only().workload.files.size,
-            unique: Unique {
-                seed: session::random_u64(),
-                count: 0,
-            },
+            unique: Unique::new(session::random_u64()),
         })
     }
 

@@ -20,6 +20,7 @@ fn two_clients() -> Replaying<u8> {
         outstanding: 2,
         name: WireName::default(),
         other: WireName::default(),
+        unique: Unique::new(1),
     };
     for number in ["5", "6"] {
         replaying.clients.push(ReplayedClient {

@@ -193,6 +193,24 @@ fn opened<'a, N: ?Sized>(opening: &CreateParameters, name: &'a N) -> CreateReque
     }
 }
 
+/// Unique names for durable handles.
+pub(in crate::drivers) struct Unique {
+    seed: u64,
+    count: u64,
+}
+
+impl Unique {
+    pub(in crate::drivers) const fn new(seed: u64) -> Self {
+        Self { seed, count: 0 }
+    }
+
+    pub(in crate::drivers) fn next_guid(&mut self) -> [u8; 16] {
+        self.count += 1;
+        let guid = u128::from(self.seed) << 64 | u128::from(self.count);
+        guid.to_le_bytes()
+    }
+}
+
 /// Returns the create contexts of an action and their number; the rest of the array
 /// is unused. `unique` makes the name of a durable handle.
 pub(in crate::drivers) fn contexts(

@@ -4,7 +4,7 @@ use smbench_model::action::SetClass;
 use smbench_model::trace::{CreateDetail, InfoLevel};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{CreateRequest, Disposition, access, options};
+use smbench_protocol::command::create::{CreateRequest, Disposition, access, attributes, options};
 use smbench_protocol::command::set_info::{Deletion, SetInfo, SetInfoRequest};
 
 use super::info;
@@ -17,7 +17,7 @@ pub(in crate::drivers) const fn existing<N: ?Sized>(name: &N, rights: u32) -> Cr
 
 /// Returns the CREATE of a trace, without its contexts. If the trace does not record
 /// the requested rights, they are those to read and write, as the clients of dbench
-/// request.
+/// request. A file that is read-only could not be deleted, so none is made.
 pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
     name: &'a N,
     options: u32,
@@ -37,6 +37,9 @@ pub(in crate::drivers) fn recorded<'a, N: ?Sized>(
     let of_loadfile = existing(name, rights);
     CreateRequest {
         desired_access: detail.map_or(of_loadfile.desired_access, |has| has.desired_access),
+        file_attributes: detail.map_or(of_loadfile.file_attributes, |has| {
+            has.attributes & !attributes::FILE_ATTRIBUTE_READONLY
+        }),
         share_access: detail.map_or(of_loadfile.share_access, |has| has.share_access),
         disposition: match disposition {
             0 => Disposition::Supersede,

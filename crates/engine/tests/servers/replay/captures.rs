@@ -49,7 +49,7 @@ fn commands(counts: &BTreeMap<OpKind, u64>) -> BTreeMap<&'static str, u64> {
 }
 
 /// Imports a capture into a folder, and returns its summary.
-fn import(capture: &Path, folder: &Path, keys: KeyRing) -> CaptureSummary {
+pub(super) fn import(capture: &Path, folder: &Path, keys: KeyRing) -> CaptureSummary {
     let mut import = CaptureImport::new(ImportOptions {
         names: NameTreatment::Hash,
         ..ImportOptions::default()
@@ -91,7 +91,7 @@ fn left_open(summary: &CaptureSummary) -> u64 {
     done("create") - done("close")
 }
 
-fn replayed(folder: &Path) -> Profile {
+pub(super) fn replayed(folder: &Path) -> Profile {
     profile::load(&format!("trace:{}", folder.display())).unwrap()
 }
 

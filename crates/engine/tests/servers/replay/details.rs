@@ -4,17 +4,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use smbench_lab::{SambaOptions, ScratchSamba};
+use smbench_capture::KeyRing;
+use smbench_lab::{SambaOptions, ScratchSamba, require};
 use smbench_model::generator::DriverKind;
 use smbench_model::kind::OpKind;
 use smbench_model::profile::Profile;
 use smbench_model::spec::{GeneratorSpec, RunOptions, SessionsSpec, Spec, WorkSpec};
 use smbench_model::trace::{Builder, CreateDetail, RecordOrder, Step};
-use smbench_protocol::command::create::access;
 use smbench_protocol::command::create::options::{FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE};
+use smbench_protocol::command::create::{OplockLevel, access, attributes};
+use smbench_protocol::command::create_context::CreateContext;
+use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::{Dialect, NtStatus};
 
+use super::captures::{import, replayed};
 use super::{counts, is_clean, options, plan, run};
+use crate::capture::{Capture, TSHARK};
 
 /// A client that opens a file to read it alone.
 fn profile() -> Profile {
@@ -32,6 +37,7 @@ fn profile() -> Profile {
     push(&create(1, 1), NtStatus::SUCCESS);
     trace.detail(CreateDetail {
         desired_access: access::FILE_READ_DATA,
+        attributes: attributes::FILE_ATTRIBUTE_NORMAL,
         share_access: 0,
         contexts: Box::default(),
         oplock: None,
@@ -76,6 +82,91 @@ fn a_create_has_its_recorded_rights_and_share_access() {
         assert_eq!(counts(point)[&OpKind::Create], 18);
         assert!(is_clean(&samba));
     }
+}
+
+/// Oplocks, leases and contexts of CREATEs. A lease comes first, as a replay sends it.
+fn caching() -> [CreateDetail; 3] {
+    let of = |oplock, contexts: &[CreateContext]| CreateDetail {
+        desired_access: access::FILE_READ_DATA | access::FILE_WRITE_DATA,
+        attributes: attributes::FILE_ATTRIBUTE_ARCHIVE,
+        share_access: 7,
+        contexts: contexts.into(),
+        oplock: Some(oplock),
+    };
+    let lease = |state| CreateContext::Lease {
+        key: LeaseKey::default(),
+        state,
+    };
+    [
+        of(
+            OplockLevel::Lease,
+            &[
+                lease(LeaseState::RH),
+                CreateContext::MaximalAccess { since: None },
+                CreateContext::AllocationSize(4096),
+                CreateContext::DurableV2 {
+                    timeout_ms: 12_000,
+                    flags: 0,
+                    create_guid: [0; 16],
+                },
+            ],
+        ),
+        of(OplockLevel::Lease, &[lease(LeaseState::R)]),
+        of(
+            OplockLevel::Batch,
+            &[CreateContext::QueryOnDiskId, CreateContext::Durable],
+        ),
+    ]
+}
+
+#[test]
+fn a_create_has_its_recorded_contexts() {
+    if let Err(skip) = require(&[TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let mut trace = Builder::default();
+    for detail in caching() {
+        let create = Step::Create {
+            path: r"clients\client1.dat",
+            options: FILE_NON_DIRECTORY_FILE,
+            disposition: 3,
+            handle: 1,
+        };
+        trace.push(&create, NtStatus::SUCCESS, None).unwrap();
+        trace.detail(detail);
+        let close = Step::Close(1);
+        trace.push(&close, NtStatus::SUCCESS, None).unwrap();
+    }
+    let recording = trace.finish("captured".to_owned(), 6, [9; 32]).into();
+    let profile = Profile {
+        recording: Some(Arc::new(recording)),
+        ..Profile::from_spec("captured", Spec::default())
+    };
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("replay.pcap");
+    let capture = Capture::start(samba.port(), &file);
+    let record = run(&plan(&profile, &options("1", 1), &samba));
+    capture.stop();
+    let differences = record.load_points[0].ops.differences();
+    assert_eq!(differences, &BTreeMap::new());
+    // The packets of the replay show all that it was to send.
+    let folder = place.path().join("imported");
+    import(&file, &folder, KeyRing::default());
+    let captured = replayed(&folder).recording.unwrap();
+    let tracks = (0..captured.clients_per_copy()).map(|client| captured.track(client));
+    let details = tracks.flat_map(|track| {
+        let records = track.records.iter();
+        records.filter_map(|record| track.detail(record))
+    });
+    let asked = details.filter(|detail| detail.oplock != Some(OplockLevel::None));
+    assert_eq!(asked.cloned().collect::<Vec<_>>(), caching());
+    let skipped = &captured.summary().skipped;
+    let unsent = skipped.keys().filter(|what| what.contains("context"));
+    assert_eq!(unsent.count(), 0, "{skipped:?}");
+    assert!(is_clean(&samba));
 }
 
 /// A client that reads and writes two files at the same time. smb-rs has no calls for

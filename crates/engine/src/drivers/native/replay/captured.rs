@@ -1,15 +1,21 @@
 //! Requests that only captures have: queries, listings and changes of open files.
 
-use smbench_model::trace::{QueriedInfo, Record};
+use smbench_model::trace::{CreateDetail, QueriedInfo, Record};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
+use smbench_protocol::command::create_context::CreateContext;
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::query_directory::{DirectoryClass, QueryDirectoryRequest};
 use smbench_protocol::command::query_info::{InfoType, QueryInfoRequest};
 use smbench_protocol::command::set_info::{Existing, SetInfo, SetInfoRequest};
 use smbench_protocol::connection::NoCredit;
 
 use crate::drivers::native::encode::To;
+use crate::drivers::requests::create::Unique;
 use crate::drivers::requests::info::{LISTING_LEN, SECURITY_PARTS};
+
+/// Kinds of contexts that a recorded CREATE can have.
+const CONTEXTS_MAX: usize = 6;
 
 impl To<'_> {
     /// Sends a query of a capture about an open file.
@@ -79,6 +85,44 @@ impl To<'_> {
         let most = self.connection.negotiated().output_len(LISTING_LEN);
         recorded.min(most)
     }
+}
+
+/// Returns the state of the lease that a recorded CREATE asks for: all of it, if that was not
+/// recorded.
+pub(super) fn lease(detail: Option<&CreateDetail>) -> LeaseState {
+    let mut recorded = detail.iter().flat_map(|detail| &detail.contexts);
+    let state = recorded.find_map(|context| match context {
+        CreateContext::Lease { state, .. } => Some(*state),
+        _ => None,
+    });
+    state.unwrap_or(LeaseState::RWH)
+}
+
+/// Returns the contexts of a recorded CREATE and their number; the rest of the array is unused.
+/// `lease` takes the place of the recorded lease.
+pub(super) fn contexts(
+    detail: Option<&CreateDetail>,
+    lease: Option<CreateContext>,
+    unique: &mut Unique,
+) -> ([CreateContext; CONTEXTS_MAX], usize) {
+    let recorded = detail.iter().flat_map(|detail| &detail.contexts);
+    let others = recorded.filter_map(|context| match *context {
+        CreateContext::Lease { .. } => None,
+        CreateContext::DurableV2 {
+            timeout_ms, flags, ..
+        } => Some(CreateContext::DurableV2 {
+            timeout_ms,
+            flags,
+            create_guid: unique.next_guid(),
+        }),
+        other => Some(other),
+    });
+    let (mut contexts, mut len) = ([CreateContext::QueryOnDiskId; CONTEXTS_MAX], 0);
+    for (place, context) in contexts.iter_mut().zip(lease.into_iter().chain(others)) {
+        *place = context;
+        len += 1;
+    }
+    (contexts, len)
 }
 
 /// Returns the class of a listing; that of most clients for one without a number here.
