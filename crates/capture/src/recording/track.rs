@@ -31,6 +31,8 @@ pub(super) struct Track {
     lines: Vec<TraceLine>,
     /// The first line of each record, and their number.
     of_lines: Vec<(usize, usize)>,
+    /// The last compound whose CREATE failed.
+    failed: Option<u64>,
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
@@ -43,6 +45,7 @@ impl Track {
             groups: Vec::new(),
             lines,
             of_lines: Vec::new(),
+            failed: None,
             skipped: BTreeMap::new(),
         }
     }
@@ -93,6 +96,14 @@ impl Track {
             ) {
                 self.skip("requests of a session or a tree that had ended");
                 continue;
+            }
+            // They are refused with the CREATE. Alone, they would be refused otherwise.
+            if line.group.is_some() && line.group == self.failed && line.handle.is_none() {
+                self.skip(&format!("{} after a create that failed", line.command));
+                continue;
+            }
+            if line.create.is_some() && status != NtStatus::SUCCESS {
+                self.failed = line.group;
             }
             let names = names_of(line, tree, status);
             let step = match step::step(line, &names, status) {
@@ -319,6 +330,41 @@ fn releases(times: &[(u64, u64)], groups: &[Option<u64>]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::TraceCreate;
+
+    #[test]
+    fn what_a_failed_create_takes_along_is_counted_and_not_replayed() {
+        let node = |text| serde_json::from_str(text).unwrap();
+        let nodes = [r#"{"name":"share"}"#, r#"{"parent":1,"name":"file"}"#];
+        let tree = RecordedTree::new(nodes.map(node).into());
+        let line = |number: u64, command: &str, group| TraceLine {
+            number,
+            at_ns: 10 * number,
+            took_ns: Some(5),
+            command: command.to_owned(),
+            path: Some(2),
+            group,
+            level: Some(0x0112),
+            create: (command == "create").then(TraceCreate::default),
+            status: Some("STATUS_OBJECT_NAME_NOT_FOUND".to_owned()),
+            ..TraceLine::default()
+        };
+        let lines = vec![
+            line(1, "create", Some(7)),
+            line(2, "query_info", Some(7)),
+            line(3, "query_info", Some(7)),
+            line(4, "close", Some(7)),
+            line(5, "create", None),
+            line(6, "close", None),
+        ];
+        let mut track = Track::new((1, lines), Duration::from_secs(1));
+        track.add(&tree);
+        assert_eq!(track.of_lines, [(0, 1), (4, 1), (5, 1)]);
+        let expected = [("close", 1), ("query_info", 2)];
+        let expected = expected
+            .map(|(command, count)| (format!("{command} after a create that failed"), count));
+        assert_eq!(track.skipped, expected.into());
+    }
 
     #[test]
     fn a_record_waits_for_those_that_were_answered_before_it() {
