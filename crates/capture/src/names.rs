@@ -20,7 +20,7 @@ pub enum NameTreatment {
 /// Names that every share has, and that tell nothing.
 const PUBLIC: [&str; 5] = ["", ".", "..", "IPC$", "anonymous"];
 /// Characters of patterns that stand for others (MS-FSCC 2.1.4.1).
-const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
+pub(crate) const WILDCARDS: [char; 5] = ['*', '?', '<', '>', '"'];
 
 /// Writes names.
 pub(crate) struct NameWriter {

@@ -13,6 +13,7 @@ use super::fold;
 use super::order::PlacedRecord;
 use super::step::{self, CLOSED_BY_END, StepNames};
 use super::tree::{COPY, RecordedTree, is_open_shown};
+use crate::names::WILDCARDS;
 use crate::trace::TraceLine;
 
 /// Names that are shown by an operation that is not replayed.
@@ -297,7 +298,7 @@ fn names_of(line: &TraceLine, tree: &RecordedTree, status: NtStatus) -> StepName
     let pattern = line.pattern.clone().unwrap_or_default();
     // Nobody can say what a pattern with a hash in it matched.
     let pattern = match status {
-        NtStatus::SUCCESS if pattern.contains('*') || pattern.is_empty() => "*".to_owned(),
+        NtStatus::SUCCESS if pattern.contains(WILDCARDS) || pattern.is_empty() => "*".to_owned(),
         _ => pattern,
     };
     StepNames {
@@ -364,6 +365,23 @@ mod tests {
         let expected = expected
             .map(|(command, count)| (format!("{command} after a create that failed"), count));
         assert_eq!(track.skipped, expected.into());
+    }
+
+    #[test]
+    fn a_pattern_of_which_a_hash_is_left_matches_every_name_if_it_matched_one() {
+        let tree = RecordedTree::new(Vec::new());
+        let pattern = |pattern: &str, status| {
+            let line = TraceLine {
+                pattern: Some(pattern.to_owned()),
+                ..TraceLine::default()
+            };
+            names_of(&line, &tree, status).pattern
+        };
+        for matched in ["*", "", "1f*", "1f?", "<.1f", "1f\"1f"] {
+            assert_eq!(pattern(matched, NtStatus::SUCCESS), "*");
+        }
+        assert_eq!(pattern("1f", NtStatus::SUCCESS), "1f");
+        assert_eq!(pattern("<.1f", NtStatus::NO_SUCH_FILE), "<.1f");
     }
 
     #[test]
