@@ -1,13 +1,17 @@
 //! The files of a run: their number, sizes and names.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::random::finalise;
 use crate::tree::{Children, Tree};
+
+/// Name of the directory in which clients make copies of a tree, inside that of the run.
+pub const COPIED_TREES: &str = "copies";
 
 /// One file of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -218,17 +222,90 @@ impl FileSet {
         }
     }
 
-    /// Appends the name of the file that `client` copies to the server as number `copy`:
-    /// `c00001-f10000000000.dat`. No work file has as many digits.
-    pub fn append_copy_name(&self, client: u32, copy: u32, out: &mut String) {
-        let written = write!(out, "c{client:05}-f1{copy:010}.dat");
-        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
+    /// Appends the path of the file that `client` copies to the server as number `copy`:
+    /// `c00001-f10000000000.dat`. No work file has as many digits. In a tree it is the path of
+    /// a file of the client's copy of the tree. When a client copies the tree again, the names
+    /// of the files get the number of the copy as an extension.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_copy_name(
+        &self,
+        client: u32,
+        copy: u32,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        let Layout::Tree(tree) = &self.layout else {
+            return write!(out, "c{client:05}-f1{copy:010}.dat");
+        };
+        Self::append_copied_tree(client, out)?;
+        out.write_char('\\')?;
+        tree.append_file(copy % tree.files(), out)?;
+        match copy / tree.files() {
+            0 => Ok(()),
+            again => write!(out, ".{again}"),
+        }
     }
 
-    /// Appends a name that no file has: `c00001-f20000000000.dat`.
-    pub fn append_missing_name(&self, client: u32, number: u32, out: &mut String) {
-        let written = write!(out, "c{client:05}-f2{number:010}.dat");
-        written.unwrap_or_else(|_| unreachable!("a string takes any text"));
+    /// Appends the path of the directory that holds a client's copy of a tree:
+    /// `copies\c00001`.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_copied_tree(client: u32, out: &mut impl fmt::Write) -> fmt::Result {
+        write!(out, "{COPIED_TREES}\\c{client:05}")
+    }
+
+    /// Returns the bytes of the file that a client copies to the server as this number.
+    #[must_use]
+    pub fn copied_size(&self, copy: u32) -> u64 {
+        self.size_of(copy % self.count.max(1))
+    }
+
+    /// Returns the bytes of a client's first `copies` copies.
+    #[must_use]
+    pub fn copied_bytes(&self, copies: u64) -> u64 {
+        match &self.layout {
+            Layout::Flat => copies.saturating_mul(self.size),
+            Layout::Tree(tree) => {
+                let again = copies.div_ceil(u64::from(self.count.max(1)));
+                again.saturating_mul(tree.bytes())
+            }
+        }
+    }
+
+    /// Appends a path that no file has: `c00001-f20000000000.dat`, in a tree in any of its
+    /// directories.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_missing_name(
+        &self,
+        client: u32,
+        number: u32,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        if let Layout::Tree(tree) = &self.layout {
+            let random = finalise(u64::from(client) << 32 | u64::from(number));
+            let directory = tree.popular_directory(random);
+            if directory != 0 {
+                tree.append_directory(directory, out)?;
+                out.write_char('\\')?;
+            }
+        }
+        Self::append_missing_file(client, number, out)
+    }
+
+    /// Appends a name that no file has, without a directory.
+    ///
+    /// # Errors
+    /// Only if `out` refuses the text.
+    pub fn append_missing_file(
+        client: u32,
+        number: u32,
+        out: &mut impl fmt::Write,
+    ) -> fmt::Result {
+        write!(out, "c{client:05}-f2{number:010}.dat")
     }
 
     /// Whether [`FileSet::file_name`] or [`ScratchName::of`] makes names like this

@@ -35,6 +35,7 @@ use crate::action::Range;
 use crate::files::FileSet;
 use crate::kind::OpKind;
 use crate::random::{GOLDEN_GAMMA, finalise};
+use crate::tree::Tree;
 use mix::Turns;
 pub use mix::{Mix, RequestResult};
 pub use own::{Drawn, Stream, Streams};
@@ -62,6 +63,8 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cursor {
     file: u32,
+    /// The next directory of a tree.
+    directory: u32,
     offset: u64,
 }
 
@@ -83,6 +86,13 @@ impl Cursor {
             file if file < files.count => file,
             _ => 0,
         };
+    }
+
+    /// Returns the next directory, and moves behind it.
+    fn advance_directory(&mut self, tree: &Tree) -> u32 {
+        let directory = self.directory;
+        self.directory = (directory + 1) % tree.directories();
+        directory
     }
 }
 
@@ -205,17 +215,20 @@ impl OpStream {
         operation
     }
 
-    /// Returns the next request on a file of a tree. Sequential access takes the files in the
-    /// order of their numbers.
+    /// Returns the next request on a file or a directory of a tree. Sequential access takes
+    /// them in the order of their numbers.
     fn next_in_tree(&mut self) -> Operation {
         let (mix, key, index) = (&*self.mix, self.key, self.index);
         let Some(tree) = mix.files().tree() else {
             unreachable!("only called where there is a tree");
         };
         let drawn = mix.drawn(key, index);
-        let file = match mix.access {
-            Access::Random => mix.popular_file(tree, key, index),
-            Access::Sequential => {
+        let file = match (drawn.range, mix.access) {
+            (Range::NewFile, _) => index as u32,
+            (Range::Directory, Access::Random) => mix.popular_directory(tree, key, index),
+            (Range::Directory, Access::Sequential) => self.cursor.advance_directory(tree),
+            (_, Access::Random) => mix.popular_file(tree, key, index),
+            (_, Access::Sequential) => {
                 let file = self.cursor.file;
                 self.cursor.turn_over(mix.files());
                 file

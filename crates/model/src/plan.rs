@@ -174,7 +174,7 @@ impl Plan {
         let population = self.only();
         let copies = population.workload.actions().contains(&Action::CopyIn);
         let count = population.count.filter(|_| copies).unwrap_or(0);
-        let per_client = count.saturating_mul(population.workload.files.size);
+        let per_client = population.workload.files.copied_bytes(count);
         per_client.saturating_mul(u64::from(self.max_clients()))
     }
 

@@ -27,8 +27,8 @@ pub use levels::LevelShape;
 use levels::Levels;
 use names::NameKind;
 pub use names::{NameCase, NameLengths, TreeNames};
-use popularity::FileRanks;
 pub use popularity::Popularity;
+use popularity::PopularityRanks;
 pub use prepared::{CheckedTree, PreparedTree, TreeDifference, TreeError, TreeProgress, TreeStage};
 #[doc(hidden)]
 pub use prepared::{TREE_MANIFEST_BYTES_MAX, TreeManifest};
@@ -68,7 +68,7 @@ pub struct TreeShape {
     pub sizes: TreeSizes,
     /// Names of files and directories.
     pub names: TreeNames,
-    /// Which files are used more often than others.
+    /// Which files and directories are used more often than others.
     pub popularity: Popularity,
 }
 
@@ -145,7 +145,8 @@ pub struct Tree {
     shape: TreeShape,
     levels: Levels,
     sizes: SizeDraws,
-    ranks: FileRanks,
+    /// The files and the directories by popularity.
+    ranks: [PopularityRanks; 2],
     /// Key of the names.
     names_key: u64,
 }
@@ -186,7 +187,8 @@ impl Tree {
         let key = |purpose: u64| finalise(draw(shape.seed, purpose));
         let tree = Self {
             sizes: SizeDraws::new(&shape.sizes, key(0)),
-            ranks: FileRanks::new(shape.popularity, levels.files()),
+            ranks: [levels.files(), levels.directories()]
+                .map(|count| PopularityRanks::new(shape.popularity, count)),
             names_key: key(1),
             levels,
             shape,
@@ -272,7 +274,13 @@ impl Tree {
     /// Returns a file by a random number, as popular as the description says.
     #[must_use]
     pub fn popular(&self, random: u64) -> u32 {
-        self.ranks.pick(random)
+        self.ranks[0].pick(random)
+    }
+
+    /// Returns a directory by a random number, as popular as the description says.
+    #[must_use]
+    pub fn popular_directory(&self, random: u64) -> u32 {
+        self.ranks[1].pick(random)
     }
 
     /// Appends the path of a directory from the root, with `\` between its names. That of

@@ -12,6 +12,7 @@ use crate::fileio::Fileio;
 use crate::files::FileSet;
 use crate::kind::{Direction, OpKind};
 use crate::trace::Recording;
+use crate::tree::Tree;
 
 /// The operations of one client.
 #[derive(Clone, Debug, PartialEq)]
@@ -265,7 +266,7 @@ impl Workload {
         let ranges: Vec<_> = self.actions().iter().map(Action::range).collect();
         let are_all = |is: fn(&Range) -> bool| ranges.iter().all(is);
         if are_all(|range| *range == Range::Directory) {
-            Some(loops.into())
+            Some(u64::from(self.files.directories()) * u64::from(loops))
         } else if are_all(|range| matches!(range, Range::WholeFile | Range::NewFile)) {
             Some(u64::from(self.files.count) * u64::from(loops))
         } else {
@@ -304,6 +305,20 @@ impl Workload {
     pub fn uses_files(&self) -> bool {
         let mut actions = self.actions().into_iter();
         actions.any(|action| action.uses_files())
+    }
+
+    /// Returns the tree whose files must exist, if the files are in one.
+    #[must_use]
+    pub fn used_tree(&self) -> Option<&Arc<Tree>> {
+        self.files.tree().filter(|_| self.uses_files())
+    }
+
+    /// Returns the tree that each client copies to the server, if files are copied and are in
+    /// one.
+    #[must_use]
+    pub fn copied_tree(&self) -> Option<&Arc<Tree>> {
+        let tree = self.files.tree();
+        tree.filter(|_| self.actions().contains(&Action::CopyIn))
     }
 
     /// Whether any action has the size of a request.

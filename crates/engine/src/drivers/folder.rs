@@ -34,7 +34,9 @@ impl NumberedPaths {
             name: WireName::every(),
         };
         // The longest of all names.
-        new.write_own(|files, path| files.append_copy_name(u32::MAX, u32::MAX, path));
+        new.write_in(Home::Run, |files, path| {
+            files.append_copy_name(u32::MAX, u32::MAX, path)
+        });
         match new.name.set(&new.path) {
             Ok(()) => Ok(new),
             Err(_) => Err(SessionError::Path {
@@ -45,7 +47,9 @@ impl NumberedPaths {
 
     /// Returns the path of directory `number` of the set.
     pub(super) fn directory(&mut self, number: u32) -> &WireName {
-        self.write_in_set(|files, path| files.append_directory(number, path));
+        self.write_in(Home::Files, |files, path| {
+            files.append_directory(number, path)
+        });
         if self.path.ends_with('\\') {
             self.path.pop();
         }
@@ -54,19 +58,25 @@ impl NumberedPaths {
 
     /// Returns the path of a file of the set.
     pub(super) fn file(&mut self, client: u32, number: u32) -> &WireName {
-        self.write_in_set(|files, path| files.append_name(client, number, path));
+        self.write_in(Home::Files, |files, path| {
+            files.append_name(client, number, path)
+        });
         self.encoded()
     }
 
     /// Returns the path of a file that a client copies to the server.
     pub(super) fn copy(&mut self, client: u32, number: u32) -> &WireName {
-        self.write_own(|files, path| files.append_copy_name(client, number, path));
+        self.write_in(Home::Run, |files, path| {
+            files.append_copy_name(client, number, path)
+        });
         self.encoded()
     }
 
     /// Returns a path that never exists.
     pub(super) fn missing(&mut self, client: u32, number: u32) -> &WireName {
-        self.write_own(|files, path| files.append_missing_name(client, number, path));
+        self.write_in(Home::Files, |files, path| {
+            files.append_missing_name(client, number, path)
+        });
         self.encoded()
     }
 
@@ -76,18 +86,20 @@ impl NumberedPaths {
         self.path.push_str(&self.own);
         // It begins with the name of the directory, so no other file has it.
         self.path.push('-');
-        let files = &self.files;
-        files.append_missing_name(client, number, &mut self.path);
+        FileSet::append_missing_file(client, number, &mut self.path)
+            .unwrap_or_else(|_| unreachable!("a string takes any text"));
         self.encoded()
     }
 
-    fn write_own(&mut self, append: impl FnOnce(&FileSet, &mut String)) {
-        begin(&mut self.path, &self.own);
-        append(&self.files, &mut self.path);
-    }
-
-    fn write_in_set(&mut self, append: impl FnOnce(&FileSet, &mut String) -> fmt::Result) {
-        begin(&mut self.path, &self.files_in);
+    /// Writes a path below a directory.
+    fn write_in(&mut self, home: Home, append: impl FnOnce(&FileSet, &mut String) -> fmt::Result) {
+        let directory = match home {
+            Home::Run => &self.own,
+            Home::Files => &self.files_in,
+        };
+        self.path.clear();
+        self.path.push_str(directory);
+        self.path.push('\\');
         append(&self.files, &mut self.path)
             .unwrap_or_else(|_| unreachable!("a string takes any text"));
     }
@@ -100,9 +112,11 @@ impl NumberedPaths {
     }
 }
 
-/// Begins a path below a directory.
-fn begin(path: &mut String, directory: &str) {
-    path.clear();
-    path.push_str(directory);
-    path.push('\\');
+/// The directory in which a path begins.
+#[derive(Clone, Copy)]
+enum Home {
+    /// That of what the run makes.
+    Run,
+    /// That of the files of the set.
+    Files,
 }

@@ -223,7 +223,7 @@ async fn connect(
     };
     server.split = limits::split_sizes(plan, &endpoint, &server)?;
     limits::check_in_flight(plan, &endpoint, &session)?;
-    let tree = plan.only().workload.files.tree();
+    let tree = plan.only().workload.used_tree();
     let has_tree = match tree {
         Some(tree) => unless(cancel, share::has_tree(&endpoint, &mut session, tree)).await?,
         None => false,
@@ -263,7 +263,7 @@ async fn claim(
     let mut workspace =
         created.map_err(|(error, leftover)| RunError::from(error).with_leftover(leftover))?;
     observer.directory_claimed(&workspace.directory);
-    if let Some(tree) = plan.only().workload.files.tree()
+    if let Some(tree) = plan.only().workload.used_tree()
         && let Err(error) = workspace.find_tree(tree).await
     {
         let directory = workspace.directory.clone();

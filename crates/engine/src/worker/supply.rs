@@ -255,9 +255,13 @@ impl Bounds {
                 "a {kind} for action {action}, which begins with a {first}"
             ));
         }
-        if file >= self.files.count && of_action.range() != Range::NewFile {
-            let files = self.files.count;
-            return Some(format!("a {} of file {file} of {files}", kind.name()));
+        let (what, count) = match of_action.range() {
+            Range::NewFile => ("file", u32::MAX),
+            Range::Directory => ("directory", self.files.directories()),
+            _ => ("file", self.files.count),
+        };
+        if file >= count && of_action.range() != Range::NewFile {
+            return Some(format!("a {} of {what} {file} of {count}", kind.name()));
         }
         let largest = match kind {
             OpKind::Write => self.largest_write,

@@ -323,6 +323,11 @@ impl Mix {
         tree.popular(pick(key, index, MixDraw::File))
     }
 
+    /// Returns a directory of a tree, as popular as the tree says.
+    pub(super) fn popular_directory(&self, tree: &Tree, key: u64, index: u64) -> u32 {
+        tree.popular_directory(pick(key, index, MixDraw::File))
+    }
+
     /// Returns offset and length of a random request of this size in a file of this many
     /// bytes. A request on a smaller file has its size.
     #[expect(clippy::unused_self, reason = "all draws look the same")]
@@ -351,8 +356,13 @@ impl Mix {
     pub(super) fn start(&self, client: u32) -> Cursor {
         let along = u64::from(client).wrapping_mul(GOLDEN_GAMMA);
         if let Some(tree) = self.files.tree() {
-            let file = below(along, tree.files().into()) as u32;
-            return Cursor { file, offset: 0 };
+            let [file, directory] =
+                [tree.files(), tree.directories()].map(|count| below(along, count.into()) as u32);
+            return Cursor {
+                file,
+                directory,
+                offset: 0,
+            };
         }
         let of_lines = self
             .lines()
@@ -365,6 +375,7 @@ impl Mix {
         let slot = below(along, largest.slots * u64::from(self.files.count));
         Cursor {
             file: (slot / largest.slots) as u32,
+            directory: 0,
             offset: slot % largest.slots * u64::from(largest.bytes),
         }
     }

@@ -8,14 +8,15 @@ impl Mix {
     /// was opened is closed, also after a failure.
     pub(super) fn after_step(&self, last: &Operation, went: RequestResult) -> Option<Operation> {
         let mut kind = next(last.kind, went)?;
-        if kind.transfers().is_some() && self.files.size == 0 {
+        // A plan with larger files is refused.
+        let size = match kind {
+            OpKind::CopyInWrite => self.files.copied_size(last.file) as u32,
+            _ => self.files.size_of(last.file) as u32,
+        };
+        if kind.transfers().is_some() && size == 0 {
             kind = next(kind, RequestResult::Well)?;
         }
-        let length = match kind.transfers() {
-            // A plan with larger files is refused.
-            Some(_) => self.files.size as u32,
-            None => 0,
-        };
+        let length = kind.transfers().map_or(0, |_| size);
         Some(Operation {
             kind,
             length,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::random::zipf::Zipf;
 use crate::random::{Draws, GOLDEN_GAMMA, below};
 
-/// The distribution of requests over the files: `uniform`, or `zipf:1.1`.
+/// The distribution of requests over the files, and over the directories: `uniform`, or `zipf:1.1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub enum Popularity {
@@ -73,40 +73,40 @@ impl From<Popularity> for String {
     }
 }
 
-/// The files by popularity, prepared for drawing.
+/// The files or the directories by popularity, prepared for drawing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct FileRanks {
-    files: u64,
+pub(super) struct PopularityRanks {
+    count: u64,
     zipf: Option<Zipf>,
-    /// A number of files without a common divisor with all of them. The files of
-    /// neighbouring ranks are that far apart, so that popular files are in all directories.
+    /// A number without a common divisor with the count. The files of neighbouring ranks are
+    /// that far apart, so that popular files are in all directories.
     step: u64,
 }
 
-impl FileRanks {
-    pub(super) fn new(popularity: Popularity, files: u32) -> Self {
-        let files = u64::from(files.max(1));
+impl PopularityRanks {
+    pub(super) fn new(popularity: Popularity, count: u32) -> Self {
+        let count = u64::from(count.max(1));
         let zipf = match popularity {
             Popularity::Uniform => None,
-            Popularity::Zipf(exponent) => Some(Zipf::new(files, exponent)),
+            Popularity::Zipf(exponent) => Some(Zipf::new(count, exponent)),
         };
-        let golden = below(GOLDEN_GAMMA, files).max(1);
-        let is_apart = |step: &u64| divisor(*step, files) == 1;
-        let step = (golden..files).find(is_apart).unwrap_or(1);
-        Self { files, zipf, step }
+        let golden = below(GOLDEN_GAMMA, count).max(1);
+        let is_apart = |step: &u64| divisor(*step, count) == 1;
+        let step = (golden..count).find(is_apart).unwrap_or(1);
+        Self { count, zipf, step }
     }
 
-    /// Returns a file by a random number.
+    /// Returns a number by a random number.
     pub(super) fn pick(&self, random: u64) -> u32 {
         let Some(zipf) = &self.zipf else {
-            return below(random, self.files) as u32;
+            return below(random, self.count) as u32;
         };
-        self.file(zipf.pick(&mut Draws::new(random)))
+        self.of_rank(zipf.pick(&mut Draws::new(random)))
     }
 
-    /// Returns the file of a rank, both from 0.
-    fn file(&self, rank: u64) -> u32 {
-        (rank * self.step % self.files) as u32
+    /// Returns the number of a rank, both from 0.
+    fn of_rank(&self, rank: u64) -> u32 {
+        (rank * self.step % self.count) as u32
     }
 }
 
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn every_file_has_one_rank() {
         for files in [1, 2, 3, 10, 64, 1000, 9_999] {
-            let ranks = FileRanks::new(Popularity::Zipf(1.0), files);
+            let ranks = PopularityRanks::new(Popularity::Zipf(1.0), files);
             let mut seen = vec![false; files as usize];
             for rank in 0..u64::from(files) {
                 assert!(!std::mem::replace(
-                    &mut seen[ranks.file(rank) as usize],
+                    &mut seen[ranks.of_rank(rank) as usize],
                     true
                 ));
             }
@@ -160,7 +160,7 @@ mod tests {
                 Popularity::Zipf(exponent) => exponent,
                 Popularity::Uniform => 0.0,
             };
-            let ranks = FileRanks::new(popularity, FILES);
+            let ranks = PopularityRanks::new(popularity, FILES);
             let mut counts = vec![0_u64; FILES as usize];
             for number in 0..DRAWS {
                 counts[ranks.pick(crate::random::draw(3, number)) as usize] += 1;
@@ -170,7 +170,7 @@ mod tests {
             let chi_square: f64 = (0..u64::from(FILES))
                 .map(|rank| {
                     let expected = DRAWS as f64 * weight(rank) / all;
-                    let found = counts[ranks.file(rank) as usize] as f64;
+                    let found = counts[ranks.of_rank(rank) as usize] as f64;
                     (found - expected).powi(2) / expected
                 })
                 .sum();

@@ -55,8 +55,11 @@ pub(in crate::run) async fn prepare(
     if let Some(test) = prepared_files(plan) {
         return workspace.check_prepared(test, cancel).await;
     }
-    if let Some(tree) = plan.only().workload.files.tree() {
-        return prepare_tree(workspace, (tree, clients), observer, cancel).await;
+    if plan.only().workload.files.tree().is_some() {
+        return match plan.only().workload.used_tree() {
+            Some(tree) => prepare_tree(workspace, (tree, clients), observer, cancel).await,
+            None => Ok(()),
+        };
     }
     let total = plan.bytes_of(clients.end) - plan.bytes_of(clients.start);
     let mut shown = clock::now();

@@ -1,5 +1,6 @@
 //! The populations of a run on its share: each has a directory and a session of its own there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smbench_model::action::Action;
@@ -34,16 +35,28 @@ impl PopulationShare {
     /// Deletes what the clients of earlier load points copied to the share, so that each load
     /// point begins with the same files.
     async fn remove_copies(&mut self, cancel: &Cancel) -> Result<(), SessionError> {
-        if self
-            .plan
-            .only()
-            .workload
-            .actions()
-            .contains(&Action::CopyIn)
-        {
+        let workload = &self.plan.only().workload;
+        if workload.actions().contains(&Action::CopyIn) {
             unless(cancel, self.workspace.remove_copies()).await
         } else {
             Ok(())
+        }
+    }
+
+    /// Makes the directories into which these clients copy a tree, if they copy one. The load
+    /// then has files only, so that its operations in flight do not wait for one another.
+    async fn make_copied_trees(
+        &self,
+        clients: Range<u32>,
+        cancel: &Cancel,
+    ) -> Result<(), SessionError> {
+        match self.plan.only().workload.copied_tree() {
+            Some(tree) => {
+                self.workspace
+                    .make_copied_trees(tree, clients, cancel)
+                    .await
+            }
+            None => Ok(()),
         }
     }
 }
@@ -64,6 +77,9 @@ impl RunShare<'_> {
                 share.plan.max_clients()
             };
             let with_files = share.plan.clients_with_files(clients);
+            share
+                .make_copied_trees(with_files.clone(), self.cancel)
+                .await?;
             let more = share.ready.max(with_files.start)..with_files.end.max(share.ready);
             share.ready = more.end;
             let workspace = &mut share.workspace;

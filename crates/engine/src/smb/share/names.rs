@@ -1,6 +1,6 @@
 //! Names of files and directories that a run makes on the share.
 
-use smbench_model::files::{FileSet, ScratchName};
+use smbench_model::files::{COPIED_TREES, FileSet, ScratchName};
 
 use crate::smb::calls::EntryKind;
 
@@ -21,6 +21,9 @@ pub(crate) const TREE_ROOT: &str = "tree";
 /// Name of the directory for replays, inside that of the run. No other entry of it can have
 /// this name.
 pub(crate) const REPLAY_DIRECTORY: &str = "replay";
+
+/// Directories of a run whose whole contents it made.
+const OWN_TREES: [&str; 3] = [REPLAY_DIRECTORY, TREE_ROOT, COPIED_TREES];
 
 /// Returns whether a directory of this name has prepared files, which stay after runs.
 pub(super) fn is_kept_directory(name: &str) -> bool {
@@ -50,7 +53,7 @@ pub(super) enum Own {
 pub(super) fn own(name: &str, is_directory: bool) -> Option<Own> {
     let kind = match is_directory {
         false if name == MANIFEST || name == TREE_MANIFEST => Some(EntryKind::File),
-        true if name == REPLAY_DIRECTORY || name == TREE_ROOT => return Some(Own::Tree),
+        true if OWN_TREES.contains(&name) => return Some(Own::Tree),
         true => ScratchName::is_like(name).then_some(EntryKind::Directory),
         false => FileSet::is_file_name(name).then_some(EntryKind::File),
     };
@@ -59,5 +62,5 @@ pub(super) fn own(name: &str, is_directory: bool) -> Option<Own> {
 
 /// Returns whether a run makes entries of this name in its directory.
 pub(super) fn is_inside(name: &str) -> bool {
-    [MARKER, REPLAY_DIRECTORY, TREE_ROOT].contains(&name) || own_name(name)
+    name == MARKER || OWN_TREES.contains(&name) || own_name(name)
 }

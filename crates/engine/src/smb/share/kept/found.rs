@@ -1,25 +1,31 @@
 //! The tree of a run: one that was prepared before, or one of its own.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smbench_model::fileio::FileioError;
+use smbench_model::files::{COPIED_TREES, FileSet};
 use smbench_model::tree::{Tree, TreeError, TreeProgress};
 use smbench_protocol::NtStatus;
 use smbench_protocol::command::create::{CreateRequest, access, share};
 
+use super::crew::Crew;
 use super::scan::TreeOnShare;
-use super::tree::{PreparedFound, TreeWork, directory_of, look, make_tree};
+use super::tree::{PreparedFound, TreeWork, directory_of, look, make_directories, make_tree};
 use crate::machine::cancel::Cancel;
 use crate::smb::calls::FileCalls;
 use crate::smb::session::{Endpoint, SessionError};
 use crate::smb::share::files::join;
 use crate::smb::share::names::{MARKER, TREE_ROOT};
+use crate::smb::share::replay::make_directory;
 use crate::smb::share::{ShareSession, Workspace};
 
 /// The largest number of files of a tree that a run makes for itself.
 const OWN_FILES_MAX: u32 = 100_000;
 /// Number of sessions that make it.
 const OWN_SESSIONS: u32 = 8;
+/// Fewest directories for which another session is worth its log-on.
+const DIRECTORIES_PER_SESSION: u32 = 100;
 
 /// Returns whether this tree is prepared on the share. Fails if its preparation did not end, or
 /// if the tree is too large to be made for one run.
@@ -81,6 +87,38 @@ impl Workspace {
     /// Whether the run works on a tree that was prepared before.
     pub(crate) const fn has_prepared_tree(&self) -> bool {
         self.tree.is_some()
+    }
+
+    /// Makes the directories into which these clients copy a tree.
+    pub(crate) async fn make_copied_trees(
+        &self,
+        tree: &Arc<Tree>,
+        clients: Range<u32>,
+        cancel: &Cancel,
+    ) -> Result<(), SessionError> {
+        let all = tree.directories().saturating_mul(clients.len() as u32);
+        let sessions = all.div_ceil(DIRECTORIES_PER_SESSION).min(OWN_SESSIONS);
+        let mut crew = Crew::open(&self.endpoint, sessions, cancel).await?;
+        let parent = join(&self.directory, COPIED_TREES);
+        crew.each(
+            0..sessions.min(1),
+            1,
+            async move |session: &mut ShareSession, _| make_directory(session, &parent).await,
+            &mut || {},
+        )
+        .await?;
+        for client in clients {
+            let mut root = format!(r"{}\", self.directory);
+            FileSet::append_copied_tree(client, &mut root)
+                .unwrap_or_else(|_| unreachable!("a string takes any text"));
+            let on_share = TreeOnShare {
+                tree: Arc::clone(tree),
+                root,
+            };
+            make_directories(&mut crew, &on_share, &mut |_| {}).await?;
+        }
+        crew.log_off().await;
+        Ok(())
     }
 
     /// Makes the tree of this run alone.

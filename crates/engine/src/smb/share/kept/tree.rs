@@ -158,25 +158,8 @@ pub(super) async fn make_tree(
     let endpoint = endpoint.with_credit_target(charge_for(PREPARE_WRITE_LEN) + 1);
     let tree = &on_share.tree;
     let mut crew = Crew::open(&endpoint, work.sessions, work.cancel).await?;
+    make_directories(&mut crew, on_share, work.progress).await?;
     let done = Rc::new(Cell::new(0_u64));
-    for level in tree.levels() {
-        let (on_share, counted) = (on_share.clone(), Rc::clone(&done));
-        let make = async move |session: &mut ShareSession, directories| {
-            for directory in directories {
-                make_directory(session, &on_share.directory(directory)).await?;
-                counted.set(counted.get() + 1);
-            }
-            Ok(())
-        };
-        let mut tell = teller(
-            TreeStage::Directories,
-            tree.directories(),
-            &done,
-            work.progress,
-        );
-        crew.each(level, DIRECTORIES_AT_ONCE, make, &mut tell)
-            .await?;
-    }
     let scan = Rc::new(Scan::of(on_share));
     if goes_on {
         scan_with(&mut crew, &scan, tree, false, work.progress).await?;
@@ -213,6 +196,31 @@ pub(super) async fn make_tree(
         .await?;
     crew.log_off().await;
     Ok((found, bytes.get()))
+}
+
+/// Makes the directories of a tree, level by level.
+pub(super) async fn make_directories(
+    crew: &mut Crew,
+    on_share: &TreeOnShare,
+    progress: &mut dyn FnMut(TreeProgress),
+) -> Result<(), SessionError> {
+    let tree = &on_share.tree;
+    let done = Rc::new(Cell::new(0_u64));
+    for level in tree.levels() {
+        let (on_share, counted) = (on_share.clone(), Rc::clone(&done));
+        let make = async move |session: &mut ShareSession, directories| {
+            for directory in directories {
+                make_directory(session, &on_share.directory(directory)).await?;
+                counted.set(counted.get() + 1);
+            }
+            Ok(())
+        };
+        let stage = TreeStage::Directories;
+        let mut tell = teller(stage, tree.directories(), &done, progress);
+        crew.each(level, DIRECTORIES_AT_ONCE, make, &mut tell)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Returns a function that reports a stage.
