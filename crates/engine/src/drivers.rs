@@ -23,3 +23,4 @@ pub(crate) mod site;
 pub(crate) mod smb_rs;
 pub(crate) mod turns;
 pub(crate) mod untrusted;
+mod walking;

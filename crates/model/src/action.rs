@@ -12,7 +12,7 @@ mod uses;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use smbench_protocol::command::create::Disposition;
 use smbench_protocol::command::query_directory::DirectoryClass;
 
@@ -140,6 +140,16 @@ pub enum Action {
         /// Bytes that a QUERY_DIRECTORY asks for; fewer if the server allows no more.
         buffer: u32,
     },
+    /// A directory is listed as [`Action::List`] does, then those that it has, until the whole
+    /// tree is listed. Each directory is an operation. It is the only action of its mix.
+    Walk {
+        /// The information returned for each name; not [`DirectoryClass::Names`].
+        class: DirectoryClass,
+        /// Bytes that a QUERY_DIRECTORY asks for; fewer if the server allows no more.
+        buffer: u32,
+        /// Where it begins.
+        root: WalkRoot,
+    },
     /// CREATE of a new file, all of its data, SET_INFO of its times, CLOSE.
     CopyIn,
     /// CREATE of any file of the set, READs of all of its data, CLOSE.
@@ -147,6 +157,17 @@ pub enum Action {
     /// A document is saved: CREATE of a new file, its data, FLUSH, CLOSE; the old document is
     /// renamed, the new file gets its name, and the old one is deleted.
     SaveOffice,
+}
+
+/// The directory in which a walk begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WalkRoot {
+    /// That of the files of the run, or the root of their tree.
+    #[default]
+    Files,
+    /// That of the target, with whatever is in it. The directory of the run is left out.
+    Target,
 }
 
 /// The parameters of a CREATE.
@@ -220,6 +241,7 @@ impl Action {
             Self::Stat { .. } => "stat",
             Self::LookupMissing { .. } => "lookup_missing",
             Self::List { .. } => "list",
+            Self::Walk { .. } => "walk",
             Self::CopyIn => "copy_in",
             Self::CopyOut => "copy_out",
             Self::SaveOffice => "save_office",
@@ -278,6 +300,7 @@ impl Action {
             Self::Stat { .. } => &[K::Stat],
             Self::LookupMissing { .. } => &[K::LookupMissing],
             Self::List { .. } => &[K::ListOpen, K::ListFirst, K::ListNext, K::ListClose],
+            Self::Walk { .. } => &[K::WalkOpen, K::WalkFirst, K::WalkNext, K::WalkClose],
             Self::CopyIn => &[
                 K::CopyInCreate,
                 K::CopyInWrite,

@@ -91,6 +91,17 @@ smbench_protocol::named! {
         ListNext => "list_next",
         /// CLOSE of the directory of a `list`.
         ListClose => "list_close",
+        /// A directory of a tree that is walked: CREATE, QUERY_DIRECTORY until there are no more
+        /// names, CLOSE. Its directories follow.
+        Walk => "walk",
+        /// CREATE of the directory of a `walk`.
+        WalkOpen => "walk_open",
+        /// The first QUERY_DIRECTORY of a `walk`.
+        WalkFirst => "walk_first",
+        /// A further QUERY_DIRECTORY of a `walk`.
+        WalkNext => "walk_next",
+        /// CLOSE of the directory of a `walk`.
+        WalkClose => "walk_close",
         /// A file that is copied to the server: CREATE, its data, SET_INFO of its times, CLOSE.
         CopyIn => "copy_in",
         /// CREATE of a `copy_in`.
@@ -237,6 +248,7 @@ impl OpKind {
             | Self::SessionLogOn
             | Self::SessionTreeConnect => Self::Session,
             Self::ListOpen | Self::ListFirst | Self::ListNext | Self::ListClose => Self::List,
+            Self::WalkOpen | Self::WalkFirst | Self::WalkNext | Self::WalkClose => Self::Walk,
             Self::CopyInCreate | Self::CopyInWrite | Self::CopyInTimes | Self::CopyInClose => {
                 Self::CopyIn
             }
@@ -265,6 +277,16 @@ impl OpKind {
     #[must_use]
     pub const fn is_step(self) -> bool {
         self.part_of().is_some() && !self.is_part_of_session()
+    }
+
+    /// Whether this kind is a QUERY_DIRECTORY of a whole listing, which ends with an answer
+    /// without names.
+    #[must_use]
+    pub const fn lists_on(self) -> bool {
+        matches!(
+            self,
+            Self::ListFirst | Self::ListNext | Self::WalkFirst | Self::WalkNext
+        )
     }
 
     #[inline]

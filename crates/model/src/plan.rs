@@ -145,7 +145,7 @@ impl Plan {
             | Action::Stat { .. } => 3,
             Action::CopyIn | Action::CopyOut => split,
             Action::SaveOffice => split.max(3),
-            Action::List { buffer, .. } => charge_for(*buffer),
+            Action::List { buffer, .. } | Action::Walk { buffer, .. } => charge_for(*buffer),
             _ => 1,
         };
         let actions = self.only().workload.actions();

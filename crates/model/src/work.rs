@@ -57,8 +57,8 @@ options! {
         /// How many times as fast as recorded a replay is, at most 1000; 1 when absent.
         speed: f64,
         /// How often each client replays the recording, or works through its files in a mix
-        /// of nothing but `stat`, `copy_in`, `copy_out`, `lookup_missing` or `list`; at least
-        /// once. The load point then ends. When absent, clients repeat it until the window
+        /// of nothing but `stat`, `copy_in`, `copy_out`, `lookup_missing`, `list` or `walk`; at
+        /// least once. The load point then ends. When absent, clients repeat it until the window
         /// and the ramp-down are over.
         loops: u32,
         /// How clients begin: `full` (when absent) or `linear`, which requires a

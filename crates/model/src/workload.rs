@@ -257,13 +257,16 @@ impl Workload {
 
     /// Returns the actions of each client that work through its files so often; `None` where
     /// that has no meaning, because not every action works on a file as a whole. A listing
-    /// works through a directory.
+    /// works through a directory. Of a walk, it is the number of walks of a whole tree.
     #[must_use]
     pub fn actions_of(&self, loops: u32) -> Option<u64> {
         let Requests::Mix(_) = &self.requests else {
             return None;
         };
         let ranges: Vec<_> = self.actions().iter().map(Action::range).collect();
+        if self.walks() {
+            return Some(loops.into());
+        }
         let are_all = |is: fn(&Range) -> bool| ranges.iter().all(is);
         if are_all(|range| *range == Range::Directory) {
             Some(u64::from(self.files.directories()) * u64::from(loops))
@@ -282,6 +285,13 @@ impl Workload {
         actions.any(|action| {
             action.whole().is_some() || matches!(action, Action::LookupMissing { .. })
         })
+    }
+
+    /// Whether clients walk a tree, which decides on their operations.
+    #[must_use]
+    pub fn walks(&self) -> bool {
+        let mut actions = self.actions().into_iter();
+        actions.any(|action| matches!(action, Action::Walk { .. }))
     }
 
     /// Returns the `fileio` test, if the workload is one.

@@ -117,8 +117,8 @@ pub struct Answer<'a> {
     /// is gone.
     pub status: NtStatus,
     /// Bytes moved, if the operation moves data and succeeded. A number other than
-    /// [`Operation::length`] is a failure. Of a `list_first` and a `list_next`, the number of
-    /// names but `.` and `..`.
+    /// [`Operation::length`] is a failure. Of a QUERY_DIRECTORY of a `list` or a `walk`, the
+    /// number of names but `.` and `..`.
     pub moved: u32,
     /// The `moved` bytes that a READ returned, if the driver keeps them. The plan's
     /// [`Verify::ReadBack`](smbench_model::contents::Verify) checks them.
@@ -219,6 +219,9 @@ pub enum Busy {
     Earlier,
     /// A call of another client must be answered first. The call is submitted again soon.
     Others,
+    /// The client has no further operations, because it has walked its tree so often as the plan
+    /// says. It is retired.
+    Over,
 }
 
 /// Sets up drivers. Each worker thread has a clone.

@@ -241,8 +241,11 @@ fn is_success(kind: OpKind, answer: &Answer<'_>) -> bool {
             NtStatus::BUFFER_OVERFLOW,
         ) => true,
         // Servers differ where a pattern matches no name.
-        (OpKind::ListFirst, NtStatus::NO_SUCH_FILE | NtStatus::NO_MORE_FILES)
-        | (OpKind::ListNext, NtStatus::NO_MORE_FILES) => true,
+        (
+            OpKind::ListFirst | OpKind::WalkFirst,
+            NtStatus::NO_SUCH_FILE | NtStatus::NO_MORE_FILES,
+        )
+        | (OpKind::ListNext | OpKind::WalkNext, NtStatus::NO_MORE_FILES) => true,
         _ => false,
     }
 }

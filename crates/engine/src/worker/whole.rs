@@ -1,7 +1,6 @@
 //! An operation of several steps while it is under way: what its steps have done so far.
 
 use smbench_model::Nanos;
-use smbench_model::kind::OpKind;
 use smbench_model::record::OperationFailure;
 
 use super::slot::Slot;
@@ -33,15 +32,14 @@ impl WholeOperation {
     /// Adds the step in a slot, which was answered.
     pub(super) fn add(&mut self, step: &Slot) {
         self.began.get_or_insert(step.sent);
-        match step.operation.kind {
-            OpKind::ListFirst | OpKind::ListNext => {
-                self.entries += u64::from(step.moved);
-                self.listings += 1;
-                if self.listings > LISTING_REQUESTS_MAX {
-                    self.fail(OperationFailure::Long);
-                }
+        if step.operation.kind.lists_on() {
+            self.entries += u64::from(step.moved);
+            self.listings += 1;
+            if self.listings > LISTING_REQUESTS_MAX {
+                self.fail(OperationFailure::Long);
             }
-            _ => self.moved = self.moved.saturating_add(step.moved),
+        } else {
+            self.moved = self.moved.saturating_add(step.moved);
         }
     }
 

@@ -36,7 +36,7 @@ const CHANGES_SHOWN: [ChangeFilter; 5] = [
 type Make = fn(&mut Parameters) -> Result<Action, String>;
 
 /// The operations that a profile may name.
-const OPERATIONS: [(&str, Make); 25] = [
+const OPERATIONS: [(&str, Make); 26] = [
     ("read", |given| {
         Ok(Action::Read {
             unbuffered: given.flag("unbuffered")?,
@@ -116,6 +116,22 @@ const OPERATIONS: [(&str, Make); 25] = [
             class: class.unwrap_or(DirectoryClass::IdBothDirectory),
             pattern: pattern(given)?,
             buffer: buffer(given)?,
+        })
+    }),
+    ("walk", |given| {
+        let class = given.optional("class")?;
+        Ok(Action::Walk {
+            class: match class.unwrap_or(DirectoryClass::IdBothDirectory) {
+                DirectoryClass::Names => {
+                    return Err(given.refuse(
+                        "class",
+                        "names does not say which entries are directories: give another class",
+                    ));
+                }
+                class => class,
+            },
+            buffer: buffer(given)?,
+            root: given.optional("root")?.unwrap_or_default(),
         })
     }),
     ("copy_in", |_| Ok(Action::CopyIn)),

@@ -1,6 +1,6 @@
 //! What an action needs on the share.
 
-use super::{Action, CreateSubject};
+use super::{Action, CreateSubject, WalkRoot};
 
 impl Action {
     /// Whether the action works on a file that the client holds open.
@@ -50,7 +50,14 @@ impl Action {
             || self.holds_directory()
             || matches!(
                 self,
-                Self::Stat { .. } | Self::CopyOut | Self::List { .. } | Self::LookupMissing { .. }
+                Self::Stat { .. }
+                    | Self::CopyOut
+                    | Self::List { .. }
+                    | Self::Walk {
+                        root: WalkRoot::Files,
+                        ..
+                    }
+                    | Self::LookupMissing { .. }
             )
     }
 

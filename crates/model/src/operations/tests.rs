@@ -2,6 +2,7 @@
 
 mod mix;
 mod pattern;
+mod tree;
 
 use std::collections::HashMap;
 

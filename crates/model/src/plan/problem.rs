@@ -102,6 +102,12 @@ pub enum Problem {
          no other session"
     )]
     SessionNotAlone,
+    /// A walk is one of several operations.
+    #[error(
+        "operation walk is one of several: it needs a mix of its own, because its next directory \
+         depends on the answers"
+    )]
+    WalkNotAlone,
     /// Sizes are given, but no operation has a size.
     #[error("there are sizes, but no operation that has one: drop the [[sizes]] tables")]
     UnusedSizes,

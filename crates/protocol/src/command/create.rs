@@ -48,6 +48,7 @@ pub mod attributes {
     pub const FILE_ATTRIBUTE_ARCHIVE: u32 = 0x0000_0020;
     pub const FILE_ATTRIBUTE_NORMAL: u32 = 0x0000_0080;
     pub const FILE_ATTRIBUTE_TEMPORARY: u32 = 0x0000_0100;
+    pub const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x0000_0400;
 }
 
 /// Bits of [`CreateRequest::share_access`] (MS-SMB2 2.2.13).

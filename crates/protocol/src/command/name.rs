@@ -81,6 +81,17 @@ impl WireName {
         Ok(())
     }
 
+    /// Appends a part of a name as a server wrote it.
+    ///
+    /// # Errors
+    /// Returns an error if both are too long for the length field. The old name is
+    /// kept then.
+    pub fn append_raw(&mut self, part: &[u8]) -> Result<(), EncodeError> {
+        EncodeError::fit::<u16>("file name", self.0.len() + part.len())?;
+        self.0.extend_from_slice(part);
+        Ok(())
+    }
+
     /// Shortens the name to its first `len` bytes on the wire.
     pub fn truncate(&mut self, len: usize) {
         self.0.truncate(len);

@@ -107,16 +107,22 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::Create
         | K::LookupMissing
         | K::ListOpen
+        | K::WalkOpen
         | K::CopyInCreate
         | K::CopyOutOpen
         | K::SaveCreate => Each(&["create"]),
-        K::Close | K::ListClose | K::CopyInClose | K::CopyOutClose | K::SaveClose => {
-            Each(&["close"])
-        }
+        K::Close
+        | K::ListClose
+        | K::WalkClose
+        | K::CopyInClose
+        | K::CopyOutClose
+        | K::SaveClose => Each(&["close"]),
         K::Lock | K::Unlock => Each(&["lock"]),
         K::QueryFile | K::QueryFs | K::QuerySecurity => Each(&["query_info"]),
         K::SetFile | K::Rename | K::Delete | K::SetSecurity | K::CopyInTimes => Each(&["set_info"]),
-        K::QueryDirectory | K::ListFirst | K::ListNext => Each(&["query_directory"]),
+        K::QueryDirectory | K::ListFirst | K::ListNext | K::WalkFirst | K::WalkNext => {
+            Each(&["query_directory"])
+        }
         K::ChangeNotify => Each(&["change_notify"]),
         K::Cancel => Each(&["cancel"]),
         K::CopyChunk | K::QueryInterfaces | K::ValidateNegotiate => Each(&["ioctl"]),
@@ -137,7 +143,7 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::Session => Any(&["negotiate", "session_setup", "tree_connect"]),
         K::Reauthentication => Any(&["session_setup"]),
         // Their steps are counted.
-        K::List | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
+        K::List | K::Walk | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
         // Parts of a session.
         K::SessionConnect | K::SessionNegotiate | K::SessionLogOn | K::SessionTreeConnect => {
             Each(&[])

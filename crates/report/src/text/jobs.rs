@@ -1,15 +1,35 @@
 //! Jobs: load points that ended when each client had done its number of actions.
 
+use smbench_model::kind::OpKind;
+
 use crate::doc::{LoadPointDoc, OpDoc, RunDoc, is_asked_for};
 use crate::table::{Cell, Column, Table};
 use crate::units::{self, plain};
 
+/// Name of the operation whose count is that of directories.
+const WALK: &str = OpKind::Walk.name();
+
+/// Returns the files among the entries of a walk: those that are no directories of it. Where a
+/// directory could not be listed, they are not known.
+fn files(point: &LoadPointDoc, name: &str, op: &OpDoc, walks: u64) -> Option<u64> {
+    let is_whole = name == WALK && op.errors == 0 && point.valid;
+    // A walk begins in a directory that is no entry.
+    let roots = walks * u64::from(point.clients);
+    let directories = op.count.checked_sub(roots)?;
+    op.entries
+        .unwrap_or(0)
+        .checked_sub(directories)
+        .filter(|_| is_whole)
+}
+
 /// Returns how long each job took, and its rates; `None` if load points ended by the clock.
 #[must_use]
 pub fn jobs(doc: &RunDoc) -> Option<Table> {
-    doc.plan.count?;
+    let each = doc.plan.count?;
     let ops = || doc.load_points.iter().flat_map(|point| point.ops.values());
     let lists = ops().any(|op| op.entries.is_some());
+    let mut names = doc.load_points.iter().flat_map(|point| point.ops.keys());
+    let walks = names.any(|name| name == WALK);
     let carries = ops().any(|op| op.bytes > 0);
     let mut columns = vec![
         Column::number("clients"),
@@ -18,6 +38,7 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
         Column::number("seconds"),
         Column::number("per second"),
     ];
+    columns.extend(walks.then(|| Column::number("files/s")));
     columns.extend(lists.then(|| Column::number("entries/s")));
     columns.extend(carries.then(|| Column::number("MB/s")));
     let row = |point: &LoadPointDoc, name: &str, op: &OpDoc| {
@@ -32,6 +53,9 @@ pub fn jobs(doc: &RunDoc) -> Option<Table> {
             Cell::number(point.window_s, format!("{:.3}", point.window_s)),
             rate(op.count),
         ];
+        cells.extend(walks.then(|| {
+            Cell::of(files(point, name, op, each).and_then(per_s), units::rate).marked(mark)
+        }));
         cells.extend(lists.then(|| rate(op.entries.unwrap_or(0))));
         cells.extend(carries.then(|| Cell::of(megabytes, units::throughput).marked(mark)));
         cells

@@ -18,6 +18,7 @@ use smbench_protocol::{Completion, DecodeError, FileId, NtStatus};
 
 use super::state::SlotObjects;
 use crate::drivers::driver::{Answer, Extent};
+use crate::drivers::walking::WalkFault;
 
 /// Converts a completion into an answer, and keeps the open that it created in
 /// `place`. Returns `None` if the session has expired and further answers of the
@@ -25,7 +26,7 @@ use crate::drivers::driver::{Answer, Extent};
 pub(crate) fn of<'a>(
     done: &Completion<'a>,
     mut place: Option<&mut SlotObjects>,
-) -> Result<Option<Answer<'a>>, DecodeError> {
+) -> Result<Option<Answer<'a>>, WalkFault> {
     let mut extent = Extent::Final;
     let mut expired = done.status == NtStatus::NETWORK_SESSION_EXPIRED;
     if let Some(place) = &mut place {
@@ -49,9 +50,14 @@ fn answer<'a>(
     done: &Completion<'a>,
     extent: Extent,
     place: Option<&mut SlotObjects>,
-) -> Result<Answer<'a>, DecodeError> {
+) -> Result<Answer<'a>, WalkFault> {
     let bare = Answer::bare(done.tag, extent, done.status);
     if done.status != NtStatus::SUCCESS {
+        if let Some(walked) = place.and_then(|place| place.walked.as_mut())
+            && extent != Extent::Expired
+        {
+            walked.refused();
+        }
         return Ok(bare);
     }
     match done.command {
@@ -86,8 +92,13 @@ fn answer<'a>(
         Command::SetInfo => ignore(SetInfoResponse::decode(done.message())?),
         Command::QueryDirectory => {
             let listed = QueryDirectoryResponse::decode(done.message())?;
-            if let Some(class) = place.and_then(|place| place.lists) {
-                let moved = listed.count_names(class)?;
+            if let Some(place) = place
+                && let Some(class) = place.lists
+            {
+                let moved = match &mut place.walked {
+                    Some(walked) => walked.note(listed.entries(class))?,
+                    None => listed.count_names(class)?,
+                };
                 return Ok(Answer { moved, ..bare });
             }
         }

@@ -97,7 +97,10 @@ impl<E: Encode> GroupState<E> {
             return self.further_answered(done, connection, out, now, sink);
         }
         let asked = place.as_ref().is_some_and(|place| place.asks_to_cache);
-        let answer = answer::of(done, place).map_err(ProtocolError::from)?;
+        let answer = match answer::of(done, place) {
+            Ok(answer) => answer,
+            Err(fault) => return Err(fault.into_dropped().map_err(ProtocolError::from)?),
+        };
         if asked && let Some(granted) = caching::granted(done).map_err(ProtocolError::from)? {
             sink.granted(granted);
         }

@@ -17,6 +17,7 @@ use crate::drivers::prepare::{
     open_directory, path, wire_names,
 };
 use crate::drivers::site::Site;
+use crate::drivers::walking::WalkedDirectory;
 use crate::smb::session::caching::{Object, Oplock};
 use crate::smb::session::{Session, SessionError};
 
@@ -60,6 +61,7 @@ pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     let actions = site.mix.actions();
     let pattern = |action: &Action| match action {
         Action::QueryDirectory { pattern, .. } | Action::List { pattern, .. } => pattern.clone(),
+        Action::Walk { .. } => "*".to_owned(),
         _ => String::new(),
     };
     let patterns: Vec<_> = actions.iter().map(pattern).collect();
@@ -82,7 +84,10 @@ pub(super) async fn places(
         return Ok(places);
     }
     for slot in 0..site.plan.only().outstanding {
-        let mut place = SlotObjects::default();
+        let mut place = SlotObjects {
+            walked: WalkedDirectory::of(site)?,
+            ..SlotObjects::default()
+        };
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
             make_kept(actions, &paths, session).await?;

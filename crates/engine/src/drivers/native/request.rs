@@ -30,6 +30,7 @@ use crate::drivers::prepare;
 use crate::drivers::requests::create::{self, Name, Unique};
 use crate::drivers::requests::{copied_chunks, info};
 use crate::drivers::site::Site;
+use crate::drivers::walking::WalkQueue;
 use crate::smb::session::caching::Object;
 use crate::smb::session::{self, Session, SessionError};
 
@@ -49,6 +50,8 @@ pub(crate) struct MixEncoder {
     pub(super) patterns: Box<[WireName]>,
     /// Paths by number.
     pub(super) folder: NumberedPaths,
+    /// The directories that each member walks; empty if clients do not walk.
+    pub(super) walks: Vec<WalkQueue>,
     /// Name of the share, for further tree connects.
     share: WireName,
     /// Size of each file in bytes.
@@ -62,6 +65,7 @@ impl Encode for MixEncoder {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
             folder: NumberedPaths::of(site)?,
+            walks: Vec::new(),
             share: prepare::share(site, |server, share| format!(r"\\{server}\{share}"))?,
             file_size: site.plan.only().workload.files.size,
             unique: Unique::new(session::random_u64()),
@@ -75,6 +79,7 @@ impl Encode for MixEncoder {
         session: &mut Session,
         _: &mut ClientSession,
     ) -> Result<Vec<SlotObjects>, SessionError> {
+        self.walks.extend(WalkQueue::of(site)?);
         open::places(site, client, session).await
     }
 
@@ -101,6 +106,7 @@ impl Encode for MixEncoder {
                 group.to(links, call, out).flush(file)
             }
             OpKind::LogOn => return group.log_on(links, call, out),
+            OpKind::WalkOpen => return group.walk(call, group.to(links, call, out)),
             kind if kind.is_step() => group.step(call, group.to(links, call, out), data),
             _ => group.encode_rest(call, group.to(links, call, out)),
         }

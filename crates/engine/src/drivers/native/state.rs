@@ -11,6 +11,7 @@ use smbench_protocol::{FileId, SessionIndex};
 
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
+use crate::drivers::walking::WalkedDirectory;
 use crate::smb::session::caching::Cache;
 
 /// State of the clients of a group.
@@ -63,6 +64,8 @@ pub(crate) struct SlotObjects {
     pub(super) expired: bool,
     /// The information that its listing asks for.
     pub(super) lists: Option<DirectoryClass>,
+    /// The directory of a walk that it lists; `None` if clients do not walk.
+    pub(super) walked: Option<Box<WalkedDirectory>>,
     /// A further session that is set up or being set up.
     pub(super) further: Option<Further>,
     /// Paths of its scratch names, in the order of

@@ -14,9 +14,10 @@ use smbench_protocol::header::Command;
 use super::encode::To;
 use super::request::MixEncoder;
 use super::state::GroupState;
-use crate::drivers::driver::{Call, slot_of};
+use crate::drivers::driver::{Busy, Call, slot_of};
 use crate::drivers::requests::create::{self, StepCreate};
 use crate::drivers::requests::info;
+use crate::drivers::walking::WalkedDirectory;
 
 impl GroupState<MixEncoder> {
     /// Encodes a step. `data` appends the data of a WRITE.
@@ -31,11 +32,16 @@ impl GroupState<MixEncoder> {
         match operation.kind {
             OpKind::CopyInWrite | OpKind::SaveWrite => to.write(open, operation, 0, data),
             OpKind::CopyOutRead => to.read(open, operation, 0),
-            OpKind::ListFirst | OpKind::ListNext => self.list(call, &mut to),
+            kind if kind.lists_on() => self.list(call, &mut to),
             OpKind::SaveFlush => to.flush(open),
             OpKind::CopyInTimes => {
                 let size = self.encoder.file_size;
                 to.set(&info::set(SetClass::Basic, open, size, None))
+            }
+            OpKind::WalkClose => {
+                let walked = self.walked(call);
+                walked.ended();
+                to.close(open)
             }
             OpKind::ListClose | OpKind::CopyInClose | OpKind::CopyOutClose | OpKind::SaveClose => {
                 to.close(open)
@@ -79,8 +85,13 @@ impl GroupState<MixEncoder> {
 
     /// Encodes QUERY_DIRECTORY for the next names.
     fn list(&mut self, call: &Call, to: &mut To<'_>) -> Result<(), NoCredit> {
+        if matches!(call.operation.kind, OpKind::WalkFirst | OpKind::WalkNext) {
+            self.walked(call).listing();
+        }
         let place = &mut self.places[call.slot as usize];
-        let Action::List { class, buffer, .. } = self.encoder.mix.action(&call.operation) else {
+        let (Action::List { class, buffer, .. } | Action::Walk { class, buffer, .. }) =
+            self.encoder.mix.action(&call.operation)
+        else {
             unreachable!("only a listing lists");
         };
         let pattern = &self.encoder.patterns[call.operation.action as usize];
@@ -94,6 +105,49 @@ impl GroupState<MixEncoder> {
             .request(session, command, charge, tag, to.out, |out| {
                 listing.encode(out);
             })
+    }
+
+    /// Encodes the CREATE of the next directory of a walk.
+    pub(super) fn walk(&mut self, call: &Call, to: To<'_>) -> Result<(), Busy> {
+        let own = call.slot as usize;
+        let (before, rest) = self.places.split_at_mut(own);
+        let [place, after @ ..] = rest else {
+            unreachable!("a walk has a place for each slot");
+        };
+        let Some(walked) = &mut place.walked else {
+            unreachable!("a walk has a directory for each slot");
+        };
+        let first = call.member * self.outstanding;
+        let others_list = || {
+            let others = before[first..]
+                .iter()
+                .chain(after.iter().take(first + self.outstanding - own - 1));
+            others
+                .filter_map(|other| other.walked.as_ref())
+                .any(|other| other.is_busy())
+        };
+        let walk = &mut self.encoder.walks[call.member];
+        walk.next(walked, others_list)?;
+        place.asks_to_cache = false;
+        match to.create(&create::of_step(StepCreate::Directory, walked.path())) {
+            Ok(()) => {
+                walked.opening();
+                Ok(())
+            }
+            Err(NoCredit) => {
+                walk.put_back(walked);
+                Err(Busy::Credits)
+            }
+        }
+    }
+
+    /// Returns the directory of a walk that a slot lists. Its directories are in the queue.
+    fn walked(&mut self, call: &Call) -> &mut WalkedDirectory {
+        let Some(walked) = &mut self.places[call.slot as usize].walked else {
+            unreachable!("a walk has a directory for each slot");
+        };
+        self.encoder.walks[call.member].take(walked);
+        walked
     }
 
     /// Encodes a step of a save that is about a name, in one frame.

@@ -55,7 +55,9 @@ impl ShareOperations {
                     mix: Arc::clone(&mix),
                     seed,
                 };
-                match plan.only().count {
+                // The driver knows when a walk has ended.
+                let count = plan.only().count;
+                match count.filter(|_| !plan.only().workload.walks()) {
                     None => Operations::of_plan(mix, supplies).into(),
                     Some(count) => {
                         Operations::of_plan(mix, CountedDrawn { supplies, count }).into()

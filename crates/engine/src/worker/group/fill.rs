@@ -135,15 +135,22 @@ impl<D: Driver, S: Supply> Group<D, S> {
             };
             if let Err(busy) = submitted {
                 hint::cold_path();
+                if busy == Busy::Over {
+                    member.retire();
+                    return Filled::AsPlanned;
+                }
                 if !matches!(due.what, DueFor::Further) {
                     member.keep(operation);
                 }
                 member.waits.begin(busy, now, control);
                 return match busy {
                     Busy::Room => Filled::UpToBacklog,
-                    Busy::Credits | Busy::Session | Busy::Link | Busy::Earlier | Busy::Others => {
-                        Filled::AsPlanned
-                    }
+                    Busy::Credits
+                    | Busy::Session
+                    | Busy::Link
+                    | Busy::Earlier
+                    | Busy::Others
+                    | Busy::Over => Filled::AsPlanned,
                 };
             }
             member.waits.end(now, control);

@@ -86,7 +86,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
                     return Filled::AsPlanned;
                 }
                 Err(Busy::Room) => return Filled::UpToBacklog,
-                Err(Busy::Session | Busy::Link | Busy::Earlier | Busy::Others) => {
+                Err(Busy::Session | Busy::Link | Busy::Earlier | Busy::Others | Busy::Over) => {
                     splits.pass_over();
                     queued -= 1;
                 }

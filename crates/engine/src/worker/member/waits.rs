@@ -34,7 +34,7 @@ impl Waits {
     /// Records why a due operation could not be sent at `now`.
     pub(crate) fn begin(&mut self, busy: Busy, now: Nanos, control: &LoadControl) {
         match busy {
-            Busy::Room | Busy::Earlier => self.end(now, control),
+            Busy::Room | Busy::Earlier | Busy::Over => self.end(now, control),
             Busy::Others => {
                 self.end(now, control);
                 self.looks_again = Some(now + LOOKS_EACH);

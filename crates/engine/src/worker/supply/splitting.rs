@@ -85,11 +85,10 @@ impl Supply for SplitSupply {
     }
 
     fn after(&self, last: &Operation, went: RequestResult, status: NtStatus) -> Option<Operation> {
-        let went = match (last.kind, status) {
-            (
-                OpKind::ListFirst | OpKind::ListNext,
-                NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE,
-            ) => RequestResult::Exhausted,
+        let went = match status {
+            NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE if last.kind.lists_on() => {
+                RequestResult::Exhausted
+            }
             _ => went,
         };
         self.operations.after(last, went, status)

@@ -179,6 +179,7 @@ fn not_called(action: &Action) -> Option<String> {
         | Action::Stat { .. }
         | Action::LookupMissing { .. }
         | Action::List { .. }
+        | Action::Walk { .. }
         | Action::CopyIn
         | Action::CopyOut
         | Action::SaveOffice => {

@@ -32,6 +32,10 @@ impl PlanSources<'_> {
         if operations.len() > 1 && operations.iter().any(is_session) {
             return fail(Problem::SessionNotAlone);
         }
+        let is_walk = |entry: &WeightedAction| matches!(entry.action, Action::Walk { .. });
+        if operations.len() > 1 && operations.iter().any(is_walk) {
+            return fail(Problem::WalkNotAlone);
+        }
         let sum: f64 = operations.iter().map(|entry| entry.weight).sum();
         if is_all(sum) {
             Ok(Requests::Mix(operations.to_vec()))

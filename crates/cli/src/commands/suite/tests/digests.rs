@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 13] = [
+const PROFILES: [(&str, &str); 14] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -43,6 +43,10 @@ const PROFILES: [(&str, &str); 13] = [
     (
         "untar",
         "2deb854a8e1aaab67814a1bc4c3660c8511121a49a4826d699a44f48331f3a4a",
+    ),
+    (
+        "walk",
+        "d7dc14ab6822f2d19151cc1da8626991be52be6dbee2b1d93bb7c5d6e87121b0",
     ),
     (
         "office-save",
