@@ -17,9 +17,10 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 6] = [
+pub const BUILTIN: [(&str, &str); 7] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("curve", include_str!("../../suites/curve.toml")),
+    ("folders", include_str!("../../suites/folders.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     (
         "signing-cost",
@@ -218,7 +219,7 @@ mod tests {
             for profile in &source.spec.profiles {
                 source.profile(&profile.profile, Unknown::Refuse).unwrap();
             }
-            if ["adapter", "curve", "limits-2005", "signing-cost"].contains(&name) {
+            if ["adapter", "curve", "folders", "limits-2005", "signing-cost"].contains(&name) {
                 continue;
             }
             let clients: Vec<u32> = source.spec.clients.clone().unwrap().into();

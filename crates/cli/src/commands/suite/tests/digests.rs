@@ -71,7 +71,7 @@ const PROFILES: [(&str, &str); 14] = [
 ];
 
 /// The profiles of the suites with every option at its default, in the order of a suite.
-const SUITES: [(&str, &[(&str, &str)]); 5] = [
+const SUITES: [(&str, &[(&str, &str)]); 6] = [
     (
         "adapter",
         &[
@@ -250,6 +250,35 @@ const SUITES: [(&str, &[(&str, &str)]); 5] = [
             (
                 "web-server",
                 "6fee10f6715889f1ae09c23fa2de3076e309539295ba3bcd3e46ca950b5b998b",
+            ),
+        ],
+    ),
+    (
+        "folders",
+        &[
+            (
+                "list",
+                "160bac21efdd660b5d17225c9a037980129a65bd9b59ef612749f07cf8f030cc",
+            ),
+            (
+                "stat",
+                "4159285da731f6ff57f566341f79ce0b97d35e6aa88c23a8785821565ae6e525",
+            ),
+            (
+                "browse",
+                "3bd618352250725b5016f42619f50bc1eac3ca6055aacac3a50d37cfc3788c6c",
+            ),
+            (
+                "walk",
+                "8643fcea467d03b562dcb42fe2fe0cc47af884673f6751241787bc1124e3445a",
+            ),
+            (
+                "untar",
+                "861144f34b9777324199c7fb93453460ffd66f557d321f548059e276fd32df67",
+            ),
+            (
+                "office-save",
+                "5aa707949c77e546ac35c24e0afb349c3ec27409a9213103c5f34495cdeeeceb",
             ),
         ],
     ),
