@@ -19,6 +19,7 @@ mod drivers;
 mod exporter;
 mod fileio;
 mod find;
+mod folders;
 mod iometer;
 mod lab;
 mod live;
