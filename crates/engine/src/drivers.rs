@@ -1,6 +1,7 @@
 //! The interface between the worker loop and a server, and the drivers behind it.
 
 pub(crate) mod backlog;
+pub(crate) mod changes;
 pub(crate) mod cifs;
 pub(crate) mod copies;
 mod deltree;
@@ -8,6 +9,7 @@ pub(crate) mod driver;
 pub(crate) mod dropped;
 mod folder;
 pub(crate) mod links;
+mod listings;
 pub(crate) mod logons;
 pub mod loopback;
 pub(crate) mod native;

@@ -102,6 +102,12 @@ smbench_protocol::named! {
         WalkNext => "walk_next",
         /// CLOSE of the directory of a `walk`.
         WalkClose => "walk_close",
+        /// A listing that a lease on the directory answers from memory, without a request. It
+        /// is in no sum, because the server does not see it.
+        ListCached => "list_cached",
+        /// The break of a lease on a directory, from the first change that this run made
+        /// since the lease to the notification. It is in no sum.
+        ListBreak => "list_break",
         /// A file that is copied to the server: CREATE, its data, SET_INFO of its times, CLOSE.
         CopyIn => "copy_in",
         /// CREATE of a `copy_in`.
@@ -228,13 +234,18 @@ impl OpKind {
 
     /// Whether the workload asks for this kind while the load is on. Sums over
     /// operations leave out the other kinds: those that servers demand, those after the
-    /// load, the end of a `session`, and the parts of others.
+    /// load, the end of a `session`, the parts of others, and those that no request carries.
     #[inline]
     #[must_use]
     pub const fn is_asked_for(self) -> bool {
         !matches!(
             self,
-            Self::FinalFlush | Self::OplockBreak | Self::Reauthentication | Self::SessionEnd
+            Self::FinalFlush
+                | Self::OplockBreak
+                | Self::Reauthentication
+                | Self::SessionEnd
+                | Self::ListCached
+                | Self::ListBreak
         ) && self.part_of().is_none()
     }
 

@@ -16,7 +16,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 14] = [
+pub const BUILTIN: [(&str, &str); 15] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -24,6 +24,10 @@ pub const BUILTIN: [(&str, &str); 14] = [
     ("list", include_str!("../profiles/list.toml")),
     ("stat", include_str!("../profiles/stat.toml")),
     ("browse", include_str!("../profiles/browse.toml")),
+    (
+        "browse-changing",
+        include_str!("../profiles/browse-changing.toml"),
+    ),
     ("untar", include_str!("../profiles/untar.toml")),
     ("walk", include_str!("../profiles/walk.toml")),
     ("office-save", include_str!("../profiles/office-save.toml")),

@@ -42,6 +42,8 @@ pub(crate) const LARGE_MTU: u32 = 4;
 pub(crate) const LEASING: u32 = 2;
 /// SMB2_GLOBAL_CAP_MULTI_CHANNEL: a session may use several connections.
 pub(crate) const MULTI_CHANNEL: u32 = 8;
+/// SMB2_GLOBAL_CAP_DIRECTORY_LEASING.
+pub(crate) const DIRECTORY_LEASING: u32 = 0x20;
 /// SMB2_GLOBAL_CAP_ENCRYPTION.
 pub(crate) const ENCRYPTION: u32 = 0x40;
 
@@ -132,7 +134,7 @@ impl Offer {
             Channels::One => 0,
             Channels::Several => MULTI_CHANNEL,
         };
-        LEASING | LARGE_MTU | encryption | channels
+        LEASING | LARGE_MTU | DIRECTORY_LEASING | encryption | channels
     }
 
     /// Returns the signing algorithm for the dialect of `answer`, if it was

@@ -101,7 +101,7 @@ impl RunDoc {
     /// If the run had several populations, whose measurements have no place in a document.
     pub fn from_record(record: &RunRecord, disclosure: Disclosure) -> Result<Self, WorkProblem> {
         let only = record.plan.work.sole("a document has room for one")?;
-        let asked = record.plan.sessions.caching != Caching::None;
+        let asked = record.plan.sessions.caching;
         let paced = only.load.is_paced();
         let is_at_rate = is_at_rate(&record.plan);
         let verified = only.verify == Verify::ReadBack;
@@ -110,7 +110,7 @@ impl RunDoc {
             .load_points
             .iter()
             .map(|point| LoadPointDoc {
-                caching: asked.then(|| caching(point.ops.caching())),
+                caching: (asked != Caching::None).then(|| caching(point.ops.caching(), asked)),
                 offered: paced.then(|| offered(point, is_at_rate)),
                 unanswered_ns_max: (!paced && point.punctuality.unanswered > 0)
                     .then_some(point.punctuality.unanswered_max.0),

@@ -61,7 +61,7 @@ pub use operation::{DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc};
 pub(crate) use operation::{is_asked_for, is_of_window};
 pub use pattern::PatternDoc;
 pub use plan::{ArrivalsDoc, DriverDoc, LimitsDoc, PlanDoc, PlanGeneratorDoc, PlanSessionsDoc};
-pub use point::{CachingDoc, ClientDoc, LoadPointDoc, OfferedDoc};
+pub use point::{CachingDoc, ClientDoc, ListingsDoc, LoadPointDoc, OfferedDoc};
 pub(crate) use point::{NOTHING_COMPLETED, OldReason, STALL_NS_MIN};
 pub use run::{LoopDoc, OutcomeDoc, PeakDoc, PooledDoc, RepeatsDoc, RunDoc};
 pub(crate) use server::BUILT_IN;

@@ -148,6 +148,10 @@ pub enum Extent {
     Part,
     /// The whole answer, or its last part.
     Final,
+    /// The client has answered the call itself, under a lease: a `list_open` with the number of
+    /// names of a whole listing, and a `list_close` of a directory that stays open. Nothing was
+    /// sent.
+    Cached,
     /// The server reports that the session has expired, and has not carried out the
     /// call. The driver reauthenticates, and the loop submits the call again.
     Expired,
@@ -173,6 +177,21 @@ impl Extent {
     }
 }
 
+/// What became of a listing that a client keeps under a lease of its directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListingEvent {
+    /// It is kept.
+    Kept,
+    /// It is kept no more.
+    Ended,
+    /// It has answered an operation, although a change is done that it does not show.
+    Stale,
+    /// The server breaks its lease, this long after the first change by this run was sent.
+    Broken(Nanos),
+    /// Its directory was closed outside of an operation, in this time.
+    Closed(Nanos),
+}
+
 /// Receives the answers and events that a driver reports.
 pub trait Sink {
     /// Reports an answer to a call, or a part of it.
@@ -185,6 +204,8 @@ pub trait Sink {
     fn granted(&mut self, caching: Caching);
     /// Reports that the server breaks an oplock or a lease.
     fn broken(&mut self);
+    /// Reports what became of a listing that is kept under a lease.
+    fn listing(&mut self, event: ListingEvent);
     /// Reports the answer to the acknowledgement of a break, and how long it took.
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged);
     /// Reports that a session found expired at `since` is authenticated again.

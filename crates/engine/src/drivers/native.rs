@@ -9,6 +9,7 @@ mod answer;
 pub(crate) mod encode;
 mod further;
 mod group;
+mod leased;
 pub(crate) mod open;
 mod renewal;
 pub(crate) mod replay;
@@ -24,6 +25,7 @@ use smbench_model::Nanos;
 use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
+use smbench_model::sessions::Caching;
 use smbench_protocol::frame::Payload;
 use smbench_protocol::{Event, NtStatus, ProtocolError};
 
@@ -32,6 +34,7 @@ use crate::drivers::driver::{
 };
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::{Links, OpenSessions, Payloads, Received, drops};
+use crate::drivers::listings::Listings;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
 use crate::machine::clock;
@@ -108,6 +111,16 @@ async fn open_group<E: Encode>(
     let mut links = Links::new(sessions_of_all, for_log_ons, payloads).await?;
     let mut cache = links.take_cache();
     let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
+    let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
+    let listings = leases.then(|| {
+        let files = &site.plan.only().workload.files;
+        Box::new(Listings::new(
+            &site.changes,
+            files,
+            held.len(),
+            places.len(),
+        ))
+    });
     Ok(Opened {
         session_setup: sessions.took,
         connections: links.count(),
@@ -116,6 +129,7 @@ async fn open_group<E: Encode>(
             group: GroupState {
                 encoder,
                 cache,
+                listings,
                 renewals: Renewals::new(credentials),
                 unfinished: Vec::new(),
                 held: held.into_boxed_slice(),
@@ -195,7 +209,10 @@ impl<E: Encode> Driver for Native<E> {
         context: &mut Context<'_>,
         scratch: &mut Scratch,
     ) -> Poll<Result<usize, Dropped>> {
-        self.links.poll_receive(context, scratch)
+        match self.links.poll_receive(context, scratch) {
+            Poll::Pending => self.group.poll_listings(context),
+            received => received,
+        }
     }
 
     fn take_answers(
@@ -205,6 +222,11 @@ impl<E: Encode> Driver for Native<E> {
         scratch: &mut Scratch,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
+        if received == 0
+            && let Some(listings) = &mut self.group.listings
+        {
+            listings.give(sink)?;
+        }
         let Received {
             inbound,
             connection,
@@ -231,7 +253,7 @@ impl<E: Encode> Driver for Native<E> {
                         hint::cold_path();
                         sink.answer(&Answer::bare(tag, Extent::Interim, NtStatus::PENDING))?;
                     }
-                    Event::Break(notification) => group.broken(&notification, sink),
+                    Event::Break(notification) => group.broken(&notification, now, sink),
                     Event::Reauthentication { session, progress } => {
                         hint::cold_path();
                         if let Some(member) = member_of(&group.held, session) {

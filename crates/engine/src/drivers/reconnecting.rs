@@ -22,7 +22,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::NtStatus;
 
 use crate::drivers::driver::{
-    Answer, Busy, Call, Connector, Driver, Extent, LoadSockets, Opened, Scratch, Sink,
+    Answer, Busy, Call, Connector, Driver, Extent, ListingEvent, LoadSockets, Opened, Scratch, Sink,
 };
 use crate::drivers::dropped::{Dropped, LostLink, NotReconnected};
 use crate::smb::session::SessionError;
@@ -295,6 +295,10 @@ impl<S: Sink> Sink for Answers<'_, S> {
 
     fn broken(&mut self) {
         self.sink.broken();
+    }
+
+    fn listing(&mut self, event: ListingEvent) {
+        self.sink.listing(event);
     }
 
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {

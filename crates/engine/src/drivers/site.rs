@@ -10,6 +10,7 @@ use smbench_model::sessions::Caching;
 use smbench_model::trace::Trace;
 use smbench_protocol::credit::MAX_CREDIT_TARGET;
 
+use crate::drivers::changes::Changes;
 use crate::drivers::copies::Copies;
 use crate::drivers::reconnecting::ReconnectPolicy;
 use crate::smb::session::{Endpoint, SessionError};
@@ -29,6 +30,8 @@ pub(crate) struct Site {
     pub(crate) files_in: String,
     /// Salt of the contents of files there.
     pub(crate) salt: Salt,
+    /// What the clients change in the run's directory, under leases on directories.
+    pub(crate) changes: Arc<Changes>,
     /// How far the clients of a replay are.
     pub(crate) copies: Copies,
 }

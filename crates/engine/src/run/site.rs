@@ -354,6 +354,7 @@ pub(super) fn site(
     Arc::new(Site {
         plan: Arc::clone(plan),
         copies: Copies::of(plan),
+        changes: Arc::default(),
         endpoint,
         split,
         mix: Arc::clone(mix),

@@ -18,7 +18,7 @@ use smbench_model::operations::RequestResult;
 use smbench_model::record::{EventKind, OperationFailure, Recorder, Times};
 use smbench_model::sessions::Caching;
 
-use crate::drivers::driver::{Answer, Extent, Sink};
+use crate::drivers::driver::{Answer, Extent, ListingEvent, Sink};
 use crate::drivers::dropped::{Dropped, LostLink};
 use crate::smb::session::caching::Acknowledged;
 use crate::worker::load_control::LoadControl;
@@ -87,6 +87,17 @@ impl<S: Supply> Sink for Booking<'_, S> {
 
     fn broken(&mut self) {
         self.recorder.caching_mut().breaks += 1;
+    }
+
+    fn listing(&mut self, event: ListingEvent) {
+        let caching = self.recorder.caching_mut();
+        match event {
+            ListingEvent::Kept => caching.kept += 1,
+            ListingEvent::Ended => caching.ended += 1,
+            ListingEvent::Stale => caching.stale += 1,
+            ListingEvent::Closed(took) => self.recorder.success(OpKind::ListClose, 0, took),
+            ListingEvent::Broken(took) => self.recorder.success(OpKind::ListBreak, 0, took),
+        }
     }
 
     fn acknowledged(&mut self, took: Nanos, outcome: Acknowledged) {

@@ -17,6 +17,13 @@ pub struct CachingRecord {
     /// Acknowledgements that came too late, because the file had been closed in the
     /// meantime.
     pub moot: u64,
+    /// Listings that were kept under the lease of their directory.
+    pub kept: u64,
+    /// Kept listings that ended: by a break, by a change of the client itself, or in favour of
+    /// another one.
+    pub ended: u64,
+    /// Answers from a kept listing after a change was done that it does not show.
+    pub stale: u64,
 }
 
 impl CachingRecord {
@@ -48,6 +55,9 @@ impl CachingRecord {
         self.other += other.other;
         self.breaks += other.breaks;
         self.moot += other.moot;
+        self.kept += other.kept;
+        self.ended += other.ended;
+        self.stale += other.stale;
     }
 }
 

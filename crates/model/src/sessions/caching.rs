@@ -1,8 +1,9 @@
 //! The caching that a client asks for when it opens files: an oplock or a lease
 //! (MS-SMB2 2.2.13, 2.2.13.2.8).
 //!
-//! smbench caches nothing. The option shows the cost of granting and breaking, for
-//! the server and for the clients that wait for it.
+//! smbench caches no data. The option shows the cost of granting and breaking, for
+//! the server and for the clients that wait for it. Only listings are answered from memory,
+//! under leases of directories.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,11 +24,14 @@ pub enum Caching {
     Oplock(OplockLevel),
     /// A lease: R, RH, RW or RWH. SMB 2.1 and later.
     Lease(LeaseState),
+    /// The same lease on each directory that is listed, and on files. Files name the lease of
+    /// their directory. SMB 3.0 and later.
+    DirectoryLease(LeaseState),
 }
 
 impl Caching {
     /// Every choice, by name.
-    pub const ALL: [(&'static str, Self); 8] = [
+    pub const ALL: [(&'static str, Self); 9] = [
         ("none", Self::None),
         ("level2", Self::Oplock(OplockLevel::LevelII)),
         ("exclusive", Self::Oplock(OplockLevel::Exclusive)),
@@ -36,6 +40,7 @@ impl Caching {
         ("lease-rh", Self::Lease(LeaseState::RH)),
         ("lease-rw", Self::Lease(LeaseState::RW)),
         ("lease-rwh", Self::Lease(LeaseState::RWH)),
+        ("dir-lease-rh", Self::DirectoryLease(LeaseState::RH)),
     ];
 
     /// Returns the name that results use; `other` for a value that no server should
@@ -68,7 +73,9 @@ impl fmt::Display for Caching {
 
 /// The text does not name a caching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of none, level2, exclusive, batch, lease-r, lease-rh, lease-rw, lease-rwh")]
+#[error(
+    "expected one of none, level2, exclusive, batch, lease-r, lease-rh, lease-rw, lease-rwh, dir-lease-rh"
+)]
 pub struct UnknownCaching;
 
 impl FromStr for Caching {

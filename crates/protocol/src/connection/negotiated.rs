@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Cipher, SigningAlgorithm};
 use crate::dialect::Dialect;
-use crate::negotiate::{LARGE_MTU, LEASING, MULTI_CHANNEL};
+use crate::negotiate::{DIRECTORY_LEASING, LARGE_MTU, LEASING, MULTI_CHANNEL};
 
 /// The terms that the server agreed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,13 @@ impl Negotiated {
     #[must_use]
     pub fn offers_leases(&self) -> bool {
         self.dialect > Dialect::Smb202 && self.capabilities & LEASING != 0
+    }
+
+    /// Returns whether the server grants leases on directories
+    /// (SMB2_GLOBAL_CAP_DIRECTORY_LEASING; MS-SMB2 2.2.4).
+    #[must_use]
+    pub fn offers_directory_leases(&self) -> bool {
+        self.dialect >= Dialect::Smb30 && self.capabilities & DIRECTORY_LEASING != 0
     }
 
     /// Returns whether requests may cost several credits (MS-SMB2 3.2.5.2).

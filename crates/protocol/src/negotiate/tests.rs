@@ -26,7 +26,7 @@ fn encoded(offer: &Offer) -> Vec<u8> {
 
 #[test]
 fn an_offer_of_everything_lies_as_ms_smb2_has_it() {
-    let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x46, 0, 0, 0];
+    let mut expected = vec![36, 0, 5, 0, 1, 0, 0, 0, 0x66, 0, 0, 0];
     expected.extend([0xC1; 16]);
     // The contexts start after the dialects, aligned to 8 bytes from the
     // header's start: 64 + 36 + 10 is 110.
@@ -234,7 +234,7 @@ fn a_validation_repeats_the_offer_and_must_repeat_the_answer() {
     let mut request = Vec::new();
     offer("2.1..3.0").encode_validation(&mut request);
     assert_eq!(request.len(), 56 + 24 + 4);
-    assert_eq!(request[56..60], [0x46, 0, 0, 0]);
+    assert_eq!(request[56..60], [0x66, 0, 0, 0]);
     assert_eq!(request[60..76], [0xC1; 16]);
     assert_eq!(request[76..], [1, 0, 2, 0, 0x10, 2, 0, 3]);
 

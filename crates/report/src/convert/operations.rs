@@ -6,8 +6,9 @@ use smbench_model::kind::OpKind;
 use smbench_model::record::{
     CachingRecord, ClosingWaits, OpRecord, OpTotals, OperationFailure, ReplayDifference, Tally,
 };
+use smbench_model::sessions::Caching;
 
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc};
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc};
 use crate::latency::{Hdr, LatencyDoc};
 
 /// Returns one value for each kind with answered operations, or with operations in flight when
@@ -70,7 +71,7 @@ pub(crate) fn differences(counts: &BTreeMap<ReplayDifference, u64>) -> Vec<Diffe
         .collect()
 }
 
-pub(super) fn caching(record: &CachingRecord) -> CachingDoc {
+pub(super) fn caching(record: &CachingRecord, asked: Caching) -> CachingDoc {
     CachingDoc {
         granted: record
             .granted()
@@ -78,5 +79,10 @@ pub(super) fn caching(record: &CachingRecord) -> CachingDoc {
             .collect(),
         breaks: record.breaks,
         moot: record.moot,
+        listings: matches!(asked, Caching::DirectoryLease(_)).then(|| ListingsDoc {
+            kept: record.kept,
+            held: record.kept.saturating_sub(record.ended),
+            stale: record.stale,
+        }),
     }
 }

@@ -142,6 +142,8 @@ const fn requests(kind: OpKind) -> SentRequests {
         K::LogOn => Any(&["session_setup", "tree_connect"]),
         K::Session => Any(&["negotiate", "session_setup", "tree_connect"]),
         K::Reauthentication => Any(&["session_setup"]),
+        // Nothing is sent.
+        K::ListCached | K::ListBreak => Each(&[]),
         // Their steps are counted.
         K::List | K::Walk | K::CopyIn | K::CopyOut | K::SaveOffice => Each(&[]),
         // Parts of a session.

@@ -11,7 +11,7 @@ use super::error::MergeError;
 use super::part_point::PartPoint;
 use crate::convert::{differences, failures, op};
 use crate::curve::total;
-use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, OpDoc, ReplayedDoc};
+use crate::doc::{CachingDoc, DifferenceDoc, FailureDoc, ListingsDoc, OpDoc, ReplayedDoc};
 use crate::latency::pool;
 
 pub(super) fn ops(parts: &[PartPoint<'_>]) -> BTreeMap<String, OpDoc> {
@@ -126,6 +126,17 @@ pub(super) fn caching(parts: &[PartPoint<'_>]) -> Option<CachingDoc> {
         granted,
         breaks: total(docs().map(|doc| doc.breaks)),
         moot: total(docs().map(|doc| doc.moot)),
+        listings: listings(|| docs().filter_map(|doc| doc.listings)),
+    })
+}
+
+/// Adds up kept listings; `None` if no part kept any.
+fn listings<I: Iterator<Item = ListingsDoc>>(docs: impl Fn() -> I) -> Option<ListingsDoc> {
+    docs().next()?;
+    Some(ListingsDoc {
+        kept: total(docs().map(|doc| doc.kept)),
+        held: total(docs().map(|doc| doc.held)),
+        stale: total(docs().map(|doc| doc.stale)),
     })
 }
 

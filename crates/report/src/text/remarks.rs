@@ -125,8 +125,16 @@ fn cached(point: &LoadPointDoc) -> Option<String> {
     let caching = point.caching.as_ref()?;
     let granted = caching.granted.iter();
     let mut granted = granted.map(|(name, opens)| format!("{opens} {}", plain(name)));
+    let listings = caching.listings.map_or_else(String::new, |listings| {
+        format!(
+            "; {} kept, {} at the end; {}",
+            counted(listings.kept, "listing"),
+            listings.held,
+            counted(listings.stale, "stale answer")
+        )
+    });
     Some(format!(
-        "oplocks: {}: granted {}; {}\n",
+        "oplocks: {}: granted {}; {}{listings}\n",
         point.load(),
         granted.join(", "),
         counted(caching.breaks, "break")

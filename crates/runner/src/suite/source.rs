@@ -17,9 +17,10 @@ use super::spec::{ComparisonEntry, SuiteSpec};
 use crate::failure::Failure;
 
 /// Suites shipped with the program: name and TOML text.
-pub const BUILTIN: [(&str, &str); 7] = [
+pub const BUILTIN: [(&str, &str); 8] = [
     ("adapter", include_str!("../../suites/adapter.toml")),
     ("curve", include_str!("../../suites/curve.toml")),
+    ("dir-leases", include_str!("../../suites/dir-leases.toml")),
     ("folders", include_str!("../../suites/folders.toml")),
     ("limits-2005", include_str!("../../suites/limits-2005.toml")),
     (

@@ -90,7 +90,7 @@ pub(super) enum CifsFurther {
 pub(super) const fn oplock_of(caching: Caching) -> OplockLevel {
     match caching {
         Caching::Oplock(level) => level,
-        Caching::None | Caching::Lease(_) => OplockLevel::None,
+        Caching::None | Caching::Lease(_) | Caching::DirectoryLease(_) => OplockLevel::None,
     }
 }
 

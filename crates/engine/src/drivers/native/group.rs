@@ -9,11 +9,11 @@ use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError};
 use super::answer;
 use super::encode::{Encode, To};
 use super::further::{self, SlotProgress};
-use super::state::{GroupState, member_of};
-use crate::drivers::driver::{Call, Extent, Sink, slot_of};
+use super::state::{CachingNews, GroupState, member_of};
+use crate::drivers::driver::{Call, Extent, ListingEvent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::links::Links;
-use crate::smb::session::caching::{self, Answered};
+use crate::smb::session::caching::Answered;
 
 impl<E> GroupState<E> {
     /// Returns the session, tag and buffer of a call's request on the chosen connection.
@@ -49,6 +49,7 @@ impl<E> GroupState<E> {
                     self.renewals.found(member, now);
                 }
             }
+            Some(Answered::Closed(took)) => sink.listing(ListingEvent::Closed(took)),
             None => {}
         }
     }
@@ -96,13 +97,15 @@ impl<E: Encode> GroupState<E> {
             hint::cold_path();
             return self.further_answered(done, connection, out, now, sink);
         }
-        let asked = place.as_ref().is_some_and(|place| place.asks_to_cache);
+        let news = place
+            .as_ref()
+            .map_or(CachingNews::None, |place| place.caching);
         let answer = match answer::of(done, place) {
             Ok(answer) => answer,
             Err(fault) => return Err(fault.into_dropped().map_err(ProtocolError::from)?),
         };
-        if asked && let Some(granted) = caching::granted(done).map_err(ProtocolError::from)? {
-            sink.granted(granted);
+        if news != CachingNews::None {
+            self.caching_answered(news, done, answer.as_ref(), now, sink)?;
         }
         if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
             hint::cold_path();
@@ -118,7 +121,12 @@ impl<E: Encode> GroupState<E> {
 
     /// Finds the open of a break, and makes the acknowledgement due.
     #[cold]
-    pub(super) fn broken(&mut self, notification: &BreakNotification, sink: &mut impl Sink) {
+    pub(super) fn broken(
+        &mut self,
+        notification: &BreakNotification,
+        now: Nanos,
+        sink: &mut impl Sink,
+    ) {
         sink.broken();
         let Self {
             encoder,
@@ -132,5 +140,6 @@ impl<E: Encode> GroupState<E> {
             let (slot, level) = encoder.holder(open, held, places)?;
             Some((held[slot / *outstanding].session, level))
         });
+        self.listings_broken(notification, now, sink);
     }
 }

@@ -5,13 +5,15 @@ use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::WireName;
-use smbench_protocol::command::create::{CreateRequest, options};
+use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
+use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, FileId, NtStatus, SessionIndex};
 
 use super::state::{ClientSession, SlotObjects};
+use crate::drivers::listings;
 use crate::drivers::prepare::{
     FilePath, check_dialect, file_path, held_access, held_files, is_plain, make_kept,
     open_directory, path, wire_names,
@@ -33,7 +35,11 @@ pub(super) async fn hold(
     let actions = site.mix.actions();
     let dialect = session.connection.negotiated().dialect;
     check_dialect(actions, dialect, || session.share())?;
-    check_leases(site.plan.sessions.caching, session)?;
+    let asked = site.plan.sessions.caching;
+    check_leases(asked, session)?;
+    if member == 0 && matches!(asked, Caching::DirectoryLease(_)) {
+        try_directory_lease(site, member, session).await?;
+    }
     let mut held = ClientSession {
         client,
         session: index,
@@ -111,7 +117,9 @@ async fn open_files(
     let mut files = Vec::with_capacity(held_files(site).len());
     for file in held_files(site) {
         let path = file_path(site, client, file);
-        let (oplock, lease) = session.cache.request(member, Object::File(file));
+        let object = Object::File(file);
+        let parent = listings::parent(&site.plan.only().workload.files, object);
+        let (oplock, lease) = session.cache.request(member, object, parent);
         let (created, contexts) = session
             .create_with(
                 &format!("open file '{path}'"),
@@ -171,22 +179,73 @@ async fn resume_keys(
 
 /// Refuses leases if the dialect or the server does not have them.
 fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
-    if !matches!(asked, Caching::Lease(_)) {
-        return Ok(());
-    }
     let negotiated = session.connection.negotiated();
-    if negotiated.dialect < Dialect::Smb21 {
+    let (what, needs, least, offered, lack) = match asked {
+        Caching::None | Caching::Oplock(_) => return Ok(()),
+        Caching::Lease(_) => (
+            "a lease",
+            "2.1 or later",
+            Dialect::Smb21,
+            negotiated.offers_leases(),
+            "offers no leases",
+        ),
+        Caching::DirectoryLease(_) => (
+            "a lease on a directory",
+            "3.0 or later",
+            Dialect::Smb30,
+            negotiated.offers_directory_leases(),
+            NO_DIRECTORY_LEASES,
+        ),
+    };
+    let at = session.share();
+    if negotiated.dialect < least {
         return Err(SessionError::NotInDialect {
-            what: "a lease",
-            needs: "2.1 or later",
+            what,
+            needs,
             dialect: negotiated.dialect,
-            at: session.share(),
+            at,
         });
     }
-    if !negotiated.offers_leases() {
-        return Err(SessionError::NoLeases {
-            at: session.share(),
-        });
+    if !offered {
+        return Err(SessionError::NoLeases { lack, at });
     }
     Ok(())
+}
+
+const NO_DIRECTORY_LEASES: &str = "grants no leases on directories (Samba has them from 4.22 on, \
+                                   with smb3 directory leases = yes)";
+
+/// Asks for a lease on the directory of the files, and refuses a server that grants none.
+async fn try_directory_lease(
+    site: &Site,
+    member: usize,
+    session: &mut Session,
+) -> Result<(), SessionError> {
+    let object = Object::Directory(0);
+    let (oplock, lease) = session.cache.request(member, object, None);
+    let rights = access::FILE_LIST_DIRECTORY | access::SYNCHRONIZE;
+    let doing = format!("open directory '{}' with a lease", site.files_in);
+    let (created, contexts) = session
+        .create_with(
+            &doing,
+            &CreateRequest {
+                options: options::FILE_DIRECTORY_FILE,
+                oplock,
+                contexts: lease.as_slice(),
+                ..CreateRequest::open(site.files_in.as_str(), rights)
+            },
+        )
+        .await?;
+    session.close(&doing, created.file_id).await?;
+    let granted = Caching::granted(
+        created.oplock_level,
+        contexts.lease.map(|lease| lease.state),
+    );
+    match granted {
+        Caching::Lease(state) if state.contains(LeaseState::RH) => Ok(()),
+        _ => Err(SessionError::NoLeases {
+            lack: NO_DIRECTORY_LEASES,
+            at: session.share(),
+        }),
+    }
 }

@@ -23,7 +23,7 @@ use smbench_protocol::{Completion, Connection, FileId, NtStatus, ProtocolError, 
 
 use self::captured::directory_class;
 use super::encode::{Encode, To};
-use super::state::{ClientSession, GroupState, SlotObjects};
+use super::state::{CachingNews, ClientSession, GroupState, SlotObjects};
 use crate::drivers::deltree::DeltreeRequest;
 use crate::drivers::driver::{Answer, Busy, Call, Extent};
 use crate::drivers::dropped::Dropped;
@@ -80,7 +80,7 @@ impl Encode for TraceEncoder {
         group.encoder.check(call)?;
         let (record, file) = (group.encoder.record(call), group.encoder.handle(call).file);
         let to = group.to(links, call, out);
-        group.places[slot].asks_to_cache = false;
+        group.places[slot].caching = CachingNews::None;
         let sent = match record {
             Record::Read { .. } => to.read(file, operation, 0),
             Record::Write { .. } => to.write(file, operation, 0, data),
@@ -211,11 +211,11 @@ impl GroupState<TraceEncoder> {
                     }
                     Some(level) => (level, None),
                     None if is_file(options) && handle.is_some() => {
-                        self.cache.request(call.member, object)
+                        self.cache.request(call.member, object, None)
                     }
                     None => (OplockLevel::None, None),
                 };
-                place.asks_to_cache = oplock != OplockLevel::None;
+                place.caching = CachingNews::of(oplock);
                 let (contexts, len) = captured::contexts(detail, lease, unique);
                 return to.create(&CreateRequest {
                     oplock,

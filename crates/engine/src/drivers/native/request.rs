@@ -21,11 +21,12 @@ use smbench_protocol::{Completion, Connection, FileId};
 
 use super::encode::{Encode, To, read};
 use super::open;
-use super::state::{ClientSession, GroupState, SlotObjects};
+use super::state::{CachingNews, ClientSession, GroupState, SlotObjects};
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::folder::NumberedPaths;
 use crate::drivers::links::Links;
+use crate::drivers::listings;
 use crate::drivers::prepare;
 use crate::drivers::requests::create::{self, Name, Unique};
 use crate::drivers::requests::{copied_chunks, info};
@@ -107,8 +108,14 @@ impl Encode for MixEncoder {
             }
             OpKind::LogOn => return group.log_on(links, call, out),
             OpKind::WalkOpen => return group.walk(call, group.to(links, call, out)),
-            kind if kind.is_step() => group.step(call, group.to(links, call, out), data),
-            _ => group.encode_rest(call, group.to(links, call, out)),
+            kind if kind.is_step() => {
+                let sent = group.step(call, group.to(links, call, out), data);
+                group.note_change(call, sent)
+            }
+            _ => {
+                let sent = group.encode_rest(call, group.to(links, call, out));
+                group.note_change(call, sent)
+            }
         }
         .map_err(|NoCredit| Busy::Credits)
     }
@@ -234,7 +241,8 @@ impl GroupState<MixEncoder> {
             }
         };
         let (oplock, lease) = if create::may_cache(action) {
-            self.cache.request(call.member, object)
+            let parent = listings::parent(mix.files(), object);
+            self.cache.request(call.member, object, parent)
         } else {
             (OplockLevel::None, None)
         };
@@ -243,13 +251,12 @@ impl GroupState<MixEncoder> {
             len += 1;
         }
         let mut request = create::request(action, name, &contexts[..len]);
-        let asks = oplock != OplockLevel::None;
-        if asks {
+        if oplock != OplockLevel::None {
             request.oplock = oplock;
             request.contexts = &contexts[..len];
         }
         let sent = to.create(&request);
-        self.places[call.slot as usize].asks_to_cache = asks;
+        self.places[call.slot as usize].caching = CachingNews::of(oplock);
         sent
     }
 
@@ -347,7 +354,7 @@ impl GroupState<MixEncoder> {
         })?;
         let place = &mut self.places[tag as usize];
         place.due = FRAME_REQUESTS;
-        place.asks_to_cache = false;
+        place.caching = CachingNews::None;
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use smbench_protocol::connection::TreeId;
 use smbench_protocol::handshake::SessionSetup;
 use smbench_protocol::{FileId, SessionIndex};
 
+use crate::drivers::listings::Listings;
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::walking::WalkedDirectory;
@@ -19,6 +20,8 @@ pub(crate) struct GroupState<E> {
     pub(super) encoder: E,
     /// Oplocks and leases granted to the sessions.
     pub(super) cache: Cache,
+    /// Listings that clients keep, if leases on directories are asked for.
+    pub(super) listings: Option<Box<Listings>>,
     pub(super) renewals: Renewals<RenewalWait>,
     /// Slots whose log-ons wait for a credit.
     pub(super) unfinished: Vec<u32>,
@@ -56,8 +59,8 @@ pub(crate) struct SlotObjects {
     pub(super) tree: TreeId,
     /// Oplock of the open.
     pub(super) level: OplockLevel,
-    /// Whether its CREATE requested an oplock or a lease.
-    pub(super) asks_to_cache: bool,
+    /// What the answer to its request says about caching.
+    pub(super) caching: CachingNews,
     /// Number of outstanding answers to its frame of several requests.
     pub(super) due: u8,
     /// Whether an answer of this frame said that the session has expired.
@@ -71,6 +74,28 @@ pub(crate) struct SlotObjects {
     /// Paths of its scratch names, in the order of
     /// [`ScratchName::ALL`](smbench_model::files::ScratchName::ALL).
     pub(super) paths: Box<[WireName]>,
+}
+
+/// What an answer says about caching.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CachingNews {
+    /// Nothing.
+    #[default]
+    None,
+    /// The oplock or lease that its open was granted.
+    Grant,
+    /// How far a listing is, or that a directory has changed.
+    Listing,
+}
+
+impl CachingNews {
+    /// Returns what the answer to a CREATE with this oplock level says.
+    pub(super) const fn of(asked: OplockLevel) -> Self {
+        match asked {
+            OplockLevel::None => Self::None,
+            _ => Self::Grant,
+        }
+    }
 }
 
 /// A session of a slot, in addition to that of its client.

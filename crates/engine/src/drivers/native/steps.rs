@@ -4,6 +4,7 @@
 use smbench_model::action::{Action, SetClass};
 use smbench_model::files::ScratchName;
 use smbench_model::kind::OpKind;
+use smbench_model::operations::{Mix, Operation};
 use smbench_protocol::FileId;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::CreateRequest;
@@ -13,8 +14,9 @@ use smbench_protocol::header::Command;
 
 use super::encode::To;
 use super::request::MixEncoder;
-use super::state::GroupState;
+use super::state::{CachingNews, GroupState, SlotObjects};
 use crate::drivers::driver::{Busy, Call, slot_of};
+use crate::drivers::folder::NumberedPaths;
 use crate::drivers::requests::create::{self, StepCreate};
 use crate::drivers::requests::info;
 use crate::drivers::walking::WalkedDirectory;
@@ -32,6 +34,7 @@ impl GroupState<MixEncoder> {
         match operation.kind {
             OpKind::CopyInWrite | OpKind::SaveWrite => to.write(open, operation, 0, data),
             OpKind::CopyOutRead => to.read(open, operation, 0),
+            OpKind::ListClose if self.keeps_listing(call) => Ok(()),
             kind if kind.lists_on() => self.list(call, &mut to),
             OpKind::SaveFlush => to.flush(open),
             OpKind::CopyInTimes => {
@@ -53,32 +56,16 @@ impl GroupState<MixEncoder> {
 
     /// Encodes the CREATE of a step, or of a lookup.
     pub(super) fn open_step(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        if self.listings.is_some() {
+            return self.open_leased(call, to);
+        }
         let client = self.held[call.member].client;
-        let (number, folder) = (call.operation.file, &mut self.encoder.folder);
         let place = self.places.get_mut(call.slot as usize);
-        let (name, create) = match call.operation.kind {
-            OpKind::ListOpen => (folder.directory(number), StepCreate::Directory),
-            OpKind::LookupMissing => {
-                let action = self.encoder.mix.action(&call.operation);
-                let missing = match action {
-                    Action::LookupMissing { beside: true } => folder.missing_beside(client, number),
-                    _ => folder.missing(client, number),
-                };
-                (missing, StepCreate::Lookup)
-            }
-            OpKind::CopyInCreate => (folder.copy(client, number), StepCreate::New),
-            OpKind::CopyOutOpen => (folder.file(client, number), StepCreate::Whole),
-            _ => match &place {
-                Some(place) => (
-                    &place.paths[ScratchName::Temporary as usize],
-                    StepCreate::Replaced,
-                ),
-                None => unreachable!("a save has scratch names"),
-            },
-        };
-        to.create(&create::of_step(create, name))?;
+        let MixEncoder { folder, mix, .. } = &mut self.encoder;
+        let name = named(folder, mix, place.as_deref(), client, &call.operation);
+        to.create(&create::of_step(purpose(call.operation.kind), name))?;
         if let Some(place) = place {
-            place.asks_to_cache = false;
+            place.caching = CachingNews::None;
         }
         Ok(())
     }
@@ -171,7 +158,7 @@ impl GroupState<MixEncoder> {
             }
         };
         place.due = due;
-        place.asks_to_cache = false;
+        place.caching = CachingNews::None;
         Ok(())
     }
 
@@ -188,8 +175,43 @@ impl GroupState<MixEncoder> {
         })?;
         let place = &mut self.places[tag as usize];
         place.due = super::request::FRAME_REQUESTS;
-        place.asks_to_cache = false;
+        place.caching = CachingNews::None;
         Ok(())
+    }
+}
+
+/// Returns what the CREATE of a step, or of a lookup, is for.
+pub(super) const fn purpose(kind: OpKind) -> StepCreate {
+    match kind {
+        OpKind::ListOpen => StepCreate::Directory,
+        OpKind::LookupMissing => StepCreate::Lookup,
+        OpKind::CopyInCreate => StepCreate::New,
+        OpKind::CopyOutOpen => StepCreate::Whole,
+        _ => StepCreate::Replaced,
+    }
+}
+
+/// Returns the name that the CREATE of a step, or of a lookup, opens.
+pub(super) fn named<'a>(
+    folder: &'a mut NumberedPaths,
+    mix: &Mix,
+    place: Option<&'a SlotObjects>,
+    client: u32,
+    operation: &Operation,
+) -> &'a WireName {
+    let number = operation.file;
+    match operation.kind {
+        OpKind::ListOpen => folder.directory(number),
+        OpKind::LookupMissing => match mix.action(operation) {
+            Action::LookupMissing { beside: true } => folder.missing_beside(client, number),
+            _ => folder.missing(client, number),
+        },
+        OpKind::CopyInCreate => folder.copy(client, number),
+        OpKind::CopyOutOpen => folder.file(client, number),
+        _ => match place {
+            Some(place) => &place.paths[ScratchName::Temporary as usize],
+            None => unreachable!("a save has scratch names"),
+        },
     }
 }
 

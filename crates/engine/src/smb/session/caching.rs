@@ -12,11 +12,14 @@
 //! an error. Acknowledgements are in no sum over operations, because the workload did
 //! not ask for them.
 
+mod object;
+
 use std::collections::VecDeque;
 
 use smbench_model::Nanos;
-use smbench_model::files::ScratchName;
 use smbench_model::sessions::Caching;
+use smbench_protocol::command::close::CloseRequest;
+use smbench_protocol::command::create::attributes::FILE_ATTRIBUTE_DIRECTORY;
 use smbench_protocol::command::create::{CreateResponse, OplockLevel};
 use smbench_protocol::command::create_context::{CreateContext, GrantedContexts};
 use smbench_protocol::command::lease::LeaseKey;
@@ -28,6 +31,8 @@ use smbench_protocol::{
     Completion, Connection, DecodeError, Dialect, FileId, NtStatus, SessionIndex,
 };
 
+pub(crate) use object::Object;
+
 /// First tag of acknowledgements; slots have the tags below it.
 pub(crate) const FIRST_TAG: u32 = 1 << 31;
 /// Maximum number of acknowledgements that wait for credits or for their answer. A
@@ -36,15 +41,6 @@ const AT_ONCE: usize = 4096;
 
 /// Maximum number of kept breaks whose open is not known yet.
 const EARLY_AT_MOST: usize = 64;
-
-/// Object of a lease: a file of the client, or a scratch file of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Object {
-    /// The file with this index, private or shared.
-    File(u32),
-    /// A scratch file of this slot.
-    Scratch(u32, ScratchName),
-}
 
 /// Caching state of one connection, or of all connections of a group of clients.
 #[derive(Debug)]
@@ -67,13 +63,20 @@ pub(crate) struct Cache {
     settled: Vec<(Nanos, Acknowledged)>,
 }
 
-/// An acknowledgement to be sent.
+/// An acknowledgement to be sent, or the CLOSE of what was kept open under a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DueAcknowledgement {
     pub(crate) session: SessionIndex,
-    acknowledgement: BreakAcknowledgement,
+    owed: Owed,
     /// When it was first sent; `None` if it was not sent yet.
     since: Option<Nanos>,
+}
+
+/// What the client owes the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owed {
+    Acknowledgement(BreakAcknowledgement),
+    Close(FileId),
 }
 
 /// An acknowledgement that waits for its answer.
@@ -96,6 +99,8 @@ pub(crate) struct Oplock {
 pub(crate) enum Answered {
     /// Time from the request to the answer, and the outcome.
     Settled(Nanos, Acknowledged),
+    /// A directory is closed; time from the request to the answer.
+    Closed(Nanos),
     /// The session has expired: send the acknowledgement again after
     /// reauthentication.
     Expired(DueAcknowledgement),
@@ -119,15 +124,19 @@ pub(crate) fn granted(done: &Completion<'_>) -> Result<Option<Caching>, DecodeEr
     if (done.command, done.status) != (Command::Create, NtStatus::SUCCESS) {
         return Ok(None);
     }
-    let level = CreateResponse::decode(done.message())?.oplock_level;
+    let created = CreateResponse::decode(done.message())?;
+    let level = created.oplock_level;
     let lease = match level {
         OplockLevel::Lease => GrantedContexts::decode(done.message())?.lease,
         _ => None,
     };
-    Ok(Some(Caching::granted(
-        level,
-        lease.map(|lease| lease.state),
-    )))
+    let caching = Caching::granted(level, lease.map(|lease| lease.state));
+    Ok(Some(match caching {
+        Caching::Lease(state) if created.file_attributes & FILE_ATTRIBUTE_DIRECTORY != 0 => {
+            Caching::DirectoryLease(state)
+        }
+        caching => caching,
+    }))
 }
 
 impl Cache {
@@ -168,12 +177,35 @@ impl Cache {
     /// Returns the oplock level and the create context for an open of `object` by
     /// the client with index `member`. All opens of one file by one client share a
     /// lease, so that no client has to wait for itself.
+    ///
+    /// With leases on directories, a file names the lease of its directory, `parent`.
     pub(crate) fn request(
         &self,
         member: usize,
         object: Object,
+        parent: Option<u32>,
     ) -> (OplockLevel, Option<CreateContext>) {
-        self.request_of(self.asked, member, object)
+        match (self.asked, self.request_of(self.asked, member, object)) {
+            (
+                Caching::DirectoryLease(_),
+                (
+                    level,
+                    Some(CreateContext::LeaseV2 {
+                        key, state, epoch, ..
+                    }),
+                ),
+            ) => {
+                let parent = parent.map(|number| self.key(member, Object::Directory(number)));
+                let context = CreateContext::LeaseV2 {
+                    key,
+                    state,
+                    parent,
+                    epoch,
+                };
+                (level, Some(context))
+            }
+            (_, request) => request,
+        }
     }
 
     /// Returns what a CREATE sends to ask for this caching.
@@ -186,19 +218,16 @@ impl Cache {
         let state = match asked {
             Caching::None => return (OplockLevel::None, None),
             Caching::Oplock(level) => return (level, None),
-            Caching::Lease(state) => state,
+            Caching::Lease(state) | Caching::DirectoryLease(state) => state,
         };
         let key = self.key(member, object);
         let context = CreateContext::lease(self.dialect, key, state);
         (OplockLevel::Lease, Some(context))
     }
 
-    fn key(&self, member: usize, object: Object) -> LeaseKey {
-        let object = match object {
-            Object::File(file) => u64::from(file),
-            Object::Scratch(slot, name) => u64::from(slot) | (name as u64 + 1) << 32,
-        };
-        let low = object | (member as u64) << 40;
+    /// Returns the key of a lease of the client with index `member`.
+    pub(crate) fn key(&self, member: usize, object: Object) -> LeaseKey {
+        let low = object.number() | (member as u64) << 40;
         LeaseKey((u128::from(self.seed) << 64 | u128::from(low)).to_le_bytes())
     }
 
@@ -227,6 +256,16 @@ impl Cache {
                 let status = NtStatus::NETWORK_SESSION_EXPIRED;
                 (Nanos(0), Acknowledged::Refused(status))
             }
+            Answered::Closed(_) => return,
+        });
+    }
+
+    /// Makes the CLOSE of a directory due.
+    pub(crate) fn close(&mut self, session: SessionIndex, directory: FileId) {
+        self.due.push_back(DueAcknowledgement {
+            session,
+            owed: Owed::Close(directory),
+            since: None,
         });
     }
 
@@ -270,13 +309,12 @@ impl Cache {
         let Some((session, acknowledgement)) = due else {
             return;
         };
-        let is_same = |due: &DueAcknowledgement| {
-            (due.session, due.acknowledgement) == (session, acknowledgement)
-        };
+        let owed = Owed::Acknowledgement(acknowledgement);
+        let is_same = |due: &DueAcknowledgement| (due.session, due.owed) == (session, owed);
         if !self.due.iter().any(is_same) && self.due.len() + self.sent.len() < AT_ONCE {
             self.due.push_back(DueAcknowledgement {
                 session,
-                acknowledgement,
+                owed,
                 since: None,
             });
         }
@@ -303,7 +341,17 @@ impl Cache {
                 continue;
             }
             let tag = self.next_tag;
-            let sent = connection.acknowledge(due.session, tag, &due.acknowledgement, out);
+            let sent = match &due.owed {
+                Owed::Acknowledgement(due_now) => {
+                    connection.acknowledge(due.session, tag, due_now, out)
+                }
+                &Owed::Close(file_id) => {
+                    let close = CloseRequest { file_id, flags: 0 };
+                    connection.request(due.session, Command::Close, 1, tag, out, |out| {
+                        close.encode(out);
+                    })
+                }
+            };
             if sent.is_err() {
                 break;
             }
@@ -329,6 +377,10 @@ impl Cache {
                 let since = Some(since);
                 return Some(Answered::Expired(DueAcknowledgement { since, ..due }));
             }
+            _ if matches!(due.owed, Owed::Close(_)) => match status {
+                NtStatus::SUCCESS => return Some(Answered::Closed(now.since(since))),
+                status => Acknowledged::Refused(status),
+            },
             NtStatus::SUCCESS => Acknowledged::Confirmed,
             // The open is gone or no longer breaking: another open under the same
             // lease was closed in the meantime (MS-SMB2 3.3.5.22.1, 3.3.5.22.2).

@@ -275,8 +275,10 @@ pub enum SessionError {
         at: String,
     },
     /// The workload asks for leases, but the server does not support them.
-    #[error("the server {at} offers no leases; give {OPLOCK} another value")]
+    #[error("the server {at} {lack}; give {OPLOCK} another value")]
     NoLeases {
+        /// What it does not do, in words.
+        lack: &'static str,
         /// Host, port and share.
         at: String,
     },

@@ -3,7 +3,7 @@
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
-use smbench_model::record::Recorder;
+use smbench_model::record::{Recorder, Times};
 
 use super::Clients;
 use crate::drivers::driver::{Answer, Extent};
@@ -40,6 +40,10 @@ impl<S: Supply> Clients<S> {
             member.release(answer.slot, now);
             return Some(Ok(()));
         }
+        if answer.extent == Extent::Cached {
+            self.book_cached(answer, now, in_window, recorder);
+            return Some(Ok(()));
+        }
         if answer.extent.is_without_answer() {
             let is_again =
                 answer.extent != Extent::Lost && slot.expire(member.ledger.as_deref_mut());
@@ -53,5 +57,30 @@ impl<S: Supply> Clients<S> {
             }
         }
         None
+    }
+
+    /// Books what the client has answered itself: a whole listing, or the end of one whose
+    /// directory stays open.
+    fn book_cached(
+        &mut self,
+        answer: &Answer<'_>,
+        now: Nanos,
+        in_window: u64,
+        recorder: &mut Recorder,
+    ) {
+        let slot = &mut self.slots[answer.slot as usize];
+        let member = &mut self.members[slot.member];
+        self.in_flight -= 1;
+        slot.state = SlotState::Free;
+        member.release(answer.slot, now);
+        if slot.operation.kind != OpKind::ListOpen {
+            return self.end_whole(answer.slot, None, (now, in_window), recorder);
+        }
+        let times = Times {
+            service: now.since(slot.sent),
+            response: now.since(slot.due),
+        };
+        recorder.success(OpKind::ListCached, 0, times);
+        recorder.listed(OpKind::ListCached, answer.moved.into());
     }
 }

@@ -47,7 +47,10 @@ fn objection(plan: &Plan) -> Option<(&'static str, &'static str)> {
             "signs with MD5 only: leave it out",
         ),
         (
-            matches!(sessions.caching, Caching::Lease(_)),
+            matches!(
+                sessions.caching,
+                Caching::Lease(_) | Caching::DirectoryLease(_)
+            ),
             "oplock",
             "has oplocks, but no leases: give a level such as batch, or offer only SMB 2.1 or later",
         ),

@@ -1,3 +1,4 @@
+use smbench_model::files::ScratchName;
 use smbench_protocol::command::lease::LeaseState;
 use smbench_protocol::command::oplock_break::{ACK_REQUIRED, LeaseBreak};
 
@@ -32,7 +33,7 @@ fn each_dialect_has_its_lease() {
         (Dialect::Smb30, true),
         (Dialect::Smb311, true),
     ] {
-        let (level, context) = cache(asked, dialect).request(0, Object::File(0));
+        let (level, context) = cache(asked, dialect).request(0, Object::File(0), None);
         assert_eq!(level, OplockLevel::Lease);
         assert_eq!(
             matches!(context, Some(CreateContext::LeaseV2 { .. })),
@@ -41,10 +42,13 @@ fn each_dialect_has_its_lease() {
         );
     }
     let none = cache(Caching::None, Dialect::Smb311);
-    assert_eq!(none.request(0, Object::File(0)), (OplockLevel::None, None));
+    assert_eq!(
+        none.request(0, Object::File(0), None),
+        (OplockLevel::None, None)
+    );
     let batch = cache(Caching::Oplock(OplockLevel::Batch), Dialect::Smb202);
     assert_eq!(
-        batch.request(0, Object::File(0)),
+        batch.request(0, Object::File(0), None),
         (OplockLevel::Batch, None)
     );
 }
@@ -56,6 +60,8 @@ fn no_two_files_share_a_lease() {
     for member in 0..3 {
         for index in 0..3 {
             assert!(keys.insert(cache.key(member, Object::File(index))));
+            assert!(keys.insert(cache.key(member, Object::Directory(index))));
+            assert!(keys.insert(cache.key(member, Object::Copy(u32::MAX - index))));
             for name in ScratchName::ALL {
                 assert!(keys.insert(cache.key(member, Object::Scratch(index, name))));
             }
@@ -160,10 +166,10 @@ fn answers_are_distinguished() {
     let mut cache = cache(Caching::None, Dialect::Smb311);
     let due = DueAcknowledgement {
         session: SessionIndex::FIRST,
-        acknowledgement: BreakAcknowledgement::Oplock {
+        owed: Owed::Acknowledgement(BreakAcknowledgement::Oplock {
             file_id: FileId::default(),
             level: OplockLevel::None,
-        },
+        }),
         since: None,
     };
     let statuses = [
@@ -187,4 +193,52 @@ fn answers_are_distinguished() {
         assert!(cache.answered(tag, status, Nanos(12)).is_none());
     }
     assert!(cache.sent.is_empty());
+}
+
+#[test]
+fn a_file_names_the_lease_of_its_directory_and_the_directory_names_none() {
+    let cache = cache(Caching::DirectoryLease(LeaseState::RH), Dialect::Smb311);
+    let parent_of = |object, parent| match cache.request(2, object, parent) {
+        (
+            OplockLevel::Lease,
+            Some(CreateContext::LeaseV2 {
+                key, state, parent, ..
+            }),
+        ) => {
+            assert_eq!((key, state), (cache.key(2, object), LeaseState::RH));
+            parent
+        }
+        other => panic!("{other:?}"),
+    };
+    let directory = Object::Directory(5);
+    assert_eq!(parent_of(directory, None), None);
+    let named = parent_of(Object::File(1), Some(5));
+    assert_eq!(named, Some(cache.key(2, directory)));
+    assert_eq!(parent_of(Object::Copy(1), None), None);
+}
+
+#[test]
+fn a_directory_is_closed_after_the_acknowledgement_of_its_break() {
+    let mut cache = cache(Caching::DirectoryLease(LeaseState::RH), Dialect::Smb311);
+    cache.broken(&lease_break(ACK_REQUIRED), |_| None);
+    cache.close(SessionIndex::FIRST, FileId::default());
+    let owed: Vec<_> = cache.due.iter().map(|due| due.owed).collect();
+    assert!(
+        matches!(owed[..], [Owed::Acknowledgement(_), Owed::Close(_)]),
+        "{owed:?}"
+    );
+    for (status, answered) in [
+        (NtStatus::SUCCESS, Answered::Closed(Nanos(7))),
+        (
+            NtStatus::ACCESS_DENIED,
+            Answered::Settled(Nanos(7), Acknowledged::Refused(NtStatus::ACCESS_DENIED)),
+        ),
+    ] {
+        cache.sent.push(Sent {
+            tag: FIRST_TAG,
+            since: Nanos(3),
+            due: cache.due[1],
+        });
+        assert_eq!(cache.answered(FIRST_TAG, status, Nanos(10)), Some(answered));
+    }
 }
