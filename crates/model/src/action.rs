@@ -91,6 +91,16 @@ pub enum Action {
         /// Whether to watch directories below as well.
         recursive: bool,
     },
+    /// CHANGE_NOTIFY on the run's directory, which is held until there is a change. The first
+    /// clients do not watch, and all others do nothing else.
+    Watch {
+        /// Changes to wait for.
+        filter: Vec<ChangeFilter>,
+        /// Whether to watch directories below as well.
+        recursive: bool,
+        /// Number of clients that do the other operations of the mix, if there are any.
+        changers: u32,
+    },
     /// CREATE of a scratch file, FSCTL_SRV_COPYCHUNK into it from a file held open,
     /// CLOSE. The CLOSE deletes the scratch file.
     CopyChunk,
@@ -228,6 +238,7 @@ impl Action {
             Self::SetInfo { .. } => "set_info",
             Self::QueryDirectory { .. } => "query_directory",
             Self::ChangeNotify { .. } => "change_notify",
+            Self::Watch { .. } => "watch",
             Self::CopyChunk => "copy_chunk",
             Self::QueryInterfaces => "query_interfaces",
             Self::ValidateNegotiate => "validate_negotiate",
@@ -287,6 +298,7 @@ impl Action {
             },
             Self::QueryDirectory { .. } => &[K::QueryDirectory],
             Self::ChangeNotify { .. } => &[K::ChangeNotify, K::Cancel],
+            Self::Watch { .. } => &[K::Watch, K::Cancel],
             Self::CopyChunk => &[K::Create, K::CopyChunk, K::Close],
             Self::QueryInterfaces => &[K::QueryInterfaces],
             Self::ValidateNegotiate => &[K::ValidateNegotiate],

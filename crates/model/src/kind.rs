@@ -45,6 +45,9 @@ smbench_protocol::named! {
         QueryDirectory => "query_directory",
         /// CHANGE_NOTIFY, until the server confirms that it watches.
         ChangeNotify => "change_notify",
+        /// A CHANGE_NOTIFY that is held, from the first change that this run made since to the
+        /// notification. It is in no sum.
+        Watch => "watch",
         /// CANCEL of a CHANGE_NOTIFY, until the CHANGE_NOTIFY is answered.
         Cancel => "cancel",
         /// IOCTL FSCTL_SRV_COPYCHUNK.
@@ -246,6 +249,7 @@ impl OpKind {
                 | Self::SessionEnd
                 | Self::ListCached
                 | Self::ListBreak
+                | Self::Watch
         ) && self.part_of().is_none()
     }
 

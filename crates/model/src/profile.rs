@@ -16,7 +16,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 15] = [
+pub const BUILTIN: [(&str, &str); 16] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -27,6 +27,10 @@ pub const BUILTIN: [(&str, &str); 15] = [
     (
         "browse-changing",
         include_str!("../profiles/browse-changing.toml"),
+    ),
+    (
+        "notify-fanout",
+        include_str!("../profiles/notify-fanout.toml"),
     ),
     ("untar", include_str!("../profiles/untar.toml")),
     ("walk", include_str!("../profiles/walk.toml")),

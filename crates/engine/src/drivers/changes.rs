@@ -1,8 +1,8 @@
 //! The changes that the clients of a run make in the run's directory, for clients that keep
-//! its listing.
+//! its listing or watch it.
 //!
-//! All clients of a process share them. They are noted only with leases on directories. Changes
-//! of other processes are not known here.
+//! All clients of a process share them. They are noted only with leases on directories, or with
+//! watches. Changes of other processes are not known here.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -18,8 +18,10 @@ const REMEMBERED: usize = 64;
 pub(super) enum ChangeOf {
     /// It adds, removes or renames a name.
     Names,
-    /// It may change what a listing shows.
+    /// It may do so.
     Perhaps,
+    /// It may change what a listing shows of a name.
+    Attributes,
 }
 
 impl ChangeOf {
@@ -33,12 +35,10 @@ impl ChangeOf {
             | K::SaveRename
             | K::SaveDelete
             | K::Rename => Some(Self::Names),
+            K::Create | K::Close | K::Delete => Some(Self::Perhaps),
             K::Write
             | K::Flush
-            | K::Create
-            | K::Close
             | K::SetFile
-            | K::Delete
             | K::SetSecurity
             | K::CopyChunk
             | K::CreateSetClose
@@ -47,7 +47,7 @@ impl ChangeOf {
             | K::CopyInClose
             | K::SaveWrite
             | K::SaveFlush
-            | K::SaveClose => Some(Self::Perhaps),
+            | K::SaveClose => Some(Self::Attributes),
             _ => None,
         }
     }
@@ -60,39 +60,56 @@ pub(super) struct SentChange {
     what: ChangeOf,
 }
 
-/// The changes of a run.
+/// Changes in the order in which they were sent.
 #[derive(Debug)]
-pub(crate) struct Changes {
+struct ChangeSequence {
     /// Number of changes sent.
     sent: AtomicU64,
     in_flight: AtomicU32,
     /// When the latest changes were sent, doubled; plus one for a change of names.
     instants: [AtomicU64; REMEMBERED],
-    /// When the latest change of names was sent that is done.
-    done: AtomicU64,
-    /// Set if some changes are not noted, so that no break can be timed.
-    is_unsure: AtomicBool,
 }
 
-impl Default for Changes {
+impl Default for ChangeSequence {
     fn default() -> Self {
         Self {
             sent: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
             instants: std::array::from_fn(|_| AtomicU64::new(0)),
-            done: AtomicU64::new(0),
-            is_unsure: AtomicBool::new(false),
         }
     }
+}
+
+/// The changes that someone waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// Changes of names alone.
+    Names,
+    /// All.
+    All,
+}
+
+/// The changes of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    all: ChangeSequence,
+    /// Those that change names, or may.
+    names: ChangeSequence,
+    /// When the latest change of names was sent that is done.
+    done: AtomicU64,
+    /// Set if some changes are not noted, so that nothing can be timed.
+    is_unsure: AtomicBool,
 }
 
 impl Changes {
     /// Notes that a change is sent.
     pub(super) fn send(&self, what: ChangeOf, now: Nanos) -> SentChange {
-        self.in_flight.fetch_add(1, SeqCst);
-        let number = self.sent.fetch_add(1, SeqCst);
-        let is_of_names = u64::from(what == ChangeOf::Names);
-        self.instants[number as usize % REMEMBERED].store(now.0 << 1 | is_of_names, SeqCst);
+        for of in self.sequences(what) {
+            of.in_flight.fetch_add(1, SeqCst);
+            let number = of.sent.fetch_add(1, SeqCst);
+            let is_of_names = u64::from(what == ChangeOf::Names);
+            of.instants[number as usize % REMEMBERED].store(now.0 << 1 | is_of_names, SeqCst);
+        }
         SentChange { since: now, what }
     }
 
@@ -101,7 +118,16 @@ impl Changes {
         if is_done && change.what == ChangeOf::Names {
             self.done.fetch_max(change.since.0, SeqCst);
         }
-        self.in_flight.fetch_sub(1, SeqCst);
+        for of in self.sequences(change.what) {
+            of.in_flight.fetch_sub(1, SeqCst);
+        }
+    }
+
+    fn sequences(&self, what: ChangeOf) -> impl Iterator<Item = &ChangeSequence> {
+        let of_names = what != ChangeOf::Attributes;
+        [&self.all]
+            .into_iter()
+            .chain(of_names.then_some(&self.names))
     }
 
     /// Learns that some changes are not noted.
@@ -109,27 +135,64 @@ impl Changes {
         self.is_unsure.store(true, SeqCst);
     }
 
-    /// Returns the number of changes sent; `None` if one of them is in flight.
-    pub(super) fn sent_if_quiet(&self) -> Option<u64> {
-        let is_quiet = self.in_flight.load(SeqCst) == 0;
-        is_quiet.then(|| self.sent.load(SeqCst))
-    }
-
     /// Returns whether a change of names is done that was sent after `instant`.
     pub(super) fn is_changed_since(&self, instant: Nanos) -> bool {
         self.done.load(SeqCst) > instant.0
     }
 
-    /// Returns when the change after the first `before` was sent, if it is one of names and was
-    /// sent after `granted`.
-    pub(super) fn sent_after(&self, before: u64, granted: Nanos) -> Option<Nanos> {
-        let sent = self.sent.load(SeqCst);
-        if sent <= before || sent - before > REMEMBERED as u64 || self.is_unsure.load(SeqCst) {
+    const fn awaited(&self, awaited: Awaited) -> &ChangeSequence {
+        match awaited {
+            Awaited::Names => &self.names,
+            Awaited::All => &self.all,
+        }
+    }
+
+    /// Returns the number of changes sent; `None` if one of them is in flight.
+    fn sent_if_quiet(&self, awaited: Awaited) -> Option<u64> {
+        let of = self.awaited(awaited);
+        let is_quiet = of.in_flight.load(SeqCst) == 0;
+        is_quiet.then(|| of.sent.load(SeqCst))
+    }
+}
+
+/// The instant from which someone waits for a change: the server granted a lease or began a watch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChangeMark {
+    awaited: Awaited,
+    /// Number of changes before it; `None` if one was in flight meanwhile.
+    before: Option<u64>,
+    at: Option<Nanos>,
+}
+
+impl ChangeMark {
+    /// Begins the wait with a request that is sent now.
+    pub(super) fn ask(changes: &Changes, awaited: Awaited) -> Self {
+        Self {
+            awaited,
+            before: changes.sent_if_quiet(awaited),
+            at: None,
+        }
+    }
+
+    /// Notes that the server has agreed.
+    pub(super) fn agree(&mut self, changes: &Changes, now: Nanos) {
+        let before = changes.sent_if_quiet(self.awaited);
+        self.before = self.before.filter(|_| before == self.before);
+        self.at = Some(now);
+    }
+
+    /// Returns when the first change since was sent, if it is one of names. Returns `None` if
+    /// that is not sure.
+    pub(super) fn cause(&self, changes: &Changes) -> Option<Nanos> {
+        let (before, agreed) = (self.before?, self.at?);
+        let of = changes.awaited(self.awaited);
+        let sent = of.sent.load(SeqCst);
+        if sent <= before || sent - before > REMEMBERED as u64 || changes.is_unsure.load(SeqCst) {
             return None;
         }
-        let noted = self.instants[before as usize % REMEMBERED].load(SeqCst);
+        let noted = of.instants[before as usize % REMEMBERED].load(SeqCst);
         let at = Nanos(noted >> 1);
-        (noted & 1 == 1 && at >= granted).then_some(at)
+        (noted & 1 == 1 && at >= agreed).then_some(at)
     }
 }
 
@@ -137,42 +200,76 @@ impl Changes {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_first_change_after_a_lease_is_found_if_it_is_one_of_names() {
-        let changes = Changes::default();
-        assert_eq!(changes.sent_if_quiet(), Some(0));
-        assert_eq!(changes.sent_after(0, Nanos(5)), None);
-        let first = changes.send(ChangeOf::Names, Nanos(10));
-        assert_eq!(changes.sent_if_quiet(), None);
-        assert_eq!(changes.sent_after(0, Nanos(5)), Some(Nanos(10)));
-        // It was sent before the lease was granted.
-        assert_eq!(changes.sent_after(0, Nanos(11)), None);
-        changes.end(first, true);
-        assert_eq!(changes.sent_if_quiet(), Some(1));
-        changes.send(ChangeOf::Perhaps, Nanos(20));
-        changes.send(ChangeOf::Names, Nanos(30));
-        assert_eq!(changes.sent_after(0, Nanos(5)), Some(Nanos(10)));
-        assert_eq!(changes.sent_after(1, Nanos(5)), None);
-        assert_eq!(changes.sent_after(2, Nanos(5)), Some(Nanos(30)));
+    fn marked(changes: &Changes, awaited: Awaited, at: u64) -> ChangeMark {
+        let mut mark = ChangeMark::ask(changes, awaited);
+        mark.agree(changes, Nanos(at));
+        mark
     }
 
     #[test]
-    fn instants_that_are_forgotten_or_not_noted_time_no_break() {
+    fn the_first_change_since_is_the_cause_if_it_is_one_of_names() {
         let changes = Changes::default();
-        for at in 1..=REMEMBERED as u64 + 1 {
-            changes.send(ChangeOf::Names, Nanos(at));
+        let mark = marked(&changes, Awaited::All, 5);
+        assert_eq!(mark.cause(&changes), None);
+        let first = changes.send(ChangeOf::Names, Nanos(10));
+        assert_eq!(mark.cause(&changes), Some(Nanos(10)));
+        // It was under way, so that it may be the cause or not.
+        let meanwhile = marked(&changes, Awaited::All, 11);
+        changes.end(first, true);
+        let quiet = marked(&changes, Awaited::All, 12);
+        changes.send(ChangeOf::Names, Nanos(20));
+        assert_eq!(meanwhile.cause(&changes), None);
+        assert_eq!(quiet.cause(&changes), Some(Nanos(20)));
+        assert_eq!(mark.cause(&changes), Some(Nanos(10)));
+    }
+
+    #[test]
+    fn changes_that_are_no_changes_of_names_hide_later_ones_only_from_those_who_await_all() {
+        let changes = Changes::default();
+        let all = marked(&changes, Awaited::All, 5);
+        let names = marked(&changes, Awaited::Names, 5);
+        let write = changes.send(ChangeOf::Attributes, Nanos(10));
+        let meanwhile = marked(&changes, Awaited::Names, 11);
+        changes.end(write, true);
+        changes.send(ChangeOf::Names, Nanos(20));
+        assert_eq!(all.cause(&changes), None);
+        assert_eq!(names.cause(&changes), Some(Nanos(20)));
+        assert_eq!(meanwhile.cause(&changes), Some(Nanos(20)));
+        // A change that may be one of names hides later ones from all.
+        let changes = Changes::default();
+        let names = marked(&changes, Awaited::Names, 5);
+        changes.send(ChangeOf::Perhaps, Nanos(10));
+        changes.send(ChangeOf::Names, Nanos(20));
+        assert_eq!(names.cause(&changes), None);
+    }
+
+    #[test]
+    fn a_change_before_the_agreement_and_forgotten_changes_are_no_cause() {
+        let changes = Changes::default();
+        let mut early = ChangeMark::ask(&changes, Awaited::Names);
+        let made = changes.send(ChangeOf::Names, Nanos(4));
+        changes.end(made, true);
+        early.agree(&changes, Nanos(5));
+        let mark = marked(&changes, Awaited::Names, 5);
+        changes.send(ChangeOf::Names, Nanos(6));
+        assert_eq!(early.cause(&changes), None);
+        assert_eq!(mark.cause(&changes), Some(Nanos(6)));
+        for at in 0..REMEMBERED as u64 {
+            changes.send(ChangeOf::Names, Nanos(10 + at));
         }
-        assert_eq!(changes.sent_after(0, Nanos(0)), None);
-        assert_eq!(changes.sent_after(1, Nanos(0)), Some(Nanos(2)));
+        assert_eq!(mark.cause(&changes), None);
+        let changes = Changes::default();
+        let mark = marked(&changes, Awaited::Names, 5);
+        changes.send(ChangeOf::Names, Nanos(6));
         changes.become_unsure();
-        assert_eq!(changes.sent_after(1, Nanos(0)), None);
+        assert_eq!(mark.cause(&changes), None);
     }
 
     #[test]
     fn a_listing_is_old_once_a_later_change_of_names_is_done() {
         let changes = Changes::default();
         let refused = changes.send(ChangeOf::Names, Nanos(10));
-        let write = changes.send(ChangeOf::Perhaps, Nanos(11));
+        let write = changes.send(ChangeOf::Attributes, Nanos(11));
         let made = changes.send(ChangeOf::Names, Nanos(12));
         changes.end(refused, false);
         changes.end(write, true);

@@ -148,10 +148,10 @@ pub enum Extent {
     Part,
     /// The whole answer, or its last part.
     Final,
-    /// The client has answered the call itself, under a lease: a `list_open` with the number of
-    /// names of a whole listing, and a `list_close` of a directory that stays open. Nothing was
-    /// sent.
-    Cached,
+    /// The call has ended in another way. Under a lease, the client answers a `list_open` itself,
+    /// with the number of names of a whole listing, and a `list_close`, whose directory stays
+    /// open. The notification for a `watch` is reported apart.
+    Apart,
     /// The server reports that the session has expired, and has not carried out the
     /// call. The driver reauthenticates, and the loop submits the call again.
     Expired,
@@ -188,6 +188,9 @@ pub enum ListingEvent {
     Stale,
     /// The server breaks its lease, this long after the first change by this run was sent.
     Broken(Nanos),
+    /// A watch has ended with a notification, this long after the first change by this run was
+    /// sent; `None` if that is not sure.
+    Noticed(Option<Nanos>),
     /// Its directory was closed outside of an operation, in this time.
     Closed(Nanos),
 }

@@ -1,4 +1,5 @@
-//! Listings that clients keep under leases of directories (MS-SMB2 3.2.5.19.2).
+//! Listings that clients keep under leases of directories (MS-SMB2 3.2.5.19.2), and watches of
+//! directories.
 //!
 //! A `list` asks for a lease on its directory. If the server grants it, the directory stays open
 //! after the listing, and the client keeps the number of names. A further `list` of the
@@ -19,7 +20,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::{FileId, NtStatus};
 
-use super::changes::{ChangeOf, Changes, SentChange};
+use super::changes::{Awaited, ChangeMark, ChangeOf, Changes, SentChange};
 use super::driver::{Answer, Call, Extent, ListingEvent, Sink, slot_of};
 use super::dropped::Dropped;
 use crate::smb::session::caching::Object;
@@ -75,9 +76,7 @@ struct ListingLease {
     /// Index of its action, which has the pattern.
     action: u32,
     key: LeaseKey,
-    granted_at: Nanos,
-    /// Number of changes before the lease; `None` if one was in flight meanwhile.
-    changes: Option<u64>,
+    mark: ChangeMark,
 }
 
 /// What a slot does.
@@ -85,6 +84,7 @@ struct ListingLease {
 struct SlotNote {
     change: Option<SentChange>,
     listing: Option<BegunListing>,
+    watch: Option<ChangeMark>,
 }
 
 /// A listing that is under way.
@@ -151,8 +151,7 @@ impl Listings {
                 directory: call.operation.file,
                 action: call.operation.action,
                 key,
-                granted_at: Nanos(0),
-                changes: self.changes.sent_if_quiet(),
+                mark: ChangeMark::ask(&self.changes, Awaited::All),
             },
             entries: 0,
             progress: Progress::Opening,
@@ -170,7 +169,12 @@ impl Listings {
         let what = ChangeOf::kind(call.operation.kind).filter(|_| self.lists_changed);
         if let Some(what) = what {
             match self.notes.get_mut(call.slot as usize) {
-                Some(note) => note.change = Some(self.changes.send(what, now)),
+                Some(note) => {
+                    let sent = self.changes.send(what, now);
+                    if let Some(lost) = note.change.replace(sent) {
+                        self.changes.end(lost, false);
+                    }
+                }
                 // A piece of a larger WRITE.
                 None => self.changes.become_unsure(),
             }
@@ -215,11 +219,8 @@ impl Listings {
         let lease = kept
             .chain(begun.map(|begun| begun.lease))
             .find(|lease| lease.key == key);
-        let cause = lease.and_then(|lease| {
-            let is_ours = self.lists_changed && lease.directory == CHANGED;
-            let before = lease.changes.filter(|_| is_ours)?;
-            self.changes.sent_after(before, lease.granted_at)
-        });
+        let lease = lease.filter(|lease| self.lists_changed && lease.directory == CHANGED);
+        let cause = lease.and_then(|lease| lease.mark.cause(&self.changes));
         if let Some(sent) = cause {
             self.events.push(ListingEvent::Broken(now.since(sent)));
         }
@@ -235,6 +236,13 @@ impl Listings {
             let is_done = answer.status == NtStatus::SUCCESS;
             self.changes.end(change, is_done);
         }
+        if let Some(watch) = note.watch.take()
+            && is_notice(answer.status)
+        {
+            let cause = watch.cause(&self.changes);
+            let took = cause.map(|sent| now.since(sent));
+            self.events.push(ListingEvent::Noticed(took));
+        }
         let Some(begun) = &mut note.listing else {
             return;
         };
@@ -242,12 +250,7 @@ impl Listings {
             (Progress::Opening, Some(Caching::DirectoryLease(state)))
                 if state.contains(LeaseState::RH) =>
             {
-                begun.lease.granted_at = now;
-                let before = self.changes.sent_if_quiet();
-                begun.lease.changes = begun
-                    .lease
-                    .changes
-                    .filter(|_| before == begun.lease.changes);
+                begun.lease.mark.agree(&self.changes, now);
                 Progress::Leased
             }
             (Progress::Opening, _) => Progress::Unleased,
@@ -265,6 +268,18 @@ impl Listings {
             }
             _ => Progress::Unleased,
         };
+    }
+
+    /// Notes that a watch is sent.
+    pub(super) fn watch(&mut self, slot: u32, awaited: Awaited) {
+        self.notes[slot_of(slot)].watch = Some(ChangeMark::ask(&self.changes, awaited));
+    }
+
+    /// Notes that the server has begun the watch of a slot, if it has one.
+    pub(super) fn watching(&mut self, slot: u32, now: Nanos) {
+        if let Some(watch) = &mut self.notes[slot_of(slot)].watch {
+            watch.agree(&self.changes, now);
+        }
     }
 
     /// Keeps the listing of a slot instead of closing its directory; returns whether it does, and
@@ -322,7 +337,7 @@ impl Listings {
         self.ready.drain(..).try_for_each(|(slot, moved)| {
             sink.answer(&Answer {
                 moved,
-                ..Answer::bare(slot, Extent::Cached, NtStatus::SUCCESS)
+                ..Answer::bare(slot, Extent::Apart, NtStatus::SUCCESS)
             })
         })
     }
@@ -339,6 +354,12 @@ impl Drop for Listings {
             self.changes.end(change, false);
         }
     }
+}
+
+/// Returns whether this status of a watch is that of a notification. Too many changes to list
+/// are one as well.
+pub(super) fn is_notice(status: NtStatus) -> bool {
+    matches!(status, NtStatus::SUCCESS | NtStatus::NOTIFY_ENUM_DIR)
 }
 
 /// Whether a request names the lease of the client on the directory, with this key.

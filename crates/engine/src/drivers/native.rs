@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
+use smbench_model::action::Action;
 use smbench_model::contents::Verify;
 use smbench_model::kind::OpKind;
 use smbench_model::plan::Plan;
@@ -112,7 +113,9 @@ async fn open_group<E: Encode>(
     let mut cache = links.take_cache();
     let (breaks, acknowledged) = (cache.take_breaks(), cache.take_settled());
     let leases = matches!(site.plan.sessions.caching, Caching::DirectoryLease(_));
-    let listings = leases.then(|| {
+    let watches = |action: &Action| matches!(action, Action::Watch { .. });
+    let has_watch = site.mix.actions().iter().any(watches);
+    let listings = (leases || has_watch).then(|| {
         let files = &site.plan.only().workload.files;
         Box::new(Listings::new(
             &site.changes,
@@ -251,6 +254,7 @@ impl<E: Encode> Driver for Native<E> {
                     Event::Pending { tag } if tag >= caching::FIRST_TAG => {}
                     Event::Pending { tag } => {
                         hint::cold_path();
+                        group.pending(tag, now);
                         sink.answer(&Answer::bare(tag, Extent::Interim, NtStatus::PENDING))?;
                     }
                     Event::Break(notification) => group.broken(&notification, now, sink),

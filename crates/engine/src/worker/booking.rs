@@ -46,6 +46,11 @@ impl TimeInFlight {
             self.until = now;
         }
     }
+
+    /// Leaves out a time that was added.
+    fn leave_out(&mut self, time: Nanos) {
+        self.sum = Nanos(self.sum.0.saturating_sub(time.0));
+    }
 }
 
 /// The members of a group, their slots and the operations in flight.
@@ -95,6 +100,12 @@ impl<S: Supply> Sink for Booking<'_, S> {
             ListingEvent::Kept => caching.kept += 1,
             ListingEvent::Ended => caching.ended += 1,
             ListingEvent::Stale => caching.stale += 1,
+            ListingEvent::Noticed(took) => {
+                if let Some(took) = took {
+                    self.recorder.success(OpKind::Watch, 0, took);
+                }
+                self.recorder.listed(OpKind::Watch, 1);
+            }
             ListingEvent::Closed(took) => self.recorder.success(OpKind::ListClose, 0, took),
             ListingEvent::Broken(took) => self.recorder.success(OpKind::ListBreak, 0, took),
         }
@@ -181,6 +192,11 @@ impl<S: Supply> Clients<S> {
     /// Returns whether any slot waits for an instant only, not for an answer.
     pub(super) fn awaits_clock(&self) -> bool {
         self.members.iter().any(|member| member.due_at().is_some())
+    }
+
+    /// Returns whether the server holds a watch.
+    pub(super) fn watch(&self) -> bool {
+        self.members.iter().any(Member::watches)
     }
 
     /// Returns the next instant after `now` at which the clock makes a slot due. A

@@ -2,6 +2,7 @@
 
 mod punctual;
 mod waits;
+mod watching;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -67,6 +68,8 @@ pub(super) struct Member<S> {
     /// Slots of the group whose actions have a further request, the longest waiting
     /// first.
     pub(super) continuing: VecDeque<u32>,
+    /// Slots with watches that the server holds.
+    watching: Vec<u32>,
     /// An operation that was drawn but not sent yet.
     drawn: Option<Operation>,
     pub(super) waits: Waits,
@@ -102,6 +105,7 @@ impl<S: Supply> Member<S> {
             window: (Nanos::MAX, Nanos(0)),
             punctuality: Punctuality::default(),
             continuing: VecDeque::new(),
+            watching: Vec::new(),
             drawn: None,
             waits: Waits::NONE,
             completed: 0,

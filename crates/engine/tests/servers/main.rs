@@ -37,3 +37,4 @@ mod split;
 mod support;
 mod trouble;
 mod waiting;
+mod watch;

@@ -91,7 +91,10 @@ fn one_client_is_granted_what_it_asks_for() {
     };
     let target = target(&samba.url(), samba.password());
     let mix = profile("private", OPENS);
-    for (caching, _) in Caching::ALL {
+    for (caching, asked) in Caching::ALL {
+        if matches!(asked, Caching::DirectoryLease(_)) {
+            continue;
+        }
         let is_lease = caching.starts_with("lease");
         for dialect in [Dialect::Smb202, Dialect::Smb21, Dialect::Smb311] {
             if is_lease && dialect == Dialect::Smb202 {
@@ -243,4 +246,63 @@ fn leases_need_a_dialect_that_has_them() {
             server.address()
         )
     );
+}
+
+const LISTS: &str = "[[operations]]\nop = \"list\"\nweight = 100";
+const LISTS_AND_COPIES: &str = "[[operations]]\nop = \"list\"\nweight = 80\n\
+    [[operations]]\nop = \"copy_in\"\nweight = 20";
+
+#[test]
+fn a_server_without_leases_on_directories_is_refused_before_the_load() {
+    let server = EmbeddedServer::start(EmbeddedOptions::default()).unwrap();
+    let target = target(&server.url(), server.password());
+    let mix = profile("shared", LISTS);
+    for (dialect, expected) in [
+        (Dialect::Smb311, "grants no leases on directories"),
+        (
+            Dialect::Smb21,
+            "a lease on a directory needs SMB 3.0 or later",
+        ),
+    ] {
+        let options = asking("dir-lease-rh", "1", dialect);
+        let plan = plan(mix.path().to_str().unwrap(), &options, target.clone());
+        let error = execute(&plan, &mut Unobserved, &Cancel::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// The installed Samba may have no such leases. It must say so then.
+#[test]
+fn listings_are_answered_from_memory_until_a_change_breaks_their_lease() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions::default()) else {
+        return;
+    };
+    let target = target(&samba.url(), samba.password());
+    for (operations, has_changes) in [(LISTS, false), (LISTS_AND_COPIES, true)] {
+        let mix = profile("shared", operations);
+        let options = asking("dir-lease-rh", "2", Dialect::Smb311);
+        let plan = plan(mix.path().to_str().unwrap(), &options, target.clone());
+        let mut record = match execute(&plan, &mut Unobserved, &Cancel::default()) {
+            Ok(record) => record,
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("grants no leases on directories"), "{error}");
+                return;
+            }
+        };
+        let point = record.load_points.remove(0);
+        let failures = point.ops.failures();
+        assert!(failures.is_empty(), "{failures:?}");
+        let (ops, caching) = (&point.ops, point.ops.caching());
+        assert!(ops.whole(OpKind::ListCached).count > 0);
+        assert!(caching.kept > 0 && caching.ended <= caching.kept);
+        if has_changes {
+            assert!(caching.breaks > 0 && ops.whole(OpKind::ListBreak).count <= caching.breaks);
+        } else {
+            // Each client lists once.
+            assert_eq!((ops.whole(OpKind::List).count, caching.breaks), (2, 0));
+            assert_eq!((caching.kept, caching.ended, caching.stale), (2, 0, 0));
+        }
+    }
 }

@@ -77,6 +77,13 @@ const OPERATIONS: [(&str, Make); 26] = [
             recursive: given.flag("recursive")?,
         })
     }),
+    ("watch", |given| {
+        Ok(Action::Watch {
+            filter: filter(given)?,
+            recursive: given.flag("recursive")?,
+            changers: given.optional("changers")?.unwrap_or(1),
+        })
+    }),
     ("copy_chunk", |_| Ok(Action::CopyChunk)),
     ("query_interfaces", |_| Ok(Action::QueryInterfaces)),
     ("validate_negotiate", |_| Ok(Action::ValidateNegotiate)),

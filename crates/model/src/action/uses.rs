@@ -38,7 +38,7 @@ impl Action {
     pub const fn holds_directory(&self) -> bool {
         matches!(
             self,
-            Self::QueryDirectory { .. } | Self::ChangeNotify { .. }
+            Self::QueryDirectory { .. } | Self::ChangeNotify { .. } | Self::Watch { .. }
         )
     }
 

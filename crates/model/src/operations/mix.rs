@@ -1,5 +1,7 @@
 //! A workload prepared for drawing, and the order of requests in an action.
 
+mod roles;
+
 use std::sync::Arc;
 
 use super::pattern::PatternLines;
@@ -11,7 +13,8 @@ use crate::kind::OpKind;
 use crate::random::shares::{CERTAIN, thresholds};
 use crate::random::{GOLDEN_GAMMA, below, draw};
 use crate::tree::Tree;
-use crate::workload::{Requests, Workload, is_reader};
+use crate::workload::{Requests, Workload};
+use roles::Roles;
 
 /// The first offset of locks past the end. No file is as large, and these locks
 /// still end below 2^63.
@@ -58,14 +61,6 @@ pub(super) enum Turns {
     Tree,
     /// The lines of a pattern alone.
     Lines(Box<PatternLines>),
-}
-
-/// The two mixes of clients that only read or only write.
-#[derive(Clone, Debug, PartialEq)]
-struct Roles {
-    readers_percent: f64,
-    reader: Arc<Mix>,
-    writer: Arc<Mix>,
 }
 
 /// A FLUSH after a number of writes.
@@ -164,12 +159,8 @@ impl Mix {
             files: workload.files.clone(),
         };
         let roles = match workload.requests {
-            Requests::Divided { readers_percent } => Some(Roles {
-                readers_percent,
-                reader: Arc::new(all.only(OpKind::Read)),
-                writer: Arc::new(all.only(OpKind::Write)),
-            }),
-            _ => None,
+            Requests::Divided { readers_percent } => Some(Roles::divided(&all, readers_percent)),
+            _ => Roles::watched(&all, &shares),
         };
         Arc::new(Self { roles, ..all })
     }
@@ -189,11 +180,8 @@ impl Mix {
 
     /// Returns the mix that this client draws from.
     pub(super) fn of_client(self: &Arc<Self>, client: u32) -> Arc<Self> {
-        Arc::clone(match &self.roles {
-            Some(roles) if is_reader(client, roles.readers_percent) => &roles.reader,
-            Some(roles) => &roles.writer,
-            None => self,
-        })
+        let roles = self.roles.as_ref();
+        Arc::clone(roles.map_or(self, |roles| roles.of(client)))
     }
 
     /// Whether any action can be drawn without the earlier ones.
@@ -279,8 +267,8 @@ impl Mix {
         let rest = &kinds[at + 1..];
         let kind = match (last.kind, went) {
             // A notification that is answered at once has nothing to cancel.
-            (OpKind::ChangeNotify, RequestResult::Pending) => rest.first(),
-            (OpKind::ChangeNotify, _) => None,
+            (OpKind::ChangeNotify | OpKind::Watch, RequestResult::Pending) => rest.first(),
+            (OpKind::ChangeNotify | OpKind::Watch, _) => None,
             (_, RequestResult::Well) => rest.first(),
             (OpKind::Create, _) => None,
             (_, _) => rest.last().filter(|kind| **kind == OpKind::Close),

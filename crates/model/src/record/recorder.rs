@@ -136,7 +136,8 @@ impl OpRecord {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.errors == 0 && self.service.is_empty()
+        // Notifications whose cause is not known are entries without a time.
+        self.errors == 0 && self.entries == 0 && self.service.is_empty()
     }
 
     fn clear(&mut self) {

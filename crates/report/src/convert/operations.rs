@@ -16,7 +16,11 @@ use crate::latency::{Hdr, LatencyDoc};
 pub(super) fn by_kind<T>(ops: &Tally, value: impl Fn(OpKind) -> T) -> BTreeMap<String, T> {
     OpKind::ALL
         .into_iter()
-        .filter(|&kind| ops.whole(kind) != OpTotals::default() || ops.in_flight(kind).is_some())
+        .filter(|&kind| {
+            ops.whole(kind) != OpTotals::default()
+                || ops.in_flight(kind).is_some()
+                || ops.window(kind).entries > 0
+        })
         .map(|kind| (kind.name().to_owned(), value(kind)))
         .collect()
 }

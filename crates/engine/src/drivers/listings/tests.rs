@@ -202,13 +202,49 @@ fn a_client_keeps_a_bounded_number_of_listings() {
     assert!(listings.answers(&call(0, OpKind::ListOpen, 1)));
 }
 
+/// Returns what a mark from now on finds of a change that is sent at 7.
+fn caused(changes: &Changes) -> Option<Nanos> {
+    let mut mark = ChangeMark::ask(changes, Awaited::All);
+    mark.agree(changes, Nanos(6));
+    let sent = changes.send(ChangeOf::Names, Nanos(7));
+    let cause = mark.cause(changes);
+    changes.end(sent, true);
+    cause
+}
+
 #[test]
 fn changes_whose_answers_are_lost_do_not_stay_in_flight() {
     let changes = Arc::new(Changes::default());
     let mut listings = Listings::new(&changes, &files(), 1, 1);
     let made = call(0, OpKind::CopyInCreate, 1);
     listings.change(&made, NamesLease::No, Nanos(5));
-    assert_eq!(changes.sent_if_quiet(), None);
+    assert_eq!(caused(&changes), None);
     drop(listings);
-    assert_eq!(changes.sent_if_quiet(), Some(1));
+    assert_eq!(caused(&changes), Some(Nanos(7)));
+}
+
+#[test]
+fn a_notice_is_timed_from_the_first_change_since_the_watch_began() {
+    let mut listings = listings();
+    let ended = |listings: &mut Listings, status, at| {
+        let answer = Answer { status, ..DONE };
+        listings.answered(&answer, None, Nanos(at));
+        std::mem::take(&mut listings.events)
+    };
+    listings.watch(0, Awaited::Names);
+    listings.watching(0, Nanos(5));
+    // It does not wait for changes of times.
+    let times = call(1, OpKind::CopyInTimes, 8);
+    listings.change(&times, NamesLease::No, Nanos(8));
+    change(&mut listings, 1, 10);
+    let events = ended(&mut listings, NtStatus::SUCCESS, 40);
+    assert_eq!(events, [ListingEvent::Noticed(Some(Nanos(30)))]);
+    // A change before the server has begun the watch is reported at once.
+    listings.watch(0, Awaited::Names);
+    change(&mut listings, 1, 50);
+    let events = ended(&mut listings, NtStatus::NOTIFY_ENUM_DIR, 60);
+    assert_eq!(events, [ListingEvent::Noticed(None)]);
+    listings.watch(0, Awaited::Names);
+    listings.watching(0, Nanos(70));
+    assert_eq!(ended(&mut listings, NtStatus::CANCELLED, 80), []);
 }

@@ -100,12 +100,12 @@ impl<E: Encode> GroupState<E> {
         let news = place
             .as_ref()
             .map_or(CachingNews::None, |place| place.caching);
-        let answer = match answer::of(done, place) {
+        let mut answer = match answer::of(done, place) {
             Ok(answer) => answer,
             Err(fault) => return Err(fault.into_dropped().map_err(ProtocolError::from)?),
         };
         if news != CachingNews::None {
-            self.caching_answered(news, done, answer.as_ref(), now, sink)?;
+            self.caching_answered(news, done, answer.as_mut(), now, sink)?;
         }
         if done.status == NtStatus::NETWORK_SESSION_EXPIRED {
             hint::cold_path();

@@ -1,9 +1,10 @@
-//! Listings and changes of their directories under leases on directories. Without such leases,
-//! nothing here is called but the first check.
+//! Listings under leases on directories, watches, and changes of the directories of both. Without
+//! them, nothing here is called but the first check.
 
 use std::task::{Context, Poll};
 
 use smbench_model::Nanos;
+use smbench_model::action::{Action, ChangeFilter};
 use smbench_model::kind::OpKind;
 use smbench_protocol::command::create::OplockLevel;
 use smbench_protocol::command::oplock_break::BreakNotification;
@@ -14,6 +15,7 @@ use super::encode::To;
 use super::request::MixEncoder;
 use super::state::{CachingNews, GroupState};
 use super::steps::{named, purpose};
+use crate::drivers::changes::Awaited;
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::listings::{self, NamesLease, Turn};
@@ -58,6 +60,26 @@ impl GroupState<MixEncoder> {
                 .key(call.member, Object::Directory(operation.file));
             listings.begin(call, key);
         }
+        Ok(())
+    }
+
+    /// Encodes a watch.
+    pub(super) fn watch(&mut self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+        self.directory(call, to)?;
+        let Action::Watch { filter, .. } = self.encoder.mix.action(&call.operation) else {
+            unreachable!("only a watch watches");
+        };
+        let is_name =
+            |of: &ChangeFilter| matches!(of, ChangeFilter::FileName | ChangeFilter::DirName);
+        let awaited = if filter.iter().all(is_name) {
+            Awaited::Names
+        } else {
+            Awaited::All
+        };
+        if let Some(listings) = &mut self.listings {
+            listings.watch(call.slot, awaited);
+        }
+        self.places[slot_of(call.slot)].caching = CachingNews::Watch;
         Ok(())
     }
 
@@ -126,13 +148,13 @@ impl<E> GroupState<E> {
         &mut self,
         news: CachingNews,
         done: &Completion<'_>,
-        answer: Option<&Answer<'_>>,
+        answer: Option<&mut Answer<'_>>,
         now: Nanos,
         sink: &mut impl Sink,
     ) -> Result<(), Dropped> {
         let granted = match news {
             CachingNews::Grant => caching::granted(done).map_err(ProtocolError::from)?,
-            CachingNews::None | CachingNews::Listing => None,
+            CachingNews::None | CachingNews::Listing | CachingNews::Watch => None,
         };
         if let Some(granted) = granted {
             sink.granted(granted);
@@ -141,8 +163,18 @@ impl<E> GroupState<E> {
         if let (Some(listings), Some(answer)) = (&mut self.listings, answer) {
             listings.answered(answer, granted, now);
             listings.report(sink);
+            if news == CachingNews::Watch && listings::is_notice(answer.status) {
+                answer.extent = Extent::Apart;
+            }
         }
         Ok(())
+    }
+
+    /// Processes the interim answer to a request of a slot.
+    pub(super) fn pending(&mut self, slot: u32, now: Nanos) {
+        if let Some(listings) = &mut self.listings {
+            listings.watching(slot, now);
+        }
     }
 
     /// Returns whether there are answers from memory, instead of waiting for data.

@@ -39,8 +39,7 @@ use crate::smb::session::{self, Session, SessionError};
 pub(super) const FRAME_REQUESTS: u8 = 3;
 /// Maximum number of chunks in one request.
 const CHUNKS_MAX: usize = 8;
-/// Maximum bytes of the list of a server's interfaces: as many as one credit pays
-/// for.
+/// Maximum bytes of the list of a server's interfaces, for one credit.
 const INTERFACES_LEN: u32 = 64 * 1024;
 
 /// Encodes the operations of a mix.
@@ -108,12 +107,13 @@ impl Encode for MixEncoder {
             }
             OpKind::LogOn => return group.log_on(links, call, out),
             OpKind::WalkOpen => return group.walk(call, group.to(links, call, out)),
-            kind if kind.is_step() => {
-                let sent = group.step(call, group.to(links, call, out), data);
-                group.note_change(call, sent)
-            }
-            _ => {
-                let sent = group.encode_rest(call, group.to(links, call, out));
+            kind => {
+                let to = group.to(links, call, out);
+                let sent = if kind.is_step() {
+                    group.step(call, to, data)
+                } else {
+                    group.encode_rest(call, to)
+                };
                 group.note_change(call, sent)
             }
         }
@@ -169,6 +169,7 @@ impl GroupState<MixEncoder> {
             | OpKind::Delete
             | OpKind::SetSecurity => self.info(call, to),
             OpKind::QueryDirectory | OpKind::ChangeNotify => self.directory(call, to),
+            OpKind::Watch => self.watch(call, to),
             OpKind::Cancel => {
                 to.connection.cancel(to.tag, to.out).unwrap_or_else(|_| {
                     unreachable!("the loop knows of every answer before it cancels")
@@ -219,7 +220,6 @@ impl GroupState<MixEncoder> {
         self.places[call.slot as usize].open
     }
 
-    /// Returns the action of a call.
     fn action(&self, call: &Call) -> &Action {
         self.encoder.mix.action(&call.operation)
     }
@@ -297,7 +297,7 @@ impl GroupState<MixEncoder> {
         }
     }
 
-    fn directory(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
+    pub(super) fn directory(&self, call: &Call, to: To<'_>) -> Result<(), NoCredit> {
         let directory = self.held[call.member].directory;
         match self.action(call) {
             Action::QueryDirectory { class, .. } => {
@@ -305,7 +305,10 @@ impl GroupState<MixEncoder> {
                 let list = info::list(*class, directory, pattern, to.connection.negotiated());
                 to.list(&list)
             }
-            Action::ChangeNotify { filter, recursive } => {
+            Action::ChangeNotify { filter, recursive }
+            | Action::Watch {
+                filter, recursive, ..
+            } => {
                 let negotiated = to.connection.negotiated();
                 let request = info::watch(filter, *recursive, directory, negotiated);
                 to.request(Command::ChangeNotify, |out| request.encode(out))

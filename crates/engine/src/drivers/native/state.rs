@@ -86,6 +86,8 @@ pub(super) enum CachingNews {
     Grant,
     /// How far a listing is, or that a directory has changed.
     Listing,
+    /// The notification of a watch.
+    Watch,
 }
 
 impl CachingNews {

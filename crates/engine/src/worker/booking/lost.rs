@@ -60,6 +60,7 @@ impl<S: Supply> Clients<S> {
     pub(super) fn end_actions(&mut self, now: Nanos, in_window: u64, recorder: &mut Recorder) {
         self.back_since = now;
         for at in 0..self.members.len() {
+            self.members[at].end_watches();
             while let Some(slot) = self.members[at].continuing.pop_front() {
                 if self.slots[slot as usize].state == SlotState::Expired {
                     self.book_lost(slot, now, in_window, recorder);

@@ -56,7 +56,7 @@ impl<S: Supply> Clients<S> {
         let member = &self.members[slot.member];
         let result = match answer.extent {
             Extent::Interim => return Ok(()),
-            Extent::Cached => return Err(unasked),
+            Extent::Apart => return Err(unasked),
             Extent::Expired | Extent::Repeatable => PieceResult::Expired,
             Extent::Lost => PieceResult::Failed(PieceFailure::Lost),
             Extent::Part | Extent::Final => result(slot, &piece, answer, member.ledger.as_deref())?,

@@ -3,6 +3,7 @@
 
 use smbench_model::Nanos;
 use smbench_model::kind::OpKind;
+use smbench_model::operations::RequestResult;
 use smbench_model::record::{Recorder, Times};
 
 use super::Clients;
@@ -25,6 +26,22 @@ impl<S: Supply> Clients<S> {
     ) -> Option<Result<(), Dropped>> {
         let slot = &mut self.slots[answer.slot as usize];
         let member = &mut self.members[slot.member];
+        if answer.extent == Extent::Interim && slot.operation.kind == OpKind::Watch {
+            // The watch is held without a limit, and cancelled at the end.
+            let went = RequestResult::Pending;
+            let cancel = member
+                .operations
+                .after(&slot.operation, went, answer.status);
+            if slot.state == SlotState::InFlight
+                && let Some(cancel) = cancel
+            {
+                self.in_flight -= 1;
+                slot.operation = cancel;
+                slot.state = SlotState::Continuing;
+                member.hold(answer.slot);
+            }
+            return Some(Ok(()));
+        }
         // An interim answer normally means that the final answer follows. For a
         // CHANGE_NOTIFY the interim answer completes the server's work.
         if answer.extent == Extent::Interim && slot.operation.kind != OpKind::ChangeNotify {
@@ -37,11 +54,15 @@ impl<S: Supply> Clients<S> {
             // This CHANGE_NOTIFY fired before it could be cancelled.
             member.continuing.retain(|&other| other != answer.slot);
             slot.state = SlotState::Free;
-            member.release(answer.slot, now);
+            if answer.extent == Extent::Apart {
+                member.watch_again(answer.slot);
+            } else {
+                member.release(answer.slot, now);
+            }
             return Some(Ok(()));
         }
-        if answer.extent == Extent::Cached {
-            self.book_cached(answer, now, in_window, recorder);
+        if answer.extent == Extent::Apart {
+            self.book_apart(answer, now, in_window, recorder);
             return Some(Ok(()));
         }
         if answer.extent.is_without_answer() {
@@ -60,8 +81,8 @@ impl<S: Supply> Clients<S> {
     }
 
     /// Books what the client has answered itself: a whole listing, or the end of one whose
-    /// directory stays open.
-    fn book_cached(
+    /// directory stays open. Frees the slot of a watch that was notified at once.
+    fn book_apart(
         &mut self,
         answer: &Answer<'_>,
         now: Nanos,
@@ -72,6 +93,9 @@ impl<S: Supply> Clients<S> {
         let member = &mut self.members[slot.member];
         self.in_flight -= 1;
         slot.state = SlotState::Free;
+        if slot.operation.kind == OpKind::Watch {
+            return member.watch_again(answer.slot);
+        }
         member.release(answer.slot, now);
         if slot.operation.kind != OpKind::ListOpen {
             return self.end_whole(answer.slot, None, (now, in_window), recorder);
@@ -80,6 +104,9 @@ impl<S: Supply> Clients<S> {
             service: now.since(slot.sent),
             response: now.since(slot.due),
         };
+        // The server had nothing in flight meanwhile.
+        self.in_flight_time
+            .leave_out(Nanos(times.service.0 * in_window));
         recorder.success(OpKind::ListCached, 0, times);
         recorder.listed(OpKind::ListCached, answer.moved.into());
     }

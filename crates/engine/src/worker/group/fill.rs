@@ -92,6 +92,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
         if !may_begin {
             hint::cold_path();
             member.cut_window(control.cancel.at());
+            member.end_watches();
         }
         member.give_up_overdue(now);
         while let Some(due) = member.due(now, may_begin) {

@@ -231,8 +231,8 @@ fn a_mistake_is_placed_and_names_operation_and_parameter() {
         Err(
             "line 1, column 36: unknown operation `raed`, expected one of `read`, `write`, \
              `flush`, `create`, `lock`, `query_info`, `set_info`, `query_directory`, \
-             `change_notify`, `copy_chunk`, `query_interfaces`, `validate_negotiate`, `echo`, \
-             `tree_connect`, `log_on`, `session`, `create_read_close`, `create_query_close`, \
+             `change_notify`, `watch`, `copy_chunk`, `query_interfaces`, `validate_negotiate`, \
+             `echo`, `tree_connect`, `log_on`, `session`, `create_read_close`, `create_query_close`, \
              `create_set_close`, `stat`, `lookup_missing`, `list`, `walk`, `copy_in`, `copy_out`, \
              `save_office`"
                 .to_owned()

@@ -33,6 +33,33 @@ fn every_action() -> Vec<Action> {
 }
 
 #[test]
+fn the_first_clients_change_what_all_others_watch() {
+    let watch = Action::Watch {
+        filter: Vec::new(),
+        recursive: false,
+        changers: 2,
+    };
+    let mix = Mix::new(&mixed(
+        &[watch.clone(), Action::CopyIn, Action::Echo, Action::CopyOut],
+        1,
+    ));
+    for client in 0..5 {
+        let mut stream = OpStream::new(&mix, 1, client);
+        let kinds: HashSet<_> = take(&mut stream, 1000).iter().map(|op| op.kind).collect();
+        let others = [OpKind::CopyInCreate, OpKind::Echo, OpKind::CopyOutOpen];
+        let expected: &[OpKind] = if client < 2 {
+            &others
+        } else {
+            &[OpKind::Watch]
+        };
+        assert_eq!(kinds, expected.iter().copied().collect(), "client {client}");
+    }
+    // Without other operations, all watch.
+    let mix = Mix::new(&mixed(&[watch], 1));
+    assert_eq!(OpStream::new(&mix, 1, 0).next().kind, OpKind::Watch);
+}
+
+#[test]
 fn actions_hit_their_shares() {
     const ACTIONS: u32 = 100_000;
     let workload = plan("all-commands").only().workload.clone();

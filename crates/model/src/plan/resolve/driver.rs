@@ -168,6 +168,7 @@ fn not_called(action: &Action) -> Option<String> {
         Action::Lock { .. }
         | Action::QueryDirectory { .. }
         | Action::ChangeNotify { .. }
+        | Action::Watch { .. }
         | Action::QueryInterfaces
         | Action::ValidateNegotiate
         | Action::Echo

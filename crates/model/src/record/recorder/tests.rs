@@ -54,3 +54,14 @@ fn a_cleared_recorder_is_a_new_one() {
     assert!(incidents.failures.is_empty());
     assert_eq!(incidents.first_wrong_data, None);
 }
+
+#[test]
+fn entries_without_a_timed_operation_are_kept() {
+    let mut recorder = Recorder::default();
+    recorder.listed(OpKind::Watch, 3);
+    let kept: Vec<_> = recorder
+        .ops()
+        .map(|(kind, op)| (kind, op.entries))
+        .collect();
+    assert_eq!(kept, [(OpKind::Watch, 3)]);
+}

@@ -1,4 +1,4 @@
-//! What a lease is on, and its number in lease keys.
+//! Objects of leases, and their numbers in lease keys.
 
 use smbench_model::files::ScratchName;
 
