@@ -300,11 +300,7 @@ impl FileSet {
     ///
     /// # Errors
     /// Only if `out` refuses the text.
-    pub fn append_missing_file(
-        client: u32,
-        number: u32,
-        out: &mut impl fmt::Write,
-    ) -> fmt::Result {
+    pub fn append_missing_file(client: u32, number: u32, out: &mut impl fmt::Write) -> fmt::Result {
         write!(out, "c{client:05}-f2{number:010}.dat")
     }
 

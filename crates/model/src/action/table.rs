@@ -36,7 +36,7 @@ const CHANGES_SHOWN: [ChangeFilter; 5] = [
 type Make = fn(&mut Parameters) -> Result<Action, String>;
 
 /// The operations that a profile may name.
-const OPERATIONS: [(&str, Make); 26] = [
+const OPERATIONS: [(&str, Make); 27] = [
     ("read", |given| {
         Ok(Action::Read {
             unbuffered: given.flag("unbuffered")?,

@@ -115,7 +115,7 @@ impl GroupState<MixEncoder> {
         };
         let walk = &mut self.encoder.walks[call.member];
         walk.next(walked, others_list)?;
-        place.asks_to_cache = false;
+        place.caching = CachingNews::None;
         match to.create(&create::of_step(StepCreate::Directory, walked.path())) {
             Ok(()) => {
                 walked.opening();

@@ -98,7 +98,7 @@ impl<S: Supply> Clients<S> {
         }
         member.release(answer.slot, now);
         if slot.operation.kind != OpKind::ListOpen {
-            return self.end_whole(answer.slot, None, (now, in_window), recorder);
+            return self.end_whole(answer.slot, None, now, in_window, recorder);
         }
         let times = Times {
             service: now.since(slot.sent),
