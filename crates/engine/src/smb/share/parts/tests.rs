@@ -188,17 +188,17 @@ async fn a_directory_whose_entries_all_stay_ends_the_walk() {
 
 #[tokio::test]
 async fn a_server_that_invents_names_ends_the_walk() {
-    let mut disk = CleanedShare::with(3, 0);
+    let mut disk = CleanedShare::with(PART_NAMES + 1, 0);
     disk.is_inventive = true;
     let mut count = 0;
     let mut found = |_: &Entry| {
         count += 1;
         ControlFlow::Continue(())
     };
-    let deleted = delete_tree_of(&mut disk, "top", 1000, &mut found).await;
+    let deleted = delete_tree_of(&mut disk, "top", 3 * PART_NAMES, &mut found).await;
     assert!(
         matches!(deleted, Err(SessionError::Interrupted)),
         "{deleted:?}"
     );
-    assert_eq!(count, 999);
+    assert_eq!(count, 2 * (PART_NAMES + 1));
 }
