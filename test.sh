@@ -36,6 +36,7 @@ needed=(
   mpirun:openmpi-bin
   ip:iproute2
   jq:jq
+  strace:strace
 )
 # For servers in virtual machines and chroots.
 needed_for_interop=(

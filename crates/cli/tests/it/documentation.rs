@@ -77,7 +77,9 @@ impl Terminal {
         place.write("client.txt", LOADFILE);
         let setup = SETUP.replace(SPECIFICATION, "Web server");
         place.write("office.icf", &setup);
-        fs::write(place.path("monday.pcap"), CAPTURE).unwrap();
+        for day in ["monday.pcap", "tuesday.pcap"] {
+            fs::write(place.path(day), CAPTURE).unwrap();
+        }
         fs::create_dir_all(place.path("samba/bin")).unwrap();
         let smbd = Tool::SMBD.find().unwrap();
         symlink(smbd, place.path("samba/bin/smbd")).unwrap();

@@ -4,7 +4,6 @@ mod ends;
 
 use std::fs;
 use std::num::NonZeroU64;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -12,7 +11,7 @@ use smbench_lab::{
     EmbeddedOptions, EmbeddedServer, Fault, SambaOptions, ScratchSamba, ServicePace, ShareAccess,
 };
 
-use crate::support::{Place, Said, json, wait_until};
+use crate::support::{Place, Said, is_machine_busy, json, wait_until};
 
 /// Short probes.
 const SHORT: [&str; 6] = [
@@ -64,13 +63,6 @@ fn search(kind: &str, server: &EmbeddedServer, more: &[&str]) -> (Said, Value) {
     });
     let found = searches.find(|(_, doc)| !is_disturbed(&doc["find"]) || !is_machine_busy());
     found.expect("a search that the machine does not disturb")
-}
-
-/// Returns whether more programs wanted a CPU in the last minute than there are CPUs.
-fn is_machine_busy() -> bool {
-    let load = fs::read_to_string("/proc/loadavg").unwrap();
-    let minute: f64 = load.split(' ').next().unwrap().parse().unwrap();
-    minute > thread::available_parallelism().unwrap().get() as f64
 }
 
 /// Returns whether a probe lacked an operation or the CPU.

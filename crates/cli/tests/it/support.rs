@@ -2,6 +2,8 @@
 
 mod short;
 
+pub(crate) use short::is_machine_busy;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::TcpListener;
@@ -299,6 +301,12 @@ impl Said {
     pub(crate) fn succeeded(&self) {
         assert_eq!(self.code(), Some(0), "{self:?}");
         assert_eq!(self.stderr, "", "{self:?}");
+    }
+
+    /// Checks that the command came to its end. On a busy machine a load point may be invalid.
+    #[track_caller]
+    pub(crate) fn ended(&self) {
+        assert!(matches!(self.code(), Some(0 | 4)), "{self:?}");
     }
 }
 

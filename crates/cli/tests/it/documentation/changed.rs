@@ -79,7 +79,7 @@ const SEARCH: [(&str, &str); 5] = [
 /// Words between two commands.
 const BETWEEN: [&str; 4] = ["&&", "|", ">", "--"];
 /// Time for the machines of a run to set up their sessions.
-const LEAD: Duration = Duration::from_secs(4);
+const LEAD: Duration = Duration::from_secs(8);
 /// Lines of files, and those in their places.
 const LINES: [(&str, &str); 4] = [
     ("duration = \"10m\"", "duration = \"100ms\""),
@@ -210,7 +210,7 @@ fn additions(command: &[String]) -> Vec<String> {
     }
     // Searches choose their load points, and loops have no ramps.
     let refused: &[&str] = match () {
-        () if has("searches.toml") => &["--points"],
+        () if has("searches.toml") || has("curve") => &["--points"],
         () if has("--loops") => &["-d", "--ramp-up", "--ramp-down"],
         () => &[],
     };

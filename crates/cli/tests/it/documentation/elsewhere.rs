@@ -1,7 +1,7 @@
 //! Commands of the documentation that this test cannot run.
 
 /// The beginnings of these commands, and why they are not run.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 15] = [
     ("cargo install ", "compiles smbench"),
     ("cargo build ", "compiles smbench"),
     (
@@ -14,6 +14,10 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("dbench ", "another tool"),
     ("tcpdump ", "another tool, which needs root"),
     ("git bisect ", "a repository of Samba"),
+    (
+        "smbench run smb://alice@nas/bench -p browse -c 1,8,64 --oplock dir-lease-rh",
+        "Samba 4.22 or later",
+    ),
     ("kinit ", "a Kerberos realm; see login.rs"),
     (
         "smbench run smb://ann@files.example.com/bench --keytab ",

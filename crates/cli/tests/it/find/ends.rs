@@ -110,7 +110,7 @@ fn log_ons_are_too_many_where_every_fiftieth_is_refused() {
     let args = ["find", "logons", &url, "--start=250", "--probes=3", "-c=32"];
     let held = [
         "--until=failed >= 2%",
-        "--hold=1s",
+        "--hold=4s",
         "--out=results",
         "--json=-",
     ];
@@ -128,9 +128,11 @@ fn log_ons_are_too_many_where_every_fiftieth_is_refused() {
         if all >= 250 {
             assert_eq!(probe["verdict"], "broke", "{found:#}");
             assert!(probe["reason"].as_str().unwrap().contains("errors"));
+        } else {
+            // A busy machine may have no time for more.
+            assert_ne!(probe["verdict"], "held", "{found:#}");
         }
     }
-    assert_eq!(probes[0]["verdict"], "broke", "{found:#}");
     assert_eq!(found["result"], Value::Null, "{found:#}");
 }
 

@@ -147,9 +147,7 @@ fn a_large_folder_is_listed_whole_while_others_change_it() {
     assert_eq!(number(&point, "list", "count"), 12, "{said:?}");
     assert_eq!(number(&point, "list", "entries"), 12 * FILES);
     let asked = number(&point, "list_first", "count") + number(&point, "list_next", "count");
-    assert!(
-        report.contains("(0/0/0/0)") || !report.contains("dropped on"),
-        "{report}"
-    );
+    // dumpcap prints the packets that it received, and those that it missed: `33362/0 (pcap:`.
+    assert!(report.contains("/0 (pcap:"), "{report}");
     assert_eq!(captured_listings(&file, &samba), asked, "{report}");
 }

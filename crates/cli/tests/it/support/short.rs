@@ -1,6 +1,7 @@
-//! Runs with short windows.
+//! Runs with short windows, and whether the machine has time for them.
 
 use std::fs;
+use std::thread;
 
 use super::{Place, Said, run_args};
 
@@ -22,4 +23,11 @@ impl Place {
         fs::remove_dir_all(self.path("results")).unwrap();
         self.smbench_as(password, &run_args(url, &[more, &[LONG]].concat()))
     }
+}
+
+/// Returns whether more programs wanted a CPU in the last minute than there are CPUs.
+pub(crate) fn is_machine_busy() -> bool {
+    let load = fs::read_to_string("/proc/loadavg").unwrap();
+    let minute: f64 = load.split(' ').next().unwrap().parse().unwrap();
+    minute > thread::available_parallelism().unwrap().get() as f64
 }

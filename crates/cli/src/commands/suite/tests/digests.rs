@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 14] = [
+const PROFILES: [(&str, &str); 16] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -39,6 +39,14 @@ const PROFILES: [(&str, &str); 14] = [
     (
         "browse",
         "b1956528ad1de2274bfb0cded57984761a77d4e7220e0796278999888412a5e0",
+    ),
+    (
+        "browse-changing",
+        "c7d258a5fb938a053081feac382e580e18bfe53cc4818d1269f22e013baab2f9",
+    ),
+    (
+        "notify-fanout",
+        "570624592ad28f4bf5c66f8fcfebb06e26b27c02f0d0893770ee852004f2fa54",
     ),
     (
         "untar",
@@ -71,7 +79,7 @@ const PROFILES: [(&str, &str); 14] = [
 ];
 
 /// The profiles of the suites with every option at its default, in the order of a suite.
-const SUITES: [(&str, &[(&str, &str)]); 6] = [
+const SUITES: [(&str, &[(&str, &str)]); 8] = [
     (
         "adapter",
         &[
@@ -254,6 +262,26 @@ const SUITES: [(&str, &[(&str, &str)]); 6] = [
         ],
     ),
     (
+        "curve",
+        &[(
+            "file-server",
+            "76f7339e385a928ab60d87b375ba1b56e6649b06a6b4112502a7ce4e77e0f95c",
+        )],
+    ),
+    (
+        "dir-leases",
+        &[
+            (
+                "browse",
+                "6f15ee97358cdbe117f9a24e7a89326e64e4f49d084bc80689a1190bd712b5b0",
+            ),
+            (
+                "browse-changing",
+                "f58c6c1dd34969878bf9393846fcb42273ea68b872eebedcabc4c8068d0423bf",
+            ),
+        ],
+    ),
+    (
         "folders",
         &[
             (
@@ -348,7 +376,7 @@ fn digests_of_suite(name: &str) -> Vec<(String, String)> {
         let same = plans.iter().all(|other| other.digest() == plan.digest());
         // A digest has what sessions ask for.
         assert!(
-            same || name == "signing-cost",
+            same || ["dir-leases", "signing-cost"].contains(&name),
             "{name}, {}: one digest on all servers",
             plan.work.profile
         );

@@ -154,7 +154,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
         (
             "nope",
             &[][..],
-            "unknown suite `nope`: expected one of adapter, limits-2005",
+            "unknown suite `nope`: expected one of adapter, curve, dir-leases, folders, limits-2005",
         ),
         ("/dev/zero", &[], "failed to read /dev/zero: larger than"),
         ("missing.toml", &[], "missing.toml: the file does not exist"),
