@@ -82,7 +82,7 @@ impl Default for ChangeSequence {
 
 /// The changes that someone waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(super) enum AwaitedNotice {
     /// Changes of names alone.
     Names,
     /// All.
@@ -140,15 +140,15 @@ impl Changes {
         self.done.load(SeqCst) > instant.0
     }
 
-    const fn awaited(&self, awaited: Awaited) -> &ChangeSequence {
+    const fn awaited(&self, awaited: AwaitedNotice) -> &ChangeSequence {
         match awaited {
-            Awaited::Names => &self.names,
-            Awaited::All => &self.all,
+            AwaitedNotice::Names => &self.names,
+            AwaitedNotice::All => &self.all,
         }
     }
 
     /// Returns the number of changes sent; `None` if one of them is in flight.
-    fn sent_if_quiet(&self, awaited: Awaited) -> Option<u64> {
+    fn sent_if_quiet(&self, awaited: AwaitedNotice) -> Option<u64> {
         let of = self.awaited(awaited);
         let is_quiet = of.in_flight.load(SeqCst) == 0;
         is_quiet.then(|| of.sent.load(SeqCst))
@@ -158,7 +158,7 @@ impl Changes {
 /// The instant from which someone waits for a change: the server granted a lease or began a watch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ChangeMark {
-    awaited: Awaited,
+    awaited: AwaitedNotice,
     /// Number of changes before it; `None` if one was in flight meanwhile.
     before: Option<u64>,
     at: Option<Nanos>,
@@ -166,7 +166,7 @@ pub(super) struct ChangeMark {
 
 impl ChangeMark {
     /// Begins the wait with a request that is sent now.
-    pub(super) fn ask(changes: &Changes, awaited: Awaited) -> Self {
+    pub(super) fn ask(changes: &Changes, awaited: AwaitedNotice) -> Self {
         Self {
             awaited,
             before: changes.sent_if_quiet(awaited),
@@ -200,7 +200,7 @@ impl ChangeMark {
 mod tests {
     use super::*;
 
-    fn marked(changes: &Changes, awaited: Awaited, at: u64) -> ChangeMark {
+    fn marked(changes: &Changes, awaited: AwaitedNotice, at: u64) -> ChangeMark {
         let mut mark = ChangeMark::ask(changes, awaited);
         mark.agree(changes, Nanos(at));
         mark
@@ -209,14 +209,14 @@ mod tests {
     #[test]
     fn the_first_change_since_is_the_cause_if_it_is_one_of_names() {
         let changes = Changes::default();
-        let mark = marked(&changes, Awaited::All, 5);
+        let mark = marked(&changes, AwaitedNotice::All, 5);
         assert_eq!(mark.cause(&changes), None);
         let first = changes.send(ChangeOf::Names, Nanos(10));
         assert_eq!(mark.cause(&changes), Some(Nanos(10)));
         // It was under way, so that it may be the cause or not.
-        let meanwhile = marked(&changes, Awaited::All, 11);
+        let meanwhile = marked(&changes, AwaitedNotice::All, 11);
         changes.end(first, true);
-        let quiet = marked(&changes, Awaited::All, 12);
+        let quiet = marked(&changes, AwaitedNotice::All, 12);
         changes.send(ChangeOf::Names, Nanos(20));
         assert_eq!(meanwhile.cause(&changes), None);
         assert_eq!(quiet.cause(&changes), Some(Nanos(20)));
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn changes_that_are_no_changes_of_names_hide_later_ones_only_from_those_who_await_all() {
         let changes = Changes::default();
-        let all = marked(&changes, Awaited::All, 5);
-        let names = marked(&changes, Awaited::Names, 5);
+        let all = marked(&changes, AwaitedNotice::All, 5);
+        let names = marked(&changes, AwaitedNotice::Names, 5);
         let write = changes.send(ChangeOf::Attributes, Nanos(10));
-        let meanwhile = marked(&changes, Awaited::Names, 11);
+        let meanwhile = marked(&changes, AwaitedNotice::Names, 11);
         changes.end(write, true);
         changes.send(ChangeOf::Names, Nanos(20));
         assert_eq!(all.cause(&changes), None);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(meanwhile.cause(&changes), Some(Nanos(20)));
         // A change that may be one of names hides later ones from all.
         let changes = Changes::default();
-        let names = marked(&changes, Awaited::Names, 5);
+        let names = marked(&changes, AwaitedNotice::Names, 5);
         changes.send(ChangeOf::Perhaps, Nanos(10));
         changes.send(ChangeOf::Names, Nanos(20));
         assert_eq!(names.cause(&changes), None);
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn a_change_before_the_agreement_and_forgotten_changes_are_no_cause() {
         let changes = Changes::default();
-        let mut early = ChangeMark::ask(&changes, Awaited::Names);
+        let mut early = ChangeMark::ask(&changes, AwaitedNotice::Names);
         let made = changes.send(ChangeOf::Names, Nanos(4));
         changes.end(made, true);
         early.agree(&changes, Nanos(5));
-        let mark = marked(&changes, Awaited::Names, 5);
+        let mark = marked(&changes, AwaitedNotice::Names, 5);
         changes.send(ChangeOf::Names, Nanos(6));
         assert_eq!(early.cause(&changes), None);
         assert_eq!(mark.cause(&changes), Some(Nanos(6)));
@@ -259,7 +259,7 @@ mod tests {
         }
         assert_eq!(mark.cause(&changes), None);
         let changes = Changes::default();
-        let mark = marked(&changes, Awaited::Names, 5);
+        let mark = marked(&changes, AwaitedNotice::Names, 5);
         changes.send(ChangeOf::Names, Nanos(6));
         changes.become_unsure();
         assert_eq!(mark.cause(&changes), None);

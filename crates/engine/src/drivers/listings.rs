@@ -20,7 +20,7 @@ use smbench_model::sessions::Caching;
 use smbench_protocol::command::lease::{LeaseKey, LeaseState};
 use smbench_protocol::{FileId, NtStatus};
 
-use super::changes::{Awaited, ChangeMark, ChangeOf, Changes, SentChange};
+use super::changes::{AwaitedNotice, ChangeMark, ChangeOf, Changes, SentChange};
 use super::driver::{Answer, Call, Extent, ListingEvent, Sink, slot_of};
 use super::dropped::Dropped;
 use crate::smb::session::caching::Object;
@@ -92,12 +92,12 @@ struct SlotNote {
 struct BegunListing {
     lease: ListingLease,
     entries: u32,
-    progress: Progress,
+    progress: ListingProgress,
 }
 
 /// How far a listing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum ListingProgress {
     /// The directory is being opened.
     Opening,
     /// A lease was granted, and names are received.
@@ -151,10 +151,10 @@ impl Listings {
                 directory: call.operation.file,
                 action: call.operation.action,
                 key,
-                mark: ChangeMark::ask(&self.changes, Awaited::All),
+                mark: ChangeMark::ask(&self.changes, AwaitedNotice::All),
             },
             entries: 0,
-            progress: Progress::Opening,
+            progress: ListingProgress::Opening,
         });
     }
 
@@ -203,7 +203,7 @@ impl Listings {
             .filter_map(|note| note.listing.as_mut())
         {
             if begun.lease.key == key {
-                begun.progress = Progress::Unleased;
+                begun.progress = ListingProgress::Unleased;
             }
         }
         let ended = closed.iter().map(|_| ListingEvent::Ended);
@@ -215,7 +215,7 @@ impl Listings {
     pub(super) fn broken(&mut self, key: LeaseKey, now: Nanos) -> Vec<FileId> {
         let kept = self.kept.iter().flatten().map(|kept| kept.lease);
         let begun = self.notes.iter().filter_map(|note| note.listing);
-        let begun = begun.filter(|begun| begun.progress != Progress::Opening);
+        let begun = begun.filter(|begun| begun.progress != ListingProgress::Opening);
         let lease = kept
             .chain(begun.map(|begun| begun.lease))
             .find(|lease| lease.key == key);
@@ -247,31 +247,31 @@ impl Listings {
             return;
         };
         begun.progress = match (begun.progress, granted) {
-            (Progress::Opening, Some(Caching::DirectoryLease(state)))
+            (ListingProgress::Opening, Some(Caching::DirectoryLease(state)))
                 if state.contains(LeaseState::RH) =>
             {
                 begun.lease.mark.agree(&self.changes, now);
-                Progress::Leased
+                ListingProgress::Leased
             }
-            (Progress::Opening, _) => Progress::Unleased,
-            (Progress::Leased, _)
+            (ListingProgress::Opening, _) => ListingProgress::Unleased,
+            (ListingProgress::Leased, _)
                 if matches!(
                     answer.status,
                     NtStatus::NO_MORE_FILES | NtStatus::NO_SUCH_FILE
                 ) =>
             {
-                Progress::Complete(now)
+                ListingProgress::Complete(now)
             }
-            (Progress::Leased, _) if answer.status == NtStatus::SUCCESS => {
+            (ListingProgress::Leased, _) if answer.status == NtStatus::SUCCESS => {
                 begun.entries = begun.entries.saturating_add(answer.moved);
-                Progress::Leased
+                ListingProgress::Leased
             }
-            _ => Progress::Unleased,
+            _ => ListingProgress::Unleased,
         };
     }
 
     /// Notes that a watch is sent.
-    pub(super) fn watch(&mut self, slot: u32, awaited: Awaited) {
+    pub(super) fn watch(&mut self, slot: u32, awaited: AwaitedNotice) {
         self.notes[slot_of(slot)].watch = Some(ChangeMark::ask(&self.changes, awaited));
     }
 
@@ -288,7 +288,7 @@ impl Listings {
         let Some(begun) = self.notes[slot_of(call.slot)].listing.take() else {
             return (false, None);
         };
-        let Progress::Complete(read_at) = begun.progress else {
+        let ListingProgress::Complete(read_at) = begun.progress else {
             return (false, None);
         };
         let kept = &mut self.kept[call.member];
@@ -319,15 +319,15 @@ impl Listings {
 
     /// Returns whether answers from memory are to be given now. Every second time they are not,
     /// so that other groups come first.
-    pub(super) fn turn(&mut self) -> Turn {
+    pub(super) fn turn(&mut self) -> CachedTurn {
         if self.ready.is_empty() {
-            return Turn::Nothing;
+            return CachedTurn::Nothing;
         }
         self.others_first = !self.others_first;
         if self.others_first {
-            Turn::Others
+            CachedTurn::Others
         } else {
-            Turn::Now
+            CachedTurn::Now
         }
     }
 
@@ -371,7 +371,7 @@ pub(super) enum NamesLease {
 
 /// Whether answers are given from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum CachedTurn {
     /// There are none.
     Nothing,
     /// Other groups come first.

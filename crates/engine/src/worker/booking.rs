@@ -8,6 +8,7 @@
 mod lost;
 mod pieces;
 mod unusual;
+mod waiting;
 mod whole;
 
 use std::hint;
@@ -230,38 +231,6 @@ impl<S: Supply> Clients<S> {
             member.close(first..first + self.outstanding);
             first += self.outstanding;
         }
-    }
-
-    /// Returns how long before the end of the window the operation of a slot was sent; `None`
-    /// if it was sent later.
-    fn time_until_close(&self, slot: u32) -> Option<Nanos> {
-        let slot = self.slots.get(slot as usize)?;
-        self.members.get(slot.member)?.time_until_close(slot)
-    }
-
-    /// Returns the earliest instant since which a client cannot send a due
-    /// operation for lack of credits or of a session.
-    pub(super) fn waiting_since(&self) -> Option<Nanos> {
-        let members = self.members.iter();
-        members.filter_map(|member| member.waits.since()).min()
-    }
-
-    /// Returns whether the session of any client takes no requests.
-    pub(super) fn is_any_shut_out(&self) -> bool {
-        self.members.iter().any(|member| member.waits.is_shut_out())
-    }
-
-    /// Returns the operation in flight that has waited longest for an answer, and the start
-    /// of the wait.
-    pub(super) fn oldest(&self) -> Option<(&Slot, Nanos)> {
-        let in_flight = self.slots.iter().enumerate();
-        in_flight
-            .filter(|(_, slot)| slot.state.is_in_flight())
-            .map(|(at, slot)| match &self.splits {
-                Some(splits) => (slot, slot.sent.max(splits.last_answer(at))),
-                None => (slot, slot.sent),
-            })
-            .min_by_key(|(_, since)| *since)
     }
 
     fn book(

@@ -204,7 +204,7 @@ fn a_client_keeps_a_bounded_number_of_listings() {
 
 /// Returns what a mark from now on finds of a change that is sent at 7.
 fn caused(changes: &Changes) -> Option<Nanos> {
-    let mut mark = ChangeMark::ask(changes, Awaited::All);
+    let mut mark = ChangeMark::ask(changes, AwaitedNotice::All);
     mark.agree(changes, Nanos(6));
     let sent = changes.send(ChangeOf::Names, Nanos(7));
     let cause = mark.cause(changes);
@@ -231,7 +231,7 @@ fn a_notice_is_timed_from_the_first_change_since_the_watch_began() {
         listings.answered(&answer, None, Nanos(at));
         std::mem::take(&mut listings.events)
     };
-    listings.watch(0, Awaited::Names);
+    listings.watch(0, AwaitedNotice::Names);
     listings.watching(0, Nanos(5));
     // It does not wait for changes of times.
     let times = call(1, OpKind::CopyInTimes, 8);
@@ -240,11 +240,11 @@ fn a_notice_is_timed_from_the_first_change_since_the_watch_began() {
     let events = ended(&mut listings, NtStatus::SUCCESS, 40);
     assert_eq!(events, [ListingEvent::Noticed(Some(Nanos(30)))]);
     // A change before the server has begun the watch is reported at once.
-    listings.watch(0, Awaited::Names);
+    listings.watch(0, AwaitedNotice::Names);
     change(&mut listings, 1, 50);
     let events = ended(&mut listings, NtStatus::NOTIFY_ENUM_DIR, 60);
     assert_eq!(events, [ListingEvent::Noticed(None)]);
-    listings.watch(0, Awaited::Names);
+    listings.watch(0, AwaitedNotice::Names);
     listings.watching(0, Nanos(70));
     assert_eq!(ended(&mut listings, NtStatus::CANCELLED, 80), []);
 }

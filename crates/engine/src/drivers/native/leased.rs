@@ -15,10 +15,10 @@ use super::encode::To;
 use super::request::MixEncoder;
 use super::state::{CachingNews, GroupState};
 use super::steps::{named, purpose};
-use crate::drivers::changes::Awaited;
+use crate::drivers::changes::AwaitedNotice;
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
-use crate::drivers::listings::{self, NamesLease, Turn};
+use crate::drivers::listings::{self, CachedTurn, NamesLease};
 use crate::drivers::requests::create;
 use crate::machine::clock;
 use crate::smb::session::caching::{self, Object};
@@ -72,9 +72,9 @@ impl GroupState<MixEncoder> {
         let is_name =
             |of: &ChangeFilter| matches!(of, ChangeFilter::FileName | ChangeFilter::DirName);
         let awaited = if filter.iter().all(is_name) {
-            Awaited::Names
+            AwaitedNotice::Names
         } else {
-            Awaited::All
+            AwaitedNotice::All
         };
         if let Some(listings) = &mut self.listings {
             listings.watch(call.slot, awaited);
@@ -180,12 +180,12 @@ impl<E> GroupState<E> {
     /// Returns whether there are answers from memory, instead of waiting for data.
     pub(super) fn poll_listings(&mut self, context: &Context<'_>) -> Poll<Result<usize, Dropped>> {
         match self.listings.as_mut().map(|listings| listings.turn()) {
-            Some(Turn::Now) => Poll::Ready(Ok(0)),
-            Some(Turn::Others) => {
+            Some(CachedTurn::Now) => Poll::Ready(Ok(0)),
+            Some(CachedTurn::Others) => {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
-            Some(Turn::Nothing) | None => Poll::Pending,
+            Some(CachedTurn::Nothing) | None => Poll::Pending,
         }
     }
 

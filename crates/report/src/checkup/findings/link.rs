@@ -26,7 +26,7 @@ const WAITED_MIN: f64 = 0.8;
 
 /// A direction of data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum LinkDirection {
     Reads,
     Writes,
 }
@@ -44,11 +44,11 @@ pub(super) fn full(measured: &[MeasuredStep]) -> Option<CheckupFinding> {
     if is_here(measured) {
         return None;
     }
-    let directions = [Direction::Reads, Direction::Writes];
+    let directions = [LinkDirection::Reads, LinkDirection::Writes];
     directions.into_iter().find_map(|of| of.full(measured))
 }
 
-impl Direction {
+impl LinkDirection {
     const fn name(self) -> &'static str {
         match self {
             Self::Reads => "reads",
