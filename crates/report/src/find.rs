@@ -114,11 +114,9 @@ impl Find {
         let Some(point) = doc.load_points.last() else {
             return;
         };
-        if matches!(self.spec.step(&self.steps()), SearchStep::End(_)) {
-            if let Some(curve) = &mut self.curve {
-                curve.add(load, point);
-            }
-            return;
+        let is_over = matches!(self.spec.step(&self.steps()), SearchStep::End(_));
+        if let Some(curve) = self.curve.as_mut().filter(|_| is_over) {
+            return curve.add(load, point);
         }
         let ProbeJudgement {
             outcome,

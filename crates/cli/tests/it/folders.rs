@@ -289,3 +289,41 @@ fn a_walk_counts_what_a_server_with_few_open_files_refuses() {
     assert!(refused > 0, "{said:?}");
     assert_eq!(listed + refused, 1501);
 }
+
+/// In CIFS, the names come by TRANSACTION2 requests, in several answers.
+#[test]
+fn listings_and_walks_of_cifs_have_the_same_names() {
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![ScratchSamba::CIFS.to_owned()],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let place = Place::new();
+    prepare(&place, &samba);
+    let all = 300 + 11;
+    for class in ["both_directory", "id_both_directory", "directory"] {
+        let walk = format!("\"walk\"\nclass = \"{class}\"\nbuffer = \"4KiB\"");
+        profile(&place, &[&walk]);
+        let more = ["-c2", "--loops=2", "--outstanding=4", "--dialect=cifs"];
+        let (said, point) = run(&place, &samba, &more);
+        said.succeeded();
+        assert_eq!(number(&point, "walk", "count"), 2 * 2 * 12);
+        assert_eq!(number(&point, "walk", "entries"), 2 * 2 * all);
+        assert!(number(&point, "walk_next", "count") > 0, "{said:?}");
+    }
+    profile(&place, &["\"list\"\nclass = \"names\"\nbuffer = \"1KiB\""]);
+    let listed = fs::read_to_string(place.path("folders.toml")).unwrap();
+    let sequential = listed.replacen("[tree]", "access = \"sequential\"\n[tree]", 1);
+    place.write("folders.toml", &sequential);
+    let (said, point) = run(&place, &samba, &["-c1", "--loops=1", "--dialect=cifs"]);
+    said.succeeded();
+    assert_eq!(number(&point, "list", "count"), 12);
+    assert_eq!(number(&point, "list", "entries"), all);
+    // What CIFS lacks is refused by its name.
+    profile(&place, &["\"copy_in\""]);
+    let url = samba.url();
+    let args = ["run", &url, "-p=./folders.toml", "--dialect=cifs"];
+    let said = place.smbench_as(samba.password(), &args);
+    said.failed_with(2, &["operation copy_in"]);
+}

@@ -1,10 +1,11 @@
 //! The driver in CIFS: a session for each client of the group, on one connection.
 //!
-//! [`open`] opens files before the load, [`mix`] and [`replay`] encode operations,
+//! [`open`] opens files before the load, [`mix`], [`listing`] and [`replay`] encode operations,
 //! [`answer`] converts answers, and [`renewal`] reauthenticates expired sessions.
 
 mod answer;
 mod group;
+mod listing;
 pub(crate) mod mix;
 mod open;
 mod renewal;

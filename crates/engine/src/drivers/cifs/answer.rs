@@ -71,6 +71,12 @@ pub(super) fn keep(
     created: Option<CreatedOpen>,
     place: &mut CifsPlace,
 ) -> Result<(), DecodeError> {
+    if let Some(walked) = &mut place.walked
+        && done.status != NtStatus::SUCCESS
+        && done.status != NtStatus::NETWORK_SESSION_EXPIRED
+    {
+        walked.refused();
+    }
     match done.command {
         CifsCommand::NtCreateAndX => {
             if let Some((file, _)) = created {

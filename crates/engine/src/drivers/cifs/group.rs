@@ -4,7 +4,6 @@ use std::hint;
 
 use smbench_model::Nanos;
 use smbench_model::sessions::Caching;
-use smbench_protocol::cifs::command::find::FindFirst2Response;
 use smbench_protocol::cifs::command::lock::CifsBreak;
 use smbench_protocol::cifs::handshake::{CifsSetup, CifsSetupProgress};
 use smbench_protocol::cifs::header::CifsCommand;
@@ -15,11 +14,13 @@ use smbench_protocol::{HandshakeError, NtStatus, ProtocolError, SessionIndex};
 
 use super::CifsEncode;
 use super::answer::{self, CifsAnswered, CreatedOpen};
+use super::listing::CifsSearch;
 use crate::drivers::driver::{Answer, Call, Extent, Sink, slot_of};
 use crate::drivers::dropped::Dropped;
 use crate::drivers::prepare::FilePath;
 use crate::drivers::renewals::Renewals;
 use crate::drivers::site::Site;
+use crate::drivers::walking::WalkedDirectory;
 use crate::smb::session::cifs::CifsSession;
 
 /// Tag of the ECHO behind a NOTIFY_CHANGE of the first slot; those of the others follow. Slots
@@ -66,8 +67,10 @@ pub(crate) struct CifsPlace {
     pub(super) tree: CifsTree,
     /// Whether its NT_CREATE_ANDX asked for an oplock.
     pub(super) asks_to_cache: bool,
-    /// Whether its request is a FIND_FIRST2, whose answer is checked.
-    pub(super) lists: bool,
+    /// Its search for names.
+    pub(super) search: CifsSearch,
+    /// The directory of a walk that it lists; `None` if clients do not walk.
+    pub(super) walked: Option<Box<WalkedDirectory>>,
     /// Number of ECHOs behind its NOTIFY_CHANGE requests without an answer.
     pub(super) echoes: u32,
     /// A further session that is set up or being set up.
@@ -235,7 +238,7 @@ impl<E: CifsEncode> CifsGroup<E> {
             hint::cold_path();
             return self.further_answered(done, session, now, out, sink);
         }
-        let (answer, created) = answer::of(done).map_err(ProtocolError::from)?;
+        let (mut answer, created) = answer::of(done).map_err(ProtocolError::from)?;
         // A mix of only READs, WRITEs and FLUSHes has no places. None of them opens or closes.
         if let Some(place) = place {
             if place.asks_to_cache
@@ -244,10 +247,10 @@ impl<E: CifsEncode> CifsGroup<E> {
                 sink.granted(Caching::granted(level, None));
             }
             note(&mut self.oplocks, done, place.open, created);
-            if std::mem::take(&mut place.lists) && done.status == NtStatus::SUCCESS {
-                let (parameters, data) = done.transaction().map_err(ProtocolError::from)?;
-                FindFirst2Response::decode(parameters, data).map_err(ProtocolError::from)?;
-            }
+            answer = match place.note_found(done, answer) {
+                Ok(answer) => answer,
+                Err(fault) => return Err(fault.into_dropped().map_err(ProtocolError::from)?),
+            };
             answer::keep(done, created, place).map_err(ProtocolError::from)?;
         }
         if answer.extent == Extent::Expired {

@@ -30,22 +30,30 @@ use super::open;
 use super::to::CifsTo;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::dropped::Dropped;
+use crate::drivers::folder::NumberedPaths;
 use crate::drivers::prepare::share;
 use crate::drivers::requests::create::{self, Name};
 use crate::drivers::requests::info::{self, ANSWER_LEN, CHANGES_LEN};
 use crate::drivers::site::Site;
+use crate::drivers::walking::WalkQueue;
 use crate::machine::clock;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, SEARCH_ATTRIBUTES};
 
 /// Number of names that a listing asks for at most: as many as fit the answer.
-const NAMES: u16 = u16::MAX;
+pub(super) const NAMES: u16 = u16::MAX;
 
 /// Encodes the operations of a mix.
 pub(crate) struct CifsMix {
-    mix: Arc<Mix>,
+    pub(super) mix: Arc<Mix>,
     /// Search pattern of each action of the mix.
     patterns: Box<[WireName]>,
+    /// Pattern of the names in a directory, of each action of the mix.
+    pub(super) names: Box<[WireName]>,
+    /// Paths by number.
+    pub(super) folder: NumberedPaths,
+    /// The directories that each member walks; empty if clients do not walk.
+    pub(super) walks: Vec<WalkQueue>,
     /// Name of the share, for further tree connects.
     share: WireName,
     /// Size of each file in bytes.
@@ -57,6 +65,9 @@ impl CifsEncode for CifsMix {
         Ok(Self {
             mix: Arc::clone(&site.mix),
             patterns: open::patterns(site)?,
+            names: open::names(site)?,
+            folder: NumberedPaths::of(site)?,
+            walks: Vec::new(),
             share: share(site, share_path)?,
             file_size: site.plan.only().workload.files.size,
         })
@@ -69,6 +80,7 @@ impl CifsEncode for CifsMix {
         session: &mut CifsSession,
         _: &mut CifsClient,
     ) -> Result<Vec<CifsPlace>, SessionError> {
+        self.walks.extend(WalkQueue::of(site)?);
         open::places(site, client, session).await
     }
 
@@ -103,6 +115,8 @@ impl CifsEncode for CifsMix {
                 to.write(group.held_file(call), operation, mode, data)
             }
             OpKind::Flush | OpKind::FinalFlush => to.flush(group.held_file(call)),
+            OpKind::WalkOpen => return group.walk(call, to),
+            kind if kind.is_step() => group.list(call, to),
             _ => group.encode_rest(call, to),
         }
         .map_err(|NoCredit| Busy::Credits)
@@ -274,7 +288,7 @@ impl CifsGroup<CifsMix> {
                     max_data: TRANSACTION_DATA_MAX,
                 };
                 to.transaction2(|out| find.encode(out))?;
-                self.places[call.slot as usize].lists = true;
+                self.places[call.slot as usize].search.asks_for_part();
                 Ok(())
             }
             Action::ChangeNotify { filter, recursive } => {
@@ -347,7 +361,7 @@ const fn level_of_query(class: QueryClass) -> u16 {
 }
 
 /// Returns the level of a listing. Servers pass no class of a listing through.
-const fn level_of(class: DirectoryClass) -> u16 {
+pub(super) const fn level_of(class: DirectoryClass) -> u16 {
     match class {
         DirectoryClass::Directory => find_level::SMB_FIND_FILE_DIRECTORY_INFO,
         DirectoryClass::FullDirectory => find_level::SMB_FIND_FILE_FULL_DIRECTORY_INFO,

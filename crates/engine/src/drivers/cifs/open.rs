@@ -15,6 +15,7 @@ use crate::drivers::prepare::{
 };
 use crate::drivers::requests::recorded::wire_name;
 use crate::drivers::site::Site;
+use crate::drivers::walking::WalkedDirectory;
 use crate::smb::session::SessionError;
 use crate::smb::session::cifs::{CifsSession, number_of};
 
@@ -71,6 +72,16 @@ pub(super) fn patterns(site: &Site) -> Result<Box<[WireName]>, SessionError> {
     wire_names(&patterns)
 }
 
+/// Returns the pattern of names of each action that lists a directory to its end.
+pub(super) fn names(site: &Site) -> Result<Box<[WireName]>, SessionError> {
+    let pattern = |action: &Action| match action {
+        Action::List { pattern, .. } => pattern.clone(),
+        _ => "*".to_owned(),
+    };
+    let patterns: Vec<_> = site.mix.actions().iter().map(pattern).collect();
+    wire_names(&patterns)
+}
+
 /// Makes a place for each slot of a client; none if no action needs it.
 pub(super) async fn places(
     site: &Site,
@@ -83,7 +94,10 @@ pub(super) async fn places(
         return Ok(places);
     }
     for slot in 0..site.plan.only().outstanding {
-        let mut place = CifsPlace::default();
+        let mut place = CifsPlace {
+            walked: WalkedDirectory::of(site)?,
+            ..CifsPlace::default()
+        };
         if actions.iter().any(Action::uses_scratch) {
             let paths = ScratchName::ALL.map(|name| path(site, &name.of(client, slot)));
             make_kept(actions, &paths, session).await?;

@@ -188,7 +188,7 @@ impl CifsGroup<CifsTrace> {
                     .unwrap_or_else(|_| unreachable!("its length has been looked at"));
                 let most = u16::try_from(most).unwrap_or(u16::MAX);
                 to.find(name, level.level, most)?;
-                place.lists = true;
+                place.search.asks_for_part();
                 Ok(())
             }
             Record::Unlink(_) => to.delete(name),

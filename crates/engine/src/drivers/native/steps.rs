@@ -96,25 +96,18 @@ impl GroupState<MixEncoder> {
 
     /// Encodes the CREATE of the next directory of a walk.
     pub(super) fn walk(&mut self, call: &Call, to: To<'_>) -> Result<(), Busy> {
-        let own = call.slot as usize;
-        let (before, rest) = self.places.split_at_mut(own);
-        let [place, after @ ..] = rest else {
-            unreachable!("a walk has a place for each slot");
-        };
-        let Some(walked) = &mut place.walked else {
-            unreachable!("a walk has a directory for each slot");
-        };
-        let first = call.member * self.outstanding;
-        let others_list = || {
-            let others = before[first..]
-                .iter()
-                .chain(after.iter().take(first + self.outstanding - own - 1));
-            others
-                .filter_map(|other| other.walked.as_ref())
-                .any(|other| other.is_busy())
-        };
         let walk = &mut self.encoder.walks[call.member];
-        walk.next(walked, others_list)?;
+        let members = call.member * self.outstanding..(call.member + 1) * self.outstanding;
+        let of_place = |place: &SlotObjects| place.walked.as_ref().is_some_and(|one| one.is_busy());
+        let (slot, places) = (call.slot as usize, &mut self.places);
+        let mut walked = places[slot].walked.take();
+        let next = match &mut walked {
+            Some(walked) => walk.next(walked, || places[members].iter().any(of_place)),
+            None => unreachable!("a walk has a directory for each slot"),
+        };
+        let place = &mut places[slot];
+        let walked = place.walked.insert(walked.unwrap_or_default());
+        next?;
         place.caching = CachingNews::None;
         match to.create(&create::of_step(StepCreate::Directory, walked.path())) {
             Ok(()) => {
