@@ -81,7 +81,7 @@ fn lookups_grow_with_a_folder_unless_the_share_heeds_case() {
 
 /// strace delays the system call, as a slow disk does.
 #[test]
-fn slow_flushes_and_a_log_on_that_waits_are_found() {
+fn slow_flushes_are_found_with_their_time() {
     if let Err(skip) = require(&[Tool::SMBD, Tool::new("strace", "strace")]) {
         return eprintln!("{skip}");
     }
@@ -93,20 +93,9 @@ fn slow_flushes_and_a_log_on_that_waits_are_found() {
     );
     let smbd = place.write("slow-smbd", &script);
     fs::set_permissions(&smbd, fs::Permissions::from_mode(0o755)).unwrap();
-    let script = format!(
-        "#!/bin/sh\nfor n in $(seq 99); do mkdir {}/$n && break; done\n\
-         case $n in 10|11) sleep 5;; esac\n",
-        place.path("").display()
-    );
-    let counter = place.write("counter", &script);
-    fs::set_permissions(&counter, fs::Permissions::from_mode(0o755)).unwrap();
     let samba = ScratchSamba::start(SambaOptions {
         smbd: Some(smbd),
-        extra_share: vec![
-            "strict sync = yes".to_owned(),
-            // Two sessions in a row wait. One of them at least is of a load point.
-            format!("root preexec = {}", counter.display()),
-        ],
+        extra_share: vec!["strict sync = yes".to_owned()],
         ..SambaOptions::default()
     })
     .unwrap();
@@ -119,9 +108,7 @@ fn slow_flushes_and_a_log_on_that_waits_are_found() {
     // The disk's time, and that of the server and of the network.
     let flush_ms = value("slow_flush");
     assert!(flush_ms >= 100.0, "{flush_ms} ms");
-    let longest_ms = value("log_on_waits");
-    assert!(longest_ms >= 5000.0, "{longest_ms} ms");
-    assert!(findings.len() == 2 || is_machine_busy(), "{findings:?}");
+    assert!(findings.len() == 1 || is_machine_busy(), "{findings:?}");
 }
 
 /// Forwards connections to a server, each direction with a delay.

@@ -175,7 +175,9 @@ fn succeeded(line: &str, said: &Said) -> bool {
         Some(0) => true,
         Some(1) => line.contains("--fail-if"),
         Some(125) => line.contains("smbench gate "),
-        Some(4) => line.contains("smbench find ") || line.contains("searches.toml"),
+        Some(4) => ["smbench find ", "searches.toml", "suite curve"]
+            .iter()
+            .any(|search| line.contains(search)),
         _ => false,
     }
 }

@@ -303,7 +303,7 @@ fn listings_and_walks_of_cifs_have_the_same_names() {
     prepare(&place, &samba);
     let all = 300 + 11;
     for class in ["both_directory", "id_both_directory", "directory"] {
-        let walk = format!("\"walk\"\nclass = \"{class}\"\nbuffer = \"4KiB\"");
+        let walk = format!("\"walk\"\nclass = \"{class}\"\nbuffer = \"1KiB\"");
         profile(&place, &[&walk]);
         let more = ["-c2", "--loops=2", "--outstanding=4", "--dialect=cifs"];
         let (said, point) = run(&place, &samba, &more);

@@ -56,6 +56,7 @@ impl ForeignPanic {
 
 /// Runs code of the embedding program. Its state after a panic is not used again,
 /// because the worker ends.
+#[inline]
 pub(crate) fn in_embedding<T>(part: ForeignPart, work: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,

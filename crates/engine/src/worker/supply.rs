@@ -255,12 +255,13 @@ impl Bounds {
                 "a {kind} for action {action}, which begins with a {first}"
             ));
         }
-        let (what, count) = match of_action.range() {
+        let range = of_action.range();
+        let (what, count) = match range {
             Range::NewFile => ("file", u32::MAX),
             Range::Directory => ("directory", self.files.directories()),
             _ => ("file", self.files.count),
         };
-        if file >= count && of_action.range() != Range::NewFile {
+        if file >= count && range != Range::NewFile {
             return Some(format!("a {} of {what} {file} of {count}", kind.name()));
         }
         let largest = match kind {
@@ -268,7 +269,7 @@ impl Bounds {
             _ => self.largest_read,
         };
         let end = offset.checked_add(length.into());
-        let fits = match of_action.range() {
+        let fits = match range {
             Range::Request => {
                 (1..=largest).contains(&length)
                     && end.is_some_and(|end| end <= self.files.size)
@@ -336,12 +337,14 @@ pub(crate) struct Checked<S> {
 }
 
 impl<S: Stream> Supply for Checked<S> {
+    #[inline]
     fn next(&mut self, _: Phase) -> Option<Operation> {
         let operation = in_embedding(ForeignPart::Stream, || self.stream.next());
         self.fault = self.bounds.fault(&operation);
         self.fault.is_none().then_some(operation)
     }
 
+    #[inline]
     fn after(&self, last: &Operation, went: RequestResult, _: NtStatus) -> Option<Operation> {
         self.bounds.mix.after(last, went)
     }

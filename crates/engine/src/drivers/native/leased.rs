@@ -178,6 +178,7 @@ impl<E> GroupState<E> {
     }
 
     /// Returns whether there are answers from memory, instead of waiting for data.
+    #[inline]
     pub(super) fn poll_listings(&mut self, context: &Context<'_>) -> Poll<Result<usize, Dropped>> {
         match self.listings.as_mut().map(|listings| listings.turn()) {
             Some(CachedTurn::Now) => Poll::Ready(Ok(0)),
