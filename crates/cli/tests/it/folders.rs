@@ -320,7 +320,7 @@ fn listings_and_walks_of_cifs_have_the_same_names() {
     said.succeeded();
     assert_eq!(number(&point, "list", "count"), 12);
     assert_eq!(number(&point, "list", "entries"), all);
-    // What CIFS lacks is refused by its name.
+    // CIFS refuses the operations that it lacks by name.
     profile(&place, &["\"copy_in\""]);
     let url = samba.url();
     let args = ["run", &url, "-p=./folders.toml", "--dialect=cifs"];

@@ -1,5 +1,5 @@
 //! Whole listings in CIFS: NT_CREATE_ANDX of the directory, FIND_FIRST2, then FIND_NEXT2 until
-//! the search has ended, and CLOSE. The server ends the search by itself.
+//! the search has ended, and CLOSE. The server ends the search.
 
 use smbench_model::action::Action;
 use smbench_model::kind::OpKind;

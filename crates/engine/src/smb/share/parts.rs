@@ -15,7 +15,7 @@ use crate::smb::session::{SessionError, StepFailure};
 const PART_NAMES: usize = 10_000;
 /// Number of names in a directory that stay, after which its listing ends.
 const STAYING_MAX: usize = 10_000;
-/// Number of names to delete in a directory or a tree, above which the listing has no end: a
+/// Most names to delete in a directory or a tree. Above it, the listing has no end: a
 /// server may invent a name for each that is deleted.
 const NAMES_MAX: usize = 10 * FILES_MAX as usize;
 
