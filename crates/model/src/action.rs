@@ -137,9 +137,9 @@ pub enum Action {
     },
     /// CREATE of a name that does not exist.
     LookupMissing {
-        /// Whether the name is beside the run's directory, and not in it.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        beside: bool,
+        /// The directory of the name.
+        #[serde(skip_serializing_if = "TreeRoot::is_files")]
+        root: TreeRoot,
     },
     /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
     List {
@@ -158,7 +158,7 @@ pub enum Action {
         /// Bytes that a QUERY_DIRECTORY asks for; fewer if the server allows no more.
         buffer: u32,
         /// Where it begins.
-        root: WalkRoot,
+        root: TreeRoot,
     },
     /// CREATE of a new file, all of its data, SET_INFO of its times, CLOSE.
     CopyIn,
@@ -169,15 +169,21 @@ pub enum Action {
     SaveOffice,
 }
 
-/// The directory in which a walk begins.
+/// The directory in which a walk begins, or in which a name is looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WalkRoot {
+pub enum TreeRoot {
     /// That of the files of the run, or the root of their tree.
     #[default]
     Files,
     /// That of the target, with whatever is in it. The directory of the run is left out.
     Target,
+}
+
+impl TreeRoot {
+    fn is_files(&self) -> bool {
+        *self == Self::Files
+    }
 }
 
 /// The parameters of a CREATE.

@@ -258,7 +258,7 @@ const fn load(step: CheckupStep) -> (StepLoad, &'static str, u32) {
     const SMALL: &str = "operations = [{ op = \"create_read_close\", weight = 100 }]\nsizes = [{ size = \"16KiB\", weight = 100 }]\naccess = \"random\"\n[files]\nscope = \"private\"\ncount = 20\nsize = \"16KiB\"\n";
     const LISTINGS: &str = "operations = [{ op = \"query_directory\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 20\nsize = \"4KiB\"\n";
     const MISSING: &str = "operations = [{ op = \"lookup_missing\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
-    const MISSING_BESIDE: &str = "operations = [{ op = \"lookup_missing\", beside = true, weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
+    const MISSING_BESIDE: &str = "operations = [{ op = \"lookup_missing\", root = \"target\", weight = 100 }]\n[files]\nscope = \"private\"\ncount = 1\nsize = \"4KiB\"\n";
     match step {
         CheckupStep::Echo => (Mix(ECHO), "1", 1),
         CheckupStep::LogOns => (Mix(LOG_ONS), "1,4", 1),

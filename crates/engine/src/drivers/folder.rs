@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use smbench_model::action::TreeRoot;
 use smbench_model::files::FileSet;
 use smbench_protocol::command::WireName;
 
@@ -72,22 +73,21 @@ impl NumberedPaths {
         self.encoded()
     }
 
-    /// Returns a path that never exists.
-    pub(super) fn missing(&mut self, client: u32, number: u32) -> &WireName {
-        self.write_in(Home::Files, |files, path| {
-            files.append_missing_name(client, number, path)
-        });
-        self.encoded()
-    }
-
-    /// Returns a path beside the run's directory that never exists.
-    pub(super) fn missing_beside(&mut self, client: u32, number: u32) -> &WireName {
-        self.path.clear();
-        self.path.push_str(&self.own);
-        // It begins with the name of the directory, so no other file has it.
-        self.path.push('-');
-        FileSet::append_missing_file(client, number, &mut self.path)
-            .unwrap_or_else(|_| unreachable!("a string takes any text"));
+    /// Returns a path that never exists, below the directory of the files or of the target.
+    pub(super) fn missing(&mut self, root: TreeRoot, client: u32, number: u32) -> &WireName {
+        match root {
+            TreeRoot::Files => self.write_in(Home::Files, |files, path| {
+                files.append_missing_name(client, number, path)
+            }),
+            TreeRoot::Target => {
+                self.path.clear();
+                self.path.push_str(&self.own);
+                // It begins with the name of the run's directory, so no other file has it.
+                self.path.push('-');
+                FileSet::append_missing_file(client, number, &mut self.path)
+                    .unwrap_or_else(|_| unreachable!("a string takes any text"));
+            }
+        }
         self.encoded()
     }
 

@@ -7,7 +7,7 @@
 //! A path stays as the server wrote it. Links of a server (reparse points) are counted and not
 //! followed. A path allocates only where the memory of earlier ones is too short.
 
-use smbench_model::action::{Action, WalkRoot};
+use smbench_model::action::{Action, TreeRoot};
 use smbench_model::operations::Mix;
 use smbench_protocol::DecodeError;
 use smbench_protocol::command::WireName;
@@ -15,6 +15,7 @@ use smbench_protocol::command::create::attributes::{
     FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_REPARSE_POINT,
 };
 use smbench_protocol::command::query_directory::{DirectoryClass, DirectoryEntry};
+use smbench_protocol::connection::NoCredit;
 
 use super::driver::Busy;
 use super::dropped::Dropped;
@@ -80,6 +81,12 @@ pub(super) struct WalkedDirectory {
     without: WireName,
 }
 
+/// What a slot has, with the directory of a walk that it lists.
+pub(super) trait WalkPlace {
+    /// Returns the directory; `None` if clients do not walk.
+    fn walked(&mut self) -> &mut Option<Box<WalkedDirectory>>;
+}
+
 /// How far a slot is with its directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WalkStage {
@@ -124,7 +131,7 @@ impl WalkFault {
 
 /// Returns where the walk of a mix begins, and what its listings ask for: the information and
 /// the bytes.
-pub(super) fn walk_of(mix: &Mix) -> Option<(WalkRoot, DirectoryClass, u32)> {
+pub(super) fn walk_of(mix: &Mix) -> Option<(TreeRoot, DirectoryClass, u32)> {
     mix.actions().iter().find_map(|action| match action {
         Action::Walk {
             class,
@@ -142,8 +149,8 @@ impl WalkQueue {
             return Ok(None);
         };
         let root = match root {
-            WalkRoot::Files => &site.files_in,
-            WalkRoot::Target => &site.endpoint.target.path,
+            TreeRoot::Files => &site.files_in,
+            TreeRoot::Target => &site.endpoint.target.path,
         };
         let names = wire_names(std::slice::from_ref(root))?;
         Ok(Some(Self {
@@ -153,9 +160,44 @@ impl WalkQueue {
         }))
     }
 
+    /// Opens the next directory with `create` for the slot `at` of a client with these places.
+    pub(super) fn open_next<P: WalkPlace>(
+        &mut self,
+        places: &mut [P],
+        at: usize,
+        create: impl FnOnce(&WireName) -> Result<(), NoCredit>,
+    ) -> Result<(), Busy> {
+        let Some(mut walked) = places[at].walked().take() else {
+            unreachable!("a walk has a directory for each slot");
+        };
+        let is_busy = |place: &mut P| place.walked().as_ref().is_some_and(|one| one.is_busy());
+        let next = self.next(&mut walked, || places.iter_mut().any(is_busy));
+        let walked = places[at].walked().insert(walked);
+        next?;
+        match create(&walked.path) {
+            Ok(()) => {
+                walked.stage = WalkStage::Opening;
+                Ok(())
+            }
+            Err(NoCredit) => {
+                self.put_back(walked);
+                Err(Busy::Credits)
+            }
+        }
+    }
+
+    /// Returns the directory of a walk that a slot lists. Its directories are in the queue.
+    pub(super) fn walked<'a>(&mut self, place: &'a mut impl WalkPlace) -> &'a mut WalkedDirectory {
+        let Some(walked) = place.walked() else {
+            unreachable!("a walk has a directory for each slot");
+        };
+        self.take(walked);
+        walked
+    }
+
     /// Takes the next directory for a slot. `others_list` says whether other slots of the
     /// client may find more directories of this walk.
-    pub(super) fn next(
+    fn next(
         &mut self,
         slot: &mut WalkedDirectory,
         others_list: impl FnOnce() -> bool,
@@ -181,7 +223,7 @@ impl WalkQueue {
     }
 
     /// Takes a directory back that could not be asked for.
-    pub(super) fn put_back(&mut self, slot: &WalkedDirectory) {
+    fn put_back(&mut self, slot: &WalkedDirectory) {
         if slot.stage == WalkStage::Opening {
             return;
         }
@@ -189,7 +231,7 @@ impl WalkQueue {
     }
 
     /// Takes over what a slot has found.
-    pub(super) fn take(&mut self, slot: &mut WalkedDirectory) {
+    fn take(&mut self, slot: &mut WalkedDirectory) {
         self.waiting.0.append(&mut slot.found.0);
         slot.room = QUEUE_BYTES_MAX.saturating_sub(self.waiting.0.len());
     }
@@ -213,13 +255,8 @@ impl WalkedDirectory {
     }
 
     /// Whether the slot may find further directories of the walk.
-    pub(super) fn is_busy(&self) -> bool {
+    fn is_busy(&self) -> bool {
         self.stage != WalkStage::Idle
-    }
-
-    /// Notes that the server was asked to open the directory.
-    pub(super) const fn opening(&mut self) {
-        self.stage = WalkStage::Opening;
     }
 
     /// Notes that the directory is listed on.

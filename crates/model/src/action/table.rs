@@ -114,7 +114,7 @@ const OPERATIONS: [(&str, Make); 27] = [
     }),
     ("lookup_missing", |given| {
         Ok(Action::LookupMissing {
-            beside: given.flag("beside")?,
+            root: given.optional("root")?.unwrap_or_default(),
         })
     }),
     ("list", |given| {

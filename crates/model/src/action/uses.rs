@@ -1,6 +1,6 @@
 //! What an action needs on the share.
 
-use super::{Action, CreateSubject, WalkRoot};
+use super::{Action, CreateSubject, TreeRoot};
 
 impl Action {
     /// Whether the action works on a file that the client holds open.
@@ -54,7 +54,7 @@ impl Action {
                     | Self::CopyOut
                     | Self::List { .. }
                     | Self::Walk {
-                        root: WalkRoot::Files,
+                        root: TreeRoot::Files,
                         ..
                     }
                     | Self::LookupMissing { .. }

@@ -17,7 +17,7 @@ use super::mix::{CifsMix, NAMES, level_of};
 use super::to::CifsTo;
 use crate::drivers::driver::{Answer, Busy, Call};
 use crate::drivers::requests::create::{StepCreate, of_step};
-use crate::drivers::walking::{WalkFault, WalkedDirectory};
+use crate::drivers::walking::{WalkFault, WalkPlace, WalkedDirectory};
 use crate::smb::session::cifs::SEARCH_ATTRIBUTES;
 
 /// The search of a slot.
@@ -105,6 +105,12 @@ impl CifsPlace {
     }
 }
 
+impl WalkPlace for CifsPlace {
+    fn walked(&mut self) -> &mut Option<Box<WalkedDirectory>> {
+        &mut self.walked
+    }
+}
+
 /// Counts the names but `.` and `..`.
 fn count<'a>(
     entries: impl Iterator<Item = Result<DirectoryEntry<'a>, DecodeError>>,
@@ -139,38 +145,17 @@ impl CifsGroup<CifsMix> {
 
     /// Encodes the open of the next directory of a walk.
     pub(super) fn walk(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), Busy> {
-        let walk = &mut self.encoder.walks[call.member];
-        let members = call.member * self.outstanding..(call.member + 1) * self.outstanding;
-        let of_place = |place: &CifsPlace| place.walked.as_ref().is_some_and(|one| one.is_busy());
-        let (slot, places) = (call.slot as usize, &mut self.places);
-        let mut walked = places[slot].walked.take();
-        let next = match &mut walked {
-            Some(walked) => walk.next(walked, || places[members].iter().any(of_place)),
-            None => unreachable!("a walk has a directory for each slot"),
-        };
-        let place = &mut places[slot];
-        let walked = place.walked.insert(walked.unwrap_or_default());
-        next?;
-        place.asks_to_cache = false;
-        match to.create(&of_step(StepCreate::Directory, walked.path())) {
-            Ok(()) => {
-                walked.opening();
-                Ok(())
-            }
-            Err(NoCredit) => {
-                walk.put_back(walked);
-                Err(Busy::Credits)
-            }
-        }
+        let of_member = call.member * self.outstanding;
+        let places = &mut self.places[of_member..of_member + self.outstanding];
+        let at = call.slot as usize - of_member;
+        places[at].asks_to_cache = false;
+        self.encoder.walks[call.member].open_next(places, at, |path| {
+            to.create(&of_step(StepCreate::Directory, path))
+        })
     }
 
-    /// Returns the directory of a walk that a slot lists. Its directories are in the queue.
     fn walked(&mut self, call: &Call) -> &mut WalkedDirectory {
-        let Some(walked) = &mut self.places[call.slot as usize].walked else {
-            unreachable!("a walk has a directory for each slot");
-        };
-        self.encoder.walks[call.member].take(walked);
-        walked
+        self.encoder.walks[call.member].walked(&mut self.places[call.slot as usize])
     }
 
     fn find_first(&mut self, call: &Call, to: CifsTo<'_>) -> Result<(), NoCredit> {

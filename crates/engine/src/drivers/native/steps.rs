@@ -19,7 +19,7 @@ use crate::drivers::driver::{Busy, Call, slot_of};
 use crate::drivers::folder::NumberedPaths;
 use crate::drivers::requests::create::{self, StepCreate};
 use crate::drivers::requests::info;
-use crate::drivers::walking::WalkedDirectory;
+use crate::drivers::walking::{WalkPlace, WalkedDirectory};
 
 impl GroupState<MixEncoder> {
     /// Encodes a step. `data` appends the data of a WRITE.
@@ -42,8 +42,7 @@ impl GroupState<MixEncoder> {
                 to.set(&info::set(SetClass::Basic, open, size, None))
             }
             OpKind::WalkClose => {
-                let walked = self.walked(call);
-                walked.ended();
+                self.walked(call).ended();
                 to.close(open)
             }
             OpKind::ListClose | OpKind::CopyInClose | OpKind::CopyOutClose | OpKind::SaveClose => {
@@ -96,38 +95,17 @@ impl GroupState<MixEncoder> {
 
     /// Encodes the CREATE of the next directory of a walk.
     pub(super) fn walk(&mut self, call: &Call, to: To<'_>) -> Result<(), Busy> {
-        let walk = &mut self.encoder.walks[call.member];
-        let members = call.member * self.outstanding..(call.member + 1) * self.outstanding;
-        let of_place = |place: &SlotObjects| place.walked.as_ref().is_some_and(|one| one.is_busy());
-        let (slot, places) = (call.slot as usize, &mut self.places);
-        let mut walked = places[slot].walked.take();
-        let next = match &mut walked {
-            Some(walked) => walk.next(walked, || places[members].iter().any(of_place)),
-            None => unreachable!("a walk has a directory for each slot"),
-        };
-        let place = &mut places[slot];
-        let walked = place.walked.insert(walked.unwrap_or_default());
-        next?;
-        place.caching = CachingNews::None;
-        match to.create(&create::of_step(StepCreate::Directory, walked.path())) {
-            Ok(()) => {
-                walked.opening();
-                Ok(())
-            }
-            Err(NoCredit) => {
-                walk.put_back(walked);
-                Err(Busy::Credits)
-            }
-        }
+        let of_member = call.member * self.outstanding;
+        let places = &mut self.places[of_member..of_member + self.outstanding];
+        let at = call.slot as usize - of_member;
+        places[at].caching = CachingNews::None;
+        self.encoder.walks[call.member].open_next(places, at, |path| {
+            to.create(&create::of_step(StepCreate::Directory, path))
+        })
     }
 
-    /// Returns the directory of a walk that a slot lists. Its directories are in the queue.
     fn walked(&mut self, call: &Call) -> &mut WalkedDirectory {
-        let Some(walked) = &mut self.places[call.slot as usize].walked else {
-            unreachable!("a walk has a directory for each slot");
-        };
-        self.encoder.walks[call.member].take(walked);
-        walked
+        self.encoder.walks[call.member].walked(&mut self.places[call.slot as usize])
     }
 
     /// Encodes a step of a save that is about a name, in one frame.
@@ -196,8 +174,8 @@ pub(super) fn named<'a>(
     match operation.kind {
         OpKind::ListOpen => folder.directory(number),
         OpKind::LookupMissing => match mix.action(operation) {
-            Action::LookupMissing { beside: true } => folder.missing_beside(client, number),
-            _ => folder.missing(client, number),
+            Action::LookupMissing { root } => folder.missing(*root, client, number),
+            _ => unreachable!("only a lookup looks up"),
         },
         OpKind::CopyInCreate => folder.copy(client, number),
         OpKind::CopyOutOpen => folder.file(client, number),
@@ -205,6 +183,12 @@ pub(super) fn named<'a>(
             Some(place) => &place.paths[ScratchName::Temporary as usize],
             None => unreachable!("a save has scratch names"),
         },
+    }
+}
+
+impl WalkPlace for SlotObjects {
+    fn walked(&mut self) -> &mut Option<Box<WalkedDirectory>> {
+        &mut self.walked
     }
 }
 

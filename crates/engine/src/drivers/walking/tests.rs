@@ -21,7 +21,7 @@ fn list(
     slot: &mut WalkedDirectory,
     entries: &[(&str, u32)],
 ) -> Result<u32, WalkFault> {
-    slot.opening();
+    slot.stage = WalkStage::Opening;
     queue.take(slot);
     slot.listing();
     let names: Vec<_> = entries.iter().map(|(name, _)| wire(name)).collect();
@@ -82,7 +82,7 @@ fn a_slot_waits_while_others_may_find_directories_of_the_same_walk() {
     let mut queue = queue("", 2);
     let (mut first, mut second) = (WalkedDirectory::default(), WalkedDirectory::default());
     assert_eq!(queue.next(&mut first, || second.is_busy()), Ok(()));
-    first.opening();
+    first.stage = WalkStage::Opening;
     assert_eq!(
         queue.next(&mut second, || first.is_busy()),
         Err(Busy::Earlier)
@@ -97,14 +97,14 @@ fn a_slot_waits_while_others_may_find_directories_of_the_same_walk() {
     )
     .unwrap();
     assert_eq!(queue.next(&mut first, || second.is_busy()), Ok(()));
-    first.opening();
+    first.stage = WalkStage::Opening;
     assert_eq!(queue.next(&mut second, || first.is_busy()), Ok(()));
     assert_eq!([first.path(), second.path()], [&wire("b"), &wire("a")]);
     // A directory that cannot be asked for now comes again.
     queue.put_back(&second);
     assert_eq!(queue.next(&mut second, || first.is_busy()), Ok(()));
     assert_eq!(second.path(), &wire("a"));
-    second.opening();
+    second.stage = WalkStage::Opening;
     // Both are refused, so that the walk has ended, and the next one begins.
     first.refused();
     second.refused();

@@ -131,7 +131,7 @@ fn loops_of_a_walk_are_whole_walks() {
     let walk = Action::Walk {
         class: DirectoryClass::IdBothDirectory,
         buffer: 65_536,
-        root: crate::action::WalkRoot::Files,
+        root: crate::action::TreeRoot::Files,
     };
     let workload = on_tree(walk, Access::Random, Popularity::Uniform);
     assert!(workload.walks());
