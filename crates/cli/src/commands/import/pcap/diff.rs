@@ -67,28 +67,17 @@ fn changes(diff: &CaptureDiff) -> Vec<String> {
         lines.push("no command is clearly slower or faster".to_owned());
     }
     let new = diff.statuses.iter().filter(|one| one.first == 0);
-    lines.extend(new.map(|one| {
-        let answers = counted(one.second_of, "answer");
-        let CountDiff {
-            command,
-            value,
-            second,
-            ..
-        } = one;
-        format!("new: {value} of {command}, {second} of {answers}")
-    }));
+    lines.extend(new.map(|one| counted_of("new", one, one.second, one.second_of)));
     let gone = diff.statuses.iter().filter(|one| one.second == 0);
-    lines.extend(gone.map(|one| {
-        let answers = counted(one.first_of, "answer");
-        let CountDiff {
-            command,
-            value,
-            first,
-            ..
-        } = one;
-        format!("only in the first: {value} of {command}, {first} of {answers}")
-    }));
+    lines.extend(gone.map(|one| counted_of("only in the first", one, one.first, one.first_of)));
     lines
+}
+
+/// Says in how many answers to its command a status is.
+fn counted_of(word: &str, status: &CountDiff<String>, count: u64, answers: u64) -> String {
+    let CountDiff { command, value, .. } = status;
+    let answers = counted(answers, "answer");
+    format!("{word}: {value} of {command}, {count} of {answers}")
 }
 
 fn judged(word: &str, one: &CommandDiff) -> String {
