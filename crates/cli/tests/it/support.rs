@@ -303,10 +303,11 @@ impl Said {
         assert_eq!(self.stderr, "", "{self:?}");
     }
 
-    /// Checks that the command came to its end. On a busy machine a load point may be invalid.
+    /// Checks that the command succeeded. On a busy machine a load point may be invalid.
     #[track_caller]
     pub(crate) fn ended(&self) {
-        assert!(matches!(self.code(), Some(0 | 4)), "{self:?}");
+        let is_starved = self.code() == Some(4) && is_machine_busy();
+        assert!(self.code() == Some(0) || is_starved, "{self:?}");
     }
 }
 

@@ -64,7 +64,7 @@ const ADDITIONS: [(&str, &[(&str, &str)]); 9] = [
             ("--calibration", "off"),
         ],
     ),
-    ("checkup", &[("-d", WINDOW)]),
+    ("checkup", &[("-d", "50ms")]),
     ("gate", &[("--passes", "3")]),
     ("suite adapter", &[("-p", "transmit-4KiB")]),
 ];

@@ -8,7 +8,7 @@ use smbench_lab::{EmbeddedOptions, EmbeddedServer};
 
 use super::{SHORT, find, server};
 use crate::door::{DoorPolicy, open_door};
-use crate::support::{Place, json, wait_until};
+use crate::support::{Place, is_machine_busy, json, wait_until};
 
 /// Waits until the search has `count` probes on disk.
 fn wait_for_probes(place: &Place, count: usize) {
@@ -120,6 +120,8 @@ fn log_ons_are_too_many_where_every_fiftieth_is_refused() {
     let points = doc["load_points"].as_array().unwrap();
     let probes = found["probes"].as_array().unwrap();
     assert_eq!(probes.len(), points.len());
+    let first = &probes[0]["verdict"];
+    assert!(first == "broke" || is_machine_busy(), "{found:#}");
     for (probe, point) in probes.iter().zip(points) {
         let of_logons = &point["whole"]["session"];
         let count = |what: &str| of_logons[what].as_u64().unwrap();
