@@ -81,7 +81,7 @@ pub(super) struct WalkedDirectory {
     without: WireName,
 }
 
-/// What a slot has, with the directory of a walk that it lists.
+/// The place of a slot that lists a directory of a walk.
 pub(super) trait WalkPlace {
     /// Returns the directory; `None` if clients do not walk.
     fn walked(&mut self) -> &mut Option<Box<WalkedDirectory>>;

@@ -6,8 +6,9 @@ use smbench_protocol::directory::Entry;
 
 use crate::smb::session::{SessionError, StepFailure};
 
-/// Maximum number of answers to one listing.
-pub(crate) const LISTING_ANSWERS_MAX: u32 = 100_000;
+/// Maximum number of answers to one listing: enough for [`LISTING_NAMES_MAX`] names, where
+/// an answer has 50 of them. An answer of 64 KiB has room for 100 of the longest names.
+pub(crate) const LISTING_ANSWERS_MAX: u32 = 20_000;
 /// Maximum number of names in one listing: far more than a run makes, and some
 /// hundred MiB of memory.
 pub(crate) const LISTING_NAMES_MAX: usize = 1_000_000;
@@ -52,7 +53,7 @@ impl<F: FnMut(&Entry) -> bool> NameFilter<F> {
         is_wanted
     }
 
-    /// Returns whether the listing has so many other names that it may have no end.
+    /// Returns whether the listing may have no end, because it has too many other names.
     pub(crate) const fn is_exhausted(&self) -> bool {
         self.refused > LISTING_NAMES_MAX
     }

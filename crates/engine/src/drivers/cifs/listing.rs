@@ -23,7 +23,7 @@ use crate::smb::session::cifs::SEARCH_ATTRIBUTES;
 /// The search of a slot.
 #[derive(Default)]
 pub(super) struct CifsSearch {
-    /// What its request in flight asks for, if it is one of a search.
+    /// The names that the request in flight asks for, if it belongs to a search.
     asked: Option<FindAsked>,
     /// Number of the search.
     sid: u16,

@@ -115,7 +115,7 @@ pub(super) async fn delete_tree(
     delete_tree_of(session, path, NAMES_MAX, found).await
 }
 
-/// Like [`delete_tree`], for a tree of at most so many names.
+/// Deletes a tree as [`delete_tree`] does. A tree of more than `names_max` names is refused.
 async fn delete_tree_of(
     session: &mut impl FileCalls,
     path: &str,
