@@ -6,6 +6,7 @@
 
 mod class;
 mod dialect;
+mod missing;
 mod opening;
 mod table;
 mod uses;
@@ -19,6 +20,7 @@ use smbench_protocol::command::query_directory::DirectoryClass;
 use crate::kind::{Direction, OpKind};
 pub use class::{Attribute, ChangeFilter, CreateOption, CreateSubject, QueryClass, SetClass};
 pub use dialect::{DialectNeed, dialect_needed};
+pub use missing::MissingName;
 
 /// One entry of a mix of operations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -140,6 +142,9 @@ pub enum Action {
         /// The directory of the name.
         #[serde(skip_serializing_if = "TreeRoot::is_files")]
         root: TreeRoot,
+        /// The name; when absent, another one each time.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<MissingName>,
     },
     /// CREATE of a directory, QUERY_DIRECTORY until there are no more names, CLOSE.
     List {
@@ -149,6 +154,10 @@ pub enum Action {
         pattern: String,
         /// Bytes that a QUERY_DIRECTORY asks for; fewer if the server allows no more.
         buffer: u32,
+        /// Whether entries have what a Mac shows of a file, in place of the short name and the
+        /// size of extended attributes (readdirattr of the create context AAPL).
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        aapl: bool,
     },
     /// A directory is listed as [`Action::List`] does, then those that it has, until the whole
     /// tree is listed. Each directory is an operation. It is the only action of its mix.
@@ -379,6 +388,9 @@ impl Action {
                 }
             }
             Self::Stat { .. } | Self::CopyOut => Range::WholeFile,
+            Self::LookupMissing {
+                name: Some(name), ..
+            } => name.range(),
             Self::CopyIn | Self::LookupMissing { .. } => Range::NewFile,
             Self::List { .. } => Range::Directory,
             _ => Range::None,

@@ -16,7 +16,7 @@ pub use change::{NotReadsAndWrites, SizeMix, SizeMixError, WorkloadChange, parse
 pub const DEFAULT: &str = "file-server";
 
 /// The built-in profiles: name and TOML text.
-pub const BUILTIN: [(&str, &str); 16] = [
+pub const BUILTIN: [(&str, &str); 17] = [
     ("file-server", include_str!("../profiles/file-server.toml")),
     ("web-server", include_str!("../profiles/web-server.toml")),
     ("read-4k", include_str!("../profiles/read-4k.toml")),
@@ -27,6 +27,10 @@ pub const BUILTIN: [(&str, &str); 16] = [
     (
         "browse-changing",
         include_str!("../profiles/browse-changing.toml"),
+    ),
+    (
+        "finder-browse",
+        include_str!("../profiles/finder-browse.toml"),
     ),
     (
         "notify-fanout",

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use smbench_model::action::TreeRoot;
+use smbench_model::action::{MissingName, TreeRoot};
 use smbench_model::files::FileSet;
 use smbench_protocol::command::WireName;
 
@@ -70,6 +70,35 @@ impl NumberedPaths {
         self.write_in(Home::Run, |files, path| {
             files.append_copy_name(client, number, path)
         });
+        self.encoded()
+    }
+
+    /// Returns the path of a name that no file has, in a directory or beside a file of the set.
+    pub(super) fn missing_name(
+        &mut self,
+        name: &MissingName,
+        client: u32,
+        number: u32,
+    ) -> &WireName {
+        match name {
+            MissingName::InDirectory(name) => {
+                self.write_in(Home::Files, |files, path| {
+                    files.append_directory(number, path)
+                });
+                if !self.path.ends_with('\\') {
+                    self.path.push('\\');
+                }
+                self.path.push_str(name);
+            }
+            MissingName::OfFile { before, after } => {
+                self.write_in(Home::Files, |files, path| {
+                    files.append_name(client, number, path)
+                });
+                let at = self.path.rfind('\\').map_or(0, |separator| separator + 1);
+                self.path.insert_str(at, before);
+                self.path.push_str(after);
+            }
+        }
         self.encoded()
     }
 

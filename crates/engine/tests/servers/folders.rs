@@ -1,6 +1,8 @@
 //! Operations of several steps about folders: listings, looks at files, copies and saves. They
 //! are counted as the server sees them, and leave what they should.
 
+mod macs;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

@@ -41,6 +41,7 @@ pub fn dialect_needed(action: &Action) -> Option<DialectNeed> {
         } => ("write_through", "2.1 or later", |dialect| {
             dialect >= Dialect::Smb21 || dialect == Dialect::Cifs
         }),
+        Action::List { aapl: true, .. } => ("aapl", "2.0.2 or later", is_smb2),
         Action::Stat { .. } => ("operation stat", "2.0.2 or later", is_smb2),
         Action::LookupMissing { .. } => ("operation lookup_missing", "2.0.2 or later", is_smb2),
         Action::Watch { .. } => ("operation watch", "2.0.2 or later", is_smb2),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use smbench_protocol::command::query_directory::DirectoryClass;
 use toml::Value;
 
-use super::{Action, ChangeFilter, QueryClass, SetClass, WeightedAction, opening};
+use super::{Action, ChangeFilter, QueryClass, SetClass, TreeRoot, WeightedAction, opening};
 use crate::units::Size;
 
 /// The longest pattern of names, in characters: the length limit of a name.
@@ -113,16 +113,25 @@ const OPERATIONS: [(&str, Make); 27] = [
         })
     }),
     ("lookup_missing", |given| {
-        Ok(Action::LookupMissing {
-            root: given.optional("root")?.unwrap_or_default(),
-        })
+        let root = given.optional("root")?.unwrap_or_default();
+        let name = given.optional("name")?;
+        if name.is_some() && root == TreeRoot::Target {
+            return Err(given.refuse("name", "a lookup in the target has names of its own"));
+        }
+        Ok(Action::LookupMissing { root, name })
     }),
     ("list", |given| {
         let class = given.optional("class")?;
+        let class = class.unwrap_or(DirectoryClass::IdBothDirectory);
+        let aapl = given.flag("aapl")?;
+        if aapl && class != DirectoryClass::IdBothDirectory {
+            return Err(given.refuse("aapl", "it needs class id_both_directory"));
+        }
         Ok(Action::List {
-            class: class.unwrap_or(DirectoryClass::IdBothDirectory),
+            class,
             pattern: pattern(given)?,
             buffer: buffer(given)?,
+            aapl,
         })
     }),
     ("walk", |given| {

@@ -98,6 +98,7 @@ mod tests {
     #[test]
     fn steps_follow_one_another_and_what_is_open_is_closed() {
         let list = Action::List {
+            aapl: false,
             class: smbench_protocol::command::query_directory::DirectoryClass::Names,
             pattern: "*".to_owned(),
             buffer: 65_536,

@@ -15,6 +15,12 @@ use crate::wire::{DecodeError, Reader};
 /// SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET, in a V2 lease request or grant.
 const PARENT_KEY_SET: u32 = 0x0000_0004;
 
+/// The command of an `AAPL` context that asks what the server has, the bit that asks for its
+/// capabilities, and the capability of both sides that is of use here.
+const SERVER_QUERY: u32 = 1;
+const SERVER_CAPS: u64 = 1;
+const SUPPORTS_READ_DIR_ATTR: u64 = 1;
+
 /// Length of a context before its data: fixed part, name of four bytes, padding.
 const DATA_AT: usize = 24;
 const LEASE_V1_LEN: usize = 32;
@@ -76,6 +82,9 @@ pub enum CreateContext {
     QueryOnDiskId,
     /// States the future size of a new file in bytes, `AlSi` (2.2.13.2.6).
     AllocationSize(u64),
+    /// Asks for what a Mac shows of a file in the listings of the session, `AAPL`. Samba
+    /// documents the answer in vfs_fruit(8).
+    AppleServerQuery,
 }
 
 impl CreateContext {
@@ -109,7 +118,7 @@ impl CreateContext {
             }
             context.encode(out);
         }
-        // No context is longer than 80 bytes, and there are nine kinds.
+        // No context is longer than 80 bytes, and there are ten kinds.
         (out.len() - start) as u32
     }
 
@@ -199,6 +208,13 @@ impl CreateContext {
                 put(&bytes.to_le_bytes());
                 b"AlSi"
             }
+            Self::AppleServerQuery => {
+                put(&SERVER_QUERY.to_le_bytes());
+                put(&[0; 4]);
+                put(&SERVER_CAPS.to_le_bytes());
+                put(&SUPPORTS_READ_DIR_ATTR.to_le_bytes());
+                b"AAPL"
+            }
         };
         (name, at)
     }
@@ -216,6 +232,8 @@ pub struct GrantedContexts {
     pub maximal_access: Option<MaximalAccess>,
     /// The numbers of the file and its volume.
     pub disk_id: Option<DiskId>,
+    /// Whether listings of the session have what a Mac shows of a file.
+    pub apple_listings: bool,
 }
 
 /// A granted lease (MS-SMB2 2.2.14.2.10, 2.2.14.2.11).
@@ -352,7 +370,16 @@ impl GrantedContexts {
                     volume: data.u64("volume's number")?,
                 });
             }
-            (b"RqLs" | b"DHnQ" | b"DH2Q" | b"MxAc" | b"QFid", _) => {
+            (b"AAPL", 16..) => {
+                let query = data.u32("AAPL command")?;
+                data.u32("AAPL reserved")?;
+                let answered = data.u64("AAPL reply bitmap")?;
+                if query == SERVER_QUERY && answered & SERVER_CAPS != 0 {
+                    let caps = data.u64("AAPL server capabilities")?;
+                    self.apple_listings = caps & SUPPORTS_READ_DIR_ATTR != 0;
+                }
+            }
+            (b"RqLs" | b"DHnQ" | b"DH2Q" | b"MxAc" | b"QFid" | b"AAPL", _) => {
                 return Err(data.error("create context data length"));
             }
             _ => {}

@@ -6,6 +6,7 @@ use smbench_model::files::ScratchName;
 use smbench_model::sessions::Caching;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, access, options};
+use smbench_protocol::command::create_context::CreateContext;
 use smbench_protocol::command::ioctl::copy_chunk::{RESUME_KEY_OUTPUT_MAX, ResumeKey};
 use smbench_protocol::command::ioctl::{IoctlRequest, IoctlResponse, fsctl};
 use smbench_protocol::command::lease::LeaseState;
@@ -39,6 +40,10 @@ pub(super) async fn hold(
     check_leases(asked, session)?;
     if member == 0 && matches!(asked, Caching::DirectoryLease(_)) {
         try_directory_lease(site, member, session).await?;
+    }
+    let is_for_macs = |action: &Action| matches!(action, Action::List { aapl: true, .. });
+    if actions.iter().any(is_for_macs) {
+        ask_for_apple_listings(site, session).await?;
     }
     let mut held = ClientSession {
         client,
@@ -210,6 +215,25 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
         return Err(SessionError::NoLeases { lack, at });
     }
     Ok(())
+}
+
+/// Asks for listings with what a Mac shows of a file, as a Mac does after it has connected to a
+/// share. Refuses a server that has none.
+async fn ask_for_apple_listings(site: &Site, session: &mut Session) -> Result<(), SessionError> {
+    let doing = format!("open directory '{}' as a Mac", site.files_in);
+    let request = CreateRequest {
+        options: options::FILE_DIRECTORY_FILE,
+        contexts: &[CreateContext::AppleServerQuery],
+        ..CreateRequest::open(site.files_in.as_str(), access::FILE_READ_ATTRIBUTES)
+    };
+    let (created, contexts) = session.create_with(&doing, &request).await?;
+    session.close(&doing, created.file_id).await?;
+    if contexts.apple_listings {
+        Ok(())
+    } else {
+        let at = session.share();
+        Err(SessionError::NoAppleListings { at })
+    }
 }
 
 const NO_DIRECTORY_LEASES: &str = "grants no leases on directories (Samba has them from 4.22 on, \

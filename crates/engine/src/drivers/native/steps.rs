@@ -174,7 +174,10 @@ pub(super) fn named<'a>(
     match operation.kind {
         OpKind::ListOpen => folder.directory(number),
         OpKind::LookupMissing => match mix.action(operation) {
-            Action::LookupMissing { root } => folder.missing(*root, client, number),
+            Action::LookupMissing {
+                name: Some(name), ..
+            } => folder.missing_name(name, client, number),
+            Action::LookupMissing { root, .. } => folder.missing(*root, client, number),
             _ => unreachable!("only a lookup looks up"),
         },
         OpKind::CopyInCreate => folder.copy(client, number),

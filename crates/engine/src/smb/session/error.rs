@@ -282,6 +282,15 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
+    /// Listings are to have what a Mac shows of a file, but the server does not have it.
+    #[error(
+        "the server {at} has no listings for Macs (readdirattr of the create context AAPL): Samba \
+         has them with vfs_fruit; leave out aapl"
+    )]
+    NoAppleListings {
+        /// Host, port and share.
+        at: String,
+    },
     /// A path cannot be encoded in a request.
     #[error("failed to {doing}: the path is too long for SMB")]
     Path {

@@ -220,6 +220,19 @@ fn a_mistake_is_placed_and_names_operation_and_parameter() {
             "op = \"lock\", past_end = 1, weight = 100",
             "past_end of operation lock: invalid type: integer `1`, expected a boolean",
         ),
+        (
+            "op = \"lookup_missing\", name = \"a/b\", weight = 100",
+            "name of operation lookup_missing: 'a/b' is not a name: give 1 to 100 characters that \
+             names may have, such as .DS_Store; one * stands for the name of a file",
+        ),
+        (
+            "op = \"lookup_missing\", name = \"x\", root = \"target\", weight = 100",
+            "name of operation lookup_missing: a lookup in the target has names of its own",
+        ),
+        (
+            "op = \"list\", class = \"names\", aapl = true, weight = 100",
+            "aapl of operation list: it needs class id_both_directory",
+        ),
         ("op = \"echo\"", "missing field `weight`"),
         ("weight = 100", "missing field `op`"),
     ] {

@@ -37,6 +37,7 @@ fn on_tree(action: Action, access: Access, popularity: Popularity) -> Workload {
 
 fn list() -> Action {
     Action::List {
+        aapl: false,
         class: DirectoryClass::IdBothDirectory,
         pattern: "*".to_owned(),
         buffer: 65_536,

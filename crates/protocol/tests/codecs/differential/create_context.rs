@@ -148,6 +148,7 @@ proptest! {
             durable: timeout_ms.map(|timeout_ms| GrantedDurable::V2 { timeout_ms, flags: 0 }),
             maximal_access: Some(MaximalAccess { status: NtStatus::SUCCESS, access }),
             disk_id: Some(DiskId { file, volume }),
+            apple_listings: false,
         }));
     }
 }

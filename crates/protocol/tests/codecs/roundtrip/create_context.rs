@@ -76,6 +76,7 @@ proptest! {
         durable in any::<Option<Option<(u32, u32)>>>(),
         disk_id in any::<Option<(u64, u64)>>(),
         access in any::<Option<(u32, u32)>>(),
+        apple in any::<Option<(u64, u64)>>(),
         unknown in any::<Option<Vec<u8>>>(),
         reverse in any::<bool>(),
     ) {
@@ -95,6 +96,7 @@ proptest! {
                 access,
             }),
             disk_id: disk_id.map(|(file, volume)| DiskId { file, volume }),
+            apple_listings: apple.is_some_and(|(answered, caps)| answered & 1 != 0 && caps & 1 != 0),
         };
         let pair = |(a, b): (u32, u32)| [a.to_le_bytes(), b.to_le_bytes()].concat();
         let mut contexts: Vec<(&[u8], Vec<u8>)> = Vec::new();
@@ -105,6 +107,10 @@ proptest! {
             Some(Some(v2)) => contexts.push((b"DH2Q", pair(v2))),
             Some(None) => contexts.push((b"DHnQ", vec![0; 8])),
             None => {}
+        }
+        if let Some((answered, caps)) = apple {
+            let asked = 1u64;
+            contexts.push((b"AAPL", [asked, answered, caps].map(u64::to_le_bytes).concat()));
         }
         if let Some((file, volume)) = disk_id {
             let ids = [file.to_le_bytes(), volume.to_le_bytes(), [0; 8], [0; 8]];

@@ -11,7 +11,7 @@ use crate::requests;
 use crate::suite::BUILTIN;
 
 /// The profiles with every option at its default.
-const PROFILES: [(&str, &str); 16] = [
+const PROFILES: [(&str, &str); 17] = [
     (
         "file-server",
         "4df225ee9318cf5dd05ba5c24b2c46a2eda766695b63662b4de0fbcfa5c8465e",
@@ -43,6 +43,10 @@ const PROFILES: [(&str, &str); 16] = [
     (
         "browse-changing",
         "c7d258a5fb938a053081feac382e580e18bfe53cc4818d1269f22e013baab2f9",
+    ),
+    (
+        "finder-browse",
+        "a14a204306261ea60ba9c8d2dbca3ab82a07f15938106a0b6f24fe1f70059212",
     ),
     (
         "notify-fanout",
