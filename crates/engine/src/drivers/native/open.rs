@@ -4,6 +4,7 @@
 use smbench_model::action::Action;
 use smbench_model::files::ScratchName;
 use smbench_model::sessions::Caching;
+use smbench_model::setting::Advice;
 use smbench_protocol::command::WireName;
 use smbench_protocol::command::create::{CreateRequest, access, options};
 use smbench_protocol::command::create_context::CreateContext;
@@ -192,7 +193,7 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
             "2.1 or later",
             Dialect::Smb21,
             negotiated.offers_leases(),
-            "offers no leases",
+            Advice("offers no leases; give @oplock another value"),
         ),
         Caching::DirectoryLease(_) => (
             "a lease on a directory",
@@ -212,7 +213,7 @@ fn check_leases(asked: Caching, session: &Session) -> Result<(), SessionError> {
         });
     }
     if !offered {
-        return Err(SessionError::NoLeases { lack, at });
+        return Err(SessionError::Lacks { lack, at });
     }
     Ok(())
 }
@@ -231,13 +232,21 @@ async fn ask_for_apple_listings(site: &Site, session: &mut Session) -> Result<()
     if contexts.apple_listings {
         Ok(())
     } else {
-        let at = session.share();
-        Err(SessionError::NoAppleListings { at })
+        Err(SessionError::Lacks {
+            lack: NO_LISTINGS_FOR_MACS,
+            at: session.share(),
+        })
     }
 }
 
-const NO_DIRECTORY_LEASES: &str = "grants no leases on directories (Samba has them from 4.22 on, \
-                                   with smb3 directory leases = yes)";
+const NO_DIRECTORY_LEASES: Advice = Advice(
+    "grants no leases on directories (Samba has them from 4.22 on, with smb3 directory leases = \
+     yes); give @oplock another value",
+);
+const NO_LISTINGS_FOR_MACS: Advice = Advice(
+    "has no listings for Macs, readdirattr of the create context AAPL (Samba has them with \
+     vfs_fruit); leave out aapl",
+);
 
 /// Asks for a lease on the directory of the files, and refuses a server that grants none.
 async fn try_directory_lease(
@@ -267,7 +276,7 @@ async fn try_directory_lease(
     );
     match granted {
         Caching::Lease(state) if state.contains(LeaseState::RH) => Ok(()),
-        _ => Err(SessionError::NoLeases {
+        _ => Err(SessionError::Lacks {
             lack: NO_DIRECTORY_LEASES,
             at: session.share(),
         }),

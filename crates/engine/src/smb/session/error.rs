@@ -13,9 +13,7 @@ use std::time::Duration;
 use smbench_model::fileio::FileioError;
 use smbench_model::lists::sources::SourceIp;
 use smbench_model::record::SetupPhase;
-use smbench_model::setting::{
-    Advice, CONNECTIONS_PER_SESSION, DIALECT, FILE_SIZE, OPLOCK, SOURCE_IP,
-};
+use smbench_model::setting::{Advice, CONNECTIONS_PER_SESSION, DIALECT, FILE_SIZE, SOURCE_IP};
 use smbench_model::tree::TreeError;
 use smbench_protocol::header::Command;
 use smbench_protocol::{Dialect, HandshakeError, NtStatus};
@@ -274,20 +272,11 @@ pub enum SessionError {
         /// Host, port and share.
         at: String,
     },
-    /// The workload asks for leases, but the server does not support them.
-    #[error("the server {at} {lack}; give {OPLOCK} another value")]
-    NoLeases {
-        /// What it does not do, in words.
-        lack: &'static str,
-        /// Host, port and share.
-        at: String,
-    },
-    /// Listings are to have what a Mac shows of a file, but the server does not have it.
-    #[error(
-        "the server {at} has no listings for Macs (readdirattr of the create context AAPL): Samba \
-         has them with vfs_fruit; leave out aapl"
-    )]
-    NoAppleListings {
+    /// The workload asks for leases, or for listings for Macs, but the server has none.
+    #[error("the server {at} {lack}")]
+    Lacks {
+        /// What it does not do, and what to do.
+        lack: Advice,
         /// Host, port and share.
         at: String,
     },
