@@ -19,7 +19,7 @@ use crate::names::{NameTreatment, PathNode};
 use crate::slice::CaptureSlice;
 use crate::summary::{CaptureSummary, SourceSummary};
 use crate::tcp::Moment;
-use crate::trace::{LineWriter, TreeLine};
+use crate::trace::{LineWriter, SessionLine, TreeLine};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 /// Protocols of UDP that are counted on their own.
@@ -252,6 +252,24 @@ impl CaptureResult {
     pub fn distilled(&mut self) -> Distillation {
         let distiller = self.ledger.distiller.take();
         distiller.map(Distiller::finish).unwrap_or_default()
+    }
+
+    /// Writes a [`SessionLine`] for each session of the slice whose user is known, compressed
+    /// by gzip.
+    ///
+    /// # Errors
+    /// The first error of the writer.
+    pub fn write_sessions(&self, out: impl Write + 'static) -> io::Result<()> {
+        let mut lines = LineWriter::new(Box::new(out));
+        for (number, session) in (1..).zip(&self.ledger.sessions.all) {
+            if let Some(user) = session.user.as_ref().filter(|_| session.requests > 0) {
+                lines.write(&SessionLine {
+                    session: number,
+                    user: user.clone(),
+                });
+            }
+        }
+        lines.finish()
     }
 
     /// Writes a [`TreeLine`] for each name that the capture shows, compressed by gzip.

@@ -51,10 +51,12 @@ pub use error::CaptureError;
 pub use import::{CaptureImport, CaptureResult, ImportOptions, SliceBegin, first_time_ns};
 pub use keys::KeyRing;
 pub use names::NameTreatment;
-pub use recording::{RecordingError, SUMMARY_FILE, TRACE_FILE, TREE_FILE, read_recording};
+pub use recording::{
+    RecordingError, SESSIONS_FILE, SUMMARY_FILE, TRACE_FILE, TREE_FILE, read_recording,
+};
 pub use summary::{
     CaptureDiff, CaptureSummary, CommandDiff, CommandSide, CommandSummary, ConcurrencyInterval,
     ConcurrencySummary, CountDiff, EncryptedSummary, JUDGED_ANSWERS_MIN, JUDGED_RATIO,
     ServiceSummary, SourceSummary, TreeSummary, Trend, UnreadableSummary,
 };
-pub use trace::{TraceCreate, TraceLine, TreeLine};
+pub use trace::{SessionLine, TraceCreate, TraceLine, TreeLine};

@@ -14,7 +14,7 @@ mod track;
 mod tree;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
+use std::io::{self, ErrorKind::NotFound};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -28,12 +28,14 @@ use order::OrderFinder;
 use track::Track;
 use tree::{PIPES, RecordedTree, TreeNode};
 
-use crate::trace::TraceLine;
+use crate::trace::{SessionLine, TraceLine};
 
 /// Names of the files in the folder of an import.
 pub const TRACE_FILE: &str = "trace.jsonl.gz";
 /// Names of the files in the folder of an import.
 pub const TREE_FILE: &str = "tree.jsonl.gz";
+/// Names of the files in the folder of an import.
+pub const SESSIONS_FILE: &str = "sessions.jsonl.gz";
 /// Names of the files in the folder of an import.
 pub const SUMMARY_FILE: &str = "summary.json";
 
@@ -80,6 +82,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut hash = Context::new(&SHA256);
     let nodes: Vec<TreeNode> = Lines::open(folder, TREE_FILE)?.read(&mut hash)?;
     let lines: Vec<TraceLine> = Lines::open(folder, TRACE_FILE)?.read(&mut hash)?;
+    let mut users = users(folder)?;
     let mut tree = RecordedTree::new(nodes);
     let mut digest = [0; 32];
     digest.copy_from_slice(hash.finish().as_ref());
@@ -114,6 +117,7 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
     let mut skipped = strays;
     for (session, lines) in sessions {
         let mut track = Track::new((session, lines), lasts);
+        track.of_user(users.remove(&session));
         if tracks.is_empty() {
             track.prepare(&tree, &prepared);
         }
@@ -146,6 +150,19 @@ pub fn read_recording(folder: &str) -> Result<Recording, RecordingError> {
         path: folder.to_owned(),
         skipped: listed(&skipped),
     })
+}
+
+/// Returns the users of the sessions. Folders of older imports do not name them.
+fn users(folder: &str) -> Result<HashMap<u32, String>, RecordingError> {
+    // The same trace has the same digest, whoever its users are.
+    let mut hash = Context::new(&SHA256);
+    let lines: Vec<SessionLine> = match Lines::open(folder, SESSIONS_FILE) {
+        Ok(lines) => lines.read(&mut hash)?,
+        Err(RecordingError::Unreadable { reason, .. }) if reason.kind() == NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let users = lines.into_iter().map(|line| (line.session, line.user));
+    Ok(users.collect())
 }
 
 /// Returns what the records of each track wait for in the others.

@@ -144,6 +144,15 @@ pub struct TreeLine<'a> {
     pub listed: bool,
 }
 
+/// A line of `sessions.jsonl.gz`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionLine {
+    /// Number of the session, from 1.
+    pub session: u32,
+    /// The user that logged on: name or hash.
+    pub user: String,
+}
+
 /// Writes lines of JSON, compressed by gzip.
 pub(crate) struct LineWriter {
     out: GzEncoder<Box<dyn Write>>,

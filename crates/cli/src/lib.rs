@@ -77,6 +77,8 @@ mod recycled;
 mod requests;
 #[cfg(feature = "command")]
 mod signals;
+#[cfg(feature = "command")]
+mod users;
 mod written;
 
 #[cfg(feature = "command")]

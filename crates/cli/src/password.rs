@@ -94,7 +94,7 @@ impl Sources {
     /// Returns the first password outside of the URL, and the name of its source.
     fn elsewhere(&self) -> Result<Option<(&str, Secret)>, Failure> {
         if let Some(path) = &self.password_file {
-            let text = read(path)?;
+            let text = read(path, FILE_BYTES_MAX)?;
             let line = text.split('\n').next().unwrap_or_default();
             return match line.trim_end_matches('\r') {
                 "" => Err(unreadable(
@@ -161,7 +161,7 @@ struct Authentication {
 
 impl Authentication {
     fn read(path: &Path) -> Result<Self, Failure> {
-        let text = read(path)?;
+        let text = read(path, FILE_BYTES_MAX)?;
         Self::parse(&text).map_err(|line| {
             let expected = "none of `username = `, `password = ` and `domain = `";
             unreadable(path, format_args!("line {line} is {expected}"))
@@ -195,13 +195,17 @@ fn unreadable(path: &Path, reason: impl Display) -> Failure {
     Failure::Usage(format!("failed to read {}: {reason}", path.display()))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+/// Reads a file with secrets of at most `bytes_max` bytes.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes))
         .map_err(|error| Failure::Usage(named::unreadable(&path.display().to_string(), &error)))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unreadable(path, "larger than 64 KiB"));
+    if bytes.len() as u64 > bytes_max {
+        return Err(unreadable(
+            path,
+            format_args!("larger than {} KiB", bytes_max >> 10),
+        ));
     }
     // Editors of Windows begin a file with a byte order mark.
     if bytes.starts_with("\u{feff}".as_bytes()) {

@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::lab_facts::Durability;
 use crate::login;
 use crate::password::Sources;
+use crate::users;
 
 /// Checks the options of `run` and `plan` for each profile. Makes no connection.
 pub(crate) fn resolve_all(args: &RunArgs) -> Result<Vec<RunRequest>, Failure> {
@@ -64,7 +65,10 @@ pub(crate) fn of(
         sessions: args.session.options().or(options.sessions),
         ..options
     };
-    let request = RunRequest::resolve(profile, &options, server, args.limits())?;
+    let mut request = RunRequest::resolve(profile, &options, server, args.limits())?;
+    if let Some(path) = &args.users {
+        request.log_on_as(users::accounts(path, &request.draft)?);
+    }
     Ok(RunRequest {
         durability: Durability::given(args.server_flush, args.server_write),
         ceilings: calibration::found(output.calibration.as_ref(), &output.out)?,

@@ -35,6 +35,20 @@ pub struct Target {
     pub password: Secret,
     /// How the user authenticates; NTLM for a parsed URL.
     pub login: Login,
+    /// Accounts of the clients: client c logs on as number c modulo their number. If there are
+    /// none, all clients log on as the user of the target.
+    pub accounts: Vec<ClientAccount>,
+}
+
+/// An account of clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientAccount {
+    /// Windows domain or workgroup; empty for a local account.
+    pub domain: String,
+    /// Account name.
+    pub user: String,
+    /// The password. Never printed.
+    pub password: Secret,
 }
 
 /// Whether a URL contained a password. If so, the caller should warn: shells and
@@ -97,6 +111,7 @@ impl Target {
             path,
             password: Secret::new(password.unwrap_or_default()),
             login: Login::default(),
+            accounts: Vec::new(),
         };
         Ok((target, found))
     }
@@ -111,6 +126,13 @@ impl Target {
         Ok(Self { password, ..target })
     }
 
+    /// Returns the account of a client; `None` if it is the user of the target.
+    #[must_use]
+    pub fn account_of(&self, client: u32) -> Option<&ClientAccount> {
+        let count = self.accounts.len().max(1);
+        self.accounts.get(client as usize % count)
+    }
+
     /// Returns a placeholder target. A plan has it when it runs on something other
     /// than an SMB share (`PlannedRun::on_target` of the engine).
     #[must_use]
@@ -123,6 +145,7 @@ impl Target {
             share: "none".to_owned(),
             path: String::new(),
             password: Secret::default(),
+            accounts: Vec::new(),
             login: Login::default(),
         }
     }
@@ -192,6 +215,7 @@ mod tests {
                 share: "data".into(),
                 path: "bench\\a b".into(),
                 password: Secret::new("s@crt"),
+                accounts: Vec::new(),
                 login: Login::Ntlm,
             }
         );
@@ -337,6 +361,7 @@ mod tests {
                 share,
                 path: folders.join("\\"),
                 password: Secret::new("hunter2"),
+                accounts: Vec::new(),
                 login: Login::Ntlm,
             };
             let (read, found) = Target::parse(&target.redacted()).unwrap();

@@ -104,6 +104,8 @@ pub struct Trace {
     left: u32,
     /// The largest number of requests in flight; 0 if that was not recorded.
     pub(crate) in_flight: u32,
+    /// The recorded user, by name or hash; `None` if it is not known.
+    user: Option<String>,
     #[doc(hidden)]
     pub prepared: PreparedNames,
     #[doc(hidden)]
@@ -177,6 +179,12 @@ impl Trace {
     #[must_use]
     pub const fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// Returns the recorded user, by name or hash; `None` if it is not known.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
     }
 
     /// Returns the SHA-256 of the source of the trace, as 64 hexadecimal digits.

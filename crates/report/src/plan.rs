@@ -194,6 +194,9 @@ fn connections(plan: &PlanDoc) -> impl Iterator<Item = String> {
             .source_ip
             .as_ref()
             .map(|addresses| format!("from {}", plain(addresses))),
+        plan.sessions
+            .accounts
+            .map(|accounts| format!("as {}", counted(accounts.into(), "user"))),
     ];
     parts.into_iter().flatten()
 }

@@ -13,7 +13,7 @@ use smbench_model::profile::Profile;
 use smbench_model::record::RunRecord;
 use smbench_model::sessions::Sessions;
 use smbench_model::spec::RunOptions;
-use smbench_model::target::{DEFAULT_PORT, Secret, Target};
+use smbench_model::target::{ClientAccount, DEFAULT_PORT, Secret, Target};
 use smbench_report::doc::MachineDoc;
 use smbench_report::{Disclosure, RunDoc, ServerLocation};
 
@@ -77,6 +77,14 @@ impl RunRequest {
             label: None,
             note: None,
         })
+    }
+
+    /// Gives the clients accounts of their own.
+    pub fn log_on_as(&mut self, accounts: Vec<ClientAccount>) {
+        if let RunServer::Given(server) = &mut self.server {
+            server.target.accounts.clone_from(&accounts);
+        }
+        self.draft.sessions.target.accounts = accounts;
     }
 
     /// Returns the plan of the run on this server.
@@ -165,6 +173,7 @@ pub fn cpu_source(text: &str) -> Result<CpuSource, MetricsUrlError> {
 /// Returns a placeholder for the target of a server that does not run yet.
 pub fn embedded() -> Target {
     Target {
+        accounts: Vec::new(),
         domain: String::new(),
         user: String::new(),
         host: "localhost".to_owned(),

@@ -63,6 +63,11 @@ impl Track {
         }
     }
 
+    /// Names the recorded user.
+    pub(super) fn of_user(&mut self, user: Option<String>) {
+        self.builder.user(user);
+    }
+
     fn skip(&mut self, what: &str) {
         *self.skipped.entry(what.to_owned()).or_default() += 1;
         self.builder.skip(what);

@@ -23,6 +23,11 @@ pub(crate) struct ServerArgs {
     pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) secrets: SecretArgs,
+    /// CSV file with the accounts of the clients: columns user and password, and for a trace
+    /// recorded [default: all log on as the user of the URL]
+    #[arg(long, value_name = "FILE", requires = SERVER, value_parser = paths(),
+        hide_short_help = true)]
+    pub(crate) users: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]
@@ -69,7 +74,7 @@ impl ServerArgs {
             url: None,
             target: None,
         };
-        self.secrets = SecretArgs::default();
+        (self.secrets, self.users) = (SecretArgs::default(), None);
         (self.server_flush, self.server_write) = (None, None);
     }
 }

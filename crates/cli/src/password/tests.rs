@@ -193,7 +193,7 @@ fn an_unreadable_file_is_named_by_path_and_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("password");
     std::fs::write(&path, b"ok\nse\xffcret").unwrap();
-    let error = read(&path).unwrap_err().to_string();
+    let error = read(&path, FILE_BYTES_MAX).unwrap_err().to_string();
     assert_eq!(
         error,
         format!("failed to read {}: line 2 is not UTF-8", path.display())

@@ -41,7 +41,7 @@ fn a_capture_becomes_a_summary_and_a_folder() {
     written.succeeded();
     let with_files = format!(
         "{}wrote made/trace/summary.json\nwrote made/trace/trace.jsonl.gz\n\
-         wrote made/trace/tree.jsonl.gz\n",
+         wrote made/trace/tree.jsonl.gz\nwrote made/trace/sessions.jsonl.gz\n",
         printed.stdout
     );
     assert_eq!(written.stdout, with_files);

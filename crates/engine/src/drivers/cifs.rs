@@ -106,7 +106,8 @@ async fn open_group<E: CifsEncode>(
     let first = clients.first().copied().unwrap_or(0);
     let number = first / connections.sessions_per_connection;
     let begin = clock::now();
-    let mut session = CifsSession::open(&site.endpoint.of_connection(number)).await?;
+    let mut session =
+        CifsSession::open(&site.endpoint.of_connection(number).of_client(first)).await?;
     let mut took = vec![clock::now().since(begin)];
     let (mut held, mut places) = (Vec::with_capacity(clients.len()), Vec::new());
     let (mut granted, mut oplocks, mut refused) = (Vec::new(), Vec::new(), None);
@@ -114,6 +115,7 @@ async fn open_group<E: CifsEncode>(
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
             let begin = clock::now();
+            session.log_on_as(client);
             match session.open_another().await {
                 Ok(_) => took.push(clock::now().since(begin)),
                 // The sessions before it stay.

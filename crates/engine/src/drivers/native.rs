@@ -83,7 +83,7 @@ async fn open_group<E: Encode>(
     let (mut places, mut credentials, mut refused) = (Vec::new(), Vec::new(), None);
     for (at, &client) in clients.iter().enumerate() {
         if at > 0 {
-            match sessions.open_next().await {
+            match sessions.open_next(client).await {
                 Ok(()) => {}
                 // The sessions before it stay.
                 Err(error) if error.is_refusal() => {

@@ -101,6 +101,11 @@ impl Session {
         })
     }
 
+    /// Makes the next log-on on this connection that of a client.
+    pub(crate) fn log_on_as(&mut self, client: u32) {
+        self.stream.log_on_as(client);
+    }
+
     /// Returns the endpoint for further connections of the same sessions: at the
     /// server address of this connection.
     pub(crate) fn beside(&self) -> Result<Endpoint, SessionError> {

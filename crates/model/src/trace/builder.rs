@@ -55,6 +55,7 @@ pub struct Builder {
     /// The length of a pass, if it is not that of the records.
     lasts: Option<Duration>,
     first: Option<Duration>,
+    user: Option<String>,
     summary: Summary,
 }
 
@@ -73,6 +74,11 @@ impl Builder {
             first: Some(Duration::ZERO),
             ..Self::default()
         }
+    }
+
+    /// Names the recorded user.
+    pub fn user(&mut self, user: Option<String>) {
+        self.user = user;
     }
 
     /// Makes a name exist before the first operation of a track of a capture.
@@ -262,6 +268,7 @@ impl Builder {
             in_flight: self.in_flight,
             left: self.left,
             awaited: self.awaited.into_boxed_slice(),
+            user: self.user,
             prepared,
             summary,
             digest,

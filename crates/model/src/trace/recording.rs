@@ -109,6 +109,11 @@ impl Recording {
         self.tracks.iter().map(|track| &**track)
     }
 
+    /// Returns the recorded user of each track, by name or hash, as far as it is known.
+    pub fn users(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
+        self.tracks.iter().map(|track| track.user())
+    }
+
     /// Returns the summary of all tracks together.
     #[must_use]
     pub const fn summary(&self) -> &Summary {

@@ -106,6 +106,7 @@ fn ramps_are_described_as_they_were() {
         length_s: None,
         speed: None,
         clients_per_copy: None,
+        recorded_users: None,
         recorded: [].into(),
     });
     study.results.push(replay);

@@ -2,6 +2,7 @@
 //! contain the units. Not here: the target, which is `server.url`, and the
 //! password.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -13,6 +14,7 @@ use smbench_model::load::{LoadModel, Ramp, RateScope, Spacing};
 use smbench_model::plan::Plan;
 use smbench_model::record::Origin;
 use smbench_model::sessions::{Caching, Mode, SessionOptions, Sessions};
+use smbench_model::target::ClientAccount;
 
 use super::named::Named;
 use super::workload::WorkloadDoc;
@@ -159,6 +161,9 @@ pub struct PlanSessionsDoc {
     /// if the system chose them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_ip: Option<String>,
+    /// Number of different accounts of the clients. Absent if all log on as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounts: Option<u32>,
 }
 
 /// Spacing of operations at a rate.
@@ -285,7 +290,7 @@ impl From<&Generator> for PlanGeneratorDoc {
 impl From<&Sessions> for PlanSessionsDoc {
     fn from(sessions: &Sessions) -> Self {
         let Sessions {
-            target: _,
+            target,
             options,
             connections,
             caching,
@@ -307,8 +312,18 @@ impl From<&Sessions> for PlanSessionsDoc {
             connections_per_session: Some(connections.connections_per_session),
             credits: connections.credits,
             source_ip: connections.sources.as_ref().map(ToString::to_string),
+            accounts: different(&target.accounts),
         }
     }
+}
+
+/// Returns the number of different accounts, if there are any.
+fn different(accounts: &[ClientAccount]) -> Option<u32> {
+    let names = accounts
+        .iter()
+        .map(|account| (&account.domain, &account.user));
+    let names: HashSet<_> = names.collect();
+    (!names.is_empty()).then_some(names.len() as u32)
 }
 
 impl From<Limits> for LimitsDoc {

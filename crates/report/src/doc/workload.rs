@@ -1,6 +1,6 @@
 //! The workload of a plan in its document. Key names contain the units.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -154,6 +154,9 @@ pub struct ReplayDoc {
     /// Clients of a copy: one for each recorded session. Absent if a client is alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients_per_copy: Option<u32>,
+    /// Number of different users in a capture. Absent if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_users: Option<u32>,
     /// Service times in the capture by operation. Absent without a capture.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub recorded: BTreeMap<String, RecordedTimesDoc>,
@@ -250,6 +253,7 @@ impl From<&Replay> for ReplayDoc {
         let summary = replay.recording.summary();
         let operations = summary.operations.iter();
         let recorded = summary.recorded.iter();
+        let users: HashSet<_> = replay.recording.users().flatten().collect();
         Self {
             source: summary.source.clone(),
             sha256: replay.recording.digest(),
@@ -266,6 +270,7 @@ impl From<&Replay> for ReplayDoc {
             loops: replay.loops,
             length_s: summary.length.map(|length| length.as_secs_f64()),
             clients_per_copy: Some(replay.recording.clients_per_copy()).filter(|&count| count > 1),
+            recorded_users: Some(users.len() as u32).filter(|&count| count > 0),
             recorded: recorded
                 .map(|(kind, times)| (kind.name().to_owned(), times.into()))
                 .collect(),

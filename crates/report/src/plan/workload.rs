@@ -31,6 +31,7 @@ pub(super) fn profile(plan: &PlanDoc) -> String {
     }
     parts.extend(pattern(&workload.pattern));
     parts.extend(workload.replay.as_ref().map(replay));
+    parts.extend(users(plan));
     parts.extend(workload.fileio.as_ref().map(fileio));
     if let Some(writes) = workload.flush_every_writes {
         parts.push(format!("flush every {}", counted(writes.into(), "write")));
@@ -90,6 +91,14 @@ fn fileio(test: &FileioDoc) -> String {
         }
     };
     format!("{}, {flushes}", plain(test_mode))
+}
+
+/// Says as whom recorded users log on, if the capture has several.
+fn users(plan: &PlanDoc) -> Option<String> {
+    let users = plan.workload.replay.as_ref()?.recorded_users?;
+    let accounts = plan.sessions.accounts.unwrap_or(1);
+    let accounts = counted(accounts.into(), "account");
+    (users > 1).then(|| format!("{users} recorded users as {accounts}"))
 }
 
 /// Describes the replay.

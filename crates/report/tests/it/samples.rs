@@ -87,6 +87,7 @@ pub(crate) fn plan(load_points: &[u32], repeat: u32) -> Plan {
                 path: String::new(),
                 password: Secret::new(PASSWORD),
                 login: Login::Ntlm,
+                accounts: Vec::new(),
             },
             options: SessionOptions {
                 dialects: Dialect::Smb311.into(),

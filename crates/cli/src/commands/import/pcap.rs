@@ -31,6 +31,7 @@ const KEY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const SUMMARY: &str = "summary.json";
 const TRACE: &str = "trace.jsonl.gz";
 const TREE: &str = "tree.jsonl.gz";
+const SESSIONS: &str = "sessions.jsonl.gz";
 
 pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     is_stdout_taken(&[("--json", &args.json), ("--html", &args.html)])?;
@@ -49,9 +50,9 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     let files: Vec<_> = args.files.iter().map(PathBuf::as_path).collect();
     let files = in_order(&files)?;
     let mut capture = begin(args)?;
-    let [summary_path, trace_path, tree_path] =
-        [SUMMARY, TRACE, TREE].map(|name| folder.join(name));
-    for path in [&summary_path, &trace_path, &tree_path] {
+    let [summary_path, trace_path, tree_path, sessions_path] =
+        [SUMMARY, TRACE, TREE, SESSIONS].map(|name| folder.join(name));
+    for path in [&summary_path, &trace_path, &tree_path, &sessions_path] {
         if path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
@@ -72,6 +73,11 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
     result
         .write_tree(tree)
         .map_err(Failure::write(&tree_path))?;
+    let sessions = create(&sessions_path)?;
+    made.files.push(&sessions_path);
+    result
+        .write_sessions(sessions)
+        .map_err(Failure::write(&sessions_path))?;
     let mut json = create(&summary_path)?;
     made.files.push(&summary_path);
     let text = result.summary.to_json() + "\n";
@@ -79,7 +85,7 @@ pub(super) fn import(args: &PcapArgs) -> Result<Exit, Failure> {
         .map_err(Failure::write(&summary_path))?;
     made.files.clear();
     let mut wrote = String::new();
-    for path in [&summary_path, &trace_path, &tree_path] {
+    for path in [&summary_path, &trace_path, &tree_path, &sessions_path] {
         wrote += &format!("wrote {}\n", path.display());
     }
     show(args, &result.summary, &wrote)?;

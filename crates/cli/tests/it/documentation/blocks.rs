@@ -54,7 +54,7 @@ fn blocks_of(chapter: &str, text: &str) -> Vec<CodeBlock> {
 impl CodeBlock {
     /// Returns the name and the text of the file that the block shows.
     pub(super) fn file(&self) -> Option<(String, String)> {
-        if self.language != "toml" {
+        if !["toml", "csv"].contains(&&self.language[..]) {
             return None;
         }
         let first = self.lines.first()?;

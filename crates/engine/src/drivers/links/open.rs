@@ -5,7 +5,7 @@ use smbench_protocol::SessionIndex;
 
 use crate::drivers::site::Site;
 use crate::machine::clock;
-use crate::smb::session::{LogoffScope, Session, SessionError};
+use crate::smb::session::{Endpoint, LogoffScope, Session, SessionError};
 
 /// The sessions of a group during set-up.
 pub(in crate::drivers) struct OpenSessions {
@@ -25,7 +25,7 @@ impl OpenSessions {
         clients: &[u32],
     ) -> Result<Self, SessionError> {
         let per_session = site.plan.sessions.connections.connections_per_session;
-        let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+        let endpoint = of_first(site, clients);
         let endpoint = match per_session {
             1 => endpoint,
             _ => endpoint.of_one_client(),
@@ -40,9 +40,11 @@ impl OpenSessions {
         })
     }
 
-    /// Opens the next session on the same connection and makes it the current one.
-    pub(in crate::drivers) async fn open_next(&mut self) -> Result<(), SessionError> {
+    /// Opens the session of the next client on the same connection, and makes it the current
+    /// one.
+    pub(in crate::drivers) async fn open_next(&mut self, client: u32) -> Result<(), SessionError> {
         let begin = clock::now();
+        self.first.log_on_as(client);
         self.indices.push(self.first.open_another(None).await?);
         self.took.push(clock::now().since(begin));
         Ok(())
@@ -57,7 +59,7 @@ impl OpenSessions {
         let mut further = Vec::new();
         for channel in 1..site.plan.sessions.connections.connections_per_session {
             let connection_number = number(site, clients, channel);
-            let added = self.connect_one(connection_number).await;
+            let added = self.connect_one(connection_number, clients).await;
             further.push(added.map_err(|source| SessionError::Channel {
                 number: channel + 1,
                 source: Box::new(source),
@@ -76,7 +78,7 @@ impl OpenSessions {
     ) -> Result<Vec<Session>, SessionError> {
         let mut apart = Vec::new();
         if site.endpoint.logoff == LogoffScope::Connection {
-            let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+            let endpoint = of_first(site, clients);
             for _ in 0..slots {
                 apart.push(Session::open(&endpoint).await?);
             }
@@ -84,11 +86,13 @@ impl OpenSessions {
         Ok(apart)
     }
 
-    async fn connect_one(&mut self, number: u32) -> Result<Session, SessionError> {
-        let endpoint = self.first.beside()?.of_connection(number);
-        let mut link = None;
-        for (&index, took) in self.indices.iter().zip(&mut self.took) {
+    async fn connect_one(&mut self, number: u32, clients: &[u32]) -> Result<Session, SessionError> {
+        let mut endpoint = self.first.beside()?.of_connection(number);
+        let mut link: Option<Session> = None;
+        let sessions = self.indices.iter().zip(&mut self.took);
+        for ((&index, took), &client) in sessions.zip(clients) {
             let begin = clock::now();
+            endpoint = endpoint.of_client(client);
             let binding = self.first.connection.binding(index);
             let binding =
                 binding.ok_or_else(|| SessionError::NoChannelKey { at: endpoint.at() })?;
@@ -97,6 +101,7 @@ impl OpenSessions {
                 // Sessions are set up in the same order on each connection, so that
                 // a session has the same index on all of them.
                 Some(link) => {
+                    link.log_on_as(client);
                     let same = link.open_another(Some(binding)).await?;
                     debug_assert_eq!(same, index);
                 }
@@ -105,6 +110,12 @@ impl OpenSessions {
         }
         link.ok_or_else(|| unreachable!("a group has a client"))
     }
+}
+
+/// Returns the endpoint of the first connection of these clients, for the first of them.
+fn of_first(site: &Site, clients: &[u32]) -> Endpoint {
+    let endpoint = site.endpoint.of_connection(number(site, clients, 0));
+    endpoint.of_client(clients.first().copied().unwrap_or(0))
 }
 
 /// Returns the number of a group's connection among all connections of the load

@@ -70,6 +70,11 @@ impl CifsSession {
         })
     }
 
+    /// Makes the next log-on on this connection that of a client.
+    pub(crate) fn log_on_as(&mut self, client: u32) {
+        self.stream.log_on_as(client);
+    }
+
     /// Sets up a further session on the connection, and makes it the current one.
     pub(crate) async fn open_another(&mut self) -> Result<SessionIndex, SessionError> {
         self.stream.check_step(SET_UP)?;

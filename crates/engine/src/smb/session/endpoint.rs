@@ -14,7 +14,7 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::setting::Advice;
-use smbench_model::target::Target;
+use smbench_model::target::{ClientAccount, Target};
 use smbench_protocol::random;
 use smbench_protocol::{
     Account, Channels, Claim, Credentials, DialectRange, HandshakeError, LogonPlace, Policy,
@@ -52,6 +52,8 @@ pub(crate) struct Endpoint {
     /// Local addresses, if the user gave some, and the number of the connection,
     /// which selects one of them.
     sources: Option<(Arc<SourceList>, u32)>,
+    /// The client that logs on, if clients have accounts of their own; otherwise the run.
+    client: Option<u32>,
     /// Kerberos tickets, shared by all sessions.
     tickets: Arc<Tickets>,
     /// Ends a clean-up of the share early.
@@ -107,6 +109,7 @@ impl Endpoint {
             channels: Channels::One,
             client_guid: None,
             sources: None,
+            client: None,
             tickets,
             cancel: Cancel::default(),
             logoff: LogoffScope::default(),
@@ -173,6 +176,14 @@ impl Endpoint {
             *at = number;
         }
         endpoint
+    }
+
+    /// Returns this endpoint for the log-on of a client.
+    pub(crate) fn of_client(self, client: u32) -> Self {
+        Self {
+            client: Some(client),
+            ..self
+        }
     }
 
     /// Returns this endpoint with short limits, for cleaning up after a server that
@@ -255,6 +266,16 @@ impl Endpoint {
     }
 
     fn account(&self) -> Account {
+        let of_client = self
+            .client
+            .and_then(|client| self.target.account_of(client));
+        if let Some(account) = of_client {
+            return Account {
+                domain: account.domain.clone(),
+                user: account.user.clone(),
+                password: account.password.expose().to_owned(),
+            };
+        }
         Account {
             domain: self.target.domain.clone(),
             user: self.target.user.clone(),

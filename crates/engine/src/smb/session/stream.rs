@@ -61,6 +61,11 @@ impl SessionStream {
         self.state = StreamState::Lost;
     }
 
+    /// Makes the next log-on that of a client.
+    pub(super) fn log_on_as(&mut self, client: u32) {
+        self.endpoint = self.endpoint.clone().of_client(client);
+    }
+
     /// Shortens the limits; see [`Endpoint::impatient`].
     pub(super) fn lose_patience(&mut self) {
         self.endpoint = self.endpoint.impatient();

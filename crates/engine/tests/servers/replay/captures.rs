@@ -7,15 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use smbench_capture::{
-    CaptureImport, CaptureSummary, ImportOptions, KeyRing, NameTreatment, SUMMARY_FILE, TRACE_FILE,
-    TREE_FILE,
+    CaptureImport, CaptureSummary, ImportOptions, KeyRing, NameTreatment, SESSIONS_FILE,
+    SUMMARY_FILE, TRACE_FILE, TREE_FILE,
 };
 use smbench_formats::profile;
 use smbench_lab::{SambaOptions, ScratchSamba, require};
 use smbench_model::kind::OpKind;
+use smbench_model::plan::Plan;
 use smbench_model::profile::Profile;
 use smbench_model::sessions::Mode;
 use smbench_model::spec::{RunOptions, SessionsSpec};
+use smbench_model::target::{ClientAccount, Secret};
 use smbench_protocol::Dialect;
 
 use super::{TIDY, counts, is_clean, options, plan, profile_of, run};
@@ -50,8 +52,17 @@ fn commands(counts: &BTreeMap<OpKind, u64>) -> BTreeMap<&'static str, u64> {
 
 /// Imports a capture into a folder, and returns its summary.
 pub(super) fn import(capture: &Path, folder: &Path, keys: KeyRing) -> CaptureSummary {
+    import_with(capture, folder, keys, NameTreatment::Hash)
+}
+
+fn import_with(
+    capture: &Path,
+    folder: &Path,
+    keys: KeyRing,
+    names: NameTreatment,
+) -> CaptureSummary {
     let mut import = CaptureImport::new(ImportOptions {
-        names: NameTreatment::Hash,
+        names,
         ..ImportOptions::default()
     });
     import.open_with(keys);
@@ -64,6 +75,8 @@ pub(super) fn import(capture: &Path, folder: &Path, keys: KeyRing) -> CaptureSum
     result.finish_trace().unwrap();
     let tree = File::create(folder.join(TREE_FILE)).unwrap();
     result.write_tree(tree).unwrap();
+    let sessions = File::create(folder.join(SESSIONS_FILE)).unwrap();
+    result.write_sessions(sessions).unwrap();
     std::fs::write(folder.join(SUMMARY_FILE), result.summary.to_json()).unwrap();
     assert_eq!(
         result.summary.unreadable.lost_bytes, 0,
@@ -148,5 +161,78 @@ fn a_capture_of_a_run_goes_as_recorded_in_any_number_of_copies() {
             }
             assert!(is_clean(&samba));
         }
+    }
+}
+
+/// Names of accounts that are one on the server.
+const USERS: [&str; 4] = ["ann", "bob", "cyd", "eve"];
+
+/// Returns the accounts of clients, with the same password.
+fn accounts(samba: &ScratchSamba, users: &[&str]) -> Vec<ClientAccount> {
+    let account = |user: &&str| ClientAccount {
+        domain: String::new(),
+        user: (*user).to_owned(),
+        password: Secret::new(samba.password()),
+    };
+    users.iter().map(account).collect()
+}
+
+/// A replay logs on each recorded user with the account that it is given.
+#[test]
+fn each_recorded_user_has_an_account_of_its_own() {
+    if let Err(skip) = require(&[TSHARK]) {
+        return eprintln!("{skip}");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let map = place.path().join("users.map");
+    let account = nix::unistd::User::from_uid(nix::unistd::getuid());
+    let account = account.unwrap().unwrap().name;
+    std::fs::write(&map, format!("{account} = {}\n", USERS.join(" "))).unwrap();
+    let Some(samba) = ScratchSamba::or_skip(SambaOptions {
+        extra_global: vec![format!("username map = {}", map.display())],
+        ..SambaOptions::default()
+    }) else {
+        return;
+    };
+    let captured_as = |name: &str, plan: &Plan| {
+        let file = place.path().join(format!("{name}.pcap"));
+        let capture = Capture::start(samba.port(), &file);
+        run(plan);
+        capture.stop();
+        let folder = place.path().join(name);
+        let summary = import_with(&file, &folder, KeyRing::default(), NameTreatment::Keep);
+        let users = summary.users.into_iter();
+        (
+            folder,
+            users
+                .filter(|(user, _)| USERS.contains(&&user[..]))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let sessions = |users: &[&str]| {
+        let users = users.iter().map(|user| ((*user).to_owned(), 1));
+        users.collect::<Vec<(String, u64)>>()
+    };
+    for per_connection in [1, 3] {
+        let mut options = options("3", 1);
+        options.sessions.sessions_per_connection = Some(per_connection);
+        options.sessions.encrypt = Some(Mode::Off);
+        let mut recorded = plan(&profile_of(TIDY), &options, &samba);
+        recorded.sessions.target.accounts = accounts(&samba, &USERS[..3]);
+        let (folder, seen) = captured_as(&format!("recorded-{per_connection}"), &recorded);
+        assert_eq!(seen, sessions(&USERS[..3]));
+        let profile = replayed(&folder);
+        let recording = profile.recording.as_ref().unwrap();
+        let next = |user: Option<&str>| {
+            let at = USERS.iter().position(|known| Some(*known) == user);
+            // The first session of the capture is that of the run.
+            at.map_or("ann", |at| USERS[at + 1])
+        };
+        let users: Vec<_> = recording.users().map(next).collect();
+        let mut replay = plan(&profile, &super::options("1", 1), &samba);
+        replay.sessions.options.encryption = Mode::Off;
+        replay.sessions.target.accounts = accounts(&samba, &users);
+        let (_, seen) = captured_as(&format!("replayed-{per_connection}"), &replay);
+        assert_eq!(seen, sessions(&USERS));
     }
 }

@@ -31,6 +31,7 @@ fn replays() -> Vec<(String, RunDoc)> {
             length_s: None,
             speed: None,
             clients_per_copy: None,
+            recorded_users: None,
             recorded: [].into(),
         });
     }
