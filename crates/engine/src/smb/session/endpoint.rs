@@ -265,11 +265,14 @@ impl Endpoint {
         })
     }
 
+    /// Returns the account of the client that logs on, if clients have accounts of their own.
+    fn client_account(&self) -> Option<&ClientAccount> {
+        self.client
+            .and_then(|client| self.target.account_of(client))
+    }
+
     fn account(&self) -> Account {
-        let of_client = self
-            .client
-            .and_then(|client| self.target.account_of(client));
-        if let Some(account) = of_client {
+        if let Some(account) = self.client_account() {
             return Account {
                 domain: account.domain.clone(),
                 user: account.user.clone(),
@@ -322,11 +325,13 @@ impl Endpoint {
         credentials: &Credentials,
         source: HandshakeError,
     ) -> SessionError {
+        let of_client = self.client_account().map(|account| &account.password);
+        let password = of_client.unwrap_or(&self.target.password);
         SessionError::Handshake {
             at: self.at().into(),
             who: LogonIdentity::from(credentials),
             share: self.target.share.as_str().into(),
-            password_note: self.target.password.source_note().into(),
+            password_note: password.source_note().into(),
             source,
         }
     }
