@@ -1,6 +1,7 @@
 //! The endpoint of sessions: the server's addresses, the local addresses, and the
 //! session options. Not here: the exchange after TCP is connected.
 
+mod account;
 mod connect;
 
 use std::io;
@@ -14,11 +15,10 @@ use smbench_model::lists::sources::SourceList;
 use smbench_model::login::Login;
 use smbench_model::sessions::{Mode, SessionOptions};
 use smbench_model::setting::Advice;
-use smbench_model::target::{ClientAccount, Target};
+use smbench_model::target::Target;
 use smbench_protocol::random;
 use smbench_protocol::{
-    Account, Channels, Claim, Credentials, DialectRange, HandshakeError, LogonPlace, Policy,
-    SessionConfig,
+    Channels, Claim, Credentials, DialectRange, HandshakeError, LogonPlace, Policy, SessionConfig,
 };
 use tokio::time::timeout;
 
@@ -178,14 +178,6 @@ impl Endpoint {
         endpoint
     }
 
-    /// Returns this endpoint for the log-on of a client.
-    pub(crate) fn of_client(self, client: u32) -> Self {
-        Self {
-            client: Some(client),
-            ..self
-        }
-    }
-
     /// Returns this endpoint with short limits, for cleaning up after a server that
     /// may be gone.
     pub(crate) fn impatient(&self) -> Self {
@@ -233,56 +225,6 @@ impl Endpoint {
         Self {
             options,
             ..self.clone()
-        }
-    }
-
-    /// Returns the credentials for the log-on of a new session. With Kerberos, this
-    /// occasionally asks a KDC.
-    pub(crate) async fn credentials(&self) -> Result<Credentials, SessionError> {
-        let target = &*self.target;
-        Ok(match &target.login {
-            Login::Ntlm => Credentials::Ntlm(self.account()),
-            Login::Guest => Credentials::Guest(self.account()),
-            Login::Anonymous => Credentials::Anonymous,
-            Login::Kerberos(login) => {
-                let ticket = self.tickets.get(target, login, &self.limits).await?;
-                Credentials::Kerberos(ticket)
-            }
-        })
-    }
-
-    /// Returns the credentials to reauthenticate a session whose log-on with `used`
-    /// has expired.
-    pub(crate) async fn renewed(&self, used: &Credentials) -> Result<Credentials, SessionError> {
-        let target = &*self.target;
-        Ok(match (used, &target.login) {
-            (Credentials::Kerberos(expired), Login::Kerberos(login)) => {
-                let tickets = &self.tickets;
-                let ticket = tickets.replace(expired, target, login, &self.limits);
-                Credentials::Kerberos(ticket.await?)
-            }
-            _ => used.clone(),
-        })
-    }
-
-    /// Returns the account of the client that logs on, if clients have accounts of their own.
-    fn client_account(&self) -> Option<&ClientAccount> {
-        self.client
-            .and_then(|client| self.target.account_of(client))
-    }
-
-    fn account(&self) -> Account {
-        if let Some(account) = self.client_account() {
-            return Account {
-                domain: account.domain.clone(),
-                user: account.user.clone(),
-                password: account.password.expose().to_owned(),
-            };
-        }
-        Account {
-            domain: self.target.domain.clone(),
-            user: self.target.user.clone(),
-            password: self.target.password.expose().to_owned(),
         }
     }
 
