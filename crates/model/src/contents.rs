@@ -1,6 +1,8 @@
 //! Contents of files: their blocks and their verification.
 
+pub mod after;
 pub mod block;
+pub mod notes;
 pub mod verify;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

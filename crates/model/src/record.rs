@@ -15,6 +15,7 @@ mod host;
 mod in_flight;
 mod incidents;
 mod load_point;
+mod noted;
 mod punctuality;
 mod recorder;
 mod recycle;
@@ -36,6 +37,7 @@ pub use load_point::{
     ClientUsage, Dropout, LoadPointRecord, PopulationRecord, SETUP_CAUSES_MAX, SetupAttempts,
     SetupPhase, SetupRecord,
 };
+pub use noted::NotedRecord;
 pub use punctuality::Punctuality;
 pub use recorder::{
     HIGHEST_LATENCY_NS, LATENCY_DIGITS, OpRecord, OperationFailure, Recorder, ReplayDifference,

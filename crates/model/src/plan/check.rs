@@ -5,9 +5,11 @@ use super::Plan;
 use crate::action::Action;
 use crate::bounds::REQUEST_BYTES_MAX;
 use crate::contents::Verify;
+use crate::contents::block::BLOCK_BYTES;
 use crate::fileio::FileioProblem;
 use crate::files::Scope;
-use crate::generator::Generator;
+use crate::generator::{DriverKind, Generator};
+use crate::kind::OpKind;
 use crate::part::ClientPart;
 use crate::plan::Problem;
 use crate::units::Size;
@@ -94,6 +96,63 @@ impl Plan {
     fn is_verified_together(&self) -> bool {
         let shared = self.only().workload.files.scope == Scope::Shared;
         self.only().verify == Verify::ReadBack && shared && self.writes()
+    }
+
+    /// Checks that the writes and flushes of this plan can be noted, to judge the share after a
+    /// crash.
+    ///
+    /// # Errors
+    /// The first reason why they cannot.
+    pub fn check_noted(&self) -> Result<(), Problem> {
+        if let ClientPart::Host { .. } = self.generator.part {
+            let why = "one machine cannot note the writes of others; leave out hosts";
+            return Err(Problem::Unnoted(why));
+        }
+        if self.generator.driver != DriverKind::Native {
+            return Err(Problem::Unnoted("it needs the driver native"));
+        }
+        self.alone().try_for_each(|plan| plan.check_noted_alone())?;
+        match self.alone().any(|plan| plan.writes_data()) {
+            true => Ok(()),
+            false => Err(Problem::Unnoted("the clients write to no file that stays")),
+        }
+    }
+
+    fn check_noted_alone(&self) -> Result<(), Problem> {
+        let workload = &self.only().workload;
+        let why = match &workload.requests {
+            Requests::Replay(_) => Some("a replay has no data of its own"),
+            Requests::Fileio(_) => Some("a fileio test is not noted"),
+            _ if workload.files.tree().is_some() => Some("files of a tree are not noted"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Problem::Unnoted(why));
+        }
+        match self.unaligned() {
+            None => Ok(()),
+            Some((what, size)) => Err(Problem::UnnotedSize { what, size }),
+        }
+    }
+
+    fn writes_data(&self) -> bool {
+        self.only().workload.kinds().contains(&OpKind::Write)
+    }
+
+    /// Returns the first size that is not a multiple of a block, in a workload of files.
+    fn unaligned(&self) -> Option<(&'static str, Size)> {
+        let workload = &self.only().workload;
+        let sizes = workload
+            .request_sizes()
+            .map(|size| ("size", u64::from(size)));
+        let lines = workload.pattern().unwrap_or_default().iter();
+        let aligns = lines.map(|line| ("align", u64::from(line.align)));
+        let mut units = [("file size", workload.files.size)]
+            .into_iter()
+            .chain(sizes)
+            .chain(aligns);
+        let odd = units.find(|(_, bytes)| !bytes.is_multiple_of(BLOCK_BYTES as u64));
+        odd.map(|(what, bytes)| (what, Size(bytes)))
     }
 
     /// Checks that each operation that depends on an earlier one waits for it.

@@ -312,6 +312,19 @@ pub enum Problem {
         /// Memory of all ledgers.
         memory: Size,
     },
+    /// Writes of this work are not noted.
+    #[error("its writes cannot be noted for a check after a crash: {0}")]
+    Unnoted(&'static str),
+    /// A size that is not a multiple of a block.
+    #[error(
+        "{what} {size:#} is not a multiple of {BLOCK_BYTES} bytes, which a check after a crash needs: change it"
+    )]
+    UnnotedSize {
+        /// The request or the file.
+        what: &'static str,
+        /// Its size.
+        size: Size,
+    },
     /// Verification needs whole blocks.
     #[error(
         "{what} {size:#} is not a multiple of {BLOCK_BYTES} bytes, which verification needs: change it or turn verification off"

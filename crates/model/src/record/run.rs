@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contents::block::Salt;
 use crate::kind::OpKind;
 use crate::plan::Plan;
-use crate::record::{HostFacts, LoadPointRecord, RecycleBin};
+use crate::record::{HostFacts, LoadPointRecord, NotedRecord, RecycleBin};
 
 /// The properties that the server negotiated; the same for every session of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +143,8 @@ pub struct RunRecord {
     /// How the run ended; [`Outcome::Complete`] only after every load point has
     /// run.
     pub outcome: Outcome,
+    /// The notes for a check after a crash, if the run made such.
+    pub noted: Option<NotedRecord>,
     /// The files that could not be removed from the share, as a lower-case clause.
     pub leftover: Option<String>,
     /// Recycle bins to which the server moved deleted files of the run.
@@ -178,6 +180,7 @@ impl RunRecord {
             load_points: Vec::new(),
             own_part: Vec::new(),
             outcome: Outcome::Interrupted,
+            noted: None,
             leftover: None,
             recycle_bins: Vec::new(),
             space_kept: None,
