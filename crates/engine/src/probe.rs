@@ -1,6 +1,7 @@
 //! Examines a server without putting load on it: the protocol features that it
 //! agrees to, and how it treats a file that the probe creates.
 
+mod after;
 mod cifs;
 mod disk_watch;
 mod trial;
@@ -18,6 +19,7 @@ use crate::run::error::RunError;
 use crate::smb::session::{Endpoint, Session, SessionError, unless};
 pub use crate::smb::share::Cleanup;
 use crate::smb::share::{self, ShareSession};
+pub use after::{AfterError, verify_after};
 pub use cifs::CifsProbe;
 pub use disk_watch::{FlushPolicy, PolicyFinding, WritePolicy};
 pub use trial::{Attempt, TimeSpread, Trials};

@@ -21,6 +21,7 @@ pub(crate) mod error;
 mod events;
 mod health;
 mod hooks;
+mod noting;
 mod observe;
 mod point;
 mod reserve;
@@ -55,6 +56,7 @@ pub use capacity::CapacityError;
 pub use course::{Course, PlannedCourse};
 pub use door::PlannedRun;
 pub use events::{EachEvent, Events, RunEvent, each_event, events};
+pub use noting::StateFile;
 pub use observe::{Observer, Unobserved};
 pub use serve::serve;
 use site::{ShareJob, ShareOperations};
@@ -78,16 +80,28 @@ pub fn execute<'a>(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<RunRecord, RunError> {
-    let PlannedRun { plan, course, work } = run.into();
+    let PlannedRun {
+        plan,
+        course,
+        work,
+        state,
+    } = run.into();
     plan.check().map_err(RunError::Plan)?;
+    if state.is_some() {
+        plan.check_noted().map_err(RunError::Plan)?;
+    }
     let mut planned = PlannedCourse::of(plan);
     let course = course.unwrap_or(&mut planned);
     match work {
         RunWork::Plan => {
             let job = ShareJob {
                 plan,
-                operations: ShareOperations::of_plan(plan),
+                operations: match &state {
+                    Some(_) => ShareOperations::noted(plan),
+                    None => ShareOperations::of_plan(plan),
+                },
                 role: RunRole::Alone,
+                state,
             };
             execute_on_share(job, course, observer, cancel)
         }
@@ -97,6 +111,7 @@ pub fn execute<'a>(
                 plan,
                 operations: vec![make(plan)],
                 role: RunRole::Alone,
+                state: None,
             };
             execute_on_share(job, course, observer, cancel)
         }
@@ -129,6 +144,7 @@ pub fn execute_on_hosts(
         plan: &plan,
         operations: ShareOperations::of_plan(&plan),
         role: RunRole::First(hosts),
+        state: None,
     };
     // A lost host cancels its run, and not what the user asked for after it.
     let cancel = cancel.child();
@@ -196,6 +212,7 @@ fn execute_on_target(
             plan: Arc::clone(&plan),
             mix,
             salt,
+            notes: None,
             make_workers,
         }],
         at: target.server.url.clone(),

@@ -10,6 +10,7 @@ pub(crate) mod gauge;
 pub(crate) mod group;
 pub(crate) mod load_control;
 pub(crate) mod member;
+pub(crate) mod notes;
 pub(crate) mod pace;
 pub(crate) mod recorder_exchange;
 pub(crate) mod replay;

@@ -21,6 +21,7 @@ use crate::machine::server_cpu::Meter;
 use crate::machine::tcp::TcpWatch;
 use crate::run::error::RunError;
 use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerResult};
+use crate::worker::notes::NoteDesk;
 use crate::worker::schedule::Schedule;
 use crate::worker::supply::Supplies;
 use crate::worker::work::work;
@@ -65,6 +66,8 @@ pub(crate) struct PopulationContext {
     pub(crate) mix: Arc<Mix>,
     /// Salt of the data that is written.
     pub(crate) salt: Salt,
+    /// Where notes on answers are handed in, if such are made.
+    pub(crate) notes: Option<NoteDesk>,
     /// Makes the functions of the given number of workers for one load point.
     pub(crate) make_workers: MakeWorkers,
 }

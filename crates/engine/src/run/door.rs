@@ -10,6 +10,7 @@ use smbench_model::record::{Origin, ServerFacts, SplitSizes};
 
 use super::context::{MakeWorkers, worker_maker};
 use super::course::Course;
+use super::noting::StateFile;
 use super::site::ShareOperations;
 use crate::drivers::driver::Connector;
 use crate::drivers::untrusted::UntrustedConnector;
@@ -21,6 +22,7 @@ pub struct PlannedRun<'a> {
     pub(super) plan: &'a Plan,
     pub(super) course: Option<&'a mut dyn Course>,
     pub(super) work: RunWork,
+    pub(super) state: Option<StateFile>,
 }
 
 /// The operations of a run, and where they are carried out.
@@ -56,7 +58,16 @@ impl<'a> PlannedRun<'a> {
             plan,
             course: None,
             work: RunWork::Plan,
+            state: None,
         }
+    }
+
+    /// Notes each answered write and flush in a file, with which
+    /// [`verify_after`](crate::probe::verify_after) judges the share after a crash. The files of
+    /// the run then stay on the share. Operations of an embedding program are not noted.
+    #[must_use]
+    pub fn noting(self, state: Option<StateFile>) -> Self {
+        Self { state, ..self }
     }
 
     /// Takes the load points that `course` chooses. The load points of the plan tell how many

@@ -61,6 +61,9 @@ pub enum RunError {
     /// A command around a load point of a search failed.
     #[error("{0}")]
     Hook(String),
+    /// The file for notes on answers cannot be written.
+    #[error("failed to write the state file: {0}")]
+    State(io::Error),
     /// Another host cannot carry out the run.
     #[error(transparent)]
     Hosts(#[from] HostsError),

@@ -142,6 +142,7 @@ async fn ready<'a>(
         plan,
         operations: ShareOperations::of_plan(plan),
         role: RunRole::Other(upstream),
+        state: None,
     };
     site::join(job, order, cancel).await
 }

@@ -11,16 +11,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use smbench_model::Nanos;
-use smbench_model::action::Action;
 use smbench_model::contents::block::Salt;
 use smbench_model::cpu::CpuSource;
-use smbench_model::fileio::TestMode;
 use smbench_model::generator::{DriverKind, TcpCounters};
 use smbench_model::kind::OpKind;
 use smbench_model::operations::Mix;
 use smbench_model::plan::Plan;
 use smbench_model::progress::Progress;
-use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
+use smbench_model::record::{RunRecord, ServerFacts, SplitSizes};
 
 use crate::drivers::copies::Copies;
 use crate::drivers::reconnecting::ReconnectPolicy;
@@ -38,16 +36,19 @@ use crate::run::context::{Context, PopulationContext, RunRole};
 use crate::run::coordinator::{concluded, measure};
 use crate::run::course::Course;
 use crate::run::error::RunError;
+use crate::run::noting::{NoteWriter, StateFile};
 use crate::run::reserve::reserve;
 use crate::run::{Observer, capacity};
 use crate::smb::session::{Endpoint, LogoffScope, SessionError, random_u64, unless};
 use crate::smb::share::{self, ShareSession, Workspace};
 #[cfg(test)]
 pub(super) use files::prepare;
-use files::{prepared_files, wrote_all};
+use files::prepared_files;
 pub(crate) use operations::ShareOperations;
 pub(super) use populations::RunShare;
-use populations::{PopulationShare, PopulationSite, claim_all, server_of_all};
+use populations::{
+    PopulationShare, PopulationSite, begin_notes, claim_all, clean_up, server_of_all,
+};
 
 /// What is run on a share, and as which of the hosts.
 pub(super) struct ShareJob<'p, 'a> {
@@ -55,12 +56,14 @@ pub(super) struct ShareJob<'p, 'a> {
     /// Those of each population.
     pub(super) operations: Vec<ShareOperations>,
     pub(super) role: RunRole<'a>,
+    /// The file for notes on answers, if such are made.
+    pub(super) state: Option<StateFile>,
 }
 
 /// Runs a plan on its share: claims a directory, creates the files, and cleans up
 /// in any case.
 pub(super) async fn run(
-    job: ShareJob<'_, '_>,
+    mut job: ShareJob<'_, '_>,
     course: &mut dyn Course,
     observer: &mut dyn Observer,
     cancel: &Cancel,
@@ -84,8 +87,11 @@ pub(super) async fn run(
     let since = (started, started_wall);
     let order = order(plan, first, role);
     record.run_number = order.runs_before;
-    let context = context(job, sites, order.runs_before, since, cancel);
+    let state = job.state.take();
+    let (mut notes, noting) = begin_notes(state, plan, &sites);
+    let context = context(job, sites, order.runs_before, since, cancel, notes.as_ref());
     let begun = match role {
+        _ if noting.is_err() => noting,
         RunRole::First(first) => begin_on_hosts(first, &order, &mut record, cancel).await,
         RunRole::Alone | RunRole::Other(_) => Ok(()),
     };
@@ -97,6 +103,9 @@ pub(super) async fn run(
         first.end_run();
     }
     observer.progress(&Progress::CleaningUp);
+    if let Some(notes) = notes.take() {
+        share.keep_noted(notes, &mut record);
+    }
     for PopulationShare {
         plan, workspace, ..
     } in share.populations
@@ -149,7 +158,7 @@ pub(super) async fn join<'a>(
         run_number: order.runs_before,
         ..RunRecord::new(plan, server, since.1)
     };
-    let context = context(job, vec![site], order.runs_before, since, cancel);
+    let context = context(job, vec![site], order.runs_before, since, cancel, None);
     Ok((context, record))
 }
 
@@ -284,11 +293,13 @@ fn context<'a>(
     runs_before: u32,
     since: (Nanos, SystemTime),
     cancel: &'a Cancel,
+    notes: Option<&NoteWriter>,
 ) -> Context<'a> {
     let ShareJob {
         plan,
         operations,
         role,
+        ..
     } = job;
     let plan = Arc::new(plan.clone());
     let endpoint = &sites[0].endpoint;
@@ -307,7 +318,8 @@ fn context<'a>(
         (TcpCounters::Read, _) => Some(Err("the run has several hosts".to_owned())),
     };
     let populations = sites.into_iter().zip(operations);
-    let populations = populations.map(|(of_population, operations)| {
+    let populations = populations.enumerate().map(|(index, of_one)| {
+        let (of_population, operations) = of_one;
         let PopulationSite {
             plan,
             endpoint,
@@ -323,6 +335,7 @@ fn context<'a>(
             plan,
             mix,
             salt,
+            notes: notes.map(|notes| notes.desk(index)),
         }
     });
     Context {
@@ -363,36 +376,4 @@ pub(super) fn site(
         files_in,
         salt,
     })
-}
-
-/// Removes the files of the run, or leaves prepared files in place. Records what
-/// remains on the share by mistake, and why.
-async fn clean_up(
-    plan: &Plan,
-    mut workspace: Workspace,
-    record: &mut RunRecord,
-    measured: &Result<(), RunError>,
-) {
-    let directory = workspace.directory.clone();
-    if measured.is_err() {
-        workspace.lose_patience();
-    }
-    if plan.only().workload.actions().contains(&Action::CopyIn) {
-        // What this leaves is deleted with the rest.
-        let _ = workspace.remove_copies().await;
-    }
-    if let Some(test) = prepared_files(plan)
-        && test.mode == TestMode::SeqWr
-        && wrote_all(&record.load_points, measured)
-    {
-        // If this fails, the manifest still says that the files may have holes.
-        let _ = workspace.settle(test).await;
-    }
-    match workspace.remove().await {
-        Ok(remains) => remains.note_in(record),
-        Err(error) => {
-            let leftover = share::leftover(&directory, &error);
-            add_clause(&mut record.leftover, Some(leftover));
-        }
-    }
 }

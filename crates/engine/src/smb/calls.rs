@@ -94,6 +94,19 @@ pub(crate) trait FileCalls {
         doing: &str,
         file: FileId,
         length: u32,
+    ) -> Result<Vec<u8>, SessionError> {
+        self.read_at(doing, file, (0, length)).await
+    }
+
+    /// Returns the largest READ in bytes that the server accepts now.
+    fn read_limit(&self) -> u32;
+
+    /// Returns up to `length` bytes from `offset`: none from the end of the file on.
+    async fn read_at(
+        &mut self,
+        doing: &str,
+        file: FileId,
+        range: (u64, u32),
     ) -> Result<Vec<u8>, SessionError>;
 
     /// Returns the largest WRITE in bytes that the server accepts now.

@@ -70,7 +70,7 @@ pub(crate) struct Workspace {
 enum Fate {
     /// The directory is deleted with everything in it.
     Removed,
-    /// The directory stays, because files were prepared in it.
+    /// The directory stays, because its files are needed after the run.
     Kept,
 }
 
@@ -129,6 +129,11 @@ impl Workspace {
         self.endpoint = self.endpoint.impatient();
         self.space = None;
         self.session.lose_patience();
+    }
+
+    /// Lets the directory stay with everything in it.
+    pub(crate) const fn keep(&mut self) {
+        self.fate = Fate::Kept;
     }
 
     /// Deletes everything in the directory, then the directory, and what the server

@@ -17,6 +17,7 @@ use crate::drivers::dropped::Dropped;
 use crate::machine::cancel::Cancel;
 use crate::smb::session::SessionError;
 use crate::worker::figures::Figures;
+use crate::worker::notes::NoteDesk;
 use crate::worker::recorder_exchange::RecorderExchange;
 use crate::worker::setup_rate::SetupRate;
 use crate::worker::under_load::UnderLoad;
@@ -46,6 +47,8 @@ pub(crate) struct Assignment {
     /// CPU to which the worker is pinned, if it is.
     pub(crate) cpu: Option<usize>,
     pub(crate) exchange: Arc<RecorderExchange>,
+    /// Where the worker hands in notes on answers, if such are made.
+    pub(crate) notes: Option<NoteDesk>,
     /// Number of this worker, from 0.
     pub(crate) number: usize,
     /// Token that the worker drops when its load has ended or when it fails.

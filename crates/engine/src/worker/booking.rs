@@ -332,6 +332,8 @@ fn record<S: Supply>(
     match judged {
         Ok(_) if answer.extent == Extent::Part => {}
         Ok(_) => {
+            let operations = &mut member.operations;
+            operations.answered(answer.slot, slot, now, RequestResult::Well);
             let times = Times {
                 service: now.since(slot.sent),
                 response: now.since(slot.intended),
@@ -348,6 +350,8 @@ fn record<S: Supply>(
         Err(unfit) => {
             hint::cold_path();
             slot.state = SlotState::Failing;
+            let operations = &mut member.operations;
+            operations.answered(answer.slot, slot, now, RequestResult::Wrong);
             let failure = match unfit {
                 WrongAnswer::Answer(failure) => {
                     recorder.failure(kind, failure);

@@ -321,6 +321,12 @@ impl<S: Supply> Member<S> {
         }
     }
 
+    /// Learns that the operation of a slot was sent.
+    #[inline]
+    pub(super) fn sent(&mut self, slot: u32, operation: &Operation) {
+        self.operations.sent(slot, operation, self.generation);
+    }
+
     /// Appends the data of a write that is certain to be sent.
     pub(super) fn write_data(&mut self, operation: &Operation, out: &mut Vec<u8>) {
         let stamp = self.stamp(operation);

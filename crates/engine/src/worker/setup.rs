@@ -24,6 +24,7 @@ use crate::worker::assignment::{Assignment, WorkerMessage, WorkerParts, WorkerRe
 use crate::worker::cancelled::{CANCEL_GRACE, cancelled_for, resume};
 use crate::worker::group::Group;
 use crate::worker::member::Member;
+use crate::worker::notes::SharedPad;
 use crate::worker::schedule::Schedule;
 use crate::worker::shared::Shared;
 use crate::worker::supply::{Supplies, Supply};
@@ -45,6 +46,7 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
     let mut pace = worker.pace;
     let mut waiting = WaitingGroups::new(worker);
     let mut called_off = start.clone();
+    let pad = shared.borrow().pad.clone();
     loop {
         let now = clock::now();
         if worker.enough.load(Ordering::Relaxed) {
@@ -53,9 +55,10 @@ pub(super) async fn set_up<C: Connector, T: Supplies>(
         while running.len() < SESSIONS_AT_ONCE && pace.due <= now {
             let Some(group) = groups.next() else { break };
             let (worker, parts) = (Rc::clone(worker), Rc::clone(parts));
+            let pad = pad.clone();
             running.spawn_local(async move {
                 let clients = &worker.groups[group];
-                let opened = open_group(&worker, &parts, clients).await;
+                let opened = open_group(&worker, &parts, clients, pad.as_ref()).await;
                 opened.map_err(|error| (clients.len() as u32, error))
             });
             pace = pace.begun(now);
@@ -170,6 +173,7 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     worker: &Assignment,
     parts: &WorkerParts<C, T>,
     clients: &[u32],
+    pad: Option<&SharedPad>,
 ) -> Result<Opened<Group<C::Driver, T::Supply>>, SessionError> {
     let plan = &*worker.plan;
     let opened = parts.connector.open(clients).await?;
@@ -188,7 +192,8 @@ pub(crate) async fn open_group<C: Connector, T: Supplies>(
     let members = clients
         .iter()
         .map(|&number| {
-            let operations = parts.supplies.of_client(number);
+            let mut operations = parts.supplies.of_client(number);
+            operations.note_in(pad);
             let writes @ (run, salt) = (worker.generation_run, worker.salt);
             let files = &plan.only().workload.files;
             let ledger =

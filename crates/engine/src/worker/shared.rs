@@ -2,15 +2,20 @@
 
 use std::task::Poll;
 
+use smbench_model::Nanos;
+
 use crate::drivers::driver::{LoadSockets, Scratch};
 use crate::drivers::dropped::Dropped;
 use crate::machine::poller::Poller;
+use crate::worker::notes::SharedPad;
 use crate::worker::recorder_exchange::IntervalRecorder;
 
 /// State shared by the groups of one worker; each poll borrows it.
 pub(crate) struct Shared {
     pub(crate) scratch: Scratch,
     pub(super) recording: IntervalRecorder,
+    /// The page for notes on answers, if such are made.
+    pub(super) pad: Option<SharedPad>,
     pub(crate) sockets: LoadSockets,
 }
 
@@ -20,12 +25,20 @@ impl Shared {
         Ok(Self {
             scratch: Scratch::default(),
             recording,
+            pad: None,
             sockets: LoadSockets::new(Poller::new()?),
         })
     }
 }
 
 impl Shared {
+    /// Hands in the notes on answers, if they are old.
+    pub(super) fn turn_page(&self, now: Nanos) {
+        if let Some(pad) = &self.pad {
+            pad.borrow_mut().turn(now);
+        }
+    }
+
     /// Runs `poll` and returns its result. After an error it clears the output
     /// buffer, so that requests of these clients are not sent to others.
     pub(crate) fn cleared(

@@ -3,11 +3,13 @@
 
 mod counted;
 mod indirect;
+mod noting;
 mod splitting;
 
 use std::convert::identity;
 use std::sync::Arc;
 
+use smbench_model::Nanos;
 use smbench_model::action::Range;
 use smbench_model::contents::Verify;
 use smbench_model::contents::block::BLOCK_BYTES;
@@ -29,9 +31,11 @@ use crate::drivers::native::request::MixEncoder;
 #[cfg(feature = "smb-rs")]
 use crate::drivers::smb_rs::{Caller, mix::MixCaller};
 use crate::drivers::untrusted::{ForeignPart, in_embedding};
+use crate::worker::notes::SharedPad;
 use crate::worker::slot::{self, Judged, Slot};
 pub(crate) use counted::CountedDrawn;
 pub(crate) use indirect::Indirect;
+pub(crate) use noting::Noting;
 pub(crate) use splitting::Splitting;
 
 /// The operations of one client.
@@ -77,6 +81,18 @@ pub(crate) trait Supply: 'static {
 
     /// Returns why the next operation cannot be sent.
     fn fault(&self) -> Dropped;
+
+    /// Gets the page for notes on answers, before the load.
+    fn note_in(&mut self, _: Option<&SharedPad>) {}
+
+    /// Learns that an operation was sent in this slot. `generation` is that of the client's
+    /// last write.
+    #[inline]
+    fn sent(&mut self, _slot: u32, _operation: &Operation, _generation: u32) {}
+
+    /// Learns that the operation in the slot with this number was answered.
+    #[inline]
+    fn answered(&mut self, _number: u32, _slot: &Slot, _now: Nanos, _went: RequestResult) {}
 }
 
 /// The operations of all clients.

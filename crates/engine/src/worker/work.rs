@@ -29,6 +29,7 @@ use crate::worker::figures::Figures;
 use crate::worker::gauge;
 use crate::worker::group::Group;
 use crate::worker::load_control::LoadControl;
+use crate::worker::notes::NotePad;
 use crate::worker::recorder_exchange::IntervalRecorder;
 use crate::worker::schedule::{Schedule, Schedules};
 use crate::worker::setup;
@@ -71,7 +72,12 @@ pub(crate) fn work<C: Connector, T: Supplies>(
         let mut outcome = WorkerResult::default();
         let recording =
             IntervalRecorder::new(Arc::clone(&worker.exchange), worker.number, clock::now());
-        let shared = Rc::new(RefCell::new(Shared::new(recording)?));
+        let mut shared = Shared::new(recording)?;
+        shared.pad = worker.notes.as_ref().map(|desk| {
+            let pad = NotePad::new(desk, worker.generation_run, worker.number);
+            Rc::new(RefCell::new(pad))
+        });
+        let shared = Rc::new(RefCell::new(shared));
         let setup = setup::set_up(&worker, &parts, &shared, reports, &start, &mut outcome);
         // On the heap, so that its memory is freed before the load.
         let waiting = match Box::pin(setup).await {
@@ -308,7 +314,11 @@ async fn watch<G>(
                     watched.remaining.extend(group);
                 }
             },
-            _ = ticks.tick() => control.turn(&mut shared.borrow_mut().recording, clock::now()),
+            _ = ticks.tick() => {
+                let (shared, now) = (&mut *shared.borrow_mut(), clock::now());
+                control.turn(&mut shared.recording, now);
+                shared.turn_page(now);
+            }
             () = &mut give_up => {
                 watched.ended = clock::now();
                 watched.dropouts.extend(out.iter().map(|&client| Dropout {

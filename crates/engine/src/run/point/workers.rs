@@ -191,6 +191,7 @@ impl Workers {
                 ),
                 cpu: cpus.get(number % cpus.len().max(1)).copied(),
                 exchange: Arc::clone(exchange),
+                notes: population.notes.clone(),
                 number,
                 under_load: Cell::new(Some(under_load.clone())),
                 cancel: context.cancel.clone(),

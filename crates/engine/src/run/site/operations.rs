@@ -11,8 +11,10 @@ use smbench_model::operations::{Drawn, Mix};
 use smbench_model::plan::Plan;
 use smbench_model::record::{Origin, SplitSizes};
 
+use crate::drivers::cifs::mix::CifsMix;
 use crate::drivers::cifs::{self, CifsEncode};
 use crate::drivers::logons::LogonConnect;
+use crate::drivers::native::request::MixEncoder;
 use crate::drivers::native::{self, encode::Encode};
 use crate::drivers::reconnecting::{ReconnectPolicy, ReconnectingConnector};
 use crate::drivers::site::Site;
@@ -20,7 +22,7 @@ use crate::drivers::site::Site;
 use crate::drivers::smb_rs::{self, Caller};
 use crate::run::context::{MakeWorkers, worker_maker};
 use crate::worker::assignment::WorkerParts;
-use crate::worker::supply::{CountedDrawn, Indirect, OperationSource, Operations};
+use crate::worker::supply::{CountedDrawn, Indirect, Noting, OperationSource, Operations};
 
 /// The operations of a population of a run on a share.
 pub(crate) struct ShareOperations {
@@ -36,6 +38,33 @@ impl ShareOperations {
         plan.alone()
             .map(|plan| Self::of_population(&plan))
             .collect()
+    }
+
+    /// Returns the same, with notes on their answers.
+    pub(crate) fn noted(plan: &Plan) -> Vec<Self> {
+        plan.alone()
+            .map(|plan| Self::noted_of_population(&plan))
+            .collect()
+    }
+
+    /// Returns the operations of the only population of a plan that draws them.
+    fn noted_of_population(plan: &Plan) -> Self {
+        let mix = Mix::new(&plan.only().workload);
+        let seed = plan.work.drawing_seed();
+        let supplies = Drawn {
+            mix: Arc::clone(&mix),
+            seed,
+        };
+        let count = plan.only().count;
+        let supplies = match count.filter(|_| !plan.only().workload.walks()) {
+            None => Indirect::new(supplies),
+            Some(count) => Indirect::new(CountedDrawn { supplies, count }),
+        };
+        Self {
+            mix,
+            origin: Origin::Plan,
+            workers: Box::new(|site| noting_workers(site, supplies)),
+        }
     }
 
     /// Returns the operations of the only population of a plan.
@@ -132,5 +161,31 @@ fn workers<T: OperationSource>(site: Arc<Site>, supplies: T) -> MakeWorkers {
             connector: smb_rs::SmbRsConnect(site, T::Caller::new),
             supplies: Indirect::new(supplies),
         }),
+    }
+}
+
+/// Makes workers that note the answers to drawn operations.
+fn noting_workers(site: Arc<Site>, supplies: Indirect) -> MakeWorkers {
+    let is_cifs = site.endpoint.options.dialects.has_cifs();
+    let sizes = site.split.unwrap_or_default();
+    let supplies = Noting::new(supplies, sizes, &site.mix, site.plan.only().outstanding);
+    if is_cifs {
+        worker_maker(WorkerParts {
+            connector: cifs::CifsConnect(site, CifsMix::new),
+            supplies,
+        })
+    } else {
+        let reconnect = site.reconnect;
+        let connector = native::NativeConnect(site, MixEncoder::new);
+        match reconnect {
+            ReconnectPolicy::Within(limit) => worker_maker(WorkerParts {
+                connector: ReconnectingConnector { connector, limit },
+                supplies,
+            }),
+            ReconnectPolicy::Never => worker_maker(WorkerParts {
+                connector,
+                supplies,
+            }),
+        }
     }
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use smbench_model::action::Action;
 use smbench_model::contents::block::Salt;
+use smbench_model::contents::notes::NotedPopulation;
+use smbench_model::fileio::TestMode;
 use smbench_model::plan::Plan;
-use smbench_model::record::{ServerFacts, SplitSizes, add_clause};
+use smbench_model::record::{RunRecord, ServerFacts, SplitSizes, add_clause};
 
-use super::files::prepare;
+use super::files::{prepare, prepared_files, wrote_all};
 use super::{Connected, claim};
 use crate::machine::cancel::Cancel;
 use crate::run::Observer;
 use crate::run::error::RunError;
+use crate::run::noting::{self, NoteWriter, StateFile};
 use crate::smb::session::{Endpoint, SessionError, unless};
 use crate::smb::share::{self, Workspace};
 
@@ -86,6 +89,24 @@ impl RunShare<'_> {
             prepare(&share.plan, workspace, more, observer, self.cancel).await?;
         }
         Ok(())
+    }
+
+    /// Ends the notes of the run, and lets the files stay that they are of.
+    pub(super) fn keep_noted(&mut self, notes: NoteWriter, record: &mut RunRecord) {
+        let directories = self.populations.iter();
+        let directories = directories.map(|share| share.workspace.directory.clone());
+        let noted = notes.end(directories.collect());
+        if let Some(directory) = noted.directories.first() {
+            for share in &mut self.populations {
+                share.workspace.keep();
+            }
+            if record.load_points.is_empty() {
+                // The error is all that is told of the run.
+                let stays = format!("directory '{directory}' stays for a check of its files");
+                add_clause(&mut record.leftover, Some(stays));
+            }
+        }
+        record.noted = Some(noted);
     }
 
     /// Checks that the server still answers in the sessions of the run.
@@ -181,4 +202,67 @@ pub(super) struct PopulationSite {
     /// The directory of the files: this one, or the root of a tree.
     pub(super) files_in: String,
     pub(super) salt: Salt,
+}
+
+impl PopulationSite {
+    /// Returns what the notes of a run tell of the files.
+    pub(super) fn noted(&self) -> NotedPopulation {
+        let files = &self.plan.only().workload.files;
+        NotedPopulation {
+            directory: self.files_in.clone(),
+            salt: self.salt,
+            scope: files.scope,
+            files: files.count,
+            file_bytes: files.size,
+            flushes: noting::flushes(&self.plan),
+        }
+    }
+}
+
+/// Begins the state file of the run, if it is to have one.
+pub(super) fn begin_notes(
+    state: Option<StateFile>,
+    plan: &Plan,
+    sites: &[PopulationSite],
+) -> (Option<NoteWriter>, Result<(), RunError>) {
+    let Some(state) = state else {
+        return (None, Ok(()));
+    };
+    let populations = sites.iter().map(PopulationSite::noted).collect();
+    match state.begin(&noting::head(plan, populations)) {
+        Ok(notes) => (Some(notes), Ok(())),
+        Err(error) => (None, Err(RunError::State(error))),
+    }
+}
+
+/// Removes the files of the run, or leaves prepared files in place. Records what
+/// remains on the share by mistake, and why.
+pub(super) async fn clean_up(
+    plan: &Plan,
+    mut workspace: Workspace,
+    record: &mut RunRecord,
+    measured: &Result<(), RunError>,
+) {
+    let directory = workspace.directory.clone();
+    if measured.is_err() {
+        workspace.lose_patience();
+    }
+    if plan.only().workload.actions().contains(&Action::CopyIn) {
+        // What this leaves is deleted with the rest.
+        let _ = workspace.remove_copies().await;
+    }
+    if let Some(test) = prepared_files(plan)
+        && test.mode == TestMode::SeqWr
+        && wrote_all(&record.load_points, measured)
+    {
+        // If this fails, the manifest still says that the files may have holes.
+        let _ = workspace.settle(test).await;
+    }
+    match workspace.remove().await {
+        Ok(remains) => remains.note_in(record),
+        Err(error) => {
+            let leftover = share::leftover(&directory, &error);
+            add_clause(&mut record.leftover, Some(leftover));
+        }
+    }
 }

@@ -145,7 +145,7 @@ fn allocations_of<C: Connector, S: Supplies>(
     let mut groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
-            let opened = open_group(&worker, &parts, clients).await.unwrap();
+            let opened = open_group(&worker, &parts, clients, None).await.unwrap();
             groups.push(opened.driver);
         }
         groups
@@ -233,6 +233,7 @@ pub(super) fn assignment(
         pace: SetupRate::new(clock::now(), None, 1, 0, 1),
         cpu: None,
         exchange: Arc::clone(exchange),
+        notes: None,
         number: 0,
         under_load: Cell::new(None),
         cancel: cancel.clone(),

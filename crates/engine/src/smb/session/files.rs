@@ -51,15 +51,20 @@ impl FileCalls for Session {
         self.close_file(doing, opened).await
     }
 
-    async fn read_start(
+    fn read_limit(&self) -> u32 {
+        let paid_for = self.connection.credits().saturating_mul(CREDIT_UNIT);
+        self.connection.negotiated().max_read.min(paid_for)
+    }
+
+    async fn read_at(
         &mut self,
         doing: &str,
         file_id: FileId,
-        length: u32,
+        (offset, length): (u64, u32),
     ) -> Result<Vec<u8>, SessionError> {
         let request = ReadRequest {
             file_id,
-            offset: 0,
+            offset,
             length,
             minimum_count: 0,
             flags: 0,

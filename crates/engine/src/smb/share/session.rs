@@ -112,13 +112,17 @@ impl FileCalls for ShareSession {
         either!(self, session => session.delete_entry(doing, path, kind).await)
     }
 
-    async fn read_start(
+    fn read_limit(&self) -> u32 {
+        either!(self, session => session.read_limit())
+    }
+
+    async fn read_at(
         &mut self,
         doing: &str,
         file: FileId,
-        length: u32,
+        range: (u64, u32),
     ) -> Result<Vec<u8>, SessionError> {
-        either!(self, session => session.read_start(doing, file, length).await)
+        either!(self, session => session.read_at(doing, file, range).await)
     }
 
     fn write_limit(&self) -> u32 {

@@ -156,6 +156,7 @@ impl<D: Driver, S: Supply> Group<D, S> {
             }
             member.waits.end(now, control);
             member.served(due, now);
+            member.sent(slot, &operation);
             let epoch = member.epoch(&operation);
             let is_again = slots[slot as usize].fill(operation, instants, epoch, now);
             self.clients.in_flight += u32::from(!is_again);

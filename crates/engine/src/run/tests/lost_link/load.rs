@@ -132,7 +132,10 @@ pub(super) fn cut_within(
     let groups = runtime.block_on(async {
         let mut groups = Vec::new();
         for clients in &worker.groups {
-            let mut group = open_group(&worker, &parts, clients).await.unwrap().driver;
+            let mut group = open_group(&worker, &parts, clients, None)
+                .await
+                .unwrap()
+                .driver;
             let begun = group.driver.begin_load(&shared.borrow().sockets);
             begun.unwrap();
             groups.push(group);

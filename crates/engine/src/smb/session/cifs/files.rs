@@ -132,15 +132,19 @@ impl FileCalls for CifsSession {
         deleted.map(|_| ())
     }
 
-    async fn read_start(
+    fn read_limit(&self) -> u32 {
+        self.connection.max_read()
+    }
+
+    async fn read_at(
         &mut self,
         doing: &str,
         file: FileId,
-        length: u32,
+        (offset, length): (u64, u32),
     ) -> Result<Vec<u8>, SessionError> {
         let request = CifsRead {
             file: number_of(file),
-            offset: 0,
+            offset,
             length,
         };
         let reply = self

@@ -77,7 +77,16 @@ impl FileCalls for CleanedShare {
         Ok(())
     }
 
-    async fn read_start(&mut self, _: &str, _: FileId, _: u32) -> Result<Vec<u8>, SessionError> {
+    fn read_limit(&self) -> u32 {
+        0
+    }
+
+    async fn read_at(
+        &mut self,
+        _: &str,
+        _: FileId,
+        _: (u64, u32),
+    ) -> Result<Vec<u8>, SessionError> {
         unreachable!("a clean-up reads nothing")
     }
 
