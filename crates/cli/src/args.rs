@@ -13,6 +13,7 @@ use clap::{
 };
 use clap_complete::Shell;
 
+mod after;
 mod calibrate;
 mod checkup;
 mod compare;
@@ -40,6 +41,7 @@ use message::one_line;
 use sysbench::Translated;
 use value::{destinations, files, parse_profile, paths};
 
+pub(crate) use after::VerifyAfterArgs;
 pub(crate) use calibrate::CalibrateArgs;
 pub(crate) use checkup::CheckupArgs;
 pub(crate) use compare::CompareArgs;
@@ -159,6 +161,9 @@ pub(crate) enum CliCommand {
     Report(ReportArgs),
     /// Delete files that a killed run left on a share
     Cleanup(ProbeArgs),
+    /// Check after a crash that a server has all data that it promised
+    #[command(after_help = after::EXAMPLES)]
+    VerifyAfter(VerifyAfterArgs),
     /// Start a temporary SMB server on this machine
     #[command(subcommand, after_help = examples::LAB)]
     Lab(LabCommand),
@@ -349,7 +354,7 @@ fn parse_with_target(
         Some("run" | "plan") => (2, "--target="),
         Some("fileio" | "find") => (3, "--target="),
         // They have the URL as an argument only.
-        Some("probe" | "cleanup" | "checkup") => (2, ""),
+        Some("probe" | "cleanup" | "checkup" | "verify-after") => (2, ""),
         Some("tree") => (3, ""),
         _ => return parsed,
     };

@@ -1,5 +1,6 @@
 //! One module for each command.
 
+mod after;
 mod checkup;
 mod cleanup;
 mod compare;
@@ -59,6 +60,7 @@ pub(crate) fn execute(command: CliCommand, hosts: &Hosts) -> Result<Exit, Failur
         CliCommand::Merge(args) => merge::merge_parts(&args),
         CliCommand::Report(args) => report::report(&args),
         CliCommand::Cleanup(args) => cleanup::cleanup(&args),
+        CliCommand::VerifyAfter(args) => after::verify_after(&args),
         CliCommand::Lab(command) => lab::lab(command),
         CliCommand::Completions { shell } => {
             print(&completions(shell))?;

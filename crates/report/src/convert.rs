@@ -152,6 +152,7 @@ impl RunDoc {
             curve,
             find: None,
             conditions: Vec::new(),
+            noted: record.noted.clone(),
             leftover: record.leftover.clone(),
             recycle_bins: record.recycle_bins.clone(),
             space_kept: record.space_kept.clone(),

@@ -33,6 +33,7 @@
 //! - [`block`], [`table`], [`units`]: elements of a text and tables as values, and the format of
 //!   numbers
 
+pub mod after;
 pub mod block;
 pub mod calibration;
 pub mod change;

@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 
 use smbench_capture::CaptureError;
+use smbench_engine::probe::AfterError;
 use smbench_engine::run::RunError;
 use smbench_engine::run::{SessionError, TicketError};
 use smbench_formats::iometer::ImportError;
@@ -87,6 +88,9 @@ pub enum Failure {
     /// Work on a server outside of a run failed.
     #[error(transparent)]
     Session(Box<SessionError>),
+    /// A share cannot be checked after a crash.
+    #[error(transparent)]
+    After(Box<AfterError>),
     /// A server did not start.
     #[error("failed to start the server: {}", chain(.0))]
     Lab(#[from] LabError),
@@ -173,6 +177,13 @@ impl Failure {
             | Self::Merge(_)
             | Self::Report(WriteError::Foreign { .. })
             | Self::Lab(LabError::Configuration { .. } | LabError::NoSmbd { .. }) => Exit::Usage,
+            Self::After(error) => match &**error {
+                AfterError::State { .. }
+                | AfterError::OtherShare { .. }
+                | AfterError::Nothing { .. } => Exit::Usage,
+                AfterError::Session(error) if is_asked_wrongly(error) => Exit::Usage,
+                AfterError::NoFiles { .. } | AfterError::Session(_) => Exit::Setup,
+            },
             Self::Interrupted => Exit::Interrupted,
             // Interrupted, with files left on the share.
             Self::Run(error) if matches!(run_fails_for(error), Some(SessionError::Interrupted)) => {
@@ -199,6 +210,12 @@ impl From<RunError> for Failure {
             RunError::Session(SessionError::Interrupted) => Self::Interrupted,
             error => Self::Run(Box::new(error)),
         }
+    }
+}
+
+impl From<AfterError> for Failure {
+    fn from(error: AfterError) -> Self {
+        Self::After(Box::new(error))
     }
 }
 

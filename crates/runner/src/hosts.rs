@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use smbench_engine::hosts::{FirstHost, OtherHost, SendPassword};
-use smbench_engine::run::{self, Course, Observer, PlannedRun, RunError, serve};
+use smbench_engine::run::{self, Course, Observer, PlannedRun, RunError, StateFile, serve};
 use smbench_engine::{Cancel, Plan};
 use smbench_model::part::{ClientPart, PartRecords};
 use smbench_model::record::RunRecord;
@@ -108,11 +108,13 @@ impl Hosts {
         plan
     }
 
-    /// Runs the load points of a course. What concerns the other hosts goes to `notes`.
+    /// Runs the load points of a course. What concerns the other hosts goes to `notes`. Only a
+    /// host alone notes answers in `state`.
     pub fn execute(
         &self,
         plan: &Plan,
         course: &mut dyn Course,
+        state: Option<StateFile>,
         observer: &mut dyn Observer,
         notes: &dyn RunObserver,
         cancel: &Cancel,
@@ -134,7 +136,8 @@ impl Hosts {
                 Ok(record)
             }
             Self::Alone | Self::Other(_) => {
-                run::execute(PlannedRun::of(plan).in_course(course), observer, cancel)
+                let run = PlannedRun::of(plan).in_course(course).noting(state);
+                run::execute(run, observer, cancel)
             }
         }
     }

@@ -2,7 +2,7 @@
 //! ended. Not here: how a load point is measured ([`smbench_engine`]).
 
 use smbench_engine::Cancel;
-use smbench_engine::run::{PlannedCourse, RunError};
+use smbench_engine::run::{PlannedCourse, RunError, StateFile};
 use smbench_model::plan::Plan;
 use smbench_model::record::RunRecord;
 use smbench_report::{Disclosure, RunDoc};
@@ -31,6 +31,8 @@ pub struct RunJob<'a> {
     pub log: Option<Log>,
     /// What else is done with each interval.
     pub reports: Vec<IntervalReport<'a>>,
+    /// The file for notes on answers, if such are to be made.
+    pub state: Option<StateFile>,
     /// The hosts of the run.
     pub hosts: &'a Hosts,
     /// Gets progress and messages.
@@ -67,6 +69,7 @@ impl<'a> RunJob<'a> {
             probes: ProbeLines::Hidden,
             log: None,
             reports: Vec::new(),
+            state: None,
             hosts: &Hosts::Alone,
             observer,
             unsaved,
@@ -87,6 +90,7 @@ impl<'a> RunJob<'a> {
             probes,
             log,
             reports,
+            state,
             hosts,
             observer,
             unsaved,
@@ -104,11 +108,11 @@ impl<'a> RunJob<'a> {
         let record = match search {
             Some(search) => {
                 let mut course = SearchCourse::of(search, plan, disclosure, probes);
-                hosts.execute(plan, &mut course, &mut watch, observer, cancel)
+                hosts.execute(plan, &mut course, state, &mut watch, observer, cancel)
             }
             None => {
                 let mut course = PlannedCourse::of(plan);
-                hosts.execute(plan, &mut course, &mut watch, observer, cancel)
+                hosts.execute(plan, &mut course, state, &mut watch, observer, cancel)
             }
         };
         let logged = watch.close();
@@ -158,6 +162,7 @@ mod tests {
             probes: ProbeLines::Hidden,
             log: None,
             reports: Vec::new(),
+            state: None,
             hosts: &Hosts::Alone,
             observer: &(),
             unsaved: &unsaved,

@@ -133,6 +133,7 @@ fn a_program_makes_a_run_and_saves_its_document() {
         probes: ProbeLines::Hidden,
         log: None,
         reports: Vec::new(),
+        state: None,
         hosts: &Hosts::Alone,
         observer: &seen,
         unsaved: &unsaved,

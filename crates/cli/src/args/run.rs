@@ -58,6 +58,10 @@ pub(crate) struct RunArgs {
     /// Also write the outcomes of --fail-if, and whether the run is valid, to FILE as JUnit tests
     #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
     pub(crate) junit: Option<PathBuf>,
+    /// Note each answered write and flush in FILE, and leave the files of the run on the share.
+    /// After a crash, `smbench verify-after` tells what the server has lost
+    #[arg(long, value_name = "FILE", value_parser = files(), hide_short_help = true)]
+    pub(crate) state: Option<PathBuf>,
     /// Serve counts of the run in OpenMetrics at http://ADDRESS/metrics, for example 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_address, hide_short_help = true)]
     pub(crate) metrics: Option<SocketAddr>,

@@ -58,6 +58,7 @@ fn carry_out_one(
         points: Visibility::Hidden,
         screen: None,
         hosts,
+        state: None,
     };
     run::carry_out(&[request], output, &presentation, None)
 }

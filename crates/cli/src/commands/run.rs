@@ -9,6 +9,7 @@ mod conclusion;
 mod context;
 mod presentation;
 mod publish;
+mod state;
 
 use std::time::SystemTime;
 
@@ -55,6 +56,9 @@ pub(super) fn search(args: &RunArgs, find: Find, hosts: &Hosts) -> Result<Exit, 
 fn carry_out_all(args: &RunArgs, find: Option<Find>, hosts: &Hosts) -> Result<Exit, Failure> {
     let requests = requests::resolve_all(args)?;
     check_outputs(requests.len(), args)?;
+    if args.state.is_some() {
+        state::check(&requests[0], find.is_some(), hosts)?;
+    }
     if let Some(find) = &find {
         check_plan(find.limits(), &requests[0].draft)?;
     }
@@ -97,6 +101,7 @@ fn run_requests(
         screen,
         hosts,
         next_steps: detail.next_steps(requests.len()),
+        state: args.state.clone(),
     };
     carry_out(requests, &args.output, &presentation, interim)
 }
@@ -110,6 +115,7 @@ fn check_outputs(profiles: usize, args: &RunArgs) -> Result<(), Failure> {
         ("--markdown", output.markdown.is_some()),
         ("--hlog", output.hlog.is_some()),
         ("--junit", args.junit.is_some()),
+        ("--state", args.state.is_some()),
     ];
     args.junit.as_deref().map_or(Ok(()), check_writable)?;
     match given.iter().find(|(_, is_given)| *is_given) {
@@ -279,6 +285,8 @@ fn run_one(
     let hosts = context.presentation.hosts;
     let plan = hosts.with_part(request.plan(target));
     let log = output.hlog.as_deref().map(Log::create).transpose()?;
+    let state = context.presentation.state.as_deref();
+    let state = state.map(state::create).transpose()?;
     let part = RunPart {
         left,
         plan: &plan,
@@ -304,6 +312,7 @@ fn run_one(
         },
         log,
         reports: interim.into_iter().chain(abort).collect(),
+        state,
         hosts,
         observer: line,
         unsaved,

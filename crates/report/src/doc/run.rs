@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use smbench_model::load::LoadModel;
 use smbench_model::part::ClientPart;
-use smbench_model::record::RecycleBin;
+use smbench_model::record::{NotedRecord, RecycleBin};
 
 use super::calibration::CalibrationDoc;
 use super::condition::ConditionDoc;
@@ -87,6 +87,9 @@ pub struct RunDoc {
     /// until the run has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<ConditionDoc>,
+    /// The notes for a check after a crash. Absent if the run made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<NotedRecord>,
     /// Files that could not be removed from the share; `null` if nothing was left.
     pub leftover: Option<String>,
     /// Folders to which the server moved deleted files, so that each deletion was a rename

@@ -45,6 +45,7 @@ pub(super) fn merged(parts: &[Part], load_points: Vec<LoadPointDoc>) -> Result<R
         curve,
         find: None,
         conditions: Vec::new(),
+        noted: None,
         leftover: joined(
             parts
                 .iter()

@@ -70,6 +70,14 @@ pub fn remarks(doc: &RunDoc) -> String {
 pub(super) fn remarks_with(differences: &str, doc: &RunDoc) -> String {
     let mut text = failures(&doc.load_points) + differences;
     text.extend(doc.load_points.iter().filter_map(cached));
+    if let Some(noted) = &doc.noted {
+        text += &format!(
+            "state file: {} has {} of writes and flushes; the files stay in {}\n",
+            plain(&noted.file),
+            counted(noted.notes, "answer"),
+            plain(&noted.directories.join(", "))
+        );
+    }
     if let Some(leftover) = &doc.leftover {
         text += &format!("left on the share: {}\n", plain(leftover));
     }

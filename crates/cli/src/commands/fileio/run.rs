@@ -66,6 +66,7 @@ pub(super) fn run(args: &FileioArgs, hosts: &Hosts) -> Result<Exit, Failure> {
         points: Visibility::Hidden,
         screen: None,
         hosts,
+        state: None,
     };
     carry_out(
         &[request],

@@ -8,6 +8,7 @@ use smbench_report::text::reason_in_brief;
 
 use super::context::{Ran, RunContext};
 use super::publish::publish;
+use super::state;
 use crate::advice::cleanup_command;
 use crate::args::OutputArgs;
 use crate::conditions::{EndedBy, exit_of, save_cases};
@@ -30,6 +31,7 @@ pub(super) fn conclude(
 ) -> Result<Ran, Failure> {
     let mut doc = finished(record, request.disclosure(), search)?;
     let cleaned_up = report_leftover(&doc, request, context);
+    let cleaned_up = cleaned_up.max(state::conclude(doc.noted.as_ref(), request, context));
     if doc.outcome == OutcomeDoc::Interrupted && !doc.is_measured() {
         return Err(Failure::Interrupted);
     }

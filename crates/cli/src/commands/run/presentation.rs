@@ -1,5 +1,7 @@
 //! How a run is presented to its user.
 
+use std::path::PathBuf;
+
 use smbench_report::text::{summary, verdict, verdict_of_one};
 use smbench_report::{RunDoc, render};
 
@@ -29,6 +31,8 @@ pub(crate) struct Presentation<'a> {
     pub(crate) screen: Option<LiveScreen>,
     /// The hosts of the run.
     pub(crate) hosts: &'a Hosts,
+    /// File for notes on answers.
+    pub(crate) state: Option<PathBuf>,
 }
 
 /// Function that prints a document.

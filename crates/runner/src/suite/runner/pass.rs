@@ -221,6 +221,7 @@ impl Runner<'_> {
             },
             log: None,
             reports: Vec::new(),
+            state: None,
             hosts: self.hosts,
             observer: self.observer,
             unsaved: self.unsaved,

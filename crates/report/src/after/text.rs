@@ -1,0 +1,218 @@
+//! The screen of a check after a crash.
+
+use smbench_model::contents::after::BlockFate;
+
+use super::{AfterDoc, LostBlockDoc, WriteStampDoc, name};
+use crate::table::{Cell, Column, Table};
+use crate::units::{bytes, counted, plain};
+
+/// Formats a check for a terminal: the answer, the table, the first places, and what the answer
+/// does not cover.
+#[must_use]
+pub fn render(doc: &AfterDoc) -> String {
+    let mut text = format!("{}\n\n{}", answer(doc), fates(doc).to_text());
+    if !doc.first.is_empty() {
+        text += &format!("\n{}", first(doc).to_text());
+    }
+    let remarks = remarks(doc);
+    if !remarks.is_empty() {
+        text += &format!("\n{remarks}");
+    }
+    text
+}
+
+/// Returns the answer in a sentence.
+fn answer(doc: &AfterDoc) -> String {
+    let size = |blocks: u64| {
+        let bytes = bytes(blocks * doc.block_bytes);
+        format!("{} ({bytes})", counted(blocks, "block"))
+    };
+    let kept = of(doc, BlockFate::Kept);
+    let unpromised = doc.blocks - kept - doc.broken_blocks;
+    match (doc.broken_blocks, unpromised) {
+        (0, 0) => format!(
+            "No promise is broken: all {} hold the last answered data, or newer data.",
+            size(doc.blocks)
+        ),
+        (0, lost) => format!(
+            "No promise is broken. Of {}, {} are lost or torn, but no FLUSH and no write-through \
+             covered them.",
+            size(doc.blocks),
+            size(lost)
+        ),
+        (broken, _) => format!(
+            "BROKEN PROMISE: of {}, {} lost data that a FLUSH or a write-through had promised.",
+            size(doc.blocks),
+            size(broken)
+        ),
+    }
+}
+
+fn of(doc: &AfterDoc, fate: BlockFate) -> u64 {
+    let mut all = doc.fates.iter();
+    all.find(|of| of.fate == name(fate))
+        .map_or(0, |of| of.blocks)
+}
+
+fn fates(doc: &AfterDoc) -> Table {
+    let columns = vec![
+        Column::text("blocks"),
+        Column::number("number"),
+        Column::number("bytes"),
+        Column::text("promise"),
+    ];
+    let rows = BlockFate::ALL.into_iter().map(|fate| {
+        let blocks = of(doc, fate);
+        let promise = match fate {
+            _ if blocks == 0 => "",
+            BlockFate::Kept => "kept",
+            fate if fate.is_broken() => "BROKEN",
+            _ => "none",
+        };
+        vec![
+            in_words(fate).into(),
+            Cell::count(blocks),
+            bytes(blocks * doc.block_bytes).into(),
+            promise.into(),
+        ]
+    });
+    Table::of("", columns, rows.collect())
+}
+
+const fn in_words(fate: BlockFate) -> &'static str {
+    match fate {
+        BlockFate::LostFlushed => "lost though flushed",
+        BlockFate::LostThrough => "lost though written through",
+        BlockFate::TornPromised => "torn though promised",
+        BlockFate::LostUnpromised => "lost, never promised",
+        BlockFate::TornUnpromised => "torn, never promised",
+        BlockFate::Kept => "kept",
+    }
+}
+
+fn first(doc: &AfterDoc) -> Table {
+    let columns = vec![
+        Column::text("first places"),
+        Column::number("offset"),
+        Column::text("expected"),
+        Column::text("found"),
+    ];
+    let rows = doc.first.iter().map(|block| {
+        let LostBlockDoc { path, offset, .. } = block;
+        vec![
+            plain(path).into(),
+            offset.to_string().into(),
+            block
+                .expected
+                .as_ref()
+                .map_or("?".to_owned(), expected)
+                .into(),
+            block.found_text.clone().into(),
+        ]
+    });
+    Table::of("", columns, rows.collect())
+}
+
+fn expected(write: &WriteStampDoc) -> String {
+    let WriteStampDoc {
+        client,
+        load_point,
+        generation,
+    } = write;
+    format!("generation {generation} of client {client}, load point {load_point}")
+}
+
+/// Returns what the answer does not cover.
+fn remarks(doc: &AfterDoc) -> String {
+    let mut text = String::new();
+    if doc.unanswered_blocks > 0 {
+        text += &format!(
+            "note: {} hold a write whose answer is not in the state file; that is allowed\n",
+            counted(doc.unanswered_blocks, "kept block")
+        );
+    }
+    if !doc.is_whole {
+        text += "note: the run did not end the state file; the answers of its last moments are \
+                 missing, and are not checked\n";
+    }
+    if doc.notes_lost > 0 {
+        text += &format!(
+            "note: the run could not write {} in time; they are not checked\n",
+            counted(doc.notes_lost, "answer")
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::after::FateDoc;
+    use crate::doc::{SCHEMA_VERSION, ToolDoc};
+
+    fn doc(blocks: [u64; BlockFate::ALL.len()]) -> AfterDoc {
+        let fates = BlockFate::ALL.into_iter().zip(blocks);
+        let fates = fates.map(|(fate, blocks)| FateDoc {
+            fate: name(fate).to_owned(),
+            is_broken: fate.is_broken(),
+            blocks,
+            bytes: blocks * 512,
+        });
+        AfterDoc {
+            schema_version: SCHEMA_VERSION,
+            tool: ToolDoc::this(),
+            url: "smb://ann@files/data".to_owned(),
+            state: "crash.state".to_owned(),
+            run_started: String::new(),
+            notes: 9,
+            notes_lost: 0,
+            is_whole: true,
+            broken_blocks: blocks[..3].iter().sum(),
+            blocks: blocks.iter().sum(),
+            block_bytes: 512,
+            fates: fates.collect(),
+            unanswered_blocks: 0,
+            first: Vec::new(),
+        }
+    }
+
+    fn first_line(blocks: [u64; BlockFate::ALL.len()]) -> String {
+        render(&doc(blocks)).lines().next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_answer_comes_first() {
+        assert_eq!(
+            first_line([0, 0, 0, 0, 0, 4]),
+            "No promise is broken: all 4 blocks (2 KiB) hold the last answered data, or newer data."
+        );
+        assert_eq!(
+            first_line([0, 0, 0, 1, 0, 3]),
+            "No promise is broken. Of 4 blocks (2 KiB), 1 block (512 bytes) are lost or torn, but \
+             no FLUSH and no write-through covered them."
+        );
+        assert_eq!(
+            first_line([1, 0, 1, 1, 0, 1]),
+            "BROKEN PROMISE: of 4 blocks (2 KiB), 2 blocks (1 KiB) lost data that a FLUSH or a \
+             write-through had promised."
+        );
+    }
+
+    #[test]
+    fn what_is_not_checked_is_told() {
+        let doc = AfterDoc {
+            is_whole: false,
+            notes_lost: 1,
+            unanswered_blocks: 2,
+            ..doc([0, 0, 0, 0, 0, 4])
+        };
+        let text = render(&doc);
+        for words in [
+            "2 kept blocks hold a write whose answer is not in the state file",
+            "did not end the state file",
+            "could not write 1 answer in time",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+    }
+}
